@@ -18,10 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 
-from pytest_crab.statistics.comparison import Comparison
-from pytest_crab.statistics.comparison import Key
-from pytest_crab.statistics.comparison import Measured
-from pytest_crab.statistics.comparison import compare
+from pytest_crab.statistics.comparison import Comparison, Key, Measured, compare
 from pytest_crab.statistics.repeats import flips
 
 FILE = "code-review-results.json"

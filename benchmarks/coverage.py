@@ -16,35 +16,20 @@ import random
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from statistics import NormalDist
-from statistics import fmean
-from statistics import stdev
+from statistics import NormalDist, fmean, stdev
 
-from pytest_crab.gate.pairing import ASSUMED_FLIPS
-from pytest_crab.gate.pairing import design
-from pytest_crab.gate.screening import Screen
-from pytest_crab.gate.screening import stable_instances
+from pytest_crab.gate.pairing import ASSUMED_FLIPS, design
+from pytest_crab.gate.screening import Screen, stable_instances
 from pytest_crab.gate.terms import GateTerms
 from pytest_crab.report.summary import summarise
-from pytest_crab.statistics.clusters import difference_estimate
-from pytest_crab.statistics.clusters import rate_interval
-from pytest_crab.statistics.comparison import Comparison
-from pytest_crab.statistics.comparison import Key
-from pytest_crab.statistics.comparison import Measured
-from pytest_crab.statistics.comparison import compare
+from pytest_crab.statistics.clusters import difference_estimate, rate_interval
+from pytest_crab.statistics.comparison import Comparison, Key, Measured, compare
 from pytest_crab.statistics.paired import holm
 from pytest_crab.statistics.power import Design
-from pytest_crab.statistics.power_simulation import PowerSimulation
-from pytest_crab.statistics.power_simulation import simulate_power
+from pytest_crab.statistics.power_simulation import PowerSimulation, simulate_power
 from pytest_crab.statistics.sequential import parts_in_random_order
-from pytest_crab.testing.trials import comment_result
-from pytest_crab.testing.trials import trial_of
-from pytest_crab.types import Category
-from pytest_crab.types import CommentResult
-from pytest_crab.types import Kind
-from pytest_crab.types import Provenance
-from pytest_crab.types import Reason
-from pytest_crab.types import Trial
+from pytest_crab.testing.trials import comment_result, trial_of
+from pytest_crab.types import Category, CommentResult, Kind, Provenance, Reason, Trial
 
 #: Pull requests per repository, and oracles per pull request: 67 and 184 numbers.
 REPOSITORIES = [15, 15, 11, 9, 7, 6, 5, 5, *[4] * 8, *[3] * 6, *[2] * 16, *[1] * 29]

@@ -13,21 +13,17 @@ import argparse
 import itertools
 import random
 from collections import Counter
-from collections.abc import Iterator
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from statistics import fmean
 
 from pytest_crab.benchmarks.ccrab import recording_at
 from pytest_crab.benchmarks.recorded import HUMAN
-from pytest_crab.gate.baseline import BaselineComparison
-from pytest_crab.gate.baseline import rule_on_baselines
+from pytest_crab.gate.baseline import BaselineComparison, rule_on_baselines
 from pytest_crab.gate.results import GateResult
 from pytest_crab.gate.terms import GateTerms
 from pytest_crab.report.recorded_results import measured_of
-from pytest_crab.statistics.comparison import Key
-from pytest_crab.statistics.comparison import Measured
-from pytest_crab.statistics.comparison import compare
+from pytest_crab.statistics.comparison import Key, Measured, compare
 from pytest_crab.statistics.sequential import parts_in_random_order
 
 LOOKS, MARGINS = (1, 2, 5), (5.0, 10.0)

@@ -19,17 +19,14 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import aiohttp
 from aiohttp import web
 
 from pytest_crab.models import Gateway
 from pytest_crab.protocols import ModelAccess
-from pytest_crab.settings import Api
-from pytest_crab.settings import ModelSettings
-from pytest_crab.settings import Provider
+from pytest_crab.settings import Api, ModelSettings, Provider
 
 REQUEST_BUDGET, CHUNK_BUDGET = 5.0, 50.0
 

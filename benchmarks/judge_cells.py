@@ -22,14 +22,8 @@ from typing import Any
 
 from pytest_crab.report.files import write_trials
 from pytest_crab.testing.dialogue import Reply
-from pytest_crab.testing.provider import Asked
-from pytest_crab.testing.provider import ScriptedProvider
-from pytest_crab.testing.provider import say
-from pytest_crab.types import Finding
-from pytest_crab.types import Provenance
-from pytest_crab.types import Review
-from pytest_crab.types import ScoredComment
-from pytest_crab.types import Trial
+from pytest_crab.testing.provider import Asked, ScriptedProvider, say
+from pytest_crab.types import Finding, Provenance, Review, ScoredComment, Trial
 
 CRAB_YAML = """\
 judges: {judge: {use: cr-evaluator, model: m, provider: local}}

@@ -6,8 +6,7 @@ import random
 import time
 from collections.abc import Iterator
 
-from pytest_crab.scoring.location import RULES
-from pytest_crab.scoring.location import Place
+from pytest_crab.scoring.location import RULES, Place
 
 FINDINGS, COMMENTS, PULL_REQUESTS = 10_000, 1_505, 196
 

@@ -23,18 +23,13 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import cast
 
-from rivals import Rival
-from rivals import inspect_ai
-from rivals import swebench
+from rivals import Rival, inspect_ai, swebench
 from traces import no_images_left
 
 from pytest_crab.agents import AGENTS
@@ -44,14 +39,10 @@ from pytest_crab.reviewers import REVIEWERS
 from pytest_crab.runtimes.docker import DockerRuntime
 from pytest_crab.runtimes.slots import Slots
 from pytest_crab.store import FileStore
-from pytest_crab.trial import Crew
-from pytest_crab.trial import CrewSpec
-from pytest_crab.trial import RunContext
-from pytest_crab.trial import run_trial
+from pytest_crab.trial import Crew, CrewSpec, RunContext, run_trial
 from pytest_crab.trial.context import TrialContext
 from pytest_crab.trial.session import open_run_context
-from pytest_crab.types import Instance
-from pytest_crab.types import Verdict
+from pytest_crab.types import Instance, Verdict
 
 SAME, AFTER, SHARE, MANY, PROCESSOR, MEMORY = 1.25, 1.25, 0.25, 1.15, 0.15, 80.0
 BATCH, JOBS = 8, 2

@@ -24,9 +24,7 @@ from pytest_crab.agents import AGENTS
 from pytest_crab.errors import CrabError
 from pytest_crab.instances import load_instance
 from pytest_crab.reviewers import REVIEWERS
-from pytest_crab.trial import Crew
-from pytest_crab.trial import CrewSpec
-from pytest_crab.trial import RunContext
+from pytest_crab.trial import Crew, CrewSpec, RunContext
 from pytest_crab.trial.context import TrialContext
 from pytest_crab.trial.session import open_run_context
 from pytest_crab.types import Instance

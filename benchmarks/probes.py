@@ -22,10 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_crab.benchmarks.codereviewqa import import_codereviewqa
-from pytest_crab.testing.provider import Asked
-from pytest_crab.testing.provider import Reply
-from pytest_crab.testing.provider import ScriptedProvider
-from pytest_crab.testing.provider import say
+from pytest_crab.testing.provider import Asked, Reply, ScriptedProvider, say
 
 CRAB_YAML = """\
 answerers: {{chat: {{use: letters, model: m, provider: here}}}}

@@ -19,28 +19,15 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
-from datetime import datetime
-from datetime import timedelta
-from datetime import timezone
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import NamedTuple
 
 from pytest_crab.report.files import write_trials
 from pytest_crab.report.write_report import remake
-from pytest_crab.testing.trials import comment_result
-from pytest_crab.testing.trials import trial_of
-from pytest_crab.types import Category
-from pytest_crab.types import Finding
-from pytest_crab.types import Kind
-from pytest_crab.types import Provenance
-from pytest_crab.types import Reason
-from pytest_crab.types import Review
-from pytest_crab.types import Revision
-from pytest_crab.types import Trial
-from pytest_crab.types import Usage
+from pytest_crab.testing.trials import comment_result, trial_of
+from pytest_crab.types import Category, Finding, Kind, Provenance, Reason, Review, Revision, Trial, Usage
 
 #: Seconds to make a report of COUNT trials, and how often the memory of one with short texts one with long ones takes.
 MAKING, FLAT, COUNT = 10.0, 1.1, 10_000

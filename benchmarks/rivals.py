@@ -14,8 +14,7 @@ import subprocess
 import sys
 import time
 import venv
-from collections.abc import Callable
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -208,17 +207,10 @@ def warm_swebench() -> Evaluate:
 
 def warm_inspect_ai() -> Evaluate:
     """Import what evaluates sample.json: a mock model answers with the revision, a scorer applies and tests it."""
-    from inspect_ai import Task
-    from inspect_ai import eval as run_task
+    from inspect_ai import Task, eval as run_task
     from inspect_ai.dataset import Sample
-    from inspect_ai.model import ModelOutput
-    from inspect_ai.model import ModelUsage
-    from inspect_ai.model import get_model
-    from inspect_ai.scorer import CORRECT
-    from inspect_ai.scorer import INCORRECT
-    from inspect_ai.scorer import Score
-    from inspect_ai.scorer import accuracy
-    from inspect_ai.scorer import scorer
+    from inspect_ai.model import ModelOutput, ModelUsage, get_model
+    from inspect_ai.scorer import CORRECT, INCORRECT, Score, accuracy, scorer
     from inspect_ai.util import sandbox
 
     given = json.loads(Path("sample.json").read_text())

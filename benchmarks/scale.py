@@ -14,18 +14,12 @@ import dataclasses
 import json
 import math
 import sys
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import costs
-from scale_model import ACTIVITIES
-from scale_model import DEFAULT
-from scale_model import Model
-from scale_model import Sample
-from scale_model import Setting
-from scale_model import spread
+from scale_model import ACTIVITIES, DEFAULT, Model, Sample, Setting, spread
 
 WORKERS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 

@@ -6,10 +6,8 @@ import dataclasses
 import heapq
 import random
 from collections import Counter
-from collections.abc import Generator
-from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import field
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass, field
 
 from scale_placement import Placement
 

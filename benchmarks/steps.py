@@ -22,8 +22,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from costs import MEASURED
-from costs import number
+from costs import MEASURED, number
 from scale import from_records
 from traces import no_images_left
 
@@ -33,12 +32,9 @@ from pytest_crab.instances import load_instance
 from pytest_crab.report.files import write_trials
 from pytest_crab.reviewers import REVIEWERS
 from pytest_crab.runtimes.images import find_dockerfile
-from pytest_crab.trial import Crew
-from pytest_crab.trial import CrewSpec
-from pytest_crab.trial import run_trial
+from pytest_crab.trial import Crew, CrewSpec, run_trial
 from pytest_crab.trial.session import open_run_context
-from pytest_crab.types import Instance
-from pytest_crab.types import Verdict
+from pytest_crab.types import Instance, Verdict
 
 MEGABYTE = 1_000_000
 

@@ -22,31 +22,29 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from changed_tests import changed_tests
-from changed_tests import keep_tests
+from changed_tests import changed_tests, keep_tests
 
 from pytest_crab import diffs
 from pytest_crab.cli.run_contexts import proving_context
-from pytest_crab.curation.assessment import Role
-from pytest_crab.curation.assessment import StateAssessment
-from pytest_crab.curation.certify import Certificate
-from pytest_crab.curation.certify import certify
+from pytest_crab.curation.assessment import Role, StateAssessment
+from pytest_crab.curation.certify import Certificate, certify
 from pytest_crab.instances.dump import instance_yaml
-from pytest_crab.types import Comment
-from pytest_crab.types import Environment
-from pytest_crab.types import GitSource
-from pytest_crab.types import Instance
-from pytest_crab.types import Kind
-from pytest_crab.types import Oracle
-from pytest_crab.types import Provenance
-from pytest_crab.types import PullRequestFacts
-from pytest_crab.types import Source
+from pytest_crab.types import (
+    Comment,
+    Environment,
+    GitSource,
+    Instance,
+    Kind,
+    Oracle,
+    Provenance,
+    PullRequestFacts,
+    Source,
+)
 
 RELEASES = {
     "otter": "Otter_TDD_GPT4o.json",

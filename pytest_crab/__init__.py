@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pytest_crab.api import load_frame
-    from pytest_crab.api import load_instances
-    from pytest_crab.api import load_trials
-    from pytest_crab.api import run_trial
+    from pytest_crab.api import load_frame, load_instances, load_trials, run_trial
 
 __all__ = ["load_frame", "load_instances", "load_trials", "run_trial"]
 

@@ -5,11 +5,8 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import re
-from collections.abc import Container
-from collections.abc import Iterable
-from collections.abc import Mapping
-from dataclasses import dataclass
-from dataclasses import field
+from collections.abc import Container, Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 

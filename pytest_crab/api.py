@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_crab.agents import AGENTS
 from pytest_crab.instances import load_instances
 from pytest_crab.report.files import read_trials
 from pytest_crab.report.loading import trials_file
-from pytest_crab.report.tables import COLUMNS
-from pytest_crab.report.tables import oracle_rows
+from pytest_crab.report.tables import COLUMNS, oracle_rows
 from pytest_crab.reviewers import REVIEWERS
 from pytest_crab.settings import load_settings
-from pytest_crab.trial import Crew
-from pytest_crab.trial import CrewSpec
-from pytest_crab.trial import run_trial as _run_trial
+from pytest_crab.trial import Crew, CrewSpec, run_trial as _run_trial
 from pytest_crab.trial.session import open_run_context
-from pytest_crab.types import Instance
-from pytest_crab.types import Trial
+from pytest_crab.types import Instance, Trial
 
 if TYPE_CHECKING:
     import pandas

@@ -10,31 +10,19 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
-from contextlib import AbstractContextManager
-from contextlib import contextmanager
-from dataclasses import dataclass
-from dataclasses import field
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
-from typing import ClassVar
-from typing import NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from pytest_crab import serialization
-from pytest_crab.errors import AgentError
-from pytest_crab.errors import ReviewerError
+from pytest_crab.errors import AgentError, ReviewerError
 from pytest_crab.formats import format_first
-from pytest_crab.protocols import Checkout
-from pytest_crab.protocols import Completed
-from pytest_crab.protocols import Workspace
+from pytest_crab.protocols import Checkout, Completed, Workspace
 from pytest_crab.redaction import Redactor
 from pytest_crab.text import last_line
-from pytest_crab.types import SCHEMA
-from pytest_crab.types import Finding
-from pytest_crab.types import PullRequest
-from pytest_crab.types import StrEnum
+from pytest_crab.types import SCHEMA, Finding, PullRequest, StrEnum
 
 MOST_OUTPUT = 16 * 1024 * 1024
 _VERSION_SECONDS = 60

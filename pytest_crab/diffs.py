@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from unidiff.errors import UnidiffParseError
-from unidiff.patch import Hunk as PatchedHunk
-from unidiff.patch import PatchedFile
-from unidiff.patch import PatchSet
+from unidiff.patch import Hunk as PatchedHunk, PatchedFile, PatchSet
 
 from pytest_crab.types import Side
 

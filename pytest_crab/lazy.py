@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Any
-from typing import Generic
-from typing import TypeVar
-from typing import overload
+from typing import Any, Generic, TypeVar, overload
 
 T = TypeVar("T")
 

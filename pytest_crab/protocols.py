@@ -3,25 +3,15 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
-from collections.abc import Collection
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
-from typing import Protocol
+from typing import Any, Protocol
 
 from pytest_crab.errors import EngineError
-from pytest_crab.model_access import ModelAccess
-from pytest_crab.model_access import Services
-from pytest_crab.types import Finding
-from pytest_crab.types import Instance
-from pytest_crab.types import PullRequest
-from pytest_crab.types import Review
-from pytest_crab.types import Revision
+from pytest_crab.model_access import ModelAccess, Services
+from pytest_crab.types import Finding, Instance, PullRequest, Review, Revision
 
 #: Folders inside a sandbox that are the harness's own: no tree lies in one, or around one.
 OWN_PLACES = {

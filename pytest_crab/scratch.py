@@ -10,8 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from pytest_crab.errors import EngineError
-from pytest_crab.locks import locked_folder
-from pytest_crab.locks import try_lock_folder
+from pytest_crab.locks import locked_folder, try_lock_folder
 
 
 def machine_folder() -> Path:

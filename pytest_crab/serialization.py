@@ -11,11 +11,9 @@ import math
 import re
 import types
 import typing
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pytest_crab.text import cut
 

@@ -4,19 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pytest_crab.types import Ending
-from pytest_crab.types import Judgement
-from pytest_crab.types import Proof
-from pytest_crab.types import Reason
-from pytest_crab.types import Run
-from pytest_crab.types import TestOutcome
+from pytest_crab.types import Ending, Judgement, Proof, Reason, Run, TestOutcome
 
 #: How pytest ends when a test failed; with a tripwire in every session there is no other right way to end.
 _FAILED = 1

@@ -14,23 +14,24 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import hypothesis
 import pytest
 
 from pytest_crab.locks import locked_file
-from pytest_crab.types import Category
-from pytest_crab.types import Comment
-from pytest_crab.types import Environment
-from pytest_crab.types import Instance
-from pytest_crab.types import Kind
-from pytest_crab.types import Oracle
-from pytest_crab.types import Provenance
-from pytest_crab.types import PullRequestFacts
-from pytest_crab.types import Source
-from pytest_crab.types import TreeSource
+from pytest_crab.types import (
+    Category,
+    Comment,
+    Environment,
+    Instance,
+    Kind,
+    Oracle,
+    Provenance,
+    PullRequestFacts,
+    Source,
+    TreeSource,
+)
 
 #: In CI nothing that the machine can run may be skipped: a missing program named here is a failure, not a skip.
 REQUIRED = frozenset(filter(None, os.environ.get("CRAB_TEST_REQUIRE", "").split(",")))

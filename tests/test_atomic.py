@@ -5,9 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_crab.atomic import SHARED
-from pytest_crab.atomic import publish_folder
-from pytest_crab.atomic import write_atomically
+from pytest_crab.atomic import SHARED, publish_folder, write_atomically
 
 
 def test_a_file_is_private_unless_it_is_shared(tmp_path: Path) -> None:

@@ -2,16 +2,18 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_crab.formats import format_decimal
-from pytest_crab.formats import format_dollars
-from pytest_crab.formats import format_duration
-from pytest_crab.formats import format_first
-from pytest_crab.formats import format_names
-from pytest_crab.formats import format_number
-from pytest_crab.formats import format_percent
-from pytest_crab.formats import format_points
-from pytest_crab.formats import format_table
-from pytest_crab.formats import format_whole_percent
+from pytest_crab.formats import (
+    format_decimal,
+    format_dollars,
+    format_duration,
+    format_first,
+    format_names,
+    format_number,
+    format_percent,
+    format_points,
+    format_table,
+    format_whole_percent,
+)
 
 
 @pytest.mark.parametrize(

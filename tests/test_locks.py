@@ -7,10 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_crab.locks import lock_file
-from pytest_crab.locks import locked_file
-from pytest_crab.locks import try_lock_file
-from pytest_crab.locks import try_lock_folder
+from pytest_crab.locks import lock_file, locked_file, try_lock_file, try_lock_folder
 
 
 def test_one_at_a_time_also_in_one_process(tmp_path: Path) -> None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_crab import retry_policy
-from pytest_crab.retry_policy import RetryPolicy
-from pytest_crab.retry_policy import retry_after
+from pytest_crab.retry_policy import RetryPolicy, retry_after
 
 
 def test_each_wait_is_about_twice_as_long_up_to_the_longest() -> None:

@@ -6,21 +6,15 @@ import dataclasses
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from pytest_crab import serialization
-from pytest_crab.types import Category
-from pytest_crab.types import Finding
-from pytest_crab.types import Review
-from pytest_crab.types import Side
-from pytest_crab.types import Usage
+from pytest_crab.types import Category, Finding, Review, Side, Usage
 
 
 def test_a_file_is_waited_for_by_nobody_and_nested_as_one_likes(tmp_path: Path) -> None:

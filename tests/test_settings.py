@@ -7,13 +7,7 @@ from pathlib import Path
 import pytest
 
 from pytest_crab.errors import BadInput
-from pytest_crab.settings import Api
-from pytest_crab.settings import ModelSettings
-from pytest_crab.settings import Price
-from pytest_crab.settings import Provider
-from pytest_crab.settings import Settings
-from pytest_crab.settings import Variant
-from pytest_crab.settings import load_settings
+from pytest_crab.settings import Api, ModelSettings, Price, Provider, Settings, Variant, load_settings
 
 
 def test_no_file_is_empty_settings(tmp_path: Path) -> None:

@@ -2,15 +2,9 @@ from __future__ import annotations
 
 from xml.etree import ElementTree as ET
 
-from hypothesis import example
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
-from pytest_crab.text import ascii_line
-from pytest_crab.text import cut_middle
-from pytest_crab.text import escape_controls
-from pytest_crab.text import last_line
-from pytest_crab.text import one_line
+from pytest_crab.text import ascii_line, cut_middle, escape_controls, last_line, one_line
 
 
 @given(st.text(st.characters(codec=None)))

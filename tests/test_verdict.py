@@ -6,22 +6,10 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from pytest_crab.types import Ending
-from pytest_crab.types import Proof
-from pytest_crab.types import Reason
-from pytest_crab.types import Run
-from pytest_crab.types import TestOutcome
-from pytest_crab.types import Verdict
-from pytest_crab.verdict import ProofEvidence
-from pytest_crab.verdict import audit
-from pytest_crab.verdict import flake_bound
-from pytest_crab.verdict import judge
-from pytest_crab.verdict import leaks
-from pytest_crab.verdict import outcomes_for_record
-from pytest_crab.verdict import prove
+from pytest_crab.types import Ending, Proof, Reason, Run, TestOutcome, Verdict
+from pytest_crab.verdict import ProofEvidence, audit, flake_bound, judge, leaks, outcomes_for_record, prove
 
 A, B = "test_c0.py::test_a", "test_c0.py::test_b"
 PROOF = Proof(comment="c0", expected=(A, B), altered=("os.read",), runs=2, flake_bound=0.8)

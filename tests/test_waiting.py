@@ -6,8 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from pytest_crab.waiting import waiting
-from pytest_crab.waiting import waits_counted
+from pytest_crab.waiting import waiting, waits_counted
 
 
 def test_what_is_waited_inside_counts_and_the_innermost_is_told(passes: Callable[[float], None]) -> None:

@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
-from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import field
-from typing import Any
-from typing import ClassVar
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 from pytest_crab.clients.chat import ChatSettings
 from pytest_crab.clients.client_run import LONGEST_NOTES
 from pytest_crab.clients.conversation import open_conversation
 from pytest_crab.clients.prompting import prompt
-from pytest_crab.clients.tool_loop import TOOLS
-from pytest_crab.clients.tool_loop import ToolLoop
-from pytest_crab.clients.tool_loop import ToolLoopSettings
+from pytest_crab.clients.tool_loop import TOOLS, ToolLoop, ToolLoopSettings
 from pytest_crab.protocols import Checkout
 from pytest_crab.redaction import Redactor
-from pytest_crab.types import Finding
-from pytest_crab.types import PullRequest
-from pytest_crab.types import Revision
+from pytest_crab.types import Finding, PullRequest, Revision
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from pytest_crab.clients import codex
 from pytest_crab.clients.prompting import prompt
 from pytest_crab.protocols import Checkout
-from pytest_crab.types import Finding
-from pytest_crab.types import PullRequest
-from pytest_crab.types import Revision
+from pytest_crab.types import Finding, PullRequest, Revision
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import ClassVar
 
-from pytest_crab.commands import CommandSettings
-from pytest_crab.commands import request
-from pytest_crab.errors import AgentError
-from pytest_crab.errors import ReviewerError
+from pytest_crab.commands import CommandSettings, request
+from pytest_crab.errors import AgentError, ReviewerError
 from pytest_crab.parsing.agent_output import read_agent_output
 from pytest_crab.protocols import Checkout
-from pytest_crab.types import Finding
-from pytest_crab.types import PullRequest
-from pytest_crab.types import Revision
+from pytest_crab.types import Finding, PullRequest, Revision
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,24 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import field
-from typing import Any
-from typing import ClassVar
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
-from pytest_crab.clients.client_run import ClientSettings
-from pytest_crab.clients.client_run import Session
-from pytest_crab.clients.client_run import ending
-from pytest_crab.clients.client_run import last_words
-from pytest_crab.clients.client_run import require_above_zero
+from pytest_crab.clients.client_run import ClientSettings, Session, ending, last_words, require_above_zero
 from pytest_crab.clients.prompting import prompt
-from pytest_crab.protocols import Checkout
-from pytest_crab.protocols import Completed
-from pytest_crab.types import Finding
-from pytest_crab.types import PullRequest
-from pytest_crab.types import Revision
+from pytest_crab.protocols import Checkout, Completed
+from pytest_crab.types import Finding, PullRequest, Revision
 
 #: Its task is an argument, and a long one would be longer than the system takes; so it is put there from within.
 #: Its configuration is named by its place, since a mere name is looked for in the tree first.

@@ -3,25 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from pytest_crab import serialization
-from pytest_crab.errors import AgentError
-from pytest_crab.errors import DiffRejected
-from pytest_crab.protocols import Checkout
-from pytest_crab.protocols import Workspace
-from pytest_crab.types import Comment
-from pytest_crab.types import Finding
-from pytest_crab.types import Instance
-from pytest_crab.types import PullRequest
-from pytest_crab.types import Revision
+from pytest_crab.errors import AgentError, DiffRejected
+from pytest_crab.protocols import Checkout, Workspace
+from pytest_crab.types import Comment, Finding, Instance, PullRequest, Revision
 
 #: A finding on more lines than this points nowhere, unless the comment itself is as long.
 MOST_LINES = 20

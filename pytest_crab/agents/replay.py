@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
-from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from pytest_crab.errors import AgentError
-from pytest_crab.instances.recorded import NOT_ON_RECORD
-from pytest_crab.instances.recorded import is_recorded_name
-from pytest_crab.instances.recorded import recorded_file
+from pytest_crab.instances.recorded import NOT_ON_RECORD, is_recorded_name, recorded_file
 from pytest_crab.protocols import Checkout
-from pytest_crab.types import Finding
-from pytest_crab.types import Instance
-from pytest_crab.types import PullRequest
-from pytest_crab.types import Revision
+from pytest_crab.types import Finding, Instance, PullRequest, Revision
 
 VERSION = "1"
 

@@ -4,24 +4,16 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
-from typing import ClassVar
-from typing import NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from pytest_crab import beneath
 from pytest_crab.diffs import is_inside
 from pytest_crab.errors import EngineError
 from pytest_crab.protocols import Checkout
-from pytest_crab.types import Finding
-from pytest_crab.types import PullRequest
-from pytest_crab.types import Revision
-from pytest_crab.types import Side
+from pytest_crab.types import Finding, PullRequest, Revision, Side
 
 VERSION = "1"
 

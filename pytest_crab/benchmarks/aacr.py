@@ -13,18 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_crab.benchmarks.archives import to_record
-from pytest_crab.benchmarks.native import Import
-from pytest_crab.benchmarks.native import import_rows
+from pytest_crab.benchmarks.native import Import, import_rows
 from pytest_crab.errors import BadInput
 from pytest_crab.sources.merge_base import known_base
 from pytest_crab.statistics.pull_classes import size_class
-from pytest_crab.types import Comment
-from pytest_crab.types import GitSource
-from pytest_crab.types import Instance
-from pytest_crab.types import Provenance
-from pytest_crab.types import PullRequestFacts
-from pytest_crab.types import Side
-from pytest_crab.types import Source
+from pytest_crab.types import Comment, GitSource, Instance, Provenance, PullRequestFacts, Side, Source
 
 MOST_BYTES = 64 << 20
 

@@ -7,31 +7,19 @@ and written from the reviews of a run.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from pytest_crab import serialization
-from pytest_crab.benchmarks.archives import read_record
-from pytest_crab.benchmarks.archives import to_record
+from pytest_crab.benchmarks.archives import read_record, to_record
 from pytest_crab.benchmarks.native import new_set
 from pytest_crab.errors import BadInput
 from pytest_crab.instances import load_instances
 from pytest_crab.instances.recorded import FOLDER as RECORDED
-from pytest_crab.scoring.stored_reviews import KnownComment
-from pytest_crab.scoring.stored_reviews import StoredReview
-from pytest_crab.types import Finding
-from pytest_crab.types import GitSource
-from pytest_crab.types import Instance
-from pytest_crab.types import Review
-from pytest_crab.types import Side
-from pytest_crab.types import Trial
-from pytest_crab.types import Usage
+from pytest_crab.scoring.stored_reviews import KnownComment, StoredReview
+from pytest_crab.types import Finding, GitSource, Instance, Review, Side, Trial, Usage
 
 #: The leaderboard's comments.
 GOLD = "aacr_bench.jsonl"

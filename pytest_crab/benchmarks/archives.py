@@ -7,12 +7,9 @@ import json
 import os
 import zipfile
 import zlib
-from collections.abc import Iterator
-from collections.abc import Mapping
-from pathlib import Path
-from pathlib import PurePosixPath
-from typing import Any
-from typing import TypeVar
+from collections.abc import Iterator, Mapping
+from pathlib import Path, PurePosixPath
+from typing import Any, TypeVar
 
 from pytest_crab import serialization
 from pytest_crab.errors import BadInput

@@ -4,25 +4,17 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import field
-from pathlib import Path
-from pathlib import PurePosixPath
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
 
 from pytest_crab.benchmarks.archives import results
 from pytest_crab.benchmarks.ccrab_funnel import funnel_notes
 from pytest_crab.benchmarks.inferred import kind_of
-from pytest_crab.benchmarks.recorded import HUMAN
-from pytest_crab.benchmarks.recorded import Recording
-from pytest_crab.benchmarks.recorded import Result
-from pytest_crab.benchmarks.recorded import read_recording
+from pytest_crab.benchmarks.recorded import HUMAN, Recording, Result, read_recording
 from pytest_crab.errors import BadInput
 from pytest_crab.instances.recorded import FOLDER
-from pytest_crab.types import Kind
-from pytest_crab.types import OracleRunner
+from pytest_crab.types import Kind, OracleRunner
 
 TESTS = "testgen_combined"
 RESOLUTION = "agent_resolution_combined"

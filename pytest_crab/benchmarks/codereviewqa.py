@@ -8,26 +8,25 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from pytest_crab.benchmarks.archives import json_lines
-from pytest_crab.benchmarks.archives import read_record
-from pytest_crab.benchmarks.native import Import
-from pytest_crab.benchmarks.native import import_rows
+from pytest_crab.benchmarks.archives import json_lines, read_record
+from pytest_crab.benchmarks.native import Import, import_rows
 from pytest_crab.errors import BadInput
-from pytest_crab.types import ChangeType
-from pytest_crab.types import Comment
-from pytest_crab.types import Instance
-from pytest_crab.types import LineOptions
-from pytest_crab.types import Probes
-from pytest_crab.types import Provenance
-from pytest_crab.types import PullRequestFacts
-from pytest_crab.types import SnippetSource
-from pytest_crab.types import Source
-from pytest_crab.types import TextOptions
+from pytest_crab.types import (
+    ChangeType,
+    Comment,
+    Instance,
+    LineOptions,
+    Probes,
+    Provenance,
+    PullRequestFacts,
+    SnippetSource,
+    Source,
+    TextOptions,
+)
 
 #: The data does not name a row's repository, pull request or licence.
 REPO, TITLE, LICENSE = "not-in-the-release/unknown", "(not in the release)", "NOASSERTION"

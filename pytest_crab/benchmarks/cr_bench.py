@@ -8,16 +8,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
 from pytest_crab.benchmarks.archives import read_record
 from pytest_crab.errors import BadInput
-from pytest_crab.statistics.signal import BUG_HIT
-from pytest_crab.statistics.signal import LABELS
-from pytest_crab.statistics.signal import JudgedReview
+from pytest_crab.statistics.signal import BUG_HIT, LABELS, JudgedReview
 
 T = TypeVar("T")
 

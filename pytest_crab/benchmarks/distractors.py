@@ -6,8 +6,7 @@ import itertools
 import random
 import re
 from collections import Counter
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from pytest_crab import serialization

@@ -5,27 +5,17 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from pytest_crab.benchmarks import ccrab
 from pytest_crab.benchmarks.inferred import category_of
-from pytest_crab.benchmarks.native import new_set
-from pytest_crab.benchmarks.native import write_instance
-from pytest_crab.benchmarks.recorded import EMPTY_CATCH
-from pytest_crab.benchmarks.recorded import HUMAN
-from pytest_crab.benchmarks.recorded import Result
-from pytest_crab.benchmarks.recorded import write_result
-from pytest_crab.benchmarks.rows import PullRequestRow
-from pytest_crab.benchmarks.rows import read_rows
-from pytest_crab.benchmarks.rows import to_instance
+from pytest_crab.benchmarks.native import new_set, write_instance
+from pytest_crab.benchmarks.recorded import EMPTY_CATCH, HUMAN, Result, write_result
+from pytest_crab.benchmarks.rows import PullRequestRow, read_rows, to_instance
 from pytest_crab.errors import BadInput
-from pytest_crab.sources.merge_base import Fork
-from pytest_crab.sources.merge_base import find_fork
-from pytest_crab.types import Comment
-from pytest_crab.types import Kind
-from pytest_crab.types import Oracle
+from pytest_crab.sources.merge_base import Fork, find_fork
+from pytest_crab.types import Comment, Kind, Oracle
 
 #: The paper's labels of its 234 oracles (arXiv 2603.23448, section 4.4.2), which the release does not hold.
 PAPER_KINDS: Mapping[Kind, int] = {Kind.BEHAVIORAL: 42, Kind.STRUCTURAL: 192}

@@ -5,12 +5,9 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from collections.abc import Iterator
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
-from pytest_crab.types import Category
-from pytest_crab.types import Kind
-from pytest_crab.types import OracleRunner
+from pytest_crab.types import Category, Kind, OracleRunner
 
 #: Not the tested project's: the standard library, whatever version runs this, and what tests are written with.
 _FOREIGN = frozenset(sys.stdlib_module_names) | {"asynchat", "asyncore", "distutils", "imp", "mock", "pytest", "smtpd"}

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pytest_crab.benchmarks.martian import MartianRelease
-from pytest_crab.benchmarks.martian import MartianResult
-from pytest_crab.benchmarks.martian import digest_of
-from pytest_crab.benchmarks.martian import has_martian
-from pytest_crab.benchmarks.martian import load
-from pytest_crab.benchmarks.martian import read_martian
-from pytest_crab.benchmarks.martian import reading
+from pytest_crab.benchmarks.martian import (
+    MartianRelease,
+    MartianResult,
+    digest_of,
+    has_martian,
+    load,
+    read_martian,
+    reading,
+)
 from pytest_crab.errors import BadInput
 
 #: The files of BC-Bench's release.

@@ -8,9 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,13 +16,8 @@ from typing import Any
 
 from pytest_crab import serialization
 from pytest_crab.errors import BadInput
-from pytest_crab.scoring.stored_reviews import KnownComment
-from pytest_crab.scoring.stored_reviews import StoredReview
-from pytest_crab.types import Finding
-from pytest_crab.types import Judgement
-from pytest_crab.types import Reason
-from pytest_crab.types import Score
-from pytest_crab.types import verdict_score
+from pytest_crab.scoring.stored_reviews import KnownComment, StoredReview
+from pytest_crab.types import Finding, Judgement, Reason, Score, verdict_score
 
 #: The folders of a release.
 _GOLDEN, _EVALUATIONS = "golden_comments", "evaluations"

@@ -5,19 +5,14 @@ from __future__ import annotations
 import re
 import shutil
 import tempfile
-from collections.abc import Callable
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
 from pytest_crab.errors import BadInput
-from pytest_crab.instances import FILE
-from pytest_crab.instances import load_instance
+from pytest_crab.instances import FILE, load_instance
 from pytest_crab.instances.dump import instance_yaml
 from pytest_crab.types import Instance
 

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from pytest_crab import diffs
-from pytest_crab import serialization
+from pytest_crab import diffs, serialization
 from pytest_crab.errors import BadInput
 from pytest_crab.instances.recorded import FOLDER
-from pytest_crab.types import SCHEMA
-from pytest_crab.types import Kind
+from pytest_crab.types import SCHEMA, Kind
 
 #: The tool that stands for the humans' own comments: what of them a coding agent could resolve.
 HUMAN = "human"

@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from collections.abc import Mapping
-from dataclasses import dataclass
-from dataclasses import field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
-from pytest_crab.benchmarks.archives import json_lines
-from pytest_crab.benchmarks.archives import read_record
+from pytest_crab.benchmarks.archives import json_lines, read_record
 from pytest_crab.errors import BadInput
-from pytest_crab.types import INSTANCE_ID
-from pytest_crab.types import Comment
-from pytest_crab.types import Environment
-from pytest_crab.types import GitSource
-from pytest_crab.types import Instance
-from pytest_crab.types import OracleRunner
-from pytest_crab.types import Provenance
-from pytest_crab.types import PullRequestFacts
-from pytest_crab.types import Source
+from pytest_crab.types import (
+    INSTANCE_ID,
+    Comment,
+    Environment,
+    GitSource,
+    Instance,
+    OracleRunner,
+    Provenance,
+    PullRequestFacts,
+    Source,
+)
 
 T = TypeVar("T")
 

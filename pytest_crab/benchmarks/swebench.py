@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_crab.benchmarks.rows import read_lines
-from pytest_crab.types import FIX
-from pytest_crab.types import PullCandidate
-from pytest_crab.types import PullRequestFacts
+from pytest_crab.types import FIX, PullCandidate, PullRequestFacts
 
 #: The tag of a candidate with the commit that its patch is made for.
 BASE = "fix_base"

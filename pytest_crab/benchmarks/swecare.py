@@ -6,13 +6,9 @@ import re
 from pathlib import Path
 
 from pytest_crab.benchmarks.inferred import category_of
-from pytest_crab.benchmarks.native import Import
-from pytest_crab.benchmarks.native import import_rows
-from pytest_crab.benchmarks.rows import PullRequestRow
-from pytest_crab.benchmarks.rows import read_rows
-from pytest_crab.benchmarks.rows import to_instance
-from pytest_crab.types import Comment
-from pytest_crab.types import Instance
+from pytest_crab.benchmarks.native import Import, import_rows
+from pytest_crab.benchmarks.rows import PullRequestRow, read_rows, to_instance
+from pytest_crab.types import Comment, Instance
 
 
 def import_swecare(file: Path, out: Path, *, only: re.Pattern[str] | None = None) -> Import:

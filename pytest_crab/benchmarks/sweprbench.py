@@ -7,30 +7,20 @@ known issues, and ``evals/*.json`` the samples that were published about.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from collections.abc import Mapping
-from dataclasses import dataclass
-from dataclasses import field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
-from pytest_crab.benchmarks.archives import MOST_BYTES_PER_LINE
-from pytest_crab.benchmarks.archives import read_record
-from pytest_crab.benchmarks.native import Import
-from pytest_crab.benchmarks.native import import_rows
-from pytest_crab.benchmarks.rows import LICENSE
-from pytest_crab.benchmarks.rows import read_lines
+from pytest_crab.benchmarks.archives import MOST_BYTES_PER_LINE, read_record
+from pytest_crab.benchmarks.native import Import, import_rows
+from pytest_crab.benchmarks.rows import LICENSE, read_lines
 from pytest_crab.errors import BadInput
 from pytest_crab.parsing.review_comments import is_bot
 from pytest_crab.sources.merge_base import known_base
 from pytest_crab.statistics.pull_classes import DIFFICULTIES
 from pytest_crab.statistics.review_value import ReviewValue
-from pytest_crab.types import Comment
-from pytest_crab.types import GitSource
-from pytest_crab.types import Instance
-from pytest_crab.types import Provenance
-from pytest_crab.types import PullRequestFacts
-from pytest_crab.types import Source
+from pytest_crab.types import Comment, GitSource, Instance, Provenance, PullRequestFacts, Source
 
 T = TypeVar("T")
 

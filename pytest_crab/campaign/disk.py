@@ -4,19 +4,11 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable
-from collections.abc import Hashable
-from collections.abc import Iterable
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from pytest_crab.runtimes.inventory import LOCAL_FOLDERS
-from pytest_crab.runtimes.inventory import Inventory
-from pytest_crab.runtimes.inventory import StoredEnvironment
-from pytest_crab.runtimes.inventory import remove_unused
-from pytest_crab.runtimes.inventory import size_of
+from pytest_crab.runtimes.inventory import LOCAL_FOLDERS, Inventory, StoredEnvironment, remove_unused, size_of
 
 T = TypeVar("T")
 #: See PendingTrials.rank.

@@ -7,34 +7,19 @@ import os
 import random
 import statistics
 import time
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from dataclasses import field
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from pytest_crab.agents import AGENTS
 from pytest_crab.formats import format_size
 from pytest_crab.protocols import ORACLE_LIMITS
-from pytest_crab.runtimes.environment_stock import BASE
-from pytest_crab.runtimes.environment_stock import Stock
-from pytest_crab.runtimes.environment_stock import typical
-from pytest_crab.trial import Crew
-from pytest_crab.trial import RunContext
-from pytest_crab.trial.plan import JUDGEMENT
-from pytest_crab.trial.plan import RUNS
-from pytest_crab.trial.plan import SHARED
-from pytest_crab.trial.plan import TrialPlan
-from pytest_crab.trial.plan import nothing_stored
-from pytest_crab.trial.plan import plan_contestants
-from pytest_crab.trial.plan import plan_trial
-from pytest_crab.types import Instance
-from pytest_crab.types import TrialId
+from pytest_crab.runtimes.environment_stock import BASE, Stock, typical
+from pytest_crab.trial import Crew, RunContext
+from pytest_crab.trial.plan import JUDGEMENT, RUNS, SHARED, TrialPlan, nothing_stored, plan_contestants, plan_trial
+from pytest_crab.types import Instance, TrialId
 
 #: Seconds for looking trials up, and bytes of an earlier run's records that are read, at most.
 SECONDS, TAIL = 0.25, 2**20

@@ -6,8 +6,7 @@ import re
 import threading
 from collections import defaultdict
 
-from pytest_crab.types import Reason
-from pytest_crab.types import Trial
+from pytest_crab.types import Reason, Trial
 
 #: How the sentence begins that trials have for an error that were not run for this reason.
 GIVEN_UP = "given up"

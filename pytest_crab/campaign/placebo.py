@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from pytest_crab import serialization
-from pytest_crab.atomic import SHARED
-from pytest_crab.atomic import write_atomically
-from pytest_crab.types import Review
-from pytest_crab.types import Trial
+from pytest_crab.atomic import SHARED, write_atomically
+from pytest_crab.types import Review, Trial
 
 
 def mismatch_reviews(trials: Iterable[Trial], reviewer: str) -> dict[str, Review]:

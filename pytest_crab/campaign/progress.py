@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
-from collections.abc import Hashable
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 
-from pytest_crab.formats import format_dollars
-from pytest_crab.formats import format_duration
+from pytest_crab.formats import format_dollars, format_duration
 from pytest_crab.waiting import FOR_A_SLOT
 
 #: How many running things are named.

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
-from collections.abc import Hashable
-from concurrent.futures import Executor
-from concurrent.futures import Future
-from concurrent.futures import wait
+from collections.abc import Callable, Hashable
+from concurrent.futures import Executor, Future, wait
 from dataclasses import dataclass
 
-from pytest_crab.campaign.progress import Progress
-from pytest_crab.campaign.progress import Watch
+from pytest_crab.campaign.progress import Progress, Watch
 from pytest_crab.trial import Crew
-from pytest_crab.types import Instance
-from pytest_crab.types import Trial
+from pytest_crab.types import Instance, Trial
 from pytest_crab.types.reviews import known_costs
 
 #: How many trials are submitted ahead for each that may run at a time: so many can end while one that is reported

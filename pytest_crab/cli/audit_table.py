@@ -9,8 +9,7 @@ import click
 from pytest_crab import serialization
 from pytest_crab.errors import BadInput
 from pytest_crab.instances.yaml_reader import read_document
-from pytest_crab.statistics.consistency import PrintedTable
-from pytest_crab.statistics.consistency import audit
+from pytest_crab.statistics.consistency import PrintedTable, audit
 from pytest_crab.text import one_line
 
 

@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Callable
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from pytest_crab.cli.choices import choose_runtime
 from pytest_crab.cli.progress import as_they_end
-from pytest_crab.cli.run_contexts import proving_context
-from pytest_crab.cli.run_contexts import refuse_foreign
-from pytest_crab.curation.certify import Certificate
-from pytest_crab.curation.certify import certify
-from pytest_crab.curation.certify import is_given
+from pytest_crab.cli.run_contexts import proving_context, refuse_foreign
+from pytest_crab.curation.certify import Certificate, certify, is_given
 from pytest_crab.instances import lock
 from pytest_crab.types import Instance
 

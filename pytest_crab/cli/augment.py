@@ -11,21 +11,12 @@ from pathlib import Path
 import click
 
 from pytest_crab import serialization
-from pytest_crab.benchmarks.native import new_set
-from pytest_crab.benchmarks.native import require_new
-from pytest_crab.cli.judges import Asking
-from pytest_crab.cli.judges import check_option
-from pytest_crab.cli.judges import cost_line
-from pytest_crab.cli.judges import judge_options
-from pytest_crab.cli.judges import print_plan
-from pytest_crab.curation.augment import Augmentation
-from pytest_crab.curation.augment import augment as merge_reviews
-from pytest_crab.curation.augment import augmentation_questions
-from pytest_crab.errors import BadInput
-from pytest_crab.errors import CrabError
+from pytest_crab.benchmarks.native import new_set, require_new
+from pytest_crab.cli.judges import Asking, check_option, cost_line, judge_options, print_plan
+from pytest_crab.curation.augment import Augmentation, augment as merge_reviews, augmentation_questions
+from pytest_crab.errors import BadInput, CrabError
 from pytest_crab.formats import format_count
-from pytest_crab.instances import FILE
-from pytest_crab.instances import load_instances
+from pytest_crab.instances import FILE, load_instances
 from pytest_crab.instances.dump import instance_yaml
 from pytest_crab.report.judge_text import check_lines
 from pytest_crab.report.loading import trials_file

@@ -10,12 +10,8 @@ from pathlib import Path
 
 import click
 
-from pytest_crab.benchmarks.swebench import BASE
-from pytest_crab.benchmarks.swebench import has_issue_rows
-from pytest_crab.benchmarks.swebench import issue_candidates
-from pytest_crab.clients.github_pulls import API
-from pytest_crab.clients.github_pulls import TOKENS
-from pytest_crab.clients.github_pulls import GitHubPulls
+from pytest_crab.benchmarks.swebench import BASE, has_issue_rows, issue_candidates
+from pytest_crab.clients.github_pulls import API, TOKENS, GitHubPulls
 from pytest_crab.curation.collect import CandidateSource
 from pytest_crab.curation.discussion import read_discussions
 from pytest_crab.curation.github_repository import GitHubRepository
@@ -23,8 +19,7 @@ from pytest_crab.curation.introducing import FixedBugs
 from pytest_crab.curation.known_set import KnownSet
 from pytest_crab.curation.local_clone import LocalClone
 from pytest_crab.instances.loading import find_instances
-from pytest_crab.sources.remotes import address_of
-from pytest_crab.sources.remotes import is_repository
+from pytest_crab.sources.remotes import address_of, is_repository
 
 _REPOSITORY = re.compile(r"(?:https://github\.com/)?([\w.-]+/[\w.-]+?)(?:\.git)?/?")
 

@@ -4,35 +4,23 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Callable
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import click
 
-from pytest_crab.cli.certify_agent import crew_with
-from pytest_crab.cli.certify_agent import resolve_all
-from pytest_crab.cli.choices import choose_runtime
-from pytest_crab.cli.choices import runtime_option
-from pytest_crab.cli.choices import store_option
-from pytest_crab.cli.lookup import display_path
-from pytest_crab.cli.lookup import instance_files
+from pytest_crab.cli.certify_agent import crew_with, resolve_all
+from pytest_crab.cli.choices import choose_runtime, runtime_option, store_option
+from pytest_crab.cli.lookup import display_path, instance_files
 from pytest_crab.cli.progress import as_they_end
-from pytest_crab.cli.run_contexts import proving_context
-from pytest_crab.cli.run_contexts import refuse_foreign
-from pytest_crab.curation import audit as auditing
-from pytest_crab.curation import proof_report
-from pytest_crab.curation.certify import Certificate
-from pytest_crab.curation.certify import certify as certify_instance
+from pytest_crab.cli.run_contexts import proving_context, refuse_foreign
+from pytest_crab.curation import audit as auditing, proof_report
+from pytest_crab.curation.certify import Certificate, certify as certify_instance
 from pytest_crab.curation.set_statistics import ENOUGH
 from pytest_crab.errors import BadInput
 from pytest_crab.formats import format_count
-from pytest_crab.instances import FILE
-from pytest_crab.instances import load_instance
-from pytest_crab.instances import lock
-from pytest_crab.instances import resolvability
+from pytest_crab.instances import FILE, load_instance, lock, resolvability
 from pytest_crab.instances.edit import rewrite
 from pytest_crab.instances.file_checks import content_faults
 from pytest_crab.instances.loading import duplicates

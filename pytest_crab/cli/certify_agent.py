@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Callable
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,18 +14,14 @@ import click
 from pytest_crab.agents import AGENTS
 from pytest_crab.cli.progress import as_they_end
 from pytest_crab.curation.certify import Certificate
-from pytest_crab.curation.resolvable import Resolution
-from pytest_crab.curation.resolvable import measure_resolvability
+from pytest_crab.curation.resolvable import Resolution, measure_resolvability
 from pytest_crab.errors import BadInput
 from pytest_crab.formats import format_count
 from pytest_crab.instances import load_instance
 from pytest_crab.instances.resolvability import write_marks
 from pytest_crab.reviewers import REVIEWERS
-from pytest_crab.settings import Settings
-from pytest_crab.settings import load_settings
-from pytest_crab.trial import Crew
-from pytest_crab.trial import CrewSpec
-from pytest_crab.trial import RunContext
+from pytest_crab.settings import Settings, load_settings
+from pytest_crab.trial import Crew, CrewSpec, RunContext
 from pytest_crab.types import Instance
 
 

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
 
@@ -15,33 +12,21 @@ import click
 
 from pytest_crab import diffs
 from pytest_crab.cli.audits import audit as audit_instances
-from pytest_crab.cli.choices import runtime_option
-from pytest_crab.cli.choices import store_option
+from pytest_crab.cli.choices import runtime_option, store_option
 from pytest_crab.cli.lookup import display_path
-from pytest_crab.curation.set_statistics import SizedInstance
-from pytest_crab.curation.set_statistics import error_lines
-from pytest_crab.curation.set_statistics import statistics_lines
-from pytest_crab.errors import BadInput
-from pytest_crab.errors import CrabError
-from pytest_crab.errors import SourceUnreachable
+from pytest_crab.curation.set_statistics import SizedInstance, error_lines, statistics_lines
+from pytest_crab.errors import BadInput, CrabError, SourceUnreachable
 from pytest_crab.formats import format_count
-from pytest_crab.instances import FILE
-from pytest_crab.instances import find_instances
-from pytest_crab.instances import load_instance
-from pytest_crab.instances import lock
-from pytest_crab.instances.dates import day
-from pytest_crab.instances.dates import why_not_since
-from pytest_crab.instances.file_checks import content_faults
-from pytest_crab.instances.file_checks import set_configuration
+from pytest_crab.instances import FILE, find_instances, load_instance, lock
+from pytest_crab.instances.dates import day, why_not_since
+from pytest_crab.instances.file_checks import content_faults, set_configuration
 from pytest_crab.instances.files import diff_text
 from pytest_crab.instances.loading import duplicates
 from pytest_crab.instances.oracle_errors import errors_of
 from pytest_crab.instances.placeholders import unwritten
 from pytest_crab.protocols import Snapshot
 from pytest_crab.scratch import scratch
-from pytest_crab.sources import consistency
-from pytest_crab.sources import fetcher_for
-from pytest_crab.sources import snapshot_store
+from pytest_crab.sources import consistency, fetcher_for, snapshot_store
 from pytest_crab.store import FileStore
 from pytest_crab.types import Instance
 

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import click
 
 from pytest_crab import runtimes
-from pytest_crab.errors import BadInput
-from pytest_crab.errors import CrabError
-from pytest_crab.scoring.similarity import EMBEDDING
-from pytest_crab.scoring.similarity import Similarity
-from pytest_crab.scoring.similarity import load_measures
+from pytest_crab.errors import BadInput, CrabError
+from pytest_crab.scoring.similarity import EMBEDDING, Similarity, load_measures
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -12,27 +12,22 @@ from typing import Any
 
 import click
 
-from pytest_crab.clients.forge_comments import CommentForge
-from pytest_crab.clients.forge_comments import PullRequestPlace
-from pytest_crab.clients.forge_comments import github_place
-from pytest_crab.clients.forge_comments import gitlab_place
-from pytest_crab.clients.forge_comments import post_comment
-from pytest_crab.clients.forge_comments import read_address
-from pytest_crab.errors import BadInput
-from pytest_crab.errors import CrabError
-from pytest_crab.errors import ForgeError
-from pytest_crab.gate.pairing import contestants
-from pytest_crab.gate.pairing import counterpart
-from pytest_crab.gate.pairing import full_names
-from pytest_crab.instances.loading import find_instances
-from pytest_crab.instances.loading import load_instance
+from pytest_crab.clients.forge_comments import (
+    CommentForge,
+    PullRequestPlace,
+    github_place,
+    gitlab_place,
+    post_comment,
+    read_address,
+)
+from pytest_crab.errors import BadInput, CrabError, ForgeError
+from pytest_crab.gate.pairing import contestants, counterpart, full_names
+from pytest_crab.instances.loading import find_instances, load_instance
 from pytest_crab.report.loading import load_summary
 from pytest_crab.report.outcomes import oracle_counts
-from pytest_crab.report.pull_request_comment import comment_body
-from pytest_crab.report.pull_request_comment import workflow_commands
+from pytest_crab.report.pull_request_comment import comment_body, workflow_commands
 from pytest_crab.report.summary import Summary
-from pytest_crab.statistics.comparison import Comparison
-from pytest_crab.statistics.comparison import compare
+from pytest_crab.statistics.comparison import Comparison, compare
 
 #: Seconds to wait for a rate limit or a forge that is down, unless --wait says otherwise.
 WAIT = 120.0

@@ -5,9 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import sys
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import click
@@ -15,41 +13,24 @@ import click
 from pytest_crab import serialization
 from pytest_crab.benchmarks.ccrab import recording_at
 from pytest_crab.errors import BadInput
-from pytest_crab.formats import format_table
-from pytest_crab.formats import parse_points
-from pytest_crab.gate.baseline import BaselineComparison
-from pytest_crab.gate.baseline import rule_on_baselines
+from pytest_crab.formats import format_table, parse_points
+from pytest_crab.gate.baseline import BaselineComparison, rule_on_baselines
 from pytest_crab.gate.comparable import CONDITIONS
-from pytest_crab.gate.exit import MAX_BROKEN
-from pytest_crab.gate.exit import MAX_UNKNOWN
-from pytest_crab.gate.exit import OracleCounts
-from pytest_crab.gate.exit import RunOutcome
-from pytest_crab.gate.exit import decide
-from pytest_crab.gate.pairing import ANCHOR
-from pytest_crab.gate.pairing import contestants
-from pytest_crab.gate.pairing import counterpart
-from pytest_crab.gate.pairing import full_names
-from pytest_crab.gate.pairing import pair
-from pytest_crab.gate.references import Reference
-from pytest_crab.gate.references import load_reference
-from pytest_crab.gate.terms import MARGIN
-from pytest_crab.gate.terms import GateTerms
+from pytest_crab.gate.exit import MAX_BROKEN, MAX_UNKNOWN, OracleCounts, RunOutcome, decide
+from pytest_crab.gate.pairing import ANCHOR, contestants, counterpart, full_names, pair
+from pytest_crab.gate.references import Reference, load_reference
+from pytest_crab.gate.terms import MARGIN, GateTerms
 from pytest_crab.gate.wording import explain_baseline
 from pytest_crab.instances import load_instances
 from pytest_crab.instances.recorded import FOLDER
 from pytest_crab.report.label_changes import label_table
 from pytest_crab.report.loading import load_summary
-from pytest_crab.report.page.comparison import ComparedReviewer
-from pytest_crab.report.page.comparison import write_comparison
-from pytest_crab.report.recorded_results import labels_of
-from pytest_crab.report.recorded_results import measured_of
+from pytest_crab.report.page.comparison import ComparedReviewer, write_comparison
+from pytest_crab.report.recorded_results import labels_of, measured_of
 from pytest_crab.report.reviewer_summary import ReviewerSummary
 from pytest_crab.report.summary import Summary
-from pytest_crab.statistics.comparison import PULL_REQUEST
-from pytest_crab.statistics.comparison import REPOSITORY
-from pytest_crab.statistics.comparison import compare as compare_measured
-from pytest_crab.statistics.labels import absent_labels
-from pytest_crab.statistics.labels import compare_labels
+from pytest_crab.statistics.comparison import PULL_REQUEST, REPOSITORY, compare as compare_measured
+from pytest_crab.statistics.labels import absent_labels, compare_labels
 from pytest_crab.text import one_line
 
 #: What clusters can be, as options name it.

@@ -4,48 +4,35 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import click
 
 from pytest_crab import serialization
-from pytest_crab.cli.choices import embedding_option
-from pytest_crab.cli.choices import load_similarities
-from pytest_crab.cli.judges import Asking
-from pytest_crab.cli.judges import check_option
-from pytest_crab.cli.judges import cost_line
-from pytest_crab.cli.judges import judge_options
-from pytest_crab.cli.judges import labels_option
-from pytest_crab.cli.judges import print_plan
-from pytest_crab.cli.judges import require_judge
+from pytest_crab.cli.choices import embedding_option, load_similarities
+from pytest_crab.cli.judges import (
+    Asking,
+    check_option,
+    cost_line,
+    judge_options,
+    labels_option,
+    print_plan,
+    require_judge,
+)
 from pytest_crab.errors import CrabError
-from pytest_crab.formats import NOTHING
-from pytest_crab.formats import format_count
-from pytest_crab.formats import format_decimal
-from pytest_crab.formats import format_percent
-from pytest_crab.formats import format_table
+from pytest_crab.formats import NOTHING, format_count, format_decimal, format_percent, format_table
 from pytest_crab.report.judge_text import judge_lines
-from pytest_crab.report.judging import JudgeReport
-from pytest_crab.report.judging import calibrate_findings
-from pytest_crab.report.judging import labels_of
-from pytest_crab.report.judging import questions_of
+from pytest_crab.report.judging import JudgeReport, calibrate_findings, labels_of, questions_of
 from pytest_crab.report.loading import trials_file
 from pytest_crab.report.mediator_text import ranks_text
 from pytest_crab.report.recorded_rulers import ruler_lines
-from pytest_crab.report.ruler_cells import BINARY
-from pytest_crab.report.ruler_cells import Cell
-from pytest_crab.report.rulers import RulerComparison
-from pytest_crab.report.rulers import RulerPair
-from pytest_crab.report.rulers import compare_rulers as compare
-from pytest_crab.report.rulers import reviews_of
+from pytest_crab.report.ruler_cells import BINARY, Cell
+from pytest_crab.report.rulers import RulerComparison, RulerPair, compare_rulers as compare, reviews_of
 from pytest_crab.scoring.judges import require_hits
 from pytest_crab.scoring.judges.bench import JudgeBench
 from pytest_crab.scoring.location import RULES
-from pytest_crab.scoring.similarity import EMBEDDING
-from pytest_crab.scoring.similarity import MEASURES
+from pytest_crab.scoring.similarity import EMBEDDING, MEASURES
 from pytest_crab.text import one_line
 from pytest_crab.types.reviews import FREE
 

@@ -14,8 +14,7 @@ from pytest_crab.report.comprehension import comprehension as read_models
 from pytest_crab.report.comprehension_text import comprehension_lines
 from pytest_crab.report.files import read_trials
 from pytest_crab.report.loading import trials_file
-from pytest_crab.statistics.exact_match import RULES
-from pytest_crab.statistics.exact_match import VARIANTS
+from pytest_crab.statistics.exact_match import RULES, VARIANTS
 
 
 @click.command()

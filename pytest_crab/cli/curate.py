@@ -6,55 +6,33 @@ import contextlib
 import json
 import sys
 import threading
-from collections.abc import Callable
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
 
 import click
 
-from pytest_crab.cli.candidate_sources import SourceArguments
-from pytest_crab.cli.candidate_sources import open_source
-from pytest_crab.cli.choices import choose_runtime
-from pytest_crab.cli.choices import runtime_option
-from pytest_crab.cli.choices import store_option
-from pytest_crab.cli.curate_gold import annotate
-from pytest_crab.cli.curate_gold import calibrate
+from pytest_crab.cli.candidate_sources import SourceArguments, open_source
+from pytest_crab.cli.choices import choose_runtime, runtime_option, store_option
+from pytest_crab.cli.curate_gold import annotate, calibrate
 from pytest_crab.cli.judges import Asking
 from pytest_crab.cli.run_contexts import proving_context
-from pytest_crab.curation.collect import CandidateSource
-from pytest_crab.curation.collect import Collection
-from pytest_crab.curation.funnel import FunnelStage
-from pytest_crab.curation.funnel import count_funnel
-from pytest_crab.curation.funnel import funnel_data
-from pytest_crab.curation.funnel import funnel_lines
-from pytest_crab.curation.listing import ListedSource
-from pytest_crab.curation.listing import Listing
-from pytest_crab.curation.listing import read_listing
-from pytest_crab.curation.listing import write_listing
-from pytest_crab.curation.pipeline import Passage
-from pytest_crab.curation.pipeline import run_candidates
-from pytest_crab.curation.pipeline import walk
+from pytest_crab.curation.collect import CandidateSource, Collection
+from pytest_crab.curation.funnel import FunnelStage, count_funnel, funnel_data, funnel_lines
+from pytest_crab.curation.listing import ListedSource, Listing, read_listing, write_listing
+from pytest_crab.curation.pipeline import Passage, run_candidates, walk
 from pytest_crab.curation.publish import write_set
-from pytest_crab.curation.stages import CurationContext
-from pytest_crab.curation.stages import Stage
-from pytest_crab.curation.stages import make_stages
-from pytest_crab.curation.stages import usual_stages
-from pytest_crab.errors import BadInput
-from pytest_crab.errors import CrabError
+from pytest_crab.curation.stages import CurationContext, Stage, make_stages, usual_stages
+from pytest_crab.errors import BadInput, CrabError
 from pytest_crab.formats import format_count
 from pytest_crab.report.page.funnel import write_funnel_page
 from pytest_crab.scoring.judges.bench import JudgeBench
 from pytest_crab.scoring.step_cache import StepCache
-from pytest_crab.settings import Settings
-from pytest_crab.settings import load_settings
+from pytest_crab.settings import Settings, load_settings
 from pytest_crab.store import FileStore
-from pytest_crab.trial import Crew
-from pytest_crab.trial import RunContext
+from pytest_crab.trial import Crew, RunContext
 
 #: The page with the funnel, and its numbers, in the set's folder.
 PAGE, NUMBERS = "funnel.html", "funnel.json"

@@ -2,49 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import click
 
 from pytest_crab.cli.choices import store_option
-from pytest_crab.cli.judges import Asking
-from pytest_crab.cli.judges import cost_line
-from pytest_crab.cli.judges import judge_options
-from pytest_crab.cli.judges import print_plan
+from pytest_crab.cli.judges import Asking, cost_line, judge_options, print_plan
 from pytest_crab.curation.collect import Collection
 from pytest_crab.curation.filter import comment_questions
-from pytest_crab.curation.gold import RESOLVED
-from pytest_crab.curation.gold import TEST
-from pytest_crab.curation.gold import TUNING
-from pytest_crab.curation.gold import Annotation
-from pytest_crab.curation.gold import Confusion
-from pytest_crab.curation.gold import FilterCalibration
-from pytest_crab.curation.gold import agreement_lines
-from pytest_crab.curation.gold import append_annotation
-from pytest_crab.curation.gold import confusion
-from pytest_crab.curation.gold import disagreements
-from pytest_crab.curation.gold import gold_labels
-from pytest_crab.curation.gold import keep_filter_calibration
-from pytest_crab.curation.gold import part_of
-from pytest_crab.curation.gold import read_annotations
-from pytest_crab.curation.gold import sample
+from pytest_crab.curation.gold import (
+    RESOLVED,
+    TEST,
+    TUNING,
+    Annotation,
+    Confusion,
+    FilterCalibration,
+    agreement_lines,
+    append_annotation,
+    confusion,
+    disagreements,
+    gold_labels,
+    keep_filter_calibration,
+    part_of,
+    read_annotations,
+    sample,
+)
 from pytest_crab.curation.listing import read_listing
 from pytest_crab.curation.pipeline import walk
 from pytest_crab.curation.stages import make_stages
-from pytest_crab.diffs import excerpt
-from pytest_crab.diffs import parse_hunks
-from pytest_crab.errors import BadInput
-from pytest_crab.errors import CrabError
+from pytest_crab.diffs import excerpt, parse_hunks
+from pytest_crab.errors import BadInput, CrabError
 from pytest_crab.formats import format_percent
-from pytest_crab.scoring.judges.curation_labels import HIGH
-from pytest_crab.scoring.judges.curation_labels import LOW
+from pytest_crab.scoring.judges.curation_labels import HIGH, LOW
 from pytest_crab.settings import load_settings
 from pytest_crab.store import FileStore
 from pytest_crab.text import escape_controls
-from pytest_crab.types import CandidateComment
-from pytest_crab.types import PullCandidate
+from pytest_crab.types import CandidateComment, PullCandidate
 
 _OUT = click.option(
     "--out", required=True, type=click.Path(exists=True, file_okay=False, path_type=Path), help="The set's folder."

@@ -8,13 +8,9 @@ from pathlib import Path
 
 import click
 
-from pytest_crab.atomic import SHARED
-from pytest_crab.atomic import write_atomically
-from pytest_crab.benchmarks.archives import json_lines
-from pytest_crab.benchmarks.archives import read_record
-from pytest_crab.benchmarks.distractors import ReviewedCode
-from pytest_crab.benchmarks.distractors import fault_of_comment
-from pytest_crab.benchmarks.distractors import questions_on
+from pytest_crab.atomic import SHARED, write_atomically
+from pytest_crab.benchmarks.archives import json_lines, read_record
+from pytest_crab.benchmarks.distractors import ReviewedCode, fault_of_comment, questions_on
 from pytest_crab.errors import BadInput
 from pytest_crab.formats import format_count
 

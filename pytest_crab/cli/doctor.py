@@ -13,9 +13,7 @@ import click
 
 from pytest_crab.clients import installed
 from pytest_crab.errors import CrabError
-from pytest_crab.runtimes import DEFAULT_BASE
-from pytest_crab.runtimes import bubblewrap
-from pytest_crab.runtimes import cgroups
+from pytest_crab.runtimes import DEFAULT_BASE, bubblewrap, cgroups
 from pytest_crab.runtimes.interpreters import running_version
 from pytest_crab.runtimes.slots import Slots
 from pytest_crab.sources.requirements import OLDEST_GIT
@@ -71,8 +69,7 @@ def doctor(
 
 
 def _build(version: str, origin: str | None, node: str | None) -> None:
-    from pytest_crab.runtimes.base_images import build_base
-    from pytest_crab.runtimes.base_images import build_node_base
+    from pytest_crab.runtimes.base_images import build_base, build_node_base
     from pytest_crab.runtimes.engine import Engine
     from pytest_crab.runtimes.run_lock import RunFolder
 

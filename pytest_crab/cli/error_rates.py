@@ -4,46 +4,37 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Callable
-from collections.abc import Iterable
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import click
 
-from pytest_crab.cli.certify_agent import AgentCrew
-from pytest_crab.cli.certify_agent import crew_with
-from pytest_crab.cli.choices import choose_runtime
-from pytest_crab.cli.choices import runtime_option
-from pytest_crab.cli.choices import store_option
+from pytest_crab.cli.certify_agent import AgentCrew, crew_with
+from pytest_crab.cli.choices import choose_runtime, runtime_option, store_option
 from pytest_crab.cli.lookup import instance_files
 from pytest_crab.cli.progress import as_they_end
-from pytest_crab.cli.run_contexts import proving_context
-from pytest_crab.cli.run_contexts import refuse_foreign
+from pytest_crab.cli.run_contexts import proving_context, refuse_foreign
 from pytest_crab.curation import near_misses
 from pytest_crab.curation.near_misses import ChangedTree
 from pytest_crab.curation.resolutions import measure_false_rejects
-from pytest_crab.errors import BadInput
-from pytest_crab.errors import CrabError
+from pytest_crab.errors import BadInput, CrabError
 from pytest_crab.formats import format_count
 from pytest_crab.instances import load_instance
-from pytest_crab.instances.oracle_errors import ErrorDecision
-from pytest_crab.instances.oracle_errors import Measurement
-from pytest_crab.instances.oracle_errors import OracleErrors
-from pytest_crab.instances.oracle_errors import error_rate
-from pytest_crab.instances.oracle_errors import write_decision
-from pytest_crab.instances.oracle_errors import write_measurements
-from pytest_crab.scoring.oracles.proof import ProvedComment
-from pytest_crab.scoring.oracles.proof import prove
+from pytest_crab.instances.oracle_errors import (
+    ErrorDecision,
+    Measurement,
+    OracleErrors,
+    error_rate,
+    write_decision,
+    write_measurements,
+)
+from pytest_crab.scoring.oracles.proof import ProvedComment, prove
 from pytest_crab.trial.context import TrialContext
 from pytest_crab.trial.crew import Crew
 from pytest_crab.trial.run_context import RunContext
-from pytest_crab.types import Instance
-from pytest_crab.types import OracleError
+from pytest_crab.types import Instance, OracleError
 
 _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 

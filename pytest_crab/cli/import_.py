@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable
-from collections.abc import Iterable
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 import click
 
 from pytest_crab.benchmarks.aacr import import_aacr
 from pytest_crab.benchmarks.codereviewqa import import_codereviewqa
-from pytest_crab.benchmarks.importing import PAPER_KINDS
-from pytest_crab.benchmarks.importing import import_ccrab
+from pytest_crab.benchmarks.importing import PAPER_KINDS, import_ccrab
 from pytest_crab.benchmarks.native import Import
 from pytest_crab.benchmarks.swecare import import_swecare
 from pytest_crab.benchmarks.sweprbench import import_sweprbench

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import click
 import yaml
 
 from pytest_crab.adapters import Family
 from pytest_crab.agents import AGENTS
-from pytest_crab.clients.installed import KINDS
-from pytest_crab.clients.installed import is_there
+from pytest_crab.clients.installed import KINDS, is_there
 from pytest_crab.errors import BadInput
 from pytest_crab.instances.loading import find_instances
 from pytest_crab.reviewers import REVIEWERS

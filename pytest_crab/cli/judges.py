@@ -4,17 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-from typing import TypeVar
-from typing import cast
+from typing import Any, TypeVar, cast
 
 import click
 from click.core import ParameterSource
@@ -22,17 +16,14 @@ from click.core import ParameterSource
 from pytest_crab.cli.choices import store_option
 from pytest_crab.clients.services import StepServices
 from pytest_crab.errors import BadInput
-from pytest_crab.formats import format_count
-from pytest_crab.formats import format_dollars
+from pytest_crab.formats import format_count, format_dollars
 from pytest_crab.models import Gateway
-from pytest_crab.scoring.judges import JUDGES
-from pytest_crab.scoring.judges import build_judge
+from pytest_crab.scoring.judges import JUDGES, build_judge
 from pytest_crab.scoring.judges.bench import JudgeBench
 from pytest_crab.scoring.judges.votes import JudgeQuestion
 from pytest_crab.scoring.step_cache import StepCache
 from pytest_crab.scratch import scratch
-from pytest_crab.settings import Settings
-from pytest_crab.settings import load_settings
+from pytest_crab.settings import Settings, load_settings
 from pytest_crab.store import FileStore
 from pytest_crab.trial.run_context import secrets_of
 from pytest_crab.types import TrialId

@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import click
 
 from pytest_crab.errors import BadInput
-from pytest_crab.instances import FILE
-from pytest_crab.instances import find_instances
-from pytest_crab.instances import load_instance
+from pytest_crab.instances import FILE, find_instances, load_instance
 from pytest_crab.report.files import read_trials
 from pytest_crab.text import one_line
-from pytest_crab.types import Instance
-from pytest_crab.types import Trial
-from pytest_crab.types import TrialId
+from pytest_crab.types import Instance, Trial, TrialId
 
 _SHOWN = 5
 

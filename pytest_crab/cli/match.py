@@ -10,27 +10,22 @@ from pathlib import Path
 import click
 
 from pytest_crab import serialization
-from pytest_crab.benchmarks.aacr_submissions import has_submissions
-from pytest_crab.benchmarks.aacr_submissions import read_submissions
-from pytest_crab.cli.judges import Asking
-from pytest_crab.cli.judges import check_option
-from pytest_crab.cli.judges import cost_line
-from pytest_crab.cli.judges import judge_options
-from pytest_crab.cli.judges import print_plan
-from pytest_crab.cli.judges import require_judge
+from pytest_crab.benchmarks.aacr_submissions import has_submissions, read_submissions
+from pytest_crab.cli.judges import Asking, check_option, cost_line, judge_options, print_plan, require_judge
 from pytest_crab.errors import CrabError
 from pytest_crab.formats import format_names
 from pytest_crab.report.loading import trials_file
-from pytest_crab.report.match_sources import count_without_review
-from pytest_crab.report.match_sources import stored_reviews
+from pytest_crab.report.match_sources import count_without_review, stored_reviews
 from pytest_crab.report.match_text import match_lines
-from pytest_crab.report.matching import EQUAL_TEXTS
-from pytest_crab.report.matching import MatchReport
-from pytest_crab.report.matching import category_questions
-from pytest_crab.report.matching import concern_questions
-from pytest_crab.report.matching import equal_texts
-from pytest_crab.report.matching import match_reviews
-from pytest_crab.report.matching import with_categories
+from pytest_crab.report.matching import (
+    EQUAL_TEXTS,
+    MatchReport,
+    category_questions,
+    concern_questions,
+    equal_texts,
+    match_reviews,
+    with_categories,
+)
 from pytest_crab.scoring.judges.bench import JudgeBench
 from pytest_crab.scoring.judges.issue_category import CATEGORIES
 from pytest_crab.scoring.judges.same_concern import CONCERNS

@@ -6,14 +6,12 @@ import time
 
 import requests
 
-from pytest_crab.errors import BadInput
-from pytest_crab.errors import CrabError
+from pytest_crab.errors import BadInput, CrabError
 from pytest_crab.formats import format_dollars
 from pytest_crab.models import Gateway
 from pytest_crab.runtimes.gateway_relay import relay_here
 from pytest_crab.scratch import scratch
-from pytest_crab.settings import Api
-from pytest_crab.settings import ModelSettings
+from pytest_crab.settings import Api, ModelSettings
 
 _SECONDS = 60
 _PATHS = {Api.ANTHROPIC: "v1/messages", Api.OPENAI: "v1/chat/completions"}

@@ -11,16 +11,12 @@ from pathlib import Path
 import click
 
 from pytest_crab.cli.choices import store_option
-from pytest_crab.curation import pull_requests
-from pytest_crab.curation import template
-from pytest_crab.curation.locations import Location
-from pytest_crab.curation.locations import parse_location
+from pytest_crab.curation import pull_requests, template
+from pytest_crab.curation.locations import Location, parse_location
 from pytest_crab.curation.pull_requests import PullRequestDraft
-from pytest_crab.errors import BadInput
-from pytest_crab.errors import CrabError
+from pytest_crab.errors import BadInput, CrabError
 from pytest_crab.sources.pull_request import PullRequestQuery
-from pytest_crab.sources.remotes import address_of
-from pytest_crab.sources.remotes import is_repository
+from pytest_crab.sources.remotes import address_of, is_repository
 from pytest_crab.store import FileStore
 from pytest_crab.types import INSTANCE_ID
 

@@ -4,21 +4,13 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Callable
-from collections.abc import Generator
-from collections.abc import Mapping
-from concurrent.futures import FIRST_COMPLETED
-from concurrent.futures import Executor
-from concurrent.futures import wait
+from collections.abc import Callable, Generator, Mapping
+from concurrent.futures import FIRST_COMPLETED, Executor, wait
 from typing import TypeVar
 
 import click
 
-from pytest_crab.campaign.progress import RunClock
-from pytest_crab.campaign.progress import SlotsWanted
-from pytest_crab.campaign.progress import TerminalLine
-from pytest_crab.campaign.progress import Watch
-from pytest_crab.campaign.progress import progress_text
+from pytest_crab.campaign.progress import RunClock, SlotsWanted, TerminalLine, Watch, progress_text
 from pytest_crab.runtimes.slots import Slots
 
 R = TypeVar("R")

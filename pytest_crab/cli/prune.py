@@ -10,8 +10,7 @@ from pathlib import Path
 import click
 
 from pytest_crab.cli.choices import store_option
-from pytest_crab.errors import CrabError
-from pytest_crab.errors import EngineError
+from pytest_crab.errors import CrabError, EngineError
 from pytest_crab.formats import format_count
 from pytest_crab.runtimes import run_lock
 from pytest_crab.store import FileStore
@@ -37,9 +36,7 @@ from pytest_crab.store.files import STEPS
 def prune(*, folder: Path, environments: bool, steps: tuple[str, ...], older_than: float, dry_run: bool) -> None:
     """Remove what dead runs left behind; with options also environments and stored steps."""
     from pytest_crab.runtimes import leftovers
-    from pytest_crab.runtimes.inventory import EngineImages
-    from pytest_crab.runtimes.inventory import LocalFolders
-    from pytest_crab.runtimes.inventory import prune as prune_inventory
+    from pytest_crab.runtimes.inventory import EngineImages, LocalFolders, prune as prune_inventory
 
     store = FileStore(folder)
     try:

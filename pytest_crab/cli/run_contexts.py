@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Iterable
-from collections.abc import Iterator
-from contextlib import ExitStack
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from importlib import metadata
 from pathlib import Path
 
@@ -16,9 +14,7 @@ from pytest_crab.agents import AGENTS
 from pytest_crab.errors import CrabError
 from pytest_crab.reviewers import REVIEWERS
 from pytest_crab.settings import Settings
-from pytest_crab.trial import Crew
-from pytest_crab.trial import CrewSpec
-from pytest_crab.trial import RunContext
+from pytest_crab.trial import Crew, CrewSpec, RunContext
 from pytest_crab.trial.session import open_run_context
 from pytest_crab.types import Instance
 

@@ -9,27 +9,19 @@ from pathlib import Path
 
 import click
 
-from pytest_crab import diffs
-from pytest_crab import runtimes
-from pytest_crab.cli.choices import record_option
-from pytest_crab.cli.choices import runtime_option
-from pytest_crab.cli.choices import store_option
-from pytest_crab.cli.lookup import named_trials
-from pytest_crab.cli.lookup import one_instance
-from pytest_crab.cli.run_contexts import proving_context
-from pytest_crab.cli.run_contexts import refuse_foreign
+from pytest_crab import diffs, runtimes
+from pytest_crab.cli.choices import record_option, runtime_option, store_option
+from pytest_crab.cli.lookup import named_trials, one_instance
+from pytest_crab.cli.run_contexts import proving_context, refuse_foreign
 from pytest_crab.curation import interactive
 from pytest_crab.diffs import is_inside
-from pytest_crab.errors import CrabError
-from pytest_crab.errors import DiffRejected
-from pytest_crab.errors import EngineError
+from pytest_crab.errors import CrabError, DiffRejected, EngineError
 from pytest_crab.instances import lock
 from pytest_crab.protocols import Snapshot
 from pytest_crab.runtimes.slots import Slots
 from pytest_crab.text import one_line
 from pytest_crab.trial.context import TrialContext
-from pytest_crab.types import Instance
-from pytest_crab.types import Trial
+from pytest_crab.types import Instance, Trial
 from pytest_crab.waiting import FOR_A_SLOT
 
 _STATES: dict[str, Callable[[Snapshot], str]] = {

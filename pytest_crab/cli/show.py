@@ -3,30 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import click
 
-from pytest_crab.cli.choices import record_option
-from pytest_crab.cli.choices import store_option
+from pytest_crab.cli.choices import record_option, store_option
 from pytest_crab.cli.lookup import named_trials
-from pytest_crab.errors import BadInput
-from pytest_crab.errors import CrabError
-from pytest_crab.errors import StoreError
-from pytest_crab.instances import find_instances
-from pytest_crab.instances import load_instance
-from pytest_crab.report.pull_requests import Subject
-from pytest_crab.report.pull_requests import read_subject
-from pytest_crab.report.pull_requests import subject_of
-from pytest_crab.report.transcripts import Transcript
-from pytest_crab.report.transcripts import read_transcript
-from pytest_crab.report.transcripts import stored_transcript
-from pytest_crab.report.trial_view import Styled
-from pytest_crab.report.trial_view import show_transcripts
-from pytest_crab.report.trial_view import show_trial
-from pytest_crab.report.trial_view import transcript_lines
+from pytest_crab.errors import BadInput, CrabError, StoreError
+from pytest_crab.instances import find_instances, load_instance
+from pytest_crab.report.pull_requests import Subject, read_subject, subject_of
+from pytest_crab.report.transcripts import Transcript, read_transcript, stored_transcript
+from pytest_crab.report.trial_view import Styled, show_transcripts, show_trial, transcript_lines
 from pytest_crab.sources import fetcher_for
 from pytest_crab.store import FileStore
 from pytest_crab.text import one_line

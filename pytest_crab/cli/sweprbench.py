@@ -9,28 +9,18 @@ from pathlib import Path
 import click
 
 from pytest_crab import serialization
-from pytest_crab.cli.choices import embedding_option
-from pytest_crab.cli.choices import load_embedding
-from pytest_crab.cli.judges import Asking
-from pytest_crab.cli.judges import check_option
-from pytest_crab.cli.judges import cost_line
-from pytest_crab.cli.judges import judge_options
-from pytest_crab.cli.judges import labels_option
-from pytest_crab.cli.judges import print_plan
+from pytest_crab.cli.choices import embedding_option, load_embedding
+from pytest_crab.cli.judges import Asking, check_option, cost_line, judge_options, labels_option, print_plan
 from pytest_crab.errors import CrabError
 from pytest_crab.formats import format_count
 from pytest_crab.report.files import read_trials
-from pytest_crab.report.judging import labels_of
-from pytest_crab.report.judging import questions_of
+from pytest_crab.report.judging import labels_of, questions_of
 from pytest_crab.report.loading import trials_file
-from pytest_crab.report.swe_prbench import LabelAgreement
-from pytest_crab.report.swe_prbench import label_agreements
-from pytest_crab.report.swe_prbench import score_trials
+from pytest_crab.report.swe_prbench import LabelAgreement, label_agreements, score_trials
 from pytest_crab.report.swe_prbench_text import prbench_lines
 from pytest_crab.scoring.similarity import Similarity
 from pytest_crab.scoring.swe_prbench import word_overlap
-from pytest_crab.statistics.swe_prbench import LABELS
-from pytest_crab.statistics.swe_prbench import RULES
+from pytest_crab.statistics.swe_prbench import LABELS, RULES
 from pytest_crab.text import one_line
 
 

@@ -4,28 +4,19 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from pytest_crab import serialization
-from pytest_crab.clients.conversation import Conversation
-from pytest_crab.clients.conversation import Turn
-from pytest_crab.clients.conversation import open_conversation
-from pytest_crab.clients.prompting import digest_of
-from pytest_crab.clients.prompting import instructions
-from pytest_crab.clients.status_table import Status
-from pytest_crab.clients.status_table import model_error
+from pytest_crab.clients.conversation import Conversation, Turn, open_conversation
+from pytest_crab.clients.prompting import digest_of, instructions
+from pytest_crab.clients.status_table import Status, model_error
 from pytest_crab.errors import ModelError
-from pytest_crab.model_access import ModelAccess
-from pytest_crab.model_access import Services
-from pytest_crab.settings import Api
-from pytest_crab.settings import load_settings
+from pytest_crab.model_access import ModelAccess, Services
+from pytest_crab.settings import Api, load_settings
 from pytest_crab.types import Usage
 
 

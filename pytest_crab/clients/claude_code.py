@@ -5,14 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from pytest_crab.clients.client_run import ClientSettings
-from pytest_crab.clients.client_run import Session
-from pytest_crab.clients.client_run import ending
-from pytest_crab.clients.client_run import last_words
-from pytest_crab.clients.client_run import require_above_zero
+from pytest_crab.clients.client_run import ClientSettings, Session, ending, last_words, require_above_zero
 from pytest_crab.protocols import Completed
 
 #: What keeps the pull request's own hooks, MCP servers, settings and CLAUDE.md from being loaded.

@@ -4,44 +4,26 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from pytest_crab import serialization
-from pytest_crab.clients.chat import endpoint_of
-from pytest_crab.clients.chat import require_readable
-from pytest_crab.clients.installed import ClientMissing
-from pytest_crab.clients.installed import Installed
-from pytest_crab.clients.installed import find
-from pytest_crab.clients.prompting import digest_of
-from pytest_crab.clients.prompting import instructions
-from pytest_crab.clients.status_table import Status
-from pytest_crab.clients.status_table import StatusRow
-from pytest_crab.clients.status_table import read_status
+from pytest_crab.clients.chat import endpoint_of, require_readable
+from pytest_crab.clients.installed import ClientMissing, Installed, find
+from pytest_crab.clients.prompting import digest_of, instructions
+from pytest_crab.clients.status_table import Status, StatusRow, read_status
 from pytest_crab.commands import CommandPlace
 from pytest_crab.diffs import touched_paths
-from pytest_crab.errors import AgentError
-from pytest_crab.errors import ReviewerError
-from pytest_crab.model_access import ModelAccess
-from pytest_crab.model_access import Services
+from pytest_crab.errors import AgentError, ReviewerError
+from pytest_crab.model_access import ModelAccess, Services
 from pytest_crab.parsing.findings import review_of
-from pytest_crab.protocols import Checkout
-from pytest_crab.protocols import Completed
-from pytest_crab.protocols import Workspace
+from pytest_crab.protocols import Checkout, Completed, Workspace
 from pytest_crab.redaction import Redactor
-from pytest_crab.text import cut_middle
-from pytest_crab.text import last_line
-from pytest_crab.types import PullRequest
-from pytest_crab.types import Review
-from pytest_crab.types import Revision
-from pytest_crab.types import Usage
+from pytest_crab.text import cut_middle, last_line
+from pytest_crab.types import PullRequest, Review, Revision, Usage
 
 #: The most of an error's words that a sentence repeats.
 _LONGEST_QUOTE = 200

@@ -3,18 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
-from typing import ClassVar
-from typing import NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
-from pytest_crab.clients.client_run import ClientSettings
-from pytest_crab.clients.client_run import Session
-from pytest_crab.clients.client_run import ending
-from pytest_crab.clients.client_run import last_words
+from pytest_crab.clients.client_run import ClientSettings, Session, ending, last_words
 from pytest_crab.protocols import Completed
 
 #: What keeps the pull request's own configuration, rules, hooks, skills and AGENTS.md from being loaded.

@@ -6,29 +6,20 @@ The paper's budgets of layers do not add up to those of its contexts; ours lie w
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from pytest_crab.clients.whole_parts import FileDiff
-from pytest_crab.clients.whole_parts import Part
-from pytest_crab.clients.whole_parts import count_tokens
-from pytest_crab.clients.whole_parts import file_diffs
-from pytest_crab.clients.whole_parts import fit
-from pytest_crab.clients.whole_parts import is_test
-from pytest_crab.diffs import Hunk
-from pytest_crab.diffs import parse_hunks
-from pytest_crab.parsing.source_code import enclosing_parts
-from pytest_crab.parsing.source_code import environment_bindings
-from pytest_crab.parsing.source_code import importers
-from pytest_crab.parsing.source_code import mentions
-from pytest_crab.parsing.source_code import signatures_of_tests
-from pytest_crab.parsing.source_code import windows
-from pytest_crab.types import PullRequest
-from pytest_crab.types import StrEnum
+from pytest_crab.clients.whole_parts import FileDiff, Part, count_tokens, file_diffs, fit, is_test
+from pytest_crab.diffs import Hunk, parse_hunks
+from pytest_crab.parsing.source_code import (
+    enclosing_parts,
+    environment_bindings,
+    importers,
+    mentions,
+    signatures_of_tests,
+    windows,
+)
+from pytest_crab.types import PullRequest, StrEnum
 
 
 class LayeredContext(StrEnum):

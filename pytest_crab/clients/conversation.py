@@ -3,24 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-from typing import Any
-from typing import Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from pytest_crab.clients.model_http import CALLS
-from pytest_crab.clients.model_http import address
-from pytest_crab.clients.model_http import as_json
-from pytest_crab.clients.model_http import connection
-from pytest_crab.clients.model_http import post
-from pytest_crab.clients.model_http import require_success
-from pytest_crab.clients.model_http import require_whole
-from pytest_crab.clients.status_table import Status
-from pytest_crab.clients.status_table import model_error
+from pytest_crab.clients.model_http import CALLS, address, as_json, connection, post, require_success, require_whole
+from pytest_crab.clients.status_table import Status, model_error
 from pytest_crab.settings import Api
 
 if TYPE_CHECKING:

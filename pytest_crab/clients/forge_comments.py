@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from pytest_crab.clients.retrying import call_retrying
 from pytest_crab.errors import ForgeError

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-from typing import Any
-from typing import TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pytest_crab.clients.http_service import Caller
 from pytest_crab.diffs import parse
-from pytest_crab.types import Finding
-from pytest_crab.types import Side
+from pytest_crab.types import Finding, Side
 
 if TYPE_CHECKING:
     import github

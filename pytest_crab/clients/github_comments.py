@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pytest_crab.clients.forge_comments import ANSWER_SECONDS
-from pytest_crab.clients.forge_comments import OwnComment
-from pytest_crab.clients.forge_comments import PullRequestPlace
-from pytest_crab.clients.github import open_hub
-from pytest_crab.clients.github import read_pages
+from pytest_crab.clients.forge_comments import ANSWER_SECONDS, OwnComment, PullRequestPlace
+from pytest_crab.clients.github import open_hub, read_pages
 from pytest_crab.errors import ForgeError
 from pytest_crab.formats import format_duration
 from pytest_crab.redaction import Redactor

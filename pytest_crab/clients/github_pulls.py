@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_crab.clients.forge_comments import ANSWER_SECONDS
-from pytest_crab.clients.github import open_hub
-from pytest_crab.clients.github import read_pages
-from pytest_crab.clients.github_comments import error_message
-from pytest_crab.clients.github_comments import rate_limit_pause
+from pytest_crab.clients.github import open_hub, read_pages
+from pytest_crab.clients.github_comments import error_message, rate_limit_pause
 from pytest_crab.errors import ForgeError
 from pytest_crab.formats import format_duration
 from pytest_crab.redaction import Redactor

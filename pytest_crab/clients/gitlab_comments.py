@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pytest_crab.clients.forge_comments import ANSWER_SECONDS
-from pytest_crab.clients.forge_comments import OwnComment
-from pytest_crab.clients.forge_comments import PullRequestPlace
+from pytest_crab.clients.forge_comments import ANSWER_SECONDS, OwnComment, PullRequestPlace
 from pytest_crab.errors import ForgeError
 from pytest_crab.redaction import Redactor
 from pytest_crab.text import one_line

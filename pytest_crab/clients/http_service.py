@@ -5,21 +5,16 @@ from __future__ import annotations
 import functools
 import ssl
 import time
-from collections.abc import Callable
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-from typing import Any
-from typing import TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pytest_crab.clients.retrying import call_retrying
-from pytest_crab.clients.status_table import Status
-from pytest_crab.clients.status_table import read_status
+from pytest_crab.clients.status_table import Status, read_status
 from pytest_crab.errors import ReviewerError
 from pytest_crab.model_access import Services
 from pytest_crab.redaction import Redactor
-from pytest_crab.retry_policy import RetryPolicy
-from pytest_crab.retry_policy import retry_after
+from pytest_crab.retry_policy import RetryPolicy, retry_after
 
 if TYPE_CHECKING:
     import httpx2

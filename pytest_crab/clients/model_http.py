@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pytest_crab.clients.status_table import Status
-from pytest_crab.clients.status_table import http_status
-from pytest_crab.clients.status_table import model_error
+from pytest_crab.clients.status_table import Status, http_status, model_error
 
 if TYPE_CHECKING:
     import httpx2

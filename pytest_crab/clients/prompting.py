@@ -10,8 +10,7 @@ from pathlib import Path
 
 from pytest_crab import serialization
 from pytest_crab.diffs import number_lines
-from pytest_crab.types import Finding
-from pytest_crab.types import PullRequest
+from pytest_crab.types import Finding, PullRequest
 
 #: In characters; a longer diff is cut, since the client has the two commits.
 LONGEST_DIFF = 100_000

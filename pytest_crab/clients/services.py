@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from pytest_crab import serialization
-from pytest_crab.errors import Cancelled
-from pytest_crab.errors import GatewayError
-from pytest_crab.model_access import ModelAccess
-from pytest_crab.model_access import Models
+from pytest_crab.errors import Cancelled, GatewayError
+from pytest_crab.model_access import ModelAccess, Models
 from pytest_crab.redaction import Redactor
-from pytest_crab.types import Usage
-from pytest_crab.types import total_usage
+from pytest_crab.types import Usage, total_usage
 
 
 class StepServices:

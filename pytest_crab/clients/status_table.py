@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
-from pytest_crab.errors import MalformedAnswer
-from pytest_crab.errors import ModelError
-from pytest_crab.errors import ModelRefused
-from pytest_crab.errors import ModelUnavailable
+from pytest_crab.errors import MalformedAnswer, ModelError, ModelRefused, ModelUnavailable
 from pytest_crab.types import StrEnum
 
 

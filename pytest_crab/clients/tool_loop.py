@@ -10,19 +10,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pytest_crab.clients.chat import Chat
-from pytest_crab.clients.chat import ChatSettings
+from pytest_crab.clients.chat import Chat, ChatSettings
 from pytest_crab.clients.client_run import require_above_zero
-from pytest_crab.clients.conversation import Conversation
-from pytest_crab.clients.conversation import Tool
-from pytest_crab.clients.conversation import ToolCall
-from pytest_crab.clients.conversation import ToolResult
+from pytest_crab.clients.conversation import Conversation, Tool, ToolCall, ToolResult
 from pytest_crab.clients.status_table import Status
 from pytest_crab.formats import format_dollars
-from pytest_crab.model_access import ModelAccess
-from pytest_crab.model_access import Services
-from pytest_crab.protocols import Completed
-from pytest_crab.protocols import Workspace
+from pytest_crab.model_access import ModelAccess, Services
+from pytest_crab.protocols import Completed, Workspace
 from pytest_crab.text import cut_middle
 
 #: The most of one command's output, in characters, that the model is shown: its start and its end.

@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from pytest_crab import harness
-from pytest_crab import verdict
+from pytest_crab import harness, verdict
 from pytest_crab.errors import DiffRejected
 from pytest_crab.instances.files import diff_text
-from pytest_crab.scoring.oracles.oracle_runs import OracleRequest
-from pytest_crab.scoring.oracles.oracle_runs import run_oracles
+from pytest_crab.scoring.oracles.oracle_runs import OracleRequest, run_oracles
 from pytest_crab.trial.context import TrialContext
-from pytest_crab.types import Comment
-from pytest_crab.types import Ending
-from pytest_crab.types import Proof
-from pytest_crab.types import Run
+from pytest_crab.types import Comment, Ending, Proof, Run
 
 
 class Role(str, enum.Enum):

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pytest_crab.curation.assessment import Role
-from pytest_crab.curation.assessment import StateAssessment
+from pytest_crab.curation.assessment import Role, StateAssessment
 from pytest_crab.curation.certify import Certificate
-from pytest_crab.formats import NOTHING
-from pytest_crab.formats import format_count
-from pytest_crab.formats import format_decimal
-from pytest_crab.formats import format_table
+from pytest_crab.formats import NOTHING, format_count, format_decimal, format_table
 from pytest_crab.types import Comment
 
 _HEADINGS = ("oracle", "strictness", "sharpness", "flake bound", "lines", "kind", "isolation")

@@ -9,27 +9,14 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections import Counter
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
-from pytest_crab.diffs import ChangedFile
-from pytest_crab.diffs import Hunk
-from pytest_crab.diffs import excerpt
-from pytest_crab.diffs import parse_hunks
+from pytest_crab.diffs import ChangedFile, Hunk, excerpt, parse_hunks
 from pytest_crab.scoring.judges.same_concern import SAME
-from pytest_crab.scoring.judges.votes import Decide
-from pytest_crab.scoring.judges.votes import Gold
-from pytest_crab.scoring.judges.votes import JudgeQuestion
-from pytest_crab.scoring.judges.votes import VotedLabel
-from pytest_crab.scoring.stored_reviews import OF_PULL_REQUESTS
-from pytest_crab.scoring.stored_reviews import StoredReview
-from pytest_crab.types import Comment
-from pytest_crab.types import Finding
-from pytest_crab.types import Instance
-from pytest_crab.types import Side
+from pytest_crab.scoring.judges.votes import Decide, Gold, JudgeQuestion, VotedLabel
+from pytest_crab.scoring.stored_reviews import OF_PULL_REQUESTS, StoredReview
+from pytest_crab.types import Comment, Finding, Instance, Side
 
 #: The label of comments without an annotation, and its dimension.
 ANNOTATION, CANDIDATE = "annotation", "candidate"

@@ -6,47 +6,30 @@ import contextlib
 import dataclasses
 import functools
 import time
-from collections.abc import Callable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from pytest_crab.curation.assessment import StateAssessment
-from pytest_crab.curation.assessment import assess
+from pytest_crab.curation.assessment import StateAssessment, assess
 from pytest_crab.curation.blame import blamed_pins
-from pytest_crab.curation.environment_search import Attempt
-from pytest_crab.curation.environment_search import Candidate
-from pytest_crab.curation.environment_search import Checkouts
-from pytest_crab.curation.environment_search import EnvironmentSearch
+from pytest_crab.curation.environment_search import Attempt, Candidate, Checkouts, EnvironmentSearch
 from pytest_crab.curation.explanations import explain
-from pytest_crab.curation.missing_modules import NETWORK
-from pytest_crab.curation.missing_modules import Diagnosis
-from pytest_crab.curation.missing_modules import diagnose
+from pytest_crab.curation.missing_modules import NETWORK, Diagnosis, diagnose
 from pytest_crab.curation.pinning import Resolver
 from pytest_crab.curation.python_version import RELEASED
-from pytest_crab.errors import Cancelled
-from pytest_crab.errors import CrabError
-from pytest_crab.errors import EngineError
-from pytest_crab.errors import ImageError
-from pytest_crab.errors import SourceUnreachable
+from pytest_crab.errors import Cancelled, CrabError, EngineError, ImageError, SourceUnreachable
 from pytest_crab.protocols import Snapshot
 from pytest_crab.runtimes import interpreters
 from pytest_crab.runtimes.run_lock import RunFolder
 from pytest_crab.runtimes.tree_diff import put
 from pytest_crab.scoring.oracles.audit import audit
-from pytest_crab.scoring.oracles.proof import ProvedComment
-from pytest_crab.scoring.oracles.proof import prove
+from pytest_crab.scoring.oracles.proof import ProvedComment, prove
 from pytest_crab.sources.git import GitFetcher
 from pytest_crab.trial.context import TrialContext
 from pytest_crab.trial.crew import Crew
 from pytest_crab.trial.run_context import RunContext
-from pytest_crab.types import Environment
-from pytest_crab.types import Instance
-from pytest_crab.waiting import FOR_A_SLOT
-from pytest_crab.waiting import waits_counted
+from pytest_crab.types import Environment, Instance
+from pytest_crab.waiting import FOR_A_SLOT, waits_counted
 
 #: The environment source on record for an instance that brings its environment.
 GIVEN = "given"

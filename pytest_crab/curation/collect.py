@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
-from typing import Protocol
+from typing import Any, Protocol
 
-from pytest_crab.curation.stages import COLLECT
-from pytest_crab.curation.stages import CurationContext
-from pytest_crab.curation.stages import Rejection
+from pytest_crab.curation.stages import COLLECT, CurationContext, Rejection
 from pytest_crab.types import PullCandidate
 
 #: The most characters of a diff that a candidate may have: what is larger is no review of a change.

@@ -9,15 +9,12 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from pytest_crab.errors import BadInput
-from pytest_crab.types import CandidateComment
-from pytest_crab.types import Comment
-from pytest_crab.types import Side
+from pytest_crab.types import CandidateComment, Comment, Side
 
 _PULL = re.compile(r"/pulls?/(\d+)\b")
 _SHA = re.compile(r"[0-9a-f]{40}")

@@ -7,26 +7,17 @@ and the result is read from a JUnit report and an exit status; no text that a te
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
 from pytest_crab import diffs
 from pytest_crab.parsing.changed_paths import is_test
 from pytest_crab.protocols import Snapshot
-from pytest_crab.scoring.oracles.oracle_runs import OracleRequest
-from pytest_crab.scoring.oracles.oracle_runs import run_oracles
+from pytest_crab.scoring.oracles.oracle_runs import OracleRequest, run_oracles
 from pytest_crab.scoring.oracles.proof import ProvedComment
 from pytest_crab.trial.context import TrialContext
-from pytest_crab.types import PASS_TO_PASS
-from pytest_crab.types import Comment
-from pytest_crab.types import Ending
-from pytest_crab.types import Kind
-from pytest_crab.types import Oracle
-from pytest_crab.types import Proof
-from pytest_crab.types import Run
+from pytest_crab.types import PASS_TO_PASS, Comment, Ending, Kind, Oracle, Proof, Run
 from pytest_crab.verdict import flake_bound
 
 #: The ids of the two probes.

@@ -4,24 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
-from collections.abc import Callable
-from collections.abc import Generator
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pytest_crab.curation import manifests
-from pytest_crab.curation import python_version
+from pytest_crab.curation import manifests, python_version
 from pytest_crab.curation.missing_modules import Diagnosis
 from pytest_crab.curation.module_packages import distribution_of
-from pytest_crab.curation.pinning import Requirements
-from pytest_crab.curation.pinning import Resolver
+from pytest_crab.curation.pinning import Requirements, Resolver
 from pytest_crab.errors import ImageError
 from pytest_crab.scoring.oracles.proof import ProvedComment
 from pytest_crab.trial.context import TrialContext
-from pytest_crab.types import Environment
-from pytest_crab.types import Instance
+from pytest_crab.types import Environment, Instance
 
 #: What every environment has: the runner, and what old projects expect to find beside it.
 BARE = ("pytest", "setuptools")

@@ -10,44 +10,32 @@ import dataclasses
 import json
 import re
 import tempfile
-from collections.abc import Mapping
-from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import field
-from pathlib import Path
-from pathlib import PurePosixPath
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
 from typing import Any
 
-from packaging.requirements import InvalidRequirement
-from packaging.requirements import Requirement
+from packaging.requirements import InvalidRequirement, Requirement
 
 from pytest_crab import serialization
 from pytest_crab.clients.chat import ChatSettings
 from pytest_crab.clients.prompting import as_data
-from pytest_crab.curation.certify import diagnosis_of
-from pytest_crab.curation.certify import is_given
-from pytest_crab.curation.certify import open_search
-from pytest_crab.curation.environment_probe import TESTS
-from pytest_crab.curation.environment_probe import JUnitCommand
-from pytest_crab.curation.environment_probe import changed_modules
-from pytest_crab.curation.environment_probe import changed_tests
-from pytest_crab.curation.environment_probe import probe
-from pytest_crab.curation.environment_probe import write_probes
-from pytest_crab.curation.environment_search import BARE
-from pytest_crab.curation.environment_search import Attempt
-from pytest_crab.curation.environment_search import Candidate
-from pytest_crab.curation.environment_search import EnvironmentSearch
+from pytest_crab.curation.certify import diagnosis_of, is_given, open_search
+from pytest_crab.curation.environment_probe import (
+    TESTS,
+    JUnitCommand,
+    changed_modules,
+    changed_tests,
+    probe,
+    write_probes,
+)
+from pytest_crab.curation.environment_search import BARE, Attempt, Candidate, EnvironmentSearch
 from pytest_crab.curation.pinning import Requirements
 from pytest_crab.curation.proposals import Proposing
 from pytest_crab.curation.publish import to_instance
-from pytest_crab.curation.stages import CurationContext
-from pytest_crab.curation.stages import Rejection
+from pytest_crab.curation.stages import CurationContext, Rejection
 from pytest_crab.trial.context import TrialContext
-from pytest_crab.types import CandidateComment
-from pytest_crab.types import Comment
-from pytest_crab.types import Environment
-from pytest_crab.types import Instance
-from pytest_crab.types import PullCandidate
+from pytest_crab.types import CandidateComment, Comment, Environment, Instance, PullCandidate
 
 #: The tag that says where an environment comes from, and the word for a model's recipe.
 SOURCE, RECIPE = "environment_source", "recipe"

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from pytest_crab.curation.assessment import Role
-from pytest_crab.curation.assessment import StateAssessment
-from pytest_crab.types import Ending
-from pytest_crab.types import Run
+from pytest_crab.curation.assessment import Role, StateAssessment
+from pytest_crab.types import Ending, Run
 
 #: What stands for each role's fault: what it means, and what to do.
 _WRONG = {

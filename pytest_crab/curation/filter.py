@@ -9,33 +9,21 @@ votes a label that is not unanimous is a doubt too. ``precision`` holds the judg
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from pytest_crab import serialization
 from pytest_crab.curation.gold import find_filter_calibration
-from pytest_crab.curation.stages import CurationContext
-from pytest_crab.curation.stages import Rejection
-from pytest_crab.curation.stages import SettingsStage
-from pytest_crab.diffs import excerpt
-from pytest_crab.diffs import parse_hunks
-from pytest_crab.errors import BadInput
-from pytest_crab.errors import ModelUnavailable
+from pytest_crab.curation.stages import CurationContext, Rejection, SettingsStage
+from pytest_crab.diffs import excerpt, parse_hunks
+from pytest_crab.errors import BadInput, ModelUnavailable
 from pytest_crab.scoring.judges import build_judge
 from pytest_crab.scoring.judges.bench import JudgeBench
-from pytest_crab.scoring.judges.votes import Gold
-from pytest_crab.scoring.judges.votes import JudgeQuestion
-from pytest_crab.scoring.judges.votes import VotedLabel
+from pytest_crab.scoring.judges.votes import Gold, JudgeQuestion, VotedLabel
 from pytest_crab.settings import load_settings
-from pytest_crab.types import FIX
-from pytest_crab.types import CandidateComment
-from pytest_crab.types import Finding
-from pytest_crab.types import PullCandidate
+from pytest_crab.types import FIX, CandidateComment, Finding, PullCandidate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

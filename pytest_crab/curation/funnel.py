@@ -7,18 +7,11 @@ of a stage add up by construction: in = kept + rejected + failed + waiting. The 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
-from pytest_crab.curation.pipeline import Fate
-from pytest_crab.curation.pipeline import Passage
-from pytest_crab.formats import format_count
-from pytest_crab.formats import format_percent
-from pytest_crab.formats import format_table
+from pytest_crab.curation.pipeline import Fate, Passage
+from pytest_crab.formats import format_count, format_percent, format_table
 from pytest_crab.types import PullCandidate
 
 #: The reason of comments that went with their pull request.

@@ -3,31 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
-from collections.abc import Mapping
-from dataclasses import dataclass
-from dataclasses import field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from pytest_crab import diffs
 from pytest_crab.clients.github_pulls import GitHubPulls
 from pytest_crab.curation import licences
-from pytest_crab.curation.discussion import most_discussed
-from pytest_crab.curation.discussion import to_comment
+from pytest_crab.curation.discussion import most_discussed, to_comment
 from pytest_crab.curation.publish import to_instance
-from pytest_crab.curation.stages import CurationContext
-from pytest_crab.curation.stages import Rejection
+from pytest_crab.curation.stages import CurationContext, Rejection
 from pytest_crab.curation.template import language_of
-from pytest_crab.errors import ForgeError
-from pytest_crab.errors import SourceError
+from pytest_crab.errors import ForgeError, SourceError
 from pytest_crab.protocols import Snapshot
 from pytest_crab.sources.git import GitFetcher
-from pytest_crab.types import CandidateComment
-from pytest_crab.types import GitSource
-from pytest_crab.types import PullCandidate
-from pytest_crab.types import PullRequestFacts
-from pytest_crab.types import ReviewActivity
+from pytest_crab.types import CandidateComment, GitSource, PullCandidate, PullRequestFacts, ReviewActivity
 
 #: The tags that a listed candidate has: when it was updated, and the commits that the API names.
 UPDATED, LAST, MERGED, TARGET = "updated", "last_commit", "merge_commit", "target_commit"

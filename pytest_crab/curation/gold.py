@@ -11,22 +11,17 @@ import hashlib
 import itertools
 import json
 from collections import Counter
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_crab import serialization
 from pytest_crab.errors import BadInput
-from pytest_crab.formats import format_count
-from pytest_crab.formats import format_table
+from pytest_crab.formats import format_count, format_table
 from pytest_crab.scoring.judges.bench import JudgeBench
 from pytest_crab.scoring.judges.calibration import CALIBRATION
 from pytest_crab.statistics.paired import kappa
-from pytest_crab.types import CandidateComment
-from pytest_crab.types import PullCandidate
+from pytest_crab.types import CandidateComment, PullCandidate
 
 #: The folder of annotations beside a set, and the annotator whose labels end a disagreement.
 FOLDER, RESOLVED = "annotations", "resolved"

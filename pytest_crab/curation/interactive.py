@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import resources
-from typing import Protocol
-from typing import cast
+from typing import Protocol, cast
 
 from pytest_crab.errors import EngineError
 from pytest_crab.harness import encode_changes
-from pytest_crab.protocols import CLIENT_LIMITS
-from pytest_crab.protocols import Completed
-from pytest_crab.protocols import Snapshot
+from pytest_crab.protocols import CLIENT_LIMITS, Completed, Snapshot
 from pytest_crab.text import last_line
 from pytest_crab.trial.context import TrialContext
 

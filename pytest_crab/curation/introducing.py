@@ -13,31 +13,19 @@ from __future__ import annotations
 
 import dataclasses
 import threading
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_crab import diffs
 from pytest_crab.curation import licences
-from pytest_crab.curation.stages import CurationContext
-from pytest_crab.curation.stages import Rejection
+from pytest_crab.curation.stages import CurationContext, Rejection
 from pytest_crab.curation.template import language_of
 from pytest_crab.errors import SourceUnreachable
 from pytest_crab.sources.git import MIRROR
 from pytest_crab.sources.merge_base import mirror_folder
-from pytest_crab.sources.pull_refs import BlamedLine
-from pytest_crab.sources.pull_refs import MergedPull
-from pytest_crab.sources.pull_refs import PullRefs
-from pytest_crab.types import FIX
-from pytest_crab.types import CandidateComment
-from pytest_crab.types import Comment
-from pytest_crab.types import GitSource
-from pytest_crab.types import PullCandidate
-from pytest_crab.types import PullRequestFacts
-from pytest_crab.types import ReviewActivity
+from pytest_crab.sources.pull_refs import BlamedLine, MergedPull, PullRefs
+from pytest_crab.types import FIX, CandidateComment, Comment, GitSource, PullCandidate, PullRequestFacts, ReviewActivity
 
 
 @dataclass(kw_only=True)

@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
-from collections.abc import Mapping
-from dataclasses import dataclass
-from dataclasses import field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from pytest_crab.curation.publish import named_files
-from pytest_crab.curation.stages import CurationContext
-from pytest_crab.curation.stages import Rejection
+from pytest_crab.curation.stages import CurationContext, Rejection
 from pytest_crab.errors import SourceError
 from pytest_crab.instances import load_instances
 from pytest_crab.sources.git import GitFetcher
-from pytest_crab.types import CandidateComment
-from pytest_crab.types import Comment
-from pytest_crab.types import Instance
-from pytest_crab.types import PullCandidate
-from pytest_crab.types import ReviewActivity
+from pytest_crab.types import CandidateComment, Comment, Instance, PullCandidate, ReviewActivity
 
 #: The word of importers for a comment that a person wrote, in the dimension of where a comment comes from.
 ORIGIN, HUMAN = "origin", "human"

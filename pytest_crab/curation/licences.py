@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 #: SPDX's word for an unknown licence.
 UNKNOWN = "NOASSERTION"

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -15,16 +12,10 @@ from urllib.parse import urlsplit
 from pytest_crab import diffs
 from pytest_crab.curation import licences
 from pytest_crab.curation.discussion import most_discussed
-from pytest_crab.curation.stages import CurationContext
-from pytest_crab.curation.stages import Rejection
+from pytest_crab.curation.stages import CurationContext, Rejection
 from pytest_crab.curation.template import language_of
-from pytest_crab.sources.pull_refs import MergedPull
-from pytest_crab.sources.pull_refs import PullRefs
-from pytest_crab.types import CandidateComment
-from pytest_crab.types import GitSource
-from pytest_crab.types import PullCandidate
-from pytest_crab.types import PullRequestFacts
-from pytest_crab.types import ReviewActivity
+from pytest_crab.sources.pull_refs import MergedPull, PullRefs
+from pytest_crab.types import CandidateComment, GitSource, PullCandidate, PullRequestFacts, ReviewActivity
 
 #: Stands in place of a title until it is known.
 _UNREAD = "(not read yet)"

@@ -7,13 +7,11 @@ from __future__ import annotations
 
 import hashlib
 import importlib
-from collections.abc import Collection
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from types import CodeType
-from typing import TYPE_CHECKING
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_crab.errors import EngineError
 

@@ -3,31 +3,21 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pytest_crab import diffs
-from pytest_crab import verdict
+from pytest_crab import diffs, verdict
 from pytest_crab.curation.mutation import mutants
 from pytest_crab.errors import DiffRejected
 from pytest_crab.instances.files import diff_text
-from pytest_crab.instances.oracle_errors import Measurement
-from pytest_crab.instances.oracle_errors import oracle_digest
+from pytest_crab.instances.oracle_errors import Measurement, oracle_digest
 from pytest_crab.parsing.changed_paths import is_test
 from pytest_crab.scoring.oracles import keys
-from pytest_crab.scoring.oracles.oracle_runs import OracleRequest
-from pytest_crab.scoring.oracles.oracle_runs import run_oracles
+from pytest_crab.scoring.oracles.oracle_runs import OracleRequest, run_oracles
 from pytest_crab.scoring.oracles.proof import ProvedComment
 from pytest_crab.trial.context import TrialContext
-from pytest_crab.types import PASS_TO_PASS
-from pytest_crab.types import Comment
-from pytest_crab.types import Ending
-from pytest_crab.types import OracleError
-from pytest_crab.types import Verdict
+from pytest_crab.types import PASS_TO_PASS, Comment, Ending, OracleError, Verdict
 
 #: The sources of changes, as they are called on record.
 MUTANTS = "mutants"

@@ -10,38 +10,25 @@ import ast
 import dataclasses
 import re
 import tempfile
-from collections.abc import Collection
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pytest_crab import diffs
 from pytest_crab.clients.chat import ChatSettings
-from pytest_crab.clients.prompting import as_data
-from pytest_crab.clients.prompting import shown_diff
+from pytest_crab.clients.prompting import as_data, shown_diff
 from pytest_crab.curation.assessment import Role
-from pytest_crab.curation.certify import Certificate
-from pytest_crab.curation.certify import certify
+from pytest_crab.curation.certify import Certificate, certify
 from pytest_crab.curation.proposals import Proposing
 from pytest_crab.curation.publish import to_instance
-from pytest_crab.curation.stages import CurationContext
-from pytest_crab.curation.stages import Rejection
-from pytest_crab.errors import BadInput
-from pytest_crab.errors import SourceUnreachable
+from pytest_crab.curation.stages import CurationContext, Rejection
+from pytest_crab.errors import BadInput, SourceUnreachable
 from pytest_crab.instances.files import file_digest
 from pytest_crab.model_access import Services
 from pytest_crab.text import one_line
 from pytest_crab.trial.context import TrialContext
-from pytest_crab.types import CandidateComment
-from pytest_crab.types import Comment
-from pytest_crab.types import Environment
-from pytest_crab.types import Kind
-from pytest_crab.types import Oracle
-from pytest_crab.types import PullCandidate
-from pytest_crab.types import StrEnum
+from pytest_crab.types import CandidateComment, Comment, Environment, Kind, Oracle, PullCandidate, StrEnum
 
 #: The dimensions of labels that say how an oracle came about.
 REGIME, ATTEMPTS = "oracle_regime", "oracle_attempts"

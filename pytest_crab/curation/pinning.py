@@ -9,13 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_crab.errors import ImageError
-from pytest_crab.protocols import INSTALL_LIMITS
-from pytest_crab.protocols import Command
-from pytest_crab.runtimes import bubblewrap
-from pytest_crab.runtimes import build_failures
-from pytest_crab.runtimes import interpreters
-from pytest_crab.runtimes import uv_cli
-from pytest_crab.runtimes import venvs
+from pytest_crab.protocols import INSTALL_LIMITS, Command
+from pytest_crab.runtimes import bubblewrap, build_failures, interpreters, uv_cli, venvs
 from pytest_crab.runtimes.run_lock import RunFolder
 
 _SECONDS = 600

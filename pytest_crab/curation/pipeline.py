@@ -6,25 +6,15 @@ where it was: a decision that is stored is not made again, and none is half-writ
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from pytest_crab import serialization
-from pytest_crab.curation.stages import CurationContext
-from pytest_crab.curation.stages import Rejection
-from pytest_crab.curation.stages import Stage
-from pytest_crab.errors import BadInput
-from pytest_crab.errors import Cancelled
-from pytest_crab.errors import CrabError
-from pytest_crab.errors import StoreError
+from pytest_crab.curation.stages import CurationContext, Rejection, Stage
+from pytest_crab.errors import BadInput, Cancelled, CrabError, StoreError
 from pytest_crab.protocols import Store
-from pytest_crab.types import PullCandidate
-from pytest_crab.types import StrEnum
+from pytest_crab.types import PullCandidate, StrEnum
 
 #: The name of decisions in the store.
 CURATION = "curation"

@@ -8,8 +8,7 @@ from typing import Any
 
 from pytest_crab.curation.certify import Certificate
 from pytest_crab.errors import BadInput
-from pytest_crab.instances.set_files import read_set_file
-from pytest_crab.instances.set_files import write_set_file
+from pytest_crab.instances.set_files import read_set_file, write_set_file
 from pytest_crab.locks import locked_folder
 
 #: The file's name.

@@ -4,33 +4,20 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from pytest_crab import serialization
 from pytest_crab.curation import template
-from pytest_crab.curation.filter import ask_judge
-from pytest_crab.curation.filter import comment_questions
-from pytest_crab.curation.filter import judge_identity
-from pytest_crab.curation.stages import CurationContext
-from pytest_crab.curation.stages import Rejection
-from pytest_crab.curation.stages import SettingsStage
-from pytest_crab.instances import FILE
-from pytest_crab.instances import load_instance
+from pytest_crab.curation.filter import ask_judge, comment_questions, judge_identity
+from pytest_crab.curation.stages import CurationContext, Rejection, SettingsStage
+from pytest_crab.instances import FILE, load_instance
 from pytest_crab.instances.dump import instance_yaml
 from pytest_crab.scoring.judges.bench import JudgeBench
 from pytest_crab.scoring.judges.curation_labels import CONCERN
-from pytest_crab.types import CandidateComment
-from pytest_crab.types import Comment
-from pytest_crab.types import Instance
-from pytest_crab.types import PullCandidate
-from pytest_crab.types import Source
+from pytest_crab.types import CandidateComment, Comment, Instance, PullCandidate, Source
 
 #: Licences that let texts of a project be passed on with a notice.
 PERMISSIVE = (

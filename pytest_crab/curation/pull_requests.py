@@ -3,42 +3,35 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from dataclasses import field
+from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from pytest_crab import diffs
 from pytest_crab.curation import licences
-from pytest_crab.curation.locations import Location
-from pytest_crab.curation.locations import hunk_locations
-from pytest_crab.curation.template import draft_comments
-from pytest_crab.curation.template import language_of
+from pytest_crab.curation.locations import Location, hunk_locations
+from pytest_crab.curation.template import draft_comments, language_of
 from pytest_crab.errors import BadInput
-from pytest_crab.instances.files import LINK
-from pytest_crab.instances.files import pristine
+from pytest_crab.instances.files import LINK, pristine
 from pytest_crab.instances.placeholders import PLACEHOLDER
 from pytest_crab.runtimes.interpreters import running_version
-from pytest_crab.sources.authored_diffs import author_diffs
-from pytest_crab.sources.authored_diffs import unpacked_release
+from pytest_crab.sources.authored_diffs import author_diffs, unpacked_release
 from pytest_crab.sources.git import GitFetcher
-from pytest_crab.sources.pull_request import PullRequestQuery
-from pytest_crab.sources.pull_request import find_pull
-from pytest_crab.types import Environment
-from pytest_crab.types import GitSource
-from pytest_crab.types import Instance
-from pytest_crab.types import Provenance
-from pytest_crab.types import PullRequestFacts
-from pytest_crab.types import SdistSource
-from pytest_crab.types import Side
-from pytest_crab.types import Source
-from pytest_crab.types import TreeSource
+from pytest_crab.sources.pull_request import PullRequestQuery, find_pull
+from pytest_crab.types import (
+    Environment,
+    GitSource,
+    Instance,
+    Provenance,
+    PullRequestFacts,
+    SdistSource,
+    Side,
+    Source,
+    TreeSource,
+)
 
 HEAD, REFERENCE = "head.diff", "reference.diff"
 _TIMEOUT = 60

@@ -6,15 +6,11 @@ import dataclasses
 import datetime
 from dataclasses import dataclass
 
-from pytest_crab.instances.oracle_errors import Measurement
-from pytest_crab.instances.oracle_errors import oracle_digest
+from pytest_crab.instances.oracle_errors import Measurement, oracle_digest
 from pytest_crab.scoring.oracles.proof import ProvedComment
-from pytest_crab.trial import Crew
-from pytest_crab.trial import run_trial
+from pytest_crab.trial import Crew, run_trial
 from pytest_crab.trial.context import TrialContext
-from pytest_crab.types import OracleError
-from pytest_crab.types import Reason
-from pytest_crab.types import Verdict
+from pytest_crab.types import OracleError, Reason, Verdict
 
 #: A resolution that did nothing, or nothing that applies, says nothing of the oracle.
 _NO_FIX = (Reason.EMPTY_REVISION, Reason.DOES_NOT_APPLY, Reason.NO_FINDINGS)

@@ -4,20 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
-from collections.abc import Callable
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from pytest_crab.instances import lock
-from pytest_crab.instances.resolvability import Mark
-from pytest_crab.instances.resolvability import settings_digest
-from pytest_crab.trial import Crew
-from pytest_crab.trial import RunContext
-from pytest_crab.trial import run_trial
-from pytest_crab.types import Comment
-from pytest_crab.types import Instance
-from pytest_crab.types import Trial
-from pytest_crab.types import Verdict
+from pytest_crab.instances.resolvability import Mark, settings_digest
+from pytest_crab.trial import Crew, RunContext, run_trial
+from pytest_crab.types import Comment, Instance, Trial, Verdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

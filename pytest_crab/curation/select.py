@@ -9,35 +9,18 @@ pull request's own author are no known issues, and are taken out before the rule
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from pytest_crab import diffs
-from pytest_crab.curation.stages import CurationContext
-from pytest_crab.curation.stages import Rejection
-from pytest_crab.curation.stages import SettingsStage
+from pytest_crab.curation.stages import CurationContext, Rejection, SettingsStage
 from pytest_crab.diffs import ChangedFile
-from pytest_crab.parsing.changed_paths import is_dependency_update
-from pytest_crab.parsing.changed_paths import is_documentation
-from pytest_crab.parsing.changed_paths import is_test
-from pytest_crab.parsing.review_comments import is_bot
-from pytest_crab.parsing.review_comments import is_substantive
-from pytest_crab.parsing.review_comments import looks_generated
-from pytest_crab.statistics.pull_classes import CONTEXTUAL
-from pytest_crab.statistics.pull_classes import DIFFICULTIES
-from pytest_crab.statistics.pull_classes import DIRECT
-from pytest_crab.statistics.pull_classes import LATENT
-from pytest_crab.statistics.pull_classes import size_class
-from pytest_crab.statistics.review_value import LEAST_RVS_IN_TEXT
-from pytest_crab.statistics.review_value import ReviewedPull
-from pytest_crab.statistics.review_value import ReviewValue
-from pytest_crab.statistics.review_value import review_value
-from pytest_crab.types import CandidateComment
-from pytest_crab.types import PullCandidate
-from pytest_crab.types import Side
+from pytest_crab.parsing.changed_paths import is_dependency_update, is_documentation, is_test
+from pytest_crab.parsing.review_comments import is_bot, is_substantive, looks_generated
+from pytest_crab.statistics.pull_classes import CONTEXTUAL, DIFFICULTIES, DIRECT, LATENT, size_class
+from pytest_crab.statistics.review_value import LEAST_RVS_IN_TEXT, ReviewedPull, ReviewValue, review_value
+from pytest_crab.types import CandidateComment, PullCandidate, Side
 
 #: Stands on a candidate where a rule had nothing to go by.
 UNTOLD = "the source does not say: {}"

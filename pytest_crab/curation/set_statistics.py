@@ -3,20 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from pytest_crab.formats import format_count
-from pytest_crab.instances.oracle_errors import OracleErrors
-from pytest_crab.instances.oracle_errors import error_rate
-from pytest_crab.types import Category
-from pytest_crab.types import Comment
-from pytest_crab.types import Instance
-from pytest_crab.types import Kind
-from pytest_crab.types import OracleError
+from pytest_crab.instances.oracle_errors import OracleErrors, error_rate
+from pytest_crab.types import Category, Comment, Instance, Kind, OracleError
 
 #: Upper bounds of the sizes of pull requests, in changed lines.
 _SIZES = (20, 50, 100, 200, 500)

@@ -19,13 +19,10 @@ that a stage is asked once. What costs money within a stage is stored answer by 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-from typing import Protocol
+from typing import Any, Protocol
 
 from pytest_crab import serialization
 from pytest_crab.adapters import Family

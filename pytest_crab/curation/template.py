@@ -4,24 +4,15 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from pytest_crab.curation.locations import Location
-from pytest_crab.curation.locations import hunk_locations
+from pytest_crab.curation.locations import Location, hunk_locations
 from pytest_crab.errors import BadInput
 from pytest_crab.instances.dump import instance_yaml
 from pytest_crab.instances.loading import FILE
-from pytest_crab.instances.placeholders import PLACEHOLDER
-from pytest_crab.instances.placeholders import STUB
-from pytest_crab.types import Category
-from pytest_crab.types import Comment
-from pytest_crab.types import Instance
-from pytest_crab.types import Kind
-from pytest_crab.types import Oracle
-from pytest_crab.types import OracleRunner
+from pytest_crab.instances.placeholders import PLACEHOLDER, STUB
+from pytest_crab.types import Category, Comment, Instance, Kind, Oracle, OracleRunner
 
 _LANGUAGES = {".js": "javascript", ".mjs": "javascript", ".cjs": "javascript", ".ts": "typescript"}
 _MOST_HUNKS = 60

@@ -9,19 +9,14 @@ from pathlib import Path
 
 from pytest_crab.agents import AGENTS
 from pytest_crab.curation.publish import to_instance
-from pytest_crab.curation.resolvable import Resolution
-from pytest_crab.curation.resolvable import measure_resolvability
-from pytest_crab.curation.stages import CurationContext
-from pytest_crab.curation.stages import Rejection
-from pytest_crab.curation.stages import SettingsStage
+from pytest_crab.curation.resolvable import Resolution, measure_resolvability
+from pytest_crab.curation.stages import CurationContext, Rejection, SettingsStage
 from pytest_crab.errors import AgentError
 from pytest_crab.instances.dump import instance_yaml
 from pytest_crab.reviewers import REVIEWERS
 from pytest_crab.settings import load_settings
-from pytest_crab.trial import Crew
-from pytest_crab.trial import CrewSpec
-from pytest_crab.types import CandidateComment
-from pytest_crab.types import PullCandidate
+from pytest_crab.trial import Crew, CrewSpec
+from pytest_crab.types import CandidateComment, PullCandidate
 
 #: The dimension of labels that says whether the agent solved it, and the words.
 SOLVED, YES, NO = "solved", "solved", "unsolved"

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from pytest_crab.gate.results import ORDER
-from pytest_crab.gate.results import GateResult
+from pytest_crab.gate.results import ORDER, GateResult
 from pytest_crab.gate.terms import MARGIN
 from pytest_crab.statistics.comparison import Comparison
 from pytest_crab.statistics.labels import LabelComparison

@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from pytest_crab.gate.baseline import BaselineComparison
-from pytest_crab.gate.baseline import BaselineRuling
-from pytest_crab.gate.baseline import rule_on_baselines
-from pytest_crab.gate.results import CODES
-from pytest_crab.gate.results import ORDER
-from pytest_crab.gate.results import PASSED
-from pytest_crab.gate.results import GateResult
+from pytest_crab.gate.baseline import BaselineComparison, BaselineRuling, rule_on_baselines
+from pytest_crab.gate.results import CODES, ORDER, PASSED, GateResult
 from pytest_crab.gate.wording import explain_baseline
-from pytest_crab.types import Reason
-from pytest_crab.types import Verdict
+from pytest_crab.types import Reason, Verdict
 
 #: The share of a reviewer's oracles that may be broken before its numbers stand for nothing.
 MAX_BROKEN = 0.05

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
-from collections.abc import Mapping
-from dataclasses import dataclass
-from dataclasses import field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
-from pytest_crab.formats import format_count
-from pytest_crab.formats import format_whole_percent
+from pytest_crab.formats import format_count, format_whole_percent
 from pytest_crab.gate.results import GateResult
 from pytest_crab.report.gate_record import GateLook
 from pytest_crab.report.reviewer_summary import ReviewerSummary
-from pytest_crab.statistics.sequential import parts_in_random_order
-from pytest_crab.statistics.sequential import share_spent
+from pytest_crab.statistics.sequential import parts_in_random_order, share_spent
 
 
 @dataclass(slots=True, kw_only=True)

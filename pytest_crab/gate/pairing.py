@@ -3,31 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection
-from collections.abc import Iterable
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from pytest_crab.agents import AGENTS
-from pytest_crab.gate.baseline import BaselineComparison
-from pytest_crab.gate.baseline import Load
-from pytest_crab.gate.comparable import Conditions
-from pytest_crab.gate.comparable import differences
-from pytest_crab.gate.comparable import find_distrust
-from pytest_crab.gate.comparable import refusal
-from pytest_crab.gate.comparable import remarks
+from pytest_crab.gate.baseline import BaselineComparison, Load
+from pytest_crab.gate.comparable import Conditions, differences, find_distrust, refusal, remarks
 from pytest_crab.gate.screening import Screen
 from pytest_crab.gate.terms import GateTerms
 from pytest_crab.report.outcomes import oracle_counts
 from pytest_crab.report.reviewer_summary import ReviewerSummary
 from pytest_crab.report.summary import Summary
 from pytest_crab.statistics.clusters import correlation_of
-from pytest_crab.statistics.comparison import Key
-from pytest_crab.statistics.comparison import Measured
-from pytest_crab.statistics.comparison import clusters_of
-from pytest_crab.statistics.comparison import compare
-from pytest_crab.statistics.comparison import design_of
-from pytest_crab.statistics.labels import absent_labels
-from pytest_crab.statistics.labels import compare_labels
+from pytest_crab.statistics.comparison import Key, Measured, clusters_of, compare, design_of
+from pytest_crab.statistics.labels import absent_labels, compare_labels
 from pytest_crab.statistics.power import Design
 from pytest_crab.types import full_name
 

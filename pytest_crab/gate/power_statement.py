@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from pytest_crab.formats import format_count
-from pytest_crab.formats import format_percent
-from pytest_crab.formats import format_whole_percent
-from pytest_crab.statistics.power import POWER
-from pytest_crab.statistics.power import Design
-from pytest_crab.statistics.power import clusters_needed
-from pytest_crab.statistics.power import oracles_needed
-from pytest_crab.statistics.power import oracles_to_pass
-from pytest_crab.statistics.power import smallest_margin
-from pytest_crab.statistics.power_simulation import PowerSimulation
-from pytest_crab.statistics.power_simulation import simulate_power
+from pytest_crab.formats import format_count, format_percent, format_whole_percent
+from pytest_crab.statistics.power import (
+    POWER,
+    Design,
+    clusters_needed,
+    oracles_needed,
+    oracles_to_pass,
+    smallest_margin,
+)
+from pytest_crab.statistics.power_simulation import PowerSimulation, simulate_power
 
 _POWER = f"{POWER:.0%}"
 

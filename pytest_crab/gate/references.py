@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_crab.errors import BadInput
 from pytest_crab.formats import format_count
-from pytest_crab.gate.comparable import differences
-from pytest_crab.gate.comparable import refusal
-from pytest_crab.gate.pairing import conditions
-from pytest_crab.gate.pairing import contestants
+from pytest_crab.gate.comparable import differences, refusal
+from pytest_crab.gate.pairing import conditions, contestants
 from pytest_crab.report.loading import load_summary
 from pytest_crab.report.outcomes import OracleRecord
 from pytest_crab.report.reviewer_summary import ReviewerSummary

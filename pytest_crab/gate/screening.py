@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import random
-from collections.abc import Collection
-from collections.abc import Iterable
-from collections.abc import Mapping
-from dataclasses import dataclass
-from dataclasses import field
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
 
 from pytest_crab.formats import format_count
 from pytest_crab.report.gate_record import GateScreen
-from pytest_crab.statistics.comparison import Key
-from pytest_crab.statistics.comparison import Measured
+from pytest_crab.statistics.comparison import Key, Measured
 
 #: An instance is stable if all its oracles had the same known verdict in at least so many runs.
 LEAST_RUNS = 3

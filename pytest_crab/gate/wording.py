@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from pytest_crab.formats import format_change_interval
-from pytest_crab.formats import format_count
-from pytest_crab.formats import format_dollars
-from pytest_crab.formats import format_names
-from pytest_crab.formats import format_percent
-from pytest_crab.formats import format_points
-from pytest_crab.gate.baseline import BaselineComparison
-from pytest_crab.gate.baseline import BaselineRuling
-from pytest_crab.gate.baseline import Load
+from pytest_crab.formats import (
+    format_change_interval,
+    format_count,
+    format_dollars,
+    format_names,
+    format_percent,
+    format_points,
+)
+from pytest_crab.gate.baseline import BaselineComparison, BaselineRuling, Load
 from pytest_crab.gate.power_statement import spread
 from pytest_crab.gate.results import GateResult
-from pytest_crab.statistics.comparison import REPOSITORY
-from pytest_crab.statistics.comparison import Comparison
+from pytest_crab.statistics.comparison import REPOSITORY, Comparison
 from pytest_crab.statistics.labels import LabelComparison
-from pytest_crab.statistics.power import POWER
-from pytest_crab.statistics.power import Design
-from pytest_crab.statistics.power import oracles_needed
-from pytest_crab.statistics.power import oracles_to_pass
+from pytest_crab.statistics.power import POWER, Design, oracles_needed, oracles_to_pass
 
 #: How many oracles a gate names on each side before the rest is only counted.
 _SHOWN = 20

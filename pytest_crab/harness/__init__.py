@@ -8,25 +8,15 @@ import json
 import re
 import secrets
 import struct
-from collections.abc import Mapping
-from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from importlib import resources
 from typing import Any
 
 from pytest_crab import serialization
 from pytest_crab.harness import channel
-from pytest_crab.protocols import Command
-from pytest_crab.protocols import Completed
-from pytest_crab.protocols import FileChange
-from pytest_crab.protocols import Image
-from pytest_crab.types import Ending
-from pytest_crab.types import Environment
-from pytest_crab.types import Isolation
-from pytest_crab.types import Oracle
-from pytest_crab.types import OracleRunner
-from pytest_crab.types import Run
+from pytest_crab.protocols import Command, Completed, FileChange, Image
+from pytest_crab.types import Ending, Environment, Isolation, Oracle, OracleRunner, Run
 
 #: What the supervisor's interpreter is started with: it reads a length and that many bytes of JSON from its input.
 _START = """\

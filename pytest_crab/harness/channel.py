@@ -14,9 +14,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from importlib import resources
 
-from pytest_crab.harness.inside.channel import HEADER
-from pytest_crab.harness.inside.channel import KEY
-from pytest_crab.harness.inside.channel import MAC
+from pytest_crab.harness.inside.channel import HEADER, KEY, MAC
 
 #: Bytes of one message at most; what says that it is longer is not of the program.
 MOST = 64 << 20

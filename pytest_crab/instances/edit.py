@@ -9,8 +9,7 @@ from pathlib import Path
 from pytest_crab.errors import BadInput
 from pytest_crab.instances.dump import instance_yaml
 from pytest_crab.instances.files import replace_text
-from pytest_crab.instances.loading import FILE
-from pytest_crab.instances.loading import load_instance
+from pytest_crab.instances.loading import FILE, load_instance
 from pytest_crab.types import Instance
 
 _KEY = re.compile(r"^([A-Za-z_]+|\"[A-Za-z_]+\"|'[A-Za-z_]+') *:", re.MULTILINE)

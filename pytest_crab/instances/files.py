@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from pytest_crab.atomic import SHARED
-from pytest_crab.atomic import write_atomically
+from pytest_crab.atomic import SHARED, write_atomically
 from pytest_crab.errors import SourceError
 from pytest_crab.types import Instance
 

@@ -14,11 +14,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from pytest_crab import serialization
-from pytest_crab import types
-from pytest_crab.instances import loading
-from pytest_crab.instances import validation
-from pytest_crab.instances import yaml_reader
+from pytest_crab import serialization, types
+from pytest_crab.instances import loading, validation, yaml_reader
 from pytest_crab.types import Instance
 
 #: The code whose reading is kept: once any of it says something else, nothing that was kept counts.

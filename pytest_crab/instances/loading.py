@@ -11,11 +11,7 @@ from pytest_crab import serialization
 from pytest_crab.errors import BadInput
 from pytest_crab.instances import validation
 from pytest_crab.instances.yaml_reader import read_document
-from pytest_crab.types import Comment
-from pytest_crab.types import Environment
-from pytest_crab.types import Instance
-from pytest_crab.types import PullRequestFacts
-from pytest_crab.types import Source
+from pytest_crab.types import Comment, Environment, Instance, PullRequestFacts, Source
 
 #: What an instance's file is called; the folder that holds it is the instance.
 FILE = "instance.yaml"

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from pytest_crab import serialization
 from pytest_crab.errors import BadInput
-from pytest_crab.instances.files import file_digest
-from pytest_crab.instances.files import folder_digest
+from pytest_crab.instances.files import file_digest, folder_digest
 from pytest_crab.instances.loading import FILE as INSTANCE_FILE
-from pytest_crab.instances.set_files import read_set_file
-from pytest_crab.instances.set_files import write_set_file
+from pytest_crab.instances.set_files import read_set_file, write_set_file
 from pytest_crab.locks import locked_folder
-from pytest_crab.types import Comment
-from pytest_crab.types import Instance
+from pytest_crab.types import Comment, Instance
 
 #: What the file is called; it lies in the set's folder, beside the instances' folders.
 FILE = "crab.lock"

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from collections.abc import Mapping
-from dataclasses import dataclass
-from dataclasses import field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from pytest_crab import serialization
 from pytest_crab.errors import BadInput
 from pytest_crab.instances.files import file_digest
-from pytest_crab.instances.set_files import read_set_file
-from pytest_crab.instances.set_files import write_set_file
+from pytest_crab.instances.set_files import read_set_file, write_set_file
 from pytest_crab.locks import locked_folder
-from pytest_crab.types import Comment
-from pytest_crab.types import ErrorRate
-from pytest_crab.types import Instance
-from pytest_crab.types import OracleError
-from pytest_crab.types import StrEnum
+from pytest_crab.types import Comment, ErrorRate, Instance, OracleError, StrEnum
 
 #: What the file is called.
 FILE = "oracle-errors.json"

@@ -9,8 +9,7 @@ from typing import Any
 
 from pytest_crab import serialization
 from pytest_crab.errors import BadInput
-from pytest_crab.instances.set_files import read_set_file
-from pytest_crab.instances.set_files import write_set_file
+from pytest_crab.instances.set_files import read_set_file, write_set_file
 from pytest_crab.types import Instance
 
 #: What the file is called.

@@ -6,26 +6,25 @@ import functools
 import os
 import re
 import stat
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
-from pathlib import Path
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from pytest_crab.protocols import OWN_PLACES
-from pytest_crab.types import Comment
-from pytest_crab.types import Environment
-from pytest_crab.types import GitSource
-from pytest_crab.types import Isolation
-from pytest_crab.types import Oracle
-from pytest_crab.types import OracleRunner
-from pytest_crab.types import PullRequestFacts
-from pytest_crab.types import SdistSource
-from pytest_crab.types import SnippetSource
-from pytest_crab.types import Source
-from pytest_crab.types import TreeSource
+from pytest_crab.types import (
+    Comment,
+    Environment,
+    GitSource,
+    Isolation,
+    Oracle,
+    OracleRunner,
+    PullRequestFacts,
+    SdistSource,
+    SnippetSource,
+    Source,
+    TreeSource,
+)
 
 _PROJECT = r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"
 _VERSION = r"[A-Za-z0-9](?:[A-Za-z0-9.!+_-]*[A-Za-z0-9])?"

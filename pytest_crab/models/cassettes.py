@@ -6,20 +6,16 @@ import base64
 import dataclasses
 import json
 import re
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pytest_crab import serialization
-from pytest_crab.atomic import SHARED
-from pytest_crab.atomic import write_atomically
+from pytest_crab.atomic import SHARED, write_atomically
 from pytest_crab.formats import format_names
 from pytest_crab.locks import locked_folder
-from pytest_crab.models.request_key import difference
-from pytest_crab.models.request_key import lines_of
+from pytest_crab.models.request_key import difference, lines_of
 from pytest_crab.redaction import Redactor
 from pytest_crab.types import TrialId
 

@@ -8,28 +8,16 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from pytest_crab import serialization
-from pytest_crab.errors import BudgetSpent
-from pytest_crab.errors import Cancelled
-from pytest_crab.errors import CrabError
-from pytest_crab.errors import GatewayError
-from pytest_crab.errors import StatusError
+from pytest_crab.errors import BudgetSpent, Cancelled, CrabError, GatewayError, StatusError
 from pytest_crab.locks import locked_file
 from pytest_crab.model_access import ModelAccess
-from pytest_crab.models.client import STEP_SOCKETS
-from pytest_crab.models.client import GatewayClient
-from pytest_crab.models.client import join
-from pytest_crab.models.client import last_words
-from pytest_crab.models.client import readable
-from pytest_crab.settings import ModelSettings
-from pytest_crab.settings import Settings
+from pytest_crab.models.client import STEP_SOCKETS, GatewayClient, join, last_words, readable
+from pytest_crab.settings import ModelSettings, Settings
 from pytest_crab.types import Usage
 
 #: Seconds: how long a gateway may take to start, and how often one that is asked is looked at.

@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from typing import Any
 
-from pytest_crab.models.usage import Tokens
-from pytest_crab.models.usage import count
+from pytest_crab.models.usage import Tokens, count
 from pytest_crab.settings import Price
 
 #: For estimates: no text has more tokens than one for so many bytes, no model writes more of them in a second, and

@@ -4,45 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import datetime
-from collections.abc import AsyncIterator
-from collections.abc import Iterable
-from collections.abc import Mapping
-from dataclasses import dataclass
-from dataclasses import field
+from collections.abc import AsyncIterator, Iterable, Mapping
+from dataclasses import dataclass, field
 
 import aiohttp
 from aiohttp import web
 
-from pytest_crab.models.api_formats import API_FORMATS
-from pytest_crab.models.api_formats import ApiFormat
-from pytest_crab.models.api_formats import returned_headers
-from pytest_crab.models.api_formats import sent_headers
-from pytest_crab.models.api_formats import token_of
-from pytest_crab.models.cassettes import RECORDED
-from pytest_crab.models.cassettes import Answer
-from pytest_crab.models.cassettes import Cassettes
-from pytest_crab.models.cassettes import Miss
-from pytest_crab.models.ledger import Account
-from pytest_crab.models.ledger import Ledger
-from pytest_crab.models.prices import Prices
-from pytest_crab.models.prices import bound_cost
-from pytest_crab.models.request import ModelRequest
-from pytest_crab.models.request import Refusal
-from pytest_crab.models.request import read_document
-from pytest_crab.models.request import require_no_lookups
+from pytest_crab.models.api_formats import API_FORMATS, ApiFormat, returned_headers, sent_headers, token_of
+from pytest_crab.models.cassettes import RECORDED, Answer, Cassettes, Miss
+from pytest_crab.models.ledger import Account, Ledger
+from pytest_crab.models.prices import Prices, bound_cost
+from pytest_crab.models.request import ModelRequest, Refusal, read_document, require_no_lookups
 from pytest_crab.models.request_limits import RequestLimit
-from pytest_crab.models.upstream import RETRIED
-from pytest_crab.models.upstream import Cut
-from pytest_crab.models.upstream import Unreachable
-from pytest_crab.models.upstream import UpstreamReply
-from pytest_crab.models.upstream import ask
-from pytest_crab.models.usage import BodyMeter
-from pytest_crab.models.usage import StreamMeter
+from pytest_crab.models.upstream import RETRIED, Cut, Unreachable, UpstreamReply, ask
+from pytest_crab.models.usage import BodyMeter, StreamMeter
 from pytest_crab.redaction import Redactor
 from pytest_crab.retry_policy import RetryPolicy
-from pytest_crab.settings import Api
-from pytest_crab.settings import ModelSettings
-from pytest_crab.settings import Provider
+from pytest_crab.settings import Api, ModelSettings, Provider
 
 #: Says to clients, in the words of the providers, that the same again would bring the same.
 _FINAL = {"x-should-retry": "false"}

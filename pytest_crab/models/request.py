@@ -6,26 +6,17 @@ import datetime
 import json
 import re
 import time
-from collections.abc import AsyncIterator
-from collections.abc import Mapping
-from dataclasses import dataclass
-from dataclasses import field
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_crab import serialization
 from pytest_crab.models.api_formats import ApiFormat
 from pytest_crab.models.cassettes import CassetteQuestion
-from pytest_crab.models.ledger import Account
-from pytest_crab.models.ledger import LedgerEntry
-from pytest_crab.models.prices import Prices
-from pytest_crab.models.prices import cost_of
-from pytest_crab.models.prices import estimate
-from pytest_crab.models.request_key import TOKEN
-from pytest_crab.models.request_key import key_of
-from pytest_crab.models.request_key import normalise
-from pytest_crab.models.usage import BodyMeter
-from pytest_crab.models.usage import StreamMeter
-from pytest_crab.models.usage import UsageEventFilter
+from pytest_crab.models.ledger import Account, LedgerEntry
+from pytest_crab.models.prices import Prices, cost_of, estimate
+from pytest_crab.models.request_key import TOKEN, key_of, normalise
+from pytest_crab.models.usage import BodyMeter, StreamMeter, UsageEventFilter
 from pytest_crab.settings import Provider
 
 #: Tools that a provider runs itself, by how their types begin, and fields of a request that bring such.

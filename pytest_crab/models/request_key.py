@@ -7,13 +7,10 @@ import functools
 import hashlib
 import json
 import re
-from collections.abc import Callable
-from collections.abc import Iterator
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from pytest_crab.text import cut
-from pytest_crab.text import escape_controls
+from pytest_crab.text import cut, escape_controls
 
 #: The tokens that the gateway gives out.
 TOKEN = re.compile(r"crab-[A-Za-z0-9_-]{43}")

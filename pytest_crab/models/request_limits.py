@@ -6,8 +6,7 @@ import asyncio
 import datetime
 import re
 from collections import deque
-from collections.abc import AsyncIterator
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 
 from pytest_crab.retry_policy import retry_after

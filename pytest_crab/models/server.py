@@ -21,9 +21,7 @@ from aiohttp import web
 
 from pytest_crab import serialization
 from pytest_crab.models.cassettes import Cassettes
-from pytest_crab.models.client import ADMIN_SOCKET
-from pytest_crab.models.client import LEASE_SOCKET
-from pytest_crab.models.client import STEP_SOCKETS
+from pytest_crab.models.client import ADMIN_SOCKET, LEASE_SOCKET, STEP_SOCKETS
 from pytest_crab.models.ledger import Ledger
 from pytest_crab.models.proxy import Proxy
 from pytest_crab.models.upstream import MOST_WAIT

@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from collections.abc import Awaitable
-from collections.abc import Callable
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
-from dataclasses import field
+from dataclasses import dataclass, field
 
 import aiohttp
 
 from pytest_crab.models.request_limits import RequestLimit
-from pytest_crab.models.usage import BodyMeter
-from pytest_crab.models.usage import StreamMeter
-from pytest_crab.retry_policy import RetryPolicy
-from pytest_crab.retry_policy import retry_after
+from pytest_crab.models.usage import BodyMeter, StreamMeter
+from pytest_crab.retry_policy import RetryPolicy, retry_after
 
 #: Answers that may be another one in a moment.
 RETRIED = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529})

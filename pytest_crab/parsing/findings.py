@@ -6,15 +6,11 @@ import dataclasses
 import json
 import posixpath
 import re
-from collections.abc import Collection
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from pytest_crab import serialization
-from pytest_crab.types import SCHEMA
-from pytest_crab.types import Finding
-from pytest_crab.types import Review
-from pytest_crab.types import Usage
+from pytest_crab.types import SCHEMA, Finding, Review, Usage
 
 #: More than this is no review that anybody could act on.
 MOST_FINDINGS = 1000

@@ -9,15 +9,11 @@ import dataclasses
 import html
 import json
 import re
-from collections.abc import Collection
-from collections.abc import Iterator
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from pytest_crab.parsing.findings import review_of
-from pytest_crab.parsing.json_in_text import JsonPiece
-from pytest_crab.parsing.json_in_text import pieces
-from pytest_crab.parsing.json_in_text import stands_alone
+from pytest_crab.parsing.json_in_text import JsonPiece, pieces, stands_alone
 from pytest_crab.types import Review
 
 #: What a finding's fields are called by models, and by us.

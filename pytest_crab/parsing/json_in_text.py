@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from pytest_crab.parsing.lenient_json import Unreadable
-from pytest_crab.parsing.lenient_json import decode
+from pytest_crab.parsing.lenient_json import Unreadable, decode
 
 _NAMES = r"(?:antml:)?(?:think(?:ing)?|thoughts?|reason(?:ing)?|analysis|reflection|scratchpad|seed:think)"
 #: How blocks of thinking begin and end; in backticks they are words of the answer.

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 
 import pytest
 
 from pytest_crab.plugin import options
-from pytest_crab.plugin.fixtures import crab_instance
-from pytest_crab.plugin.fixtures import crab_trial
-from pytest_crab.plugin.fixtures import pytest_generate_tests
-from pytest_crab.plugin.guards import Inert
-from pytest_crab.plugin.guards import refuse_configuration
-from pytest_crab.plugin.guards import refuse_inside
+from pytest_crab.plugin.fixtures import crab_instance, crab_trial, pytest_generate_tests
+from pytest_crab.plugin.guards import Inert, refuse_configuration, refuse_inside
 from pytest_crab.plugin.paths import named_path
 
 __all__ = ["crab_instance", "crab_trial", "pytest_generate_tests"]

@@ -16,8 +16,7 @@ from pytest_crab.plugin.option_table import Options
 from pytest_crab.runtimes.run_lock import RunFolder
 
 if TYPE_CHECKING:
-    from pytest_crab.campaign.cluster.executor import ClusterExecutor
-    from pytest_crab.campaign.cluster.executor import Heard
+    from pytest_crab.campaign.cluster.executor import ClusterExecutor, Heard
 
 
 def connect_cluster(

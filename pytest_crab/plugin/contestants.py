@@ -5,22 +5,17 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import os
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pytest_crab.adapters import AdapterSpec
-from pytest_crab.adapters import Family
-from pytest_crab.adapters import privileged
+from pytest_crab.adapters import AdapterSpec, Family, privileged
 from pytest_crab.agents import AGENTS
 from pytest_crab.campaign.access import provider_problems
-from pytest_crab.campaign.placebo import mismatch_reviews
-from pytest_crab.campaign.placebo import write_reviews
+from pytest_crab.campaign.placebo import mismatch_reviews, write_reviews
 from pytest_crab.clients.installed import is_there
 from pytest_crab.errors import BadInput
 from pytest_crab.instances.recorded import is_recorded_name
@@ -28,23 +23,13 @@ from pytest_crab.plugin.option_table import Options
 from pytest_crab.report.files import read_trials
 from pytest_crab.report.loading import trials_file
 from pytest_crab.reviewers import REVIEWERS
-from pytest_crab.scoring import DEFAULT
-from pytest_crab.scoring import SCORERS
-from pytest_crab.scoring import ScorerSpec
+from pytest_crab.scoring import DEFAULT, SCORERS, ScorerSpec
 from pytest_crab.scoring.choices import ANSWERERS
 from pytest_crab.scoring.judges import JUDGES
-from pytest_crab.scoring.similarity import EMBEDDING
-from pytest_crab.scoring.similarity import MEASURES
-from pytest_crab.scoring.similarity import is_measure
-from pytest_crab.scoring.similarity import load_measures
-from pytest_crab.settings import Settings
-from pytest_crab.settings import Variant
-from pytest_crab.trial import Crew
-from pytest_crab.trial import CrewSpec
-from pytest_crab.types import CONTROL
-from pytest_crab.types import FIRST
-from pytest_crab.types import PLACEBO
-from pytest_crab.types import full_name
+from pytest_crab.scoring.similarity import EMBEDDING, MEASURES, is_measure, load_measures
+from pytest_crab.settings import Settings, Variant
+from pytest_crab.trial import Crew, CrewSpec
+from pytest_crab.types import CONTROL, FIRST, PLACEBO, full_name
 
 #: The control: a reviewer without findings, whose agent runs all the same.
 NOTHING = "none"

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from collections.abc import Hashable
-from collections.abc import Iterable
-from collections.abc import Sequence
+from collections.abc import Generator, Hashable, Iterable, Sequence
 from typing import Any
 
 import pytest
 
-from pytest_crab.campaign.disk import DiskBudget
-from pytest_crab.campaign.disk import PendingTrials
-from pytest_crab.campaign.disk import by_repository
+from pytest_crab.campaign.disk import DiskBudget, PendingTrials, by_repository
 from pytest_crab.errors import CrabError
-from pytest_crab.formats import format_count
-from pytest_crab.formats import format_size
+from pytest_crab.formats import format_count, format_size
 from pytest_crab.plugin.items import TrialItem
 from pytest_crab.plugin.option_table import Options
 from pytest_crab.plugin.options import runs_trials

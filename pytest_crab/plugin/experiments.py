@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
@@ -13,8 +12,7 @@ from pytest_crab.formats import format_near
 from pytest_crab.plugin.option_table import OPTIONS
 
 if TYPE_CHECKING:
-    from pytest_crab.settings import Experiment
-    from pytest_crab.settings import Settings
+    from pytest_crab.settings import Experiment, Settings
 
 #: The keys of an experiment that are named in the plural, and the options that they are.
 PLURALS = {"reviewers": "reviewer", "answerers": "answerer", "agents": "agent", "repeats": "repeat"}

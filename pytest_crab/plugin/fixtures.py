@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
 if TYPE_CHECKING:
     from pytest_crab.plugin.runner import Runner
-    from pytest_crab.types import Instance
-    from pytest_crab.types import Trial
+    from pytest_crab.types import Instance, Trial
 
 #: The mark that says where a test's instances lie, relative to the test's file.
 MARK = "crab_instances"

@@ -4,40 +4,30 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import pytest
 
 from pytest_crab.campaign.access import missing_keys
-from pytest_crab.campaign.forecast import SECONDS
-from pytest_crab.campaign.forecast import DiskNeed
-from pytest_crab.campaign.forecast import Forecast
-from pytest_crab.campaign.forecast import PlannedTrial
-from pytest_crab.campaign.forecast import ReviewerNeed
-from pytest_crab.campaign.forecast import contestants_plan
-from pytest_crab.campaign.forecast import forecast
-from pytest_crab.campaign.forecast import lack_of_disk
-from pytest_crab.errors import BadInput
-from pytest_crab.errors import CrabError
-from pytest_crab.formats import format_count
-from pytest_crab.formats import format_dollars
-from pytest_crab.formats import format_duration
-from pytest_crab.formats import format_names
-from pytest_crab.formats import format_size
+from pytest_crab.campaign.forecast import (
+    SECONDS,
+    DiskNeed,
+    Forecast,
+    PlannedTrial,
+    ReviewerNeed,
+    contestants_plan,
+    forecast,
+    lack_of_disk,
+)
+from pytest_crab.errors import BadInput, CrabError
+from pytest_crab.formats import format_count, format_dollars, format_duration, format_names, format_size
 from pytest_crab.instances import lock
 from pytest_crab.plugin.contestants import Contestants
-from pytest_crab.plugin.items import Planned
-from pytest_crab.plugin.items import TrialItem
+from pytest_crab.plugin.items import Planned, TrialItem
 from pytest_crab.plugin.option_table import Options
 from pytest_crab.plugin.recorder import Recorder
 from pytest_crab.plugin.resources import Resources
-from pytest_crab.runtimes.environment_stock import Stock
-from pytest_crab.runtimes.environment_stock import engine_stock
-from pytest_crab.runtimes.environment_stock import folder_stock
-from pytest_crab.runtimes.environment_stock import free_at
+from pytest_crab.runtimes.environment_stock import Stock, engine_stock, folder_stock, free_at
 from pytest_crab.runtimes.hidden_paths import hide_set
 from pytest_crab.store import FileStore
 from pytest_crab.types import Instance

@@ -2,53 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import pytest
 
 from pytest_crab.adapters import AdapterSpec
 from pytest_crab.agents import AGENTS
-from pytest_crab.errors import BadInput
-from pytest_crab.errors import CrabError
+from pytest_crab.errors import BadInput, CrabError
 from pytest_crab.gate.baseline import BaselineComparison
-from pytest_crab.gate.comparable import Conditions
-from pytest_crab.gate.comparable import differences
-from pytest_crab.gate.comparable import find_distrust
-from pytest_crab.gate.comparable import refusal
-from pytest_crab.gate.exit import Decision
-from pytest_crab.gate.exit import OracleCounts
-from pytest_crab.gate.exit import RunOutcome
-from pytest_crab.gate.exit import decide
-from pytest_crab.gate.exit import refuse
-from pytest_crab.gate.looks import GateLooks
-from pytest_crab.gate.looks import seed_of
-from pytest_crab.gate.pairing import ANCHOR
-from pytest_crab.gate.pairing import conditions
-from pytest_crab.gate.pairing import contestants
-from pytest_crab.gate.pairing import counterpart
-from pytest_crab.gate.pairing import design
-from pytest_crab.gate.pairing import flips
-from pytest_crab.gate.pairing import full_names
-from pytest_crab.gate.pairing import known_flips
-from pytest_crab.gate.pairing import pair
+from pytest_crab.gate.comparable import Conditions, differences, find_distrust, refusal
+from pytest_crab.gate.exit import Decision, OracleCounts, RunOutcome, decide, refuse
+from pytest_crab.gate.looks import GateLooks, seed_of
+from pytest_crab.gate.pairing import (
+    ANCHOR,
+    conditions,
+    contestants,
+    counterpart,
+    design,
+    flips,
+    full_names,
+    known_flips,
+    pair,
+)
 from pytest_crab.gate.power_statement import power_statement
-from pytest_crab.gate.references import Reference
-from pytest_crab.gate.references import load_reference
+from pytest_crab.gate.references import Reference, load_reference
 from pytest_crab.gate.results import GateResult
-from pytest_crab.gate.screening import Screen
-from pytest_crab.gate.screening import stable_instances
+from pytest_crab.gate.screening import Screen, stable_instances
 from pytest_crab.gate.terms import GateTerms
 from pytest_crab.instances import lock
 from pytest_crab.instances.resolvability import settings_digest
 from pytest_crab.plugin.contestants import Contestants
-from pytest_crab.plugin.items import Planned
-from pytest_crab.plugin.items import TrialItem
+from pytest_crab.plugin.items import Planned, TrialItem
 from pytest_crab.plugin.option_table import Options
 from pytest_crab.plugin.options import runs_trials
-from pytest_crab.report.gate_record import Gate
-from pytest_crab.report.gate_record import GateRuling
+from pytest_crab.report.gate_record import Gate, GateRuling
 from pytest_crab.report.outcomes import oracle_counts
 from pytest_crab.report.reviewer_summary import ReviewerSummary
 from pytest_crab.report.summary import Summary

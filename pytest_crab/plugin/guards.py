@@ -11,12 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_crab.plugin.paths import INSTANCE_FILE
-from pytest_crab.plugin.paths import holds_instances
-from pytest_crab.plugin.paths import instance_folder
-from pytest_crab.plugin.paths import is_data
-from pytest_crab.plugin.paths import is_locked
-from pytest_crab.plugin.paths import named_paths
+from pytest_crab.plugin.paths import INSTANCE_FILE, holds_instances, instance_folder, is_data, is_locked, named_paths
 
 
 def refuse_configuration(config: pytest.Config) -> None:

@@ -12,9 +12,7 @@ if TYPE_CHECKING:
 
     from pytest_crab.adapters import AdapterSpec
     from pytest_crab.report.summary import Summary
-    from pytest_crab.types import Instance
-    from pytest_crab.types import Review
-    from pytest_crab.types import Trial
+    from pytest_crab.types import Instance, Review, Trial
 
 
 @pytest.hookspec(firstresult=True)

@@ -6,15 +6,10 @@ import functools
 import gc
 import hashlib
 import os
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
-from contextlib import contextmanager
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -23,20 +18,11 @@ from pytest_crab.campaign.giving_up import was_given_up
 from pytest_crab.errors import BadInput
 from pytest_crab.instances import load_instance
 from pytest_crab.instances.index import Index
-from pytest_crab.plugin.paths import INSTANCE_FILE
-from pytest_crab.plugin.paths import is_file
-from pytest_crab.plugin.paths import is_meant
-from pytest_crab.plugin.paths import is_set
-from pytest_crab.plugin.paths import is_shared
+from pytest_crab.plugin.paths import INSTANCE_FILE, is_file, is_meant, is_set, is_shared
 from pytest_crab.report.explain import explain
 from pytest_crab.store import FileStore
 from pytest_crab.text import one_line
-from pytest_crab.types import Comment
-from pytest_crab.types import Instance
-from pytest_crab.types import Provenance
-from pytest_crab.types import Trial
-from pytest_crab.types import TrialId
-from pytest_crab.types import Verdict
+from pytest_crab.types import Comment, Instance, Provenance, Trial, TrialId, Verdict
 
 
 class Unmeasured(Exception):

@@ -4,13 +4,10 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
-from dataclasses import field
-from dataclasses import fields
+from dataclasses import dataclass, field, fields
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_crab.plugin import option_types as kinds
 from pytest_crab.plugin.option_types import OptionType
@@ -271,8 +268,7 @@ class Options:
     @property
     def terms(self) -> GateTerms:
         """The terms of a gate against a baseline."""
-        from pytest_crab.gate.terms import MARGIN
-        from pytest_crab.gate.terms import GateTerms
+        from pytest_crab.gate.terms import MARGIN, GateTerms
 
         margins = dict(self.margin)
         return GateTerms(

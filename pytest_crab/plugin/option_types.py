@@ -6,15 +6,11 @@ A reader raises ValueError or KeyError for a text that it cannot read.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from collections.abc import Container
+from collections.abc import Callable, Container
 from datetime import date
-from typing import Any
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from pytest_crab.formats import parse_points
-from pytest_crab.formats import parse_share
-from pytest_crab.formats import parse_size
+from pytest_crab.formats import parse_points, parse_share, parse_size
 from pytest_crab.gate.comparable import CONDITIONS
 
 FRESH_STEPS = ("answers", "review", "revision", "judgement")

@@ -5,28 +5,18 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import os
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
-from typing import TYPE_CHECKING
-from typing import Any
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 
-from pytest_crab.plugin.experiments import FileValue
-from pytest_crab.plugin.experiments import experiment_values
-from pytest_crab.plugin.experiments import find_experiment
-from pytest_crab.plugin.experiments import gate_values
-from pytest_crab.plugin.option_table import OPTIONS
-from pytest_crab.plugin.option_table import Option
-from pytest_crab.plugin.option_table import Options
-from pytest_crab.plugin.option_types import BASELINE
-from pytest_crab.plugin.option_types import SWITCH
+from pytest_crab.plugin.experiments import FileValue, experiment_values, find_experiment, gate_values
+from pytest_crab.plugin.option_table import OPTIONS, Option, Options
+from pytest_crab.plugin.option_types import BASELINE, SWITCH
 
 if TYPE_CHECKING:
-    from pytest_crab.settings import Experiment
-    from pytest_crab.settings import Settings
+    from pytest_crab.settings import Experiment, Settings
 
 
 def register(parser: pytest.Parser) -> None:

@@ -10,11 +10,7 @@ from contextlib import AbstractContextManager
 
 import pytest
 
-from pytest_crab.campaign.progress import Progress
-from pytest_crab.campaign.progress import RunClock
-from pytest_crab.campaign.progress import TerminalLine
-from pytest_crab.campaign.progress import Watch
-from pytest_crab.campaign.progress import progress_text
+from pytest_crab.campaign.progress import Progress, RunClock, TerminalLine, Watch, progress_text
 from pytest_crab.campaign.trial_pool import costs_of_run
 from pytest_crab.plugin.recorder import Recorder
 

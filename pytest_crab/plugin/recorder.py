@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
-from collections.abc import Generator
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,27 +16,20 @@ from pytest_crab.gate.results import GateResult
 from pytest_crab.instances.recorded import FOLDER
 from pytest_crab.plugin.contestants import Contestants
 from pytest_crab.plugin.gate import RunGate
-from pytest_crab.plugin.items import Planned
-from pytest_crab.plugin.items import TrialItem
+from pytest_crab.plugin.items import Planned, TrialItem
 from pytest_crab.plugin.option_table import Options
 from pytest_crab.plugin.paths import named_path
 from pytest_crab.plugin.resources import Resources
 from pytest_crab.plugin.selection import Shards
-from pytest_crab.report.files import TrialLog
-from pytest_crab.report.files import write_summary
-from pytest_crab.report.files import write_trials
+from pytest_crab.report.files import TrialLog, write_summary, write_trials
 from pytest_crab.report.gate_record import Gate
 from pytest_crab.report.junit import write_junit
-from pytest_crab.report.summary import Summary
-from pytest_crab.report.summary import summarise
+from pytest_crab.report.summary import Summary, summarise
 from pytest_crab.report.transcripts import write_transcripts
 from pytest_crab.report.write_report import render
 from pytest_crab.store import FileStore
 from pytest_crab.trial import unmeasured_trial
-from pytest_crab.types import Instance
-from pytest_crab.types import Reason
-from pytest_crab.types import Trial
-from pytest_crab.types import TrialId
+from pytest_crab.types import Instance, Reason, Trial, TrialId
 
 
 class Recorder:

@@ -6,35 +6,22 @@ import pytest
 
 from pytest_crab.errors import BadInput
 from pytest_crab.plugin.attachments import Attachments
-from pytest_crab.plugin.contestants import Contestants
-from pytest_crab.plugin.contestants import build_contestants
+from pytest_crab.plugin.contestants import Contestants, build_contestants
 from pytest_crab.plugin.experiments import collect_set
 from pytest_crab.plugin.forecast import Forecaster
 from pytest_crab.plugin.gate import RunGate
 from pytest_crab.plugin.items import Items
 from pytest_crab.plugin.option_table import Options
-from pytest_crab.plugin.options import named_experiment
-from pytest_crab.plugin.options import read_options
-from pytest_crab.plugin.options import runs_items
-from pytest_crab.plugin.options import runs_trials
+from pytest_crab.plugin.options import named_experiment, read_options, runs_items, runs_trials
 from pytest_crab.plugin.progress import WorkersProgress
 from pytest_crab.plugin.recorder import Recorder
-from pytest_crab.plugin.resources import Resources
-from pytest_crab.plugin.resources import SharedDecisions
+from pytest_crab.plugin.resources import Resources, SharedDecisions
 from pytest_crab.plugin.runner import Runner
-from pytest_crab.plugin.savings import EarlyEnd
-from pytest_crab.plugin.savings import Screening
-from pytest_crab.plugin.savings import require_savings
-from pytest_crab.plugin.selection import Shards
-from pytest_crab.plugin.selection import Since
-from pytest_crab.plugin.selection import SoundOracles
-from pytest_crab.plugin.table import Header
-from pytest_crab.plugin.table import RecordedAgreement
-from pytest_crab.plugin.table import Table
-from pytest_crab.plugin.trust import SetsOnly
-from pytest_crab.plugin.trust import require_trust
-from pytest_crab.settings import Settings
-from pytest_crab.settings import load_settings
+from pytest_crab.plugin.savings import EarlyEnd, Screening, require_savings
+from pytest_crab.plugin.selection import Shards, Since, SoundOracles
+from pytest_crab.plugin.table import Header, RecordedAgreement, Table
+from pytest_crab.plugin.trust import SetsOnly, require_trust
+from pytest_crab.settings import Settings, load_settings
 
 
 def register(config: pytest.Config) -> None:

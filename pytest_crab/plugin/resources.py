@@ -6,35 +6,27 @@ import logging
 import threading
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
-from typing import cast
+from typing import Any, cast
 
 import pytest
 
 from pytest_crab import runtimes
 from pytest_crab.adapters import Family
-from pytest_crab.errors import CrabError
-from pytest_crab.errors import StoreError
+from pytest_crab.errors import CrabError, StoreError
 from pytest_crab.lazy import lazy
 from pytest_crab.models import Gateway
 from pytest_crab.plugin.option_table import Options
-from pytest_crab.plugin.options import runs_items
-from pytest_crab.plugin.options import runs_trials
+from pytest_crab.plugin.options import runs_items, runs_trials
 from pytest_crab.protocols import Runtime
-from pytest_crab.report.pull_requests import subject_of
-from pytest_crab.report.pull_requests import write_subject
-from pytest_crab.runtimes import Choice
-from pytest_crab.runtimes import bubblewrap
+from pytest_crab.report.pull_requests import subject_of, write_subject
+from pytest_crab.runtimes import Choice, bubblewrap
 from pytest_crab.runtimes.run_lock import RunFolder
 from pytest_crab.settings import Settings
 from pytest_crab.store import FileStore
-from pytest_crab.store.open_run import OpenRun
-from pytest_crab.store.open_run import token_of
+from pytest_crab.store.open_run import OpenRun, token_of
 from pytest_crab.trial import RunContext
-from pytest_crab.trial.run_context import secrets_of
-from pytest_crab.trial.run_context import versions_here
-from pytest_crab.types import Instance
-from pytest_crab.types import PullRequest
+from pytest_crab.trial.run_context import secrets_of, versions_here
+from pytest_crab.types import Instance, PullRequest
 
 log = logging.getLogger(__name__)
 

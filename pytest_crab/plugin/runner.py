@@ -6,25 +6,18 @@ import logging
 import threading
 from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pytest_crab import serialization
 from pytest_crab.campaign.giving_up import GivingUp
-from pytest_crab.campaign.progress import Progress
-from pytest_crab.campaign.progress import SlotsWanted
-from pytest_crab.campaign.trial_pool import AHEAD
-from pytest_crab.campaign.trial_pool import AHEAD_ON_BUDGET
-from pytest_crab.campaign.trial_pool import Notice
-from pytest_crab.campaign.trial_pool import TrialPool
-from pytest_crab.campaign.trial_pool import TrialWork
+from pytest_crab.campaign.progress import Progress, SlotsWanted
+from pytest_crab.campaign.trial_pool import AHEAD, AHEAD_ON_BUDGET, Notice, TrialPool, TrialWork
 from pytest_crab.errors import CrabError
 from pytest_crab.gate.looks import GateLooks
 from pytest_crab.plugin.contestants import Contestants
-from pytest_crab.plugin.items import TrialItem
-from pytest_crab.plugin.items import Unmeasured
+from pytest_crab.plugin.items import TrialItem, Unmeasured
 from pytest_crab.plugin.option_table import Options
 from pytest_crab.plugin.progress import ProgressLine
 from pytest_crab.plugin.resources import Resources
@@ -32,15 +25,8 @@ from pytest_crab.plugin.signals import Signals
 from pytest_crab.report.explain import explain
 from pytest_crab.runtimes.slots import Slots
 from pytest_crab.text import one_line
-from pytest_crab.trial import run_trial
-from pytest_crab.trial import unmeasured_trial
-from pytest_crab.trial import unneeded_trial
-from pytest_crab.types import Instance
-from pytest_crab.types import PullRequest
-from pytest_crab.types import Reason
-from pytest_crab.types import Trial
-from pytest_crab.types import TrialId
-from pytest_crab.types import Verdict
+from pytest_crab.trial import run_trial, unmeasured_trial, unneeded_trial
+from pytest_crab.types import Instance, PullRequest, Reason, Trial, TrialId, Verdict
 
 if TYPE_CHECKING:
     from pytest_crab.campaign.cluster.executor import ClusterExecutor

@@ -12,8 +12,7 @@ import pytest
 from pytest_crab.errors import BadInput
 from pytest_crab.formats import format_count
 from pytest_crab.instances.dates import why_not_since
-from pytest_crab.instances.oracle_errors import is_measured
-from pytest_crab.instances.oracle_errors import why_over
+from pytest_crab.instances.oracle_errors import is_measured, why_over
 from pytest_crab.plugin.items import TrialItem
 
 #: The key in the output of a worker of pytest-xdist of ``Shards.elsewhere``.

@@ -8,8 +8,7 @@ import threading
 from contextlib import suppress
 from pathlib import Path
 from types import FrameType
-from typing import Any
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import pytest
 

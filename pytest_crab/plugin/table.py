@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Generator
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from typing import Any
 
 import pytest
@@ -17,17 +16,14 @@ from pytest_crab.plugin.option_table import Options
 from pytest_crab.plugin.recorder import Recorder
 from pytest_crab.plugin.resources import Resources
 from pytest_crab.plugin.runner import Runner
-from pytest_crab.report.agreement import agreement_lines
-from pytest_crab.report.agreement import agreements
+from pytest_crab.report.agreement import agreement_lines, agreements
 from pytest_crab.report.explain import instance_line
 from pytest_crab.report.gate_record import Gate
-from pytest_crab.report.headline import gate_line
-from pytest_crab.report.headline import says_all
+from pytest_crab.report.headline import gate_line, says_all
 from pytest_crab.report.summary import Summary
 from pytest_crab.report.terminal import summary_lines
 from pytest_crab.text import one_line
-from pytest_crab.types import Trial
-from pytest_crab.types import Verdict
+from pytest_crab.types import Trial, Verdict
 
 #: What -r stands for where it is not given.
 _DEFAULT_REPORT = "fE"

@@ -5,10 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Generator
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +14,10 @@ import pytest
 from pytest_crab import serialization
 from pytest_crab.atomic import write_atomically
 from pytest_crab.errors import BadInput
-from pytest_crab.instances import find_instances
-from pytest_crab.instances import load_instance
+from pytest_crab.instances import find_instances, load_instance
 from pytest_crab.instances.lock import content_digests
 from pytest_crab.plugin.items import InstanceFile
-from pytest_crab.plugin.paths import INSTANCE_FILE
-from pytest_crab.plugin.paths import is_file
-from pytest_crab.plugin.paths import is_set
-from pytest_crab.plugin.paths import named_path
+from pytest_crab.plugin.paths import INSTANCE_FILE, is_file, is_set, named_path
 
 #: The file in the store that remembers which sets were trusted, by digest.
 TRUSTED = "trusted.json"

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from pytest_crab.benchmarks.recorded import EMPTY_CATCH
-from pytest_crab.benchmarks.recorded import Recording
+from pytest_crab.benchmarks.recorded import EMPTY_CATCH, Recording
 from pytest_crab.instances.recorded import NOT_ON_RECORD
 from pytest_crab.report.explain import why
 from pytest_crab.text import one_line
-from pytest_crab.types import CommentResult
-from pytest_crab.types import Reason
-from pytest_crab.types import StrEnum
-from pytest_crab.types import Trial
-from pytest_crab.types import Verdict
+from pytest_crab.types import CommentResult, Reason, StrEnum, Trial, Verdict
 
 #: Exceptions of a test that wanted what the sandbox does not have.
 _NETWORK = frozenset(

@@ -4,22 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Mapping
-from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 
-from pytest_crab.report.outcomes import OracleRecord
-from pytest_crab.report.outcomes import against_control
-from pytest_crab.report.outcomes import oracle_counts
+from pytest_crab.report.outcomes import OracleRecord, against_control, oracle_counts
 from pytest_crab.statistics import overlap
-from pytest_crab.statistics.comparison import Comparison
-from pytest_crab.statistics.comparison import Key
-from pytest_crab.statistics.comparison import Measured
-from pytest_crab.statistics.comparison import compare
-from pytest_crab.statistics.paired import holm
-from pytest_crab.statistics.paired import kappa
+from pytest_crab.statistics.comparison import Comparison, Key, Measured, compare
+from pytest_crab.statistics.paired import holm, kappa
 
 #: An oracle counts as caught by a reviewer if at least this share of its known repeats caught it.
 MAJORITY = Fraction(1, 2)

@@ -5,25 +5,15 @@ A model is an answerer, an agent that was given the human comments of the same r
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
-from pytest_crab.scoring.choices.questions import CHANGE_TYPE
-from pytest_crab.scoring.choices.questions import LINES
-from pytest_crab.scoring.choices.questions import PROBES
-from pytest_crab.scoring.choices.questions import SOLUTION
+from pytest_crab.scoring.choices.questions import CHANGE_TYPE, LINES, PROBES, SOLUTION
 from pytest_crab.scoring.choices.scorer import CHOICES
 from pytest_crab.scoring.refinement import RefinementScorer
-from pytest_crab.statistics.exact_match import RELEASE
-from pytest_crab.statistics.exact_match import VARIANTS
-from pytest_crab.types import Score
-from pytest_crab.types import Trial
-from pytest_crab.types import Verdict
+from pytest_crab.statistics.exact_match import RELEASE, VARIANTS
+from pytest_crab.types import Score, Trial, Verdict
 
 #: The task of an agent, which stands before the probes.
 REFINEMENT = RefinementScorer.name

@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from pytest_crab.formats import NOTHING
-from pytest_crab.formats import format_count
-from pytest_crab.formats import format_table
-from pytest_crab.report.comprehension import ALL
-from pytest_crab.report.comprehension import TASKS
-from pytest_crab.report.comprehension import ModelComprehension
-from pytest_crab.report.comprehension import ResultShare
+from pytest_crab.formats import NOTHING, format_count, format_table
+from pytest_crab.report.comprehension import ALL, TASKS, ModelComprehension, ResultShare
 from pytest_crab.statistics.exact_match import VARIANTS
 from pytest_crab.text import one_line
 

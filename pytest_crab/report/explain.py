@@ -7,17 +7,8 @@ from collections.abc import Iterator
 
 from pytest_crab import diffs
 from pytest_crab.formats import format_count
-from pytest_crab.text import cut
-from pytest_crab.text import escape_controls
-from pytest_crab.text import label_words
-from pytest_crab.text import one_line
-from pytest_crab.types import CommentResult
-from pytest_crab.types import Finding
-from pytest_crab.types import Reason
-from pytest_crab.types import Review
-from pytest_crab.types import Revision
-from pytest_crab.types import Trial
-from pytest_crab.types import Verdict
+from pytest_crab.text import cut, escape_controls, label_words, one_line
+from pytest_crab.types import CommentResult, Finding, Reason, Review, Revision, Trial, Verdict
 
 #: A finding is near a comment if at most this many lines lie between them.
 NEAR = 10

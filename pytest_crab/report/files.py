@@ -4,29 +4,17 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from contextlib import AbstractContextManager
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
-from typing import Any
-from typing import BinaryIO
-from typing import TypeVar
+from typing import Any, BinaryIO, TypeVar
 
 from pytest_crab import serialization
-from pytest_crab.atomic import SHARED
-from pytest_crab.atomic import write_atomically
+from pytest_crab.atomic import SHARED, write_atomically
 from pytest_crab.errors import BadInput
 from pytest_crab.report.summary import Summary
-from pytest_crab.report.upgrades import upgraded_summary
-from pytest_crab.report.upgrades import upgraded_trial
-from pytest_crab.types import SCHEMA
-from pytest_crab.types import TRIAL_SCHEMA
-from pytest_crab.types import Trial
-from pytest_crab.types import Unit
-from pytest_crab.types import Verdict
+from pytest_crab.report.upgrades import upgraded_summary, upgraded_trial
+from pytest_crab.types import SCHEMA, TRIAL_SCHEMA, Trial, Unit, Verdict
 
 T = TypeVar("T")
 

@@ -4,20 +4,13 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from pytest_crab.errors import BadInput
-from pytest_crab.report.files import read_trials
-from pytest_crab.report.files import write_trials
-from pytest_crab.types import Reason
-from pytest_crab.types import Score
-from pytest_crab.types import Trial
-from pytest_crab.types import TrialId
-from pytest_crab.types import Unit
+from pytest_crab.report.files import read_trials, write_trials
+from pytest_crab.types import Reason, Score, Trial, TrialId, Unit
 
 #: The columns that name a finding: its trial, as INSTANCE::REVIEWER, and its place in the review from 0.
 TRIAL, FINDING = "trial", "finding"

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from pytest_crab.statistics.comparison import Comparison
 from pytest_crab.statistics.labels import LabelComparison

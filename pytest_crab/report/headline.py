@@ -4,18 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pytest_crab.formats import format_change_interval
-from pytest_crab.formats import format_count
-from pytest_crab.formats import format_number
-from pytest_crab.formats import format_percent
-from pytest_crab.formats import format_points
-from pytest_crab.report.gate_record import Gate
-from pytest_crab.report.gate_record import GateRuling
+from pytest_crab.formats import format_change_interval, format_count, format_number, format_percent, format_points
+from pytest_crab.report.gate_record import Gate, GateRuling
 from pytest_crab.report.reviewer_summary import ReviewerSummary
 from pytest_crab.report.summary import Summary
 from pytest_crab.statistics.comparison import Comparison
-from pytest_crab.text import ascii_line
-from pytest_crab.text import one_line
+from pytest_crab.text import ascii_line, one_line
 
 #: The most characters of a gate's sentence: two lines of 80 columns with their indent.
 LONGEST = 150

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-from pytest_crab.formats import format_count
-from pytest_crab.formats import format_decimal
-from pytest_crab.formats import format_percent
-from pytest_crab.formats import format_table
+from pytest_crab.formats import format_count, format_decimal, format_percent, format_table
 from pytest_crab.report.judging import JudgeReport
 from pytest_crab.scoring.judges.calibration import calibration_line
 from pytest_crab.scoring.judges.votes import FormCheck
-from pytest_crab.statistics.signal import Measure
-from pytest_crab.statistics.signal import Signal
+from pytest_crab.statistics.signal import Measure, Signal
 from pytest_crab.text import one_line
 
 #: So many reasons of unknown labels are printed.

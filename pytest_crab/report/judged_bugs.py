@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from statistics import fmean
 
 from pytest_crab.benchmarks.cr_bench import JudgedBugs
-from pytest_crab.formats import format_count
-from pytest_crab.formats import format_decimal
+from pytest_crab.formats import format_count, format_decimal
 from pytest_crab.report.judge_text import judge_lines
-from pytest_crab.report.judging import JudgeReport
-from pytest_crab.report.judging import ReviewerSignal
+from pytest_crab.report.judging import JudgeReport, ReviewerSignal
 from pytest_crab.statistics.signal import signal
 from pytest_crab.text import one_line
 

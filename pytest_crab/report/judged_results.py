@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from statistics import fmean
 
-from pytest_crab.benchmarks.judged import JudgedRelease
-from pytest_crab.benchmarks.judged import JudgedRun
-from pytest_crab.formats import NOTHING
-from pytest_crab.formats import format_decimal
-from pytest_crab.formats import format_percent
-from pytest_crab.formats import format_table
+from pytest_crab.benchmarks.judged import JudgedRelease, JudgedRun
+from pytest_crab.formats import NOTHING, format_decimal, format_percent, format_table
 from pytest_crab.statistics.paired import kappa
 from pytest_crab.statistics.signal import f_measure
 from pytest_crab.text import one_line

@@ -3,37 +3,26 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from pytest_crab.errors import BadInput
-from pytest_crab.report.pull_requests import Subject
-from pytest_crab.report.pull_requests import read_subject
+from pytest_crab.report.pull_requests import Subject, read_subject
 from pytest_crab.scoring.judges.bench import JudgeBench
 from pytest_crab.scoring.judges.calibration import Calibration
-from pytest_crab.scoring.judges.reviews import Cell
-from pytest_crab.scoring.judges.reviews import JudgedFinding
-from pytest_crab.scoring.judges.reviews import JudgedTrial
-from pytest_crab.scoring.judges.reviews import judged_trial
-from pytest_crab.scoring.judges.reviews import pull_request_digest
-from pytest_crab.scoring.judges.reviews import questions_of as review_questions
-from pytest_crab.scoring.judges.votes import FormCheck
-from pytest_crab.scoring.judges.votes import Gold
-from pytest_crab.scoring.judges.votes import JudgeQuestion
+from pytest_crab.scoring.judges.reviews import (
+    Cell,
+    JudgedFinding,
+    JudgedTrial,
+    judged_trial,
+    pull_request_digest,
+    questions_of as review_questions,
+)
+from pytest_crab.scoring.judges.votes import FormCheck, Gold, JudgeQuestion
 from pytest_crab.statistics.paired import kappa
-from pytest_crab.statistics.signal import LABELS
-from pytest_crab.statistics.signal import JudgedReview
-from pytest_crab.statistics.signal import Signal
-from pytest_crab.statistics.signal import signal
-from pytest_crab.types import Trial
-from pytest_crab.types import TrialId
-from pytest_crab.types import Unit
-from pytest_crab.types import Usage
+from pytest_crab.statistics.signal import LABELS, JudgedReview, Signal, signal
+from pytest_crab.types import Trial, TrialId, Unit, Usage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,31 +3,23 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from xml.etree import ElementTree
 
 import junitparser
 
 from pytest_crab.formats import format_table
-from pytest_crab.report.explain import explain_result
-from pytest_crab.report.explain import why
+from pytest_crab.report.explain import explain_result, why
 from pytest_crab.report.files import write_report_file
-from pytest_crab.report.gate_record import Gate
-from pytest_crab.report.gate_record import GateRuling
+from pytest_crab.report.gate_record import Gate, GateRuling
 from pytest_crab.report.label_changes import label_table
 from pytest_crab.report.rates import Rate
 from pytest_crab.report.recorded_rulers import RecordedRuler
 from pytest_crab.report.reviewer_summary import ReviewerSummary
-from pytest_crab.report.summary import OUTCOMES
-from pytest_crab.report.summary import Summary
+from pytest_crab.report.summary import OUTCOMES, Summary
 from pytest_crab.text import one_line
-from pytest_crab.types import CommentResult
-from pytest_crab.types import Reason
-from pytest_crab.types import Trial
-from pytest_crab.types import Verdict
+from pytest_crab.types import CommentResult, Reason, Trial, Verdict
 
 #: The rulings that a gate's cases tell apart, and the most characters of their reasons.
 _PASSED, _FAILED, _LONGEST = "passed", "failed", 5000

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from pytest_crab.formats import NOTHING
-from pytest_crab.formats import format_change_interval
-from pytest_crab.formats import format_p
-from pytest_crab.formats import format_percent
-from pytest_crab.formats import format_points
+from pytest_crab.formats import NOTHING, format_change_interval, format_p, format_percent, format_points
 from pytest_crab.report.gate_record import Gate
 from pytest_crab.report.summary_tables import SummaryTable
 from pytest_crab.statistics.labels import LabelComparison

@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterator
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
-from pytest_crab.formats import NOTHING
-from pytest_crab.formats import format_decimal
-from pytest_crab.formats import format_interval
-from pytest_crab.formats import format_percent
-from pytest_crab.report.markdown import escape_markdown
-from pytest_crab.report.markdown import table
+from pytest_crab.formats import NOTHING, format_decimal, format_interval, format_percent
+from pytest_crab.report.markdown import escape_markdown, table
 from pytest_crab.report.reviewer_summary import ReviewerSummary
 from pytest_crab.report.summary import Summary
-from pytest_crab.report.summary_tables import label
-from pytest_crab.report.summary_tables import rate_cell
+from pytest_crab.report.summary_tables import label, rate_cell
 
 _HEADS = ("Reviewer", "Agent", "Pass rate %", "95% interval", "Caught / known", "Unknown", "Comments per PR", "USD")
 #: Badges are green from the first rate on, yellow from the second, else red; grey without a rate.

@@ -3,24 +3,16 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime
-from datetime import timezone
+from datetime import datetime, timezone
 from pathlib import Path
 
 from pytest_crab.errors import BadInput
-from pytest_crab.formats import format_count
-from pytest_crab.formats import format_percent
-from pytest_crab.report.files import read_summary
-from pytest_crab.report.files import read_trials
-from pytest_crab.report.loading import SUMMARY
-from pytest_crab.report.loading import TRIALS
-from pytest_crab.report.loading import load_summary
-from pytest_crab.report.loading import trials_file
-from pytest_crab.report.page import Live
-from pytest_crab.report.page import open_page
+from pytest_crab.formats import format_count, format_percent
+from pytest_crab.report.files import read_summary, read_trials
+from pytest_crab.report.loading import SUMMARY, TRIALS, load_summary, trials_file
+from pytest_crab.report.page import Live, open_page
 from pytest_crab.report.page.charts import history_plot
 from pytest_crab.report.page.rendering import render_page
 from pytest_crab.report.rates import Rate

@@ -5,10 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from pytest_crab.errors import BadInput
-from pytest_crab.report.files import read_summary
-from pytest_crab.report.files import read_trials
-from pytest_crab.report.summary import Summary
-from pytest_crab.report.summary import summarise
+from pytest_crab.report.files import read_summary, read_trials
+from pytest_crab.report.summary import Summary, summarise
 
 SUMMARY, TRIALS = "summary.json", "trials.jsonl"
 

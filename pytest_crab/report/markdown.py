@@ -4,36 +4,28 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from pytest_crab.formats import format_decimal
-from pytest_crab.formats import format_interval
-from pytest_crab.formats import format_number
-from pytest_crab.formats import format_percent
+from pytest_crab.formats import format_decimal, format_interval, format_number, format_percent
 from pytest_crab.report.files import write_report_file
-from pytest_crab.report.headline import gate_line
-from pytest_crab.report.headline import headlines
+from pytest_crab.report.headline import gate_line, headlines
 from pytest_crab.report.label_changes import change_tables
-from pytest_crab.report.mediator_text import mediator_lines
-from pytest_crab.report.mediator_text import mediator_tables
+from pytest_crab.report.mediator_text import mediator_lines, mediator_tables
 from pytest_crab.report.recorded_rulers import ruler_lines
 from pytest_crab.report.reviewer_summary import ReviewerSummary
 from pytest_crab.report.summary import Summary
-from pytest_crab.report.summary_tables import SummaryTable
-from pytest_crab.report.summary_tables import finding_tables
-from pytest_crab.report.summary_tables import label
-from pytest_crab.report.summary_tables import probe_tables
-from pytest_crab.report.summary_tables import rate_cell
-from pytest_crab.report.summary_tables import rate_tables
-from pytest_crab.report.summary_tables import ruler_tables
-from pytest_crab.report.summary_text import lift_lines
-from pytest_crab.report.summary_text import together_lines
-from pytest_crab.report.terminal import remarks
-from pytest_crab.report.terminal import unknown_head
-from pytest_crab.report.terminal import unknown_lines
+from pytest_crab.report.summary_tables import (
+    SummaryTable,
+    finding_tables,
+    label,
+    probe_tables,
+    rate_cell,
+    rate_tables,
+    ruler_tables,
+)
+from pytest_crab.report.summary_text import lift_lines, together_lines
+from pytest_crab.report.terminal import remarks, unknown_head, unknown_lines
 from pytest_crab.text import one_line
 from pytest_crab.types import Kind
 

@@ -7,13 +7,10 @@ from pathlib import Path
 
 from pytest_crab import serialization
 from pytest_crab.report.files import read_trials
-from pytest_crab.report.pull_requests import Subject
-from pytest_crab.report.pull_requests import read_subject
+from pytest_crab.report.pull_requests import Subject, read_subject
 from pytest_crab.report.rulers import reviews_of
-from pytest_crab.scoring.stored_reviews import KnownComment
-from pytest_crab.scoring.stored_reviews import StoredReview
-from pytest_crab.types import Trial
-from pytest_crab.types import Unit
+from pytest_crab.scoring.stored_reviews import KnownComment, StoredReview
+from pytest_crab.types import Trial, Unit
 
 
 def stored_reviews(trials_file: Path) -> list[StoredReview]:

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from pytest_crab.formats import format_count
-from pytest_crab.formats import format_decimal
-from pytest_crab.formats import format_percent
-from pytest_crab.formats import format_table
+from pytest_crab.formats import format_count, format_decimal, format_percent, format_table
 from pytest_crab.report.judge_text import check_lines
-from pytest_crab.report.matching import MatchReport
-from pytest_crab.report.matching import ReviewerMatches
+from pytest_crab.report.matching import MatchReport, ReviewerMatches
 from pytest_crab.scoring.judges.calibration import calibration_line
 from pytest_crab.statistics.matched import MatchRates
 from pytest_crab.text import one_line

@@ -8,36 +8,17 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
-from pytest_crab.diffs import ChangedFile
-from pytest_crab.diffs import Hunk
-from pytest_crab.diffs import excerpt
-from pytest_crab.diffs import parse_hunks
+from pytest_crab.diffs import ChangedFile, Hunk, excerpt, parse_hunks
 from pytest_crab.scoring.judges.calibration import Calibration
 from pytest_crab.scoring.judges.issue_category import CATEGORIES
-from pytest_crab.scoring.judges.same_concern import DIFFERENT
-from pytest_crab.scoring.judges.same_concern import SAME
-from pytest_crab.scoring.judges.votes import Decide
-from pytest_crab.scoring.judges.votes import FormCheck
-from pytest_crab.scoring.judges.votes import Gold
-from pytest_crab.scoring.judges.votes import JudgeQuestion
-from pytest_crab.scoring.judges.votes import VotedLabel
-from pytest_crab.scoring.location import RULES
-from pytest_crab.scoring.location import LocationRule
-from pytest_crab.scoring.location import Place
-from pytest_crab.scoring.location import place_of_finding
-from pytest_crab.scoring.stored_reviews import OF_PULL_REQUESTS
-from pytest_crab.scoring.stored_reviews import StoredReview
-from pytest_crab.statistics.matched import Hit
-from pytest_crab.statistics.matched import MatchMeasures
-from pytest_crab.statistics.matched import measure
-from pytest_crab.statistics.matched import measure_by
+from pytest_crab.scoring.judges.same_concern import DIFFERENT, SAME
+from pytest_crab.scoring.judges.votes import Decide, FormCheck, Gold, JudgeQuestion, VotedLabel
+from pytest_crab.scoring.location import RULES, LocationRule, Place, place_of_finding
+from pytest_crab.scoring.stored_reviews import OF_PULL_REQUESTS, StoredReview
+from pytest_crab.statistics.matched import Hit, MatchMeasures, measure, measure_by
 from pytest_crab.types import Usage
 
 #: Compares texts instead of asking a model.

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pytest_crab.formats import NOTHING
-from pytest_crab.formats import format_count
-from pytest_crab.formats import format_decimal
-from pytest_crab.formats import format_number
-from pytest_crab.formats import format_percent
-from pytest_crab.formats import format_whole_percent
-from pytest_crab.report.mediators import FROM_HUMAN
-from pytest_crab.report.mediators import LEAST_AGENTS
-from pytest_crab.report.mediators import PROBES
-from pytest_crab.report.mediators import Mediators
-from pytest_crab.report.mediators import ResolvedShare
+from pytest_crab.formats import (
+    NOTHING,
+    format_count,
+    format_decimal,
+    format_number,
+    format_percent,
+    format_whole_percent,
+)
+from pytest_crab.report.mediators import FROM_HUMAN, LEAST_AGENTS, PROBES, Mediators, ResolvedShare
 from pytest_crab.report.summary import Summary
 from pytest_crab.report.summary_tables import SummaryTable
 from pytest_crab.statistics.rank_agreement import RankAgreement

@@ -4,22 +4,16 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Mapping
-from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_crab.report.outcomes import OracleRecord
 from pytest_crab.report.reviewer_summary import ReviewerSummary
 from pytest_crab.scoring.choices.questions import DIMENSION
 from pytest_crab.statistics.comparison import Key
-from pytest_crab.statistics.crossed_shares import CrossedCell
-from pytest_crab.statistics.crossed_shares import Place
-from pytest_crab.statistics.crossed_shares import crossed_shares
-from pytest_crab.statistics.rank_agreement import RankAgreement
-from pytest_crab.statistics.rank_agreement import kendall_tau
-from pytest_crab.statistics.rank_agreement import rank_agreement
+from pytest_crab.statistics.crossed_shares import CrossedCell, Place, crossed_shares
+from pytest_crab.statistics.rank_agreement import RankAgreement, kendall_tau, rank_agreement
 
 #: Scores of fewer agents say nothing of a correlation.
 LEAST_AGENTS = 3

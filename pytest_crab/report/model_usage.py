@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from pytest_crab.types import Trial
-from pytest_crab.types import Usage
+from pytest_crab.types import Trial, Usage
 from pytest_crab.types.reviews import known_costs
 
 

@@ -4,20 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Iterable
-from collections.abc import Mapping
-from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 from pytest_crab.statistics.clusters import rate_interval
-from pytest_crab.statistics.comparison import Interval
-from pytest_crab.statistics.comparison import Key
-from pytest_crab.statistics.comparison import Measured
-from pytest_crab.statistics.comparison import clusters_of
-from pytest_crab.types import Reason
-from pytest_crab.types import Verdict
+from pytest_crab.statistics.comparison import Interval, Key, Measured, clusters_of
+from pytest_crab.types import Reason, Verdict
 
 #: One letter for a repeat: caught, missed, missed since the review was empty.
 CAUGHT, MISSED, EMPTY = "cme"

@@ -3,25 +3,16 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from pytest_crab.formats import format_count
 from pytest_crab.report.headline import gate_line
-from pytest_crab.report.markdown import detail_lines
-from pytest_crab.report.markdown import escape_markdown
-from pytest_crab.report.markdown import folded
-from pytest_crab.report.markdown import head_lines
-from pytest_crab.report.markdown import table
-from pytest_crab.report.outcomes import CAUGHT
-from pytest_crab.report.outcomes import OracleRecord
+from pytest_crab.report.markdown import detail_lines, escape_markdown, folded, head_lines, table
+from pytest_crab.report.outcomes import CAUGHT, OracleRecord
 from pytest_crab.report.summary import Summary
 from pytest_crab.statistics.comparison import Comparison
-from pytest_crab.text import label_words
-from pytest_crab.text import one_line
+from pytest_crab.text import label_words, one_line
 
 #: The most characters of a comment: GitHub takes 65,536, its marker and an end among them.
 LONGEST = 60_000

@@ -5,17 +5,14 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from pytest_crab import serialization
 from pytest_crab.errors import BadInput
 from pytest_crab.report.files import write_report_file
 from pytest_crab.report.upgrades import upgraded_subject
-from pytest_crab.types import SCHEMA
-from pytest_crab.types import Instance
-from pytest_crab.types import Side
+from pytest_crab.types import SCHEMA, Instance, Side
 
 #: Where these files lie in a report's folder.
 FOLDER = "instances"

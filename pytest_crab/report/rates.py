@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 from pytest_crab.report import outcomes as letters
 from pytest_crab.report.outcomes import OracleRecord
 from pytest_crab.statistics.comparison import Interval
-from pytest_crab.types import Category
-from pytest_crab.types import Kind
-from pytest_crab.types import Verdict
+from pytest_crab.types import Category, Kind, Verdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

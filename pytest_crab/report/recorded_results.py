@@ -2,32 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from collections.abc import Collection
-from collections.abc import Hashable
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import field
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 
-from pytest_crab.benchmarks.recorded import HUMAN
-from pytest_crab.benchmarks.recorded import Recording
-from pytest_crab.formats import NOTHING
-from pytest_crab.formats import format_count
-from pytest_crab.formats import format_decimal
-from pytest_crab.formats import format_names
-from pytest_crab.formats import format_percent
-from pytest_crab.formats import format_table
+from pytest_crab.benchmarks.recorded import HUMAN, Recording
+from pytest_crab.formats import NOTHING, format_count, format_decimal, format_names, format_percent, format_table
 from pytest_crab.report.reviewer_summary import KIND
 from pytest_crab.statistics import overlap
 from pytest_crab.statistics.comparison import Measured
 from pytest_crab.text import one_line
-from pytest_crab.types import SCHEMA
-from pytest_crab.types import Instance
-from pytest_crab.types import Kind
+from pytest_crab.types import SCHEMA, Instance, Kind
 
 #: One oracle: its instance and its comment.
 Key = tuple[str, str]

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from pytest_crab import serialization
-from pytest_crab.formats import format_count
-from pytest_crab.formats import format_dollars
-from pytest_crab.scoring.judges.calibration import CALIBRATIONS
-from pytest_crab.scoring.judges.calibration import Calibration
-from pytest_crab.scoring.judges.calibration import calibration_line
+from pytest_crab.formats import format_count, format_dollars
+from pytest_crab.scoring.judges.calibration import CALIBRATIONS, Calibration, calibration_line
 from pytest_crab.text import one_line
 from pytest_crab.types import Trial
 

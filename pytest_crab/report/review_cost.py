@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from collections.abc import Mapping
-from collections.abc import Set as AbstractSet
+from collections.abc import Iterable, Mapping, Set as AbstractSet
 from dataclasses import dataclass
 
 from pytest_crab.statistics.comparison import Key
-from pytest_crab.types import Trial
-from pytest_crab.types import Verdict
+from pytest_crab.types import Trial, Verdict
 
 #: The head of a hunk, with the numbers of lines that it has on each side.
 _HUNK = re.compile(r"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")

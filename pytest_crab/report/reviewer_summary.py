@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from pytest_crab.report.comparisons import Lift
 from pytest_crab.report.model_usage import ModelUsage
 from pytest_crab.report.outcomes import OracleRecord
 from pytest_crab.report.rates import Rate
-from pytest_crab.report.review_cost import Burden
-from pytest_crab.report.review_cost import CleanReviews
+from pytest_crab.report.review_cost import Burden, CleanReviews
 from pytest_crab.report.ruler_means import RulerMean
 from pytest_crab.report.stability import Stability
 from pytest_crab.statistics.choices import ProbeMeasures

@@ -2,27 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from pytest_crab.scoring import similarity
 from pytest_crab.scoring.judges.reviews import JudgedTrial
 from pytest_crab.scoring.oracles import OracleScorer
-from pytest_crab.scoring.review_rulers import LOCATION
-from pytest_crab.scoring.review_rulers import PAPER
-from pytest_crab.scoring.review_rulers import best_match
-from pytest_crab.scoring.review_rulers import has_place
-from pytest_crab.scoring.review_rulers import has_texts
-from pytest_crab.scoring.review_rulers import match_by_place
+from pytest_crab.scoring.review_rulers import LOCATION, PAPER, best_match, has_place, has_texts, match_by_place
 from pytest_crab.scoring.similarity import Similarity
-from pytest_crab.types import COMPARED
-from pytest_crab.types import Finding
-from pytest_crab.types import Score
-from pytest_crab.types import Trial
-from pytest_crab.types import Unit
+from pytest_crab.types import COMPARED, Finding, Score, Trial, Unit
 
 #: The ruler by oracles.
 TESTS = "tests"

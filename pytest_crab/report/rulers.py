@@ -11,33 +11,21 @@ import dataclasses
 import itertools
 import math
 from collections import defaultdict
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from pytest_crab.errors import BadInput
 from pytest_crab.report.files import read_trials
-from pytest_crab.report.judging import JudgeReport
-from pytest_crab.report.judging import judge_report
-from pytest_crab.report.judging import judge_trials
-from pytest_crab.report.pull_requests import Subject
-from pytest_crab.report.pull_requests import read_subject
-from pytest_crab.report.recorded_rulers import RecordedRuler
-from pytest_crab.report.recorded_rulers import recorded_rulers
-from pytest_crab.report.ruler_cells import BINARY
-from pytest_crab.report.ruler_cells import Cell
-from pytest_crab.report.ruler_cells import cells_of
-from pytest_crab.report.ruler_cells import hit_rulers_of
+from pytest_crab.report.judging import JudgeReport, judge_report, judge_trials
+from pytest_crab.report.pull_requests import Subject, read_subject
+from pytest_crab.report.recorded_rulers import RecordedRuler, recorded_rulers
+from pytest_crab.report.ruler_cells import BINARY, Cell, cells_of, hit_rulers_of
 from pytest_crab.scoring.judges.bench import JudgeBench
 from pytest_crab.scoring.review_rulers import PAPER
 from pytest_crab.scoring.similarity import Similarity
 from pytest_crab.statistics.paired import kappa
-from pytest_crab.statistics.rank_agreement import RankAgreement
-from pytest_crab.statistics.rank_agreement import rank_agreement
+from pytest_crab.statistics.rank_agreement import RankAgreement, rank_agreement
 from pytest_crab.types import Trial
 
 

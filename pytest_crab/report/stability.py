@@ -3,21 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from statistics import stdev
 
-from pytest_crab.report.outcomes import CAUGHT
-from pytest_crab.report.outcomes import EMPTY
-from pytest_crab.report.outcomes import MISSED
-from pytest_crab.report.outcomes import OracleRecord
+from pytest_crab.report.outcomes import CAUGHT, EMPTY, MISSED, OracleRecord
 from pytest_crab.statistics import repeats
-from pytest_crab.statistics.variance_shares import RepeatedOracle
-from pytest_crab.statistics.variance_shares import narrowing
-from pytest_crab.statistics.variance_shares import noise_of
-from pytest_crab.statistics.variance_shares import variance_shares
+from pytest_crab.statistics.variance_shares import RepeatedOracle, narrowing, noise_of, variance_shares
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,17 +9,12 @@ from pytest_crab.benchmarks.native import new_set
 from pytest_crab.errors import BadInput
 from pytest_crab.report.files import write_trials
 from pytest_crab.report.loading import TRIALS
-from pytest_crab.report.pull_requests import Subject
-from pytest_crab.report.pull_requests import SubjectComment
-from pytest_crab.report.pull_requests import write_subject
+from pytest_crab.report.pull_requests import Subject, SubjectComment, write_subject
 from pytest_crab.report.summary import Summary
 from pytest_crab.report.write_report import remake
 from pytest_crab.scoring.judges.calibration import CALIBRATIONS
 from pytest_crab.scoring.stored_reviews import StoredReview
-from pytest_crab.types import Provenance
-from pytest_crab.types import Review
-from pytest_crab.types import ScoredComment
-from pytest_crab.types import Trial
+from pytest_crab.types import Provenance, Review, ScoredComment, Trial
 
 #: The runtime of trials that were not run here, and the title of a pull request whose title is not on record.
 RECORDED, UNTITLED = "recorded", "(not in the release)"

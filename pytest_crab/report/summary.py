@@ -4,57 +4,27 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
-from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
-from dataclasses import field
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
+from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_crab.agents import AGENTS
 from pytest_crab.report import outcomes as letters
-from pytest_crab.report.comparisons import MAJORITY
-from pytest_crab.report.comparisons import Contestant
-from pytest_crab.report.comparisons import Lift
-from pytest_crab.report.comparisons import Together
-from pytest_crab.report.comparisons import lifts
-from pytest_crab.report.comparisons import together
+from pytest_crab.report.comparisons import MAJORITY, Contestant, Lift, Together, lifts, together
 from pytest_crab.report.gate_record import Gate
-from pytest_crab.report.mediators import Mediators
-from pytest_crab.report.mediators import mediators
+from pytest_crab.report.mediators import Mediators, mediators
 from pytest_crab.report.model_usage import sum_usages
-from pytest_crab.report.oracle_errors import MeasuredErrors
-from pytest_crab.report.oracle_errors import measured_errors
-from pytest_crab.report.rates import rate_of
-from pytest_crab.report.rates import rates_by_label
-from pytest_crab.report.recorded_rulers import RecordedRuler
-from pytest_crab.report.recorded_rulers import merge_rulers
-from pytest_crab.report.review_cost import burden
-from pytest_crab.report.review_cost import clean_reviews
-from pytest_crab.report.reviewer_summary import KIND
-from pytest_crab.report.reviewer_summary import Regressions
-from pytest_crab.report.reviewer_summary import ReviewerSummary
+from pytest_crab.report.oracle_errors import MeasuredErrors, measured_errors
+from pytest_crab.report.rates import rate_of, rates_by_label
+from pytest_crab.report.recorded_rulers import RecordedRuler, merge_rulers
+from pytest_crab.report.review_cost import burden, clean_reviews
+from pytest_crab.report.reviewer_summary import KIND, Regressions, ReviewerSummary
 from pytest_crab.report.ruler_means import measured_by
 from pytest_crab.report.stability import stability
-from pytest_crab.report.trial_rows import TrialRow
-from pytest_crab.report.trial_rows import comments_of
-from pytest_crab.report.trial_rows import cost
-from pytest_crab.report.trial_rows import oracles_of
-from pytest_crab.report.trial_rows import per_run
-from pytest_crab.report.trial_rows import review_price
-from pytest_crab.report.trial_rows import row_of
+from pytest_crab.report.trial_rows import TrialRow, comments_of, cost, oracles_of, per_run, review_price, row_of
 from pytest_crab.statistics.choices import probe_measures
 from pytest_crab.statistics.comparison import Key
-from pytest_crab.types import CONTROL
-from pytest_crab.types import FIRST
-from pytest_crab.types import SCHEMA
-from pytest_crab.types import Provenance
-from pytest_crab.types import Reason
-from pytest_crab.types import Trial
-from pytest_crab.types import TrialId
-from pytest_crab.types import Verdict
+from pytest_crab.types import CONTROL, FIRST, SCHEMA, Provenance, Reason, Trial, TrialId, Verdict
 
 #: The fixed sentence beside every number that an agent without understanding of findings took part in.
 SIMULATED = "simulated agent: location overlap only"

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from pytest_crab.formats import NOTHING
-from pytest_crab.formats import format_number
-from pytest_crab.formats import format_percent
+from pytest_crab.formats import NOTHING, format_number, format_percent
 from pytest_crab.report.rates import Rate
 from pytest_crab.report.reviewer_summary import ReviewerSummary
 from pytest_crab.report.summary import Summary
-from pytest_crab.text import ascii_line
-from pytest_crab.text import one_line
+from pytest_crab.text import ascii_line, one_line
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
-from pytest_crab.formats import format_change_interval
-from pytest_crab.formats import format_count
-from pytest_crab.formats import format_decimal
-from pytest_crab.formats import format_dollars
-from pytest_crab.formats import format_percent
-from pytest_crab.formats import format_points
-from pytest_crab.formats import format_whole_percent
-from pytest_crab.report.comparisons import Lift
-from pytest_crab.report.comparisons import Pair
+from pytest_crab.formats import (
+    format_change_interval,
+    format_count,
+    format_decimal,
+    format_dollars,
+    format_percent,
+    format_points,
+    format_whole_percent,
+)
+from pytest_crab.report.comparisons import Lift, Pair
 from pytest_crab.report.reviewer_summary import ReviewerSummary
 from pytest_crab.report.summary import Summary
 from pytest_crab.statistics.comparison import Comparison

@@ -4,48 +4,38 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
 
 from pytest_crab.benchmarks.sweprbench_reports import RecordedScore
 from pytest_crab.clients.status_table import Status
 from pytest_crab.diffs import changed_lines
-from pytest_crab.report.judging import calibrate_findings
-from pytest_crab.report.judging import questions_by_trial
+from pytest_crab.report.judging import calibrate_findings, questions_by_trial
 from pytest_crab.report.pull_requests import read_subject
 from pytest_crab.scoring.judges.calibration import Calibration
-from pytest_crab.scoring.judges.reviews import Cell
-from pytest_crab.scoring.judges.reviews import JudgedFinding
-from pytest_crab.scoring.judges.reviews import label_of_finding
-from pytest_crab.scoring.judges.votes import Decide
-from pytest_crab.scoring.judges.votes import FormCheck
-from pytest_crab.scoring.judges.votes import VotedLabel
+from pytest_crab.scoring.judges.reviews import Cell, JudgedFinding, label_of_finding
+from pytest_crab.scoring.judges.votes import Decide, FormCheck, VotedLabel
 from pytest_crab.scoring.location import Place
 from pytest_crab.scoring.similarity import Similarity
-from pytest_crab.scoring.swe_prbench import MIDDLE_ACTIONABILITY
-from pytest_crab.scoring.swe_prbench import LabelledFinding
-from pytest_crab.scoring.swe_prbench import match_review
+from pytest_crab.scoring.swe_prbench import MIDDLE_ACTIONABILITY, LabelledFinding, match_review
 from pytest_crab.statistics.paired import kappa
-from pytest_crab.statistics.swe_prbench import CONFIRMED
-from pytest_crab.statistics.swe_prbench import LABELS
-from pytest_crab.statistics.swe_prbench import PAPER
-from pytest_crab.statistics.swe_prbench import PLAUSIBLE
-from pytest_crab.statistics.swe_prbench import RELEASE
-from pytest_crab.statistics.swe_prbench import ReviewCounts
-from pytest_crab.statistics.swe_prbench import ReviewScore
-from pytest_crab.statistics.swe_prbench import ScoreSummary
-from pytest_crab.statistics.swe_prbench import adjacent_detection
-from pytest_crab.statistics.swe_prbench import score_review
-from pytest_crab.statistics.swe_prbench import summarise_scores
+from pytest_crab.statistics.swe_prbench import (
+    CONFIRMED,
+    LABELS,
+    PAPER,
+    PLAUSIBLE,
+    RELEASE,
+    ReviewCounts,
+    ReviewScore,
+    ScoreSummary,
+    adjacent_detection,
+    score_review,
+    summarise_scores,
+)
 from pytest_crab.text import one_line
-from pytest_crab.types import Finding
-from pytest_crab.types import Trial
-from pytest_crab.types import TrialId
+from pytest_crab.types import Finding, Trial, TrialId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

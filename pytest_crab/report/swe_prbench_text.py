@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from pytest_crab.formats import NOTHING
-from pytest_crab.formats import format_count
-from pytest_crab.formats import format_decimal
-from pytest_crab.formats import format_table
+from pytest_crab.formats import NOTHING, format_count, format_decimal, format_table
 from pytest_crab.report.judge_text import check_lines
-from pytest_crab.report.swe_prbench import PrbenchReport
-from pytest_crab.report.swe_prbench import PrbenchReviewer
+from pytest_crab.report.swe_prbench import PrbenchReport, PrbenchReviewer
 from pytest_crab.scoring.judges.calibration import calibration_line
-from pytest_crab.statistics.swe_prbench import RELEASE
-from pytest_crab.statistics.swe_prbench import ScoreSummary
+from pytest_crab.statistics.swe_prbench import RELEASE, ScoreSummary
 from pytest_crab.text import one_line
 
 _HEADS = (

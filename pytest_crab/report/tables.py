@@ -5,17 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import itertools
-from collections.abc import Callable
-from collections.abc import Iterable
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pytest_crab.report.files import write_report_file
 from pytest_crab.report.trial_rows import costs_of
-from pytest_crab.types import Trial
-from pytest_crab.types import TrialId
+from pytest_crab.types import Trial, TrialId
 
 T = TypeVar("T")
 

@@ -3,44 +3,36 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from pytest_crab.formats import NOTHING
-from pytest_crab.formats import format_count
-from pytest_crab.formats import format_decimal
-from pytest_crab.formats import format_dollars
-from pytest_crab.formats import format_interval
-from pytest_crab.formats import format_number
-from pytest_crab.formats import format_percent
-from pytest_crab.formats import format_table
+from pytest_crab.formats import (
+    NOTHING,
+    format_count,
+    format_decimal,
+    format_dollars,
+    format_interval,
+    format_number,
+    format_percent,
+    format_table,
+)
 from pytest_crab.report.headline import headlines
 from pytest_crab.report.label_changes import change_tables
-from pytest_crab.report.mediator_text import mediator_lines
-from pytest_crab.report.mediator_text import mediator_tables
+from pytest_crab.report.mediator_text import mediator_lines, mediator_tables
 from pytest_crab.report.recorded_rulers import ruler_lines
 from pytest_crab.report.reviewer_summary import ReviewerSummary
-from pytest_crab.report.summary import CAUSES
-from pytest_crab.report.summary import LEAKY
-from pytest_crab.report.summary import SIMULATED
-from pytest_crab.report.summary import Summary
-from pytest_crab.report.summary_tables import SummaryTable
-from pytest_crab.report.summary_tables import finding_tables
-from pytest_crab.report.summary_tables import label
-from pytest_crab.report.summary_tables import probe_tables
-from pytest_crab.report.summary_tables import rate_cell
-from pytest_crab.report.summary_tables import rate_tables
-from pytest_crab.report.summary_tables import ruler_tables
-from pytest_crab.report.summary_text import burden_lines
-from pytest_crab.report.summary_text import clean_line
-from pytest_crab.report.summary_text import lift_lines
-from pytest_crab.report.summary_text import repeat_lines
-from pytest_crab.report.summary_text import together_lines
-from pytest_crab.text import ascii_line
-from pytest_crab.text import one_line
+from pytest_crab.report.summary import CAUSES, LEAKY, SIMULATED, Summary
+from pytest_crab.report.summary_tables import (
+    SummaryTable,
+    finding_tables,
+    label,
+    probe_tables,
+    rate_cell,
+    rate_tables,
+    ruler_tables,
+)
+from pytest_crab.report.summary_text import burden_lines, clean_line, lift_lines, repeat_lines, together_lines
+from pytest_crab.text import ascii_line, one_line
 from pytest_crab.types import Kind
 
 #: How many causes of unknown verdicts are shown for each reviewer; summary.json has all.

@@ -5,16 +5,13 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from collections.abc import Collection
-from collections.abc import Iterable
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pytest_crab import serialization
-from pytest_crab.errors import BadInput
-from pytest_crab.errors import StoreError
+from pytest_crab.errors import BadInput, StoreError
 from pytest_crab.protocols import Store
 from pytest_crab.report.files import write_report_file
 from pytest_crab.text import cut_middle

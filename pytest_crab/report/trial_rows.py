@@ -6,31 +6,18 @@ import dataclasses
 import itertools
 import math
 from collections import Counter
-from collections.abc import Callable
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from dataclasses import dataclass
-from dataclasses import field
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 from pytest_crab.report import outcomes as letters
 from pytest_crab.report.explain import why
 from pytest_crab.report.model_usage import usages_of
 from pytest_crab.report.outcomes import OracleRecord
-from pytest_crab.report.recorded_rulers import RecordedRuler
-from pytest_crab.report.recorded_rulers import rulers_of
-from pytest_crab.report.review_cost import TrialLoad
-from pytest_crab.report.review_cost import load
+from pytest_crab.report.recorded_rulers import RecordedRuler, rulers_of
+from pytest_crab.report.review_cost import TrialLoad, load
 from pytest_crab.statistics.comparison import Key
-from pytest_crab.types import ErrorRate
-from pytest_crab.types import Provenance
-from pytest_crab.types import Review
-from pytest_crab.types import Revision
-from pytest_crab.types import Trial
-from pytest_crab.types import Unit
-from pytest_crab.types import Usage
-from pytest_crab.types import Verdict
+from pytest_crab.types import ErrorRate, Provenance, Review, Revision, Trial, Unit, Usage, Verdict
 
 #: The scorer whose errors are measured.
 _ORACLES = "oracles"

@@ -3,28 +3,17 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from pytest_crab import diffs
-from pytest_crab.diffs import ChangedFile
-from pytest_crab.diffs import Hunk
-from pytest_crab.formats import format_count
-from pytest_crab.formats import format_dollars
-from pytest_crab.report.explain import review_faults
-from pytest_crab.report.explain import why
+from pytest_crab.diffs import ChangedFile, Hunk
+from pytest_crab.formats import format_count, format_dollars
+from pytest_crab.report.explain import review_faults, why
 from pytest_crab.report.pull_requests import Subject
 from pytest_crab.report.transcripts import Transcript
-from pytest_crab.text import escape_controls
-from pytest_crab.text import label_words
-from pytest_crab.text import one_line
-from pytest_crab.types import CommentResult
-from pytest_crab.types import Finding
-from pytest_crab.types import Review
-from pytest_crab.types import Side
-from pytest_crab.types import Trial
+from pytest_crab.text import escape_controls, label_words, one_line
+from pytest_crab.types import CommentResult, Finding, Review, Side, Trial
 
 _WIDTH = 100
 _MOST_LINES = 4000

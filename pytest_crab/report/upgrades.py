@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pytest_crab.types import PASS_TO_PASS
-from pytest_crab.types import SCHEMA
-from pytest_crab.types import TRIAL_SCHEMA
+from pytest_crab.types import PASS_TO_PASS, SCHEMA, TRIAL_SCHEMA
 
 _DIMENSIONS = ("category", "kind")
 _PLACE = ("path", "lines", "side", "resolvable")

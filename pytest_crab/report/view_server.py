@@ -15,10 +15,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from pytest_crab.errors import BadInput
-from pytest_crab.report.live import LiveReport
-from pytest_crab.report.live import ServedPage
-from pytest_crab.report.live import find_reports
-from pytest_crab.report.live import list_page
+from pytest_crab.report.live import LiveReport, ServedPage, find_reports, list_page
 
 HOST = "127.0.0.1"
 

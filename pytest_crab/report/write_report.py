@@ -6,19 +6,13 @@ import dataclasses
 from collections.abc import Iterator
 from pathlib import Path
 
-from pytest_crab.report import markdown
-from pytest_crab.report import tables
-from pytest_crab.report.files import read_trials
-from pytest_crab.report.files import write_summary
+from pytest_crab.report import markdown, tables
+from pytest_crab.report.files import read_trials, write_summary
 from pytest_crab.report.gate_record import Gate
-from pytest_crab.report.loading import SUMMARY
-from pytest_crab.report.loading import TRIALS
+from pytest_crab.report.loading import SUMMARY, TRIALS
 from pytest_crab.report.markdown import write_markdown
-from pytest_crab.report.page import FILE
-from pytest_crab.report.page import Page
-from pytest_crab.report.page import open_page
-from pytest_crab.report.summary import Summary
-from pytest_crab.report.summary import SummaryBuilder
+from pytest_crab.report.page import FILE, Page, open_page
+from pytest_crab.report.summary import Summary, SummaryBuilder
 from pytest_crab.report.tables import write_csv
 from pytest_crab.types import Trial
 

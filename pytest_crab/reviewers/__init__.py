@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
-from typing import cast
+from typing import Any, cast
 
 from pytest_crab.adapters import Family
-from pytest_crab.protocols import PrivilegedReviewer
-from pytest_crab.protocols import Reviewer
+from pytest_crab.protocols import PrivilegedReviewer, Reviewer
 
 REVIEWERS = Family(
     noun="reviewer",

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
-from dataclasses import field
-from typing import Any
-from typing import ClassVar
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 from pytest_crab.clients import claude_code
 from pytest_crab.clients.prompting import prompt
 from pytest_crab.commands import CommandPlace
 from pytest_crab.protocols import Checkout
-from pytest_crab.types import PullRequest
-from pytest_crab.types import Review
+from pytest_crab.types import PullRequest, Review
 
 SCHEMA: dict[str, Any] = {
     "type": "object",

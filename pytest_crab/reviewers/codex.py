@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from collections.abc import Mapping
-from dataclasses import dataclass
-from dataclasses import field
-from typing import Any
-from typing import ClassVar
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 from pytest_crab.clients import codex
 from pytest_crab.clients.prompting import prompt
 from pytest_crab.commands import CommandPlace
 from pytest_crab.protocols import Checkout
-from pytest_crab.types import PullRequest
-from pytest_crab.types import Review
+from pytest_crab.types import PullRequest, Review
 
 _PRIORITY = re.compile(r"^\[(P\d)\]\s*")
 

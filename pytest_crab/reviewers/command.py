@@ -6,16 +6,12 @@ import dataclasses
 from dataclasses import dataclass
 from typing import ClassVar
 
-from pytest_crab.commands import CommandSettings
-from pytest_crab.commands import redact_finding
-from pytest_crab.commands import request
+from pytest_crab.commands import CommandSettings, redact_finding, request
 from pytest_crab.diffs import touched_paths
-from pytest_crab.errors import AgentError
-from pytest_crab.errors import ReviewerError
+from pytest_crab.errors import AgentError, ReviewerError
 from pytest_crab.parsing.findings import read_review
 from pytest_crab.protocols import Checkout
-from pytest_crab.types import PullRequest
-from pytest_crab.types import Review
+from pytest_crab.types import PullRequest, Review
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,20 +10,14 @@ import time
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass
-from typing import Any
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from pytest_crab.clients.github import Forge
-from pytest_crab.clients.github import findings_of
-from pytest_crab.clients.github import is_pull_request
-from pytest_crab.clients.http_service import Caller
-from pytest_crab.clients.http_service import HttpService
+from pytest_crab.clients.github import Forge, findings_of, is_pull_request
+from pytest_crab.clients.http_service import Caller, HttpService
 from pytest_crab.errors import ReviewerError
 from pytest_crab.protocols import Checkout
 from pytest_crab.redaction import Redactor
-from pytest_crab.types import Instance
-from pytest_crab.types import PullRequest
-from pytest_crab.types import Review
+from pytest_crab.types import Instance, PullRequest, Review
 
 #: The version of the API that this drives; the service does not tell its own.
 VERSION = "v3"

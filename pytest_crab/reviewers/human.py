@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from pytest_crab import serialization
 from pytest_crab.protocols import Checkout
-from pytest_crab.types import Finding
-from pytest_crab.types import Instance
-from pytest_crab.types import PullRequest
-from pytest_crab.types import Review
+from pytest_crab.types import Finding, Instance, PullRequest, Review
 
 VERSION = "1"
 

@@ -4,31 +4,20 @@ from __future__ import annotations
 
 import dataclasses
 import importlib.util
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
 from pytest_crab.clients.chat import ChatSettings
-from pytest_crab.clients.prompting import as_data
-from pytest_crab.clients.prompting import shown_diff
-from pytest_crab.clients.retrieval import Context
-from pytest_crab.clients.retrieval import FilePart
-from pytest_crab.clients.retrieval import Search
-from pytest_crab.clients.retrieval import by_meaning
-from pytest_crab.clients.retrieval import by_words
-from pytest_crab.clients.retrieval import pieces_of
+from pytest_crab.clients.prompting import as_data, shown_diff
+from pytest_crab.clients.retrieval import Context, FilePart, Search, by_meaning, by_words, pieces_of
 from pytest_crab.clients.status_table import Status
-from pytest_crab.diffs import Hunk
-from pytest_crab.diffs import parse_hunks
+from pytest_crab.diffs import Hunk, parse_hunks
 from pytest_crab.errors import ReviewerError
 from pytest_crab.protocols import Checkout
-from pytest_crab.reviewers.chat import ask_for_findings
-from pytest_crab.reviewers.chat import with_usage
-from pytest_crab.types import Finding
-from pytest_crab.types import PullRequest
-from pytest_crab.types import Review
+from pytest_crab.reviewers.chat import ask_for_findings, with_usage
+from pytest_crab.types import Finding, PullRequest, Review
 
 _LIBRARIES = {
     Context.BM25: ("bm25s", "retrieval"),

@@ -5,28 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from pytest_crab import serialization
-from pytest_crab.clients.chat import Chat
-from pytest_crab.clients.chat import ChatSettings
-from pytest_crab.clients.context_layers import BUDGETS
-from pytest_crab.clients.context_layers import LayeredContext
-from pytest_crab.clients.context_layers import assemble
-from pytest_crab.clients.context_layers import layers
-from pytest_crab.clients.prompting import as_data
-from pytest_crab.clients.prompting import instructions
-from pytest_crab.clients.prompting import prompt
+from pytest_crab.clients.chat import Chat, ChatSettings
+from pytest_crab.clients.context_layers import BUDGETS, LayeredContext, assemble, layers
+from pytest_crab.clients.prompting import as_data, instructions, prompt
 from pytest_crab.clients.retrieval import text_files
 from pytest_crab.clients.status_table import Status
 from pytest_crab.diffs import touched_paths
 from pytest_crab.errors import ModelError
 from pytest_crab.protocols import Checkout
-from pytest_crab.reviewers.chat import ask_for_findings
-from pytest_crab.reviewers.chat import with_usage
-from pytest_crab.types import PullRequest
-from pytest_crab.types import Review
+from pytest_crab.reviewers.chat import ask_for_findings, with_usage
+from pytest_crab.types import PullRequest, Review
 
 #: Said once more to a model whose answer could not be read.
 _AGAIN = "Your answer could not be read. Answer with the JSON array alone."

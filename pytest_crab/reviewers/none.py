@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from pytest_crab.protocols import Checkout
-from pytest_crab.types import PullRequest
-from pytest_crab.types import Review
+from pytest_crab.types import PullRequest, Review
 
 VERSION = "1"
 

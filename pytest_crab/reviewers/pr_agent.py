@@ -4,22 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
-from collections.abc import Mapping
-from dataclasses import dataclass
-from dataclasses import field
-from typing import Any
-from typing import ClassVar
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
-from pytest_crab.clients.client_run import ClientSettings
-from pytest_crab.clients.client_run import Session
-from pytest_crab.clients.client_run import ending
+from pytest_crab.clients.client_run import ClientSettings, Session, ending
 from pytest_crab.clients.prompting import shown_diff
 from pytest_crab.commands import CommandPlace
-from pytest_crab.protocols import Checkout
-from pytest_crab.protocols import Completed
-from pytest_crab.types import PullRequest
-from pytest_crab.types import Review
+from pytest_crab.protocols import Checkout, Completed
+from pytest_crab.types import PullRequest, Review
 
 #: Its home is not the tree, whose .pr_agent.toml it would otherwise read.
 _LAUNCH = 'cd "$HOME" && cat > pull-request.diff && exec "$@"'

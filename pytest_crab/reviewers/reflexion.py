@@ -4,20 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from pytest_crab import serialization
-from pytest_crab.clients.chat import ChatSettings
-from pytest_crab.clients.chat import require_readable
-from pytest_crab.clients.prompting import instructions
-from pytest_crab.clients.prompting import prompt
+from pytest_crab.clients.chat import ChatSettings, require_readable
+from pytest_crab.clients.prompting import instructions, prompt
 from pytest_crab.diffs import touched_paths
 from pytest_crab.protocols import Checkout
-from pytest_crab.reviewers.chat import ask_for_findings
-from pytest_crab.reviewers.chat import with_usage
-from pytest_crab.types import PullRequest
-from pytest_crab.types import Review
+from pytest_crab.reviewers.chat import ask_for_findings, with_usage
+from pytest_crab.types import PullRequest, Review
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,15 +11,10 @@ from typing import Any
 from pytest_crab.diffs import touched_paths
 from pytest_crab.errors import ReviewerError
 from pytest_crab.formats import format_first
-from pytest_crab.instances.recorded import NOT_ON_RECORD
-from pytest_crab.instances.recorded import is_recorded_name
-from pytest_crab.instances.recorded import recorded_file
-from pytest_crab.parsing.findings import read_answer
-from pytest_crab.parsing.findings import read_review
+from pytest_crab.instances.recorded import NOT_ON_RECORD, is_recorded_name, recorded_file
+from pytest_crab.parsing.findings import read_answer, read_review
 from pytest_crab.protocols import Checkout
-from pytest_crab.types import Instance
-from pytest_crab.types import PullRequest
-from pytest_crab.types import Review
+from pytest_crab.types import Instance, PullRequest, Review
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

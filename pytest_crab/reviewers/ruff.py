@@ -9,25 +9,16 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-from typing import ClassVar
-from typing import NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from pytest_crab.diffs import changed_lines
 from pytest_crab.errors import ReviewerError
 from pytest_crab.parsing.findings import tree_path
-from pytest_crab.protocols import Checkout
-from pytest_crab.protocols import Completed
-from pytest_crab.protocols import Workspace
-from pytest_crab.types import Finding
-from pytest_crab.types import PullRequest
-from pytest_crab.types import Review
-from pytest_crab.types import Side
+from pytest_crab.protocols import Checkout, Completed, Workspace
+from pytest_crab.types import Finding, PullRequest, Review, Side
 
 #: Rules that name a likely fault; those that only ask for another layout or more annotations are left out.
 SELECT = ("E4", "E7", "E9", "F", "A", "B", "S", "BLE", "C4", "DTZ", "SIM", "PERF", "PLE", "PLW", "RET", "ARG", "RUF")

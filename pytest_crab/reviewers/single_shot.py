@@ -9,10 +9,8 @@ from pytest_crab.clients.chat import ChatSettings
 from pytest_crab.clients.prompting import prompt
 from pytest_crab.diffs import touched_paths
 from pytest_crab.protocols import Checkout
-from pytest_crab.reviewers.chat import ask_for_findings
-from pytest_crab.reviewers.chat import with_usage
-from pytest_crab.types import PullRequest
-from pytest_crab.types import Review
+from pytest_crab.reviewers.chat import ask_for_findings, with_usage
+from pytest_crab.types import PullRequest, Review
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import importlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-from typing import cast
+from typing import Any, cast
 
 from pytest_crab.errors import EngineError
 from pytest_crab.protocols import Runtime
@@ -38,8 +37,7 @@ def choose(name: str, *, base: str = DEFAULT_BASE, python: str | None = None) ->
     asked only when no base image is here. Raises EngineError if docker was named and no engine answers.
     """
     if name == "docker":
-        from pytest_crab.runtimes.docker_status import age_of
-        from pytest_crab.runtimes.docker_status import engine_problem
+        from pytest_crab.runtimes.docker_status import age_of, engine_problem
 
         problem = engine_problem(base)
         if problem is not None:
@@ -47,8 +45,7 @@ def choose(name: str, *, base: str = DEFAULT_BASE, python: str | None = None) ->
         return Choice(name=name, reason=f"named{age_of(base, python)}")
     if name != "auto":
         return Choice(name=name, reason="named")
-    from pytest_crab.runtimes.docker_status import age_of
-    from pytest_crab.runtimes.docker_status import docker_lacks
+    from pytest_crab.runtimes.docker_status import age_of, docker_lacks
 
     lack = docker_lacks(base, python)
     if lack is None:

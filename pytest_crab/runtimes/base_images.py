@@ -10,13 +10,11 @@ import subprocess
 import tarfile
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_crab import serialization
 from pytest_crab.errors import ImageError
-from pytest_crab.runtimes import interpreters
-from pytest_crab.runtimes import nodes
+from pytest_crab.runtimes import interpreters, nodes
 from pytest_crab.scratch import scratch
 from pytest_crab.text import last_line
 

@@ -10,39 +10,21 @@ import socket
 import subprocess
 import threading
 import time
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
-from contextlib import ExitStack
-from contextlib import contextmanager
-from dataclasses import dataclass
-from dataclasses import field
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from pytest_crab.errors import Cancelled
-from pytest_crab.errors import EngineError
+from pytest_crab.errors import Cancelled, EngineError
 from pytest_crab.model_access import ModelAccess
-from pytest_crab.protocols import CLIENT_LIMITS
-from pytest_crab.protocols import Command
-from pytest_crab.protocols import Completed
-from pytest_crab.protocols import Limits
-from pytest_crab.runtimes import cgroups
-from pytest_crab.runtimes import gateway_relay
-from pytest_crab.runtimes import hidden_paths
-from pytest_crab.runtimes import seccomp
-from pytest_crab.runtimes.base_images import GROUP
-from pytest_crab.runtimes.base_images import PASSWD
+from pytest_crab.protocols import CLIENT_LIMITS, Command, Completed, Limits
+from pytest_crab.runtimes import cgroups, gateway_relay, hidden_paths, seccomp
+from pytest_crab.runtimes.base_images import GROUP, PASSWD
 from pytest_crab.runtimes.cgroups import Cgroup
 from pytest_crab.runtimes.disk_quota import DiskQuota
-from pytest_crab.runtimes.environments import OUTPUT_CAP
-from pytest_crab.runtimes.environments import TMP
-from pytest_crab.runtimes.hidden_paths import Mount
-from pytest_crab.runtimes.hidden_paths import bind_mount
-from pytest_crab.runtimes.hidden_paths import empty_mount
-from pytest_crab.runtimes.process_io import PipedProcess
-from pytest_crab.runtimes.process_io import serve
-from pytest_crab.runtimes.process_io import start_process
-from pytest_crab.runtimes.process_io import to_completed
+from pytest_crab.runtimes.environments import OUTPUT_CAP, TMP
+from pytest_crab.runtimes.hidden_paths import Mount, bind_mount, empty_mount
+from pytest_crab.runtimes.process_io import PipedProcess, serve, start_process, to_completed
 from pytest_crab.runtimes.run_lock import RunFolder
 from pytest_crab.text import last_line
 

@@ -6,36 +6,30 @@ import dataclasses
 import os
 import shutil
 import socket
-from collections.abc import Mapping
-from collections.abc import Sequence
-from contextlib import AbstractContextManager
-from contextlib import ExitStack
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from typing import Any
 
 from pytest_crab.errors import EngineError
 from pytest_crab.lazy import lazy
-from pytest_crab.protocols import CLIENT_LIMITS
-from pytest_crab.protocols import INSTALL_LIMITS
-from pytest_crab.protocols import CloneRequest
-from pytest_crab.protocols import Command
-from pytest_crab.protocols import Completed
-from pytest_crab.protocols import Image
-from pytest_crab.protocols import Limits
-from pytest_crab.protocols import Snapshot
-from pytest_crab.protocols import Workspace
-from pytest_crab.runtimes import bubblewrap
-from pytest_crab.runtimes import cgroups
-from pytest_crab.runtimes import gateway_relay
-from pytest_crab.runtimes import venvs
-from pytest_crab.runtimes.bubblewrap import ClientMounts
-from pytest_crab.runtimes.bubblewrap import View
+from pytest_crab.protocols import (
+    CLIENT_LIMITS,
+    INSTALL_LIMITS,
+    CloneRequest,
+    Command,
+    Completed,
+    Image,
+    Limits,
+    Snapshot,
+    Workspace,
+)
+from pytest_crab.runtimes import bubblewrap, cgroups, gateway_relay, venvs
+from pytest_crab.runtimes.bubblewrap import ClientMounts, View
 from pytest_crab.runtimes.disk_quota import DiskQuota
-from pytest_crab.runtimes.environments import SOCKET_FOLDER
-from pytest_crab.runtimes.environments import TMP
+from pytest_crab.runtimes.environments import SOCKET_FOLDER, TMP
 from pytest_crab.runtimes.host_clone import confined_clone
-from pytest_crab.runtimes.host_runtime import HostRuntime
-from pytest_crab.runtimes.host_runtime import HostWorkspace
+from pytest_crab.runtimes.host_runtime import HostRuntime, HostWorkspace
 from pytest_crab.types import Instance
 
 #: Where a build's own temporary files lie inside.

@@ -5,13 +5,9 @@ from __future__ import annotations
 import re
 import signal
 
-from pytest_crab.errors import CrabError
-from pytest_crab.errors import EngineError
-from pytest_crab.errors import ImageError
-from pytest_crab.protocols import Completed
-from pytest_crab.protocols import Limits
-from pytest_crab.text import cut_middle
-from pytest_crab.text import last_line
+from pytest_crab.errors import CrabError, EngineError, ImageError
+from pytest_crab.protocols import Completed, Limits
+from pytest_crab.text import cut_middle, last_line
 
 #: The characters that are kept of a build's output: its beginning, which names the package, and its end.
 _LONGEST = 5500

@@ -6,9 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from pytest_crab.errors import CrabError
-from pytest_crab.errors import EngineError
-from pytest_crab.errors import ImageError
+from pytest_crab.errors import CrabError, EngineError, ImageError
 from pytest_crab.runtimes.build_failures import by_signal
 
 _STEP = re.compile(r"Step \d+/\d+ : (?:RUN : ([^;]+);)?(.*)", re.DOTALL)

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
-from contextlib import ExitStack
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from pytest_crab.errors import EngineError
 from pytest_crab.harness import COUNTERS
-from pytest_crab.protocols import Command
-from pytest_crab.protocols import Completed
+from pytest_crab.protocols import Command, Completed
 from pytest_crab.runtimes.cgroups import counts_kills
-from pytest_crab.runtimes.container_io import AttachedStreams
-from pytest_crab.runtimes.container_io import converse
+from pytest_crab.runtimes.container_io import AttachedStreams, converse
 from pytest_crab.runtimes.engine import Engine
 from pytest_crab.runtimes.environments import OUTPUT_CAP
 

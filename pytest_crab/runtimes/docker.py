@@ -5,50 +5,32 @@ from __future__ import annotations
 import dataclasses
 import shutil
 import subprocess
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
-from contextlib import AbstractContextManager
-from contextlib import ExitStack
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from pytest_crab.errors import DiffRejected
-from pytest_crab.errors import EngineError
+from pytest_crab.errors import DiffRejected, EngineError
 from pytest_crab.harness import channel
 from pytest_crab.model_access import ModelAccess
-from pytest_crab.protocols import CLIENT_LIMITS
-from pytest_crab.protocols import OWN_PLACES
-from pytest_crab.protocols import CloneRequest
-from pytest_crab.protocols import Command
-from pytest_crab.protocols import Completed
-from pytest_crab.protocols import Image
-from pytest_crab.protocols import Limits
-from pytest_crab.protocols import Snapshot
-from pytest_crab.protocols import Workspace
-from pytest_crab.runtimes import bubblewrap
-from pytest_crab.runtimes import build_failures
-from pytest_crab.runtimes import cgroups
-from pytest_crab.runtimes import gateway_relay
-from pytest_crab.runtimes import reinstall
-from pytest_crab.runtimes import tree_diff
-from pytest_crab.runtimes.container_exec import end_all
-from pytest_crab.runtimes.container_exec import run_added
-from pytest_crab.runtimes.container_exec import run_beside
-from pytest_crab.runtimes.container_exec import run_main
-from pytest_crab.runtimes.container_exec import start_idler
-from pytest_crab.runtimes.engine import USERS
-from pytest_crab.runtimes.engine import Engine
-from pytest_crab.runtimes.environments import SOCKET_NAME
-from pytest_crab.runtimes.environments import TMP
-from pytest_crab.runtimes.environments import environment_identity
-from pytest_crab.runtimes.environments import image_key
-from pytest_crab.runtimes.host_clone import confined_clone
-from pytest_crab.runtimes.host_clone import plain_clone
+from pytest_crab.protocols import (
+    CLIENT_LIMITS,
+    OWN_PLACES,
+    CloneRequest,
+    Command,
+    Completed,
+    Image,
+    Limits,
+    Snapshot,
+    Workspace,
+)
+from pytest_crab.runtimes import bubblewrap, build_failures, cgroups, gateway_relay, reinstall, tree_diff
+from pytest_crab.runtimes.container_exec import end_all, run_added, run_beside, run_main, start_idler
+from pytest_crab.runtimes.engine import USERS, Engine
+from pytest_crab.runtimes.environments import SOCKET_NAME, TMP, environment_identity, image_key
+from pytest_crab.runtimes.host_clone import confined_clone, plain_clone
 from pytest_crab.runtimes.images import Images
-from pytest_crab.runtimes.run_lock import RunFolder
-from pytest_crab.runtimes.run_lock import sweep_folders
+from pytest_crab.runtimes.run_lock import RunFolder, sweep_folders
 from pytest_crab.runtimes.slots import Slots
 from pytest_crab.types import Instance
 

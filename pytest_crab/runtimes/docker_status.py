@@ -6,12 +6,9 @@ from dataclasses import dataclass
 
 import docker.errors
 
-from pytest_crab.errors import CrabError
-from pytest_crab.errors import EngineError
-from pytest_crab.runtimes.base_images import LOCAL_BASE
-from pytest_crab.runtimes.base_images import is_old
-from pytest_crab.runtimes.engine import Engine
-from pytest_crab.runtimes.engine import first_line
+from pytest_crab.errors import CrabError, EngineError
+from pytest_crab.runtimes.base_images import LOCAL_BASE, is_old
+from pytest_crab.runtimes.engine import Engine, first_line
 from pytest_crab.runtimes.interpreters import running_version
 from pytest_crab.runtimes.run_lock import RunFolder
 

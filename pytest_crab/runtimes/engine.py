@@ -7,10 +7,8 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Iterator
-from collections.abc import Mapping
-from contextlib import contextmanager
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +19,8 @@ import docker.types
 import docker.utils
 import requests.exceptions
 
-from pytest_crab.errors import Cancelled
-from pytest_crab.errors import EngineError
-from pytest_crab.protocols import Command
-from pytest_crab.protocols import Limits
+from pytest_crab.errors import Cancelled, EngineError
+from pytest_crab.protocols import Command, Limits
 from pytest_crab.runtimes import run_lock
 from pytest_crab.runtimes.environments import TMP
 from pytest_crab.runtimes.run_lock import RunFolder

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pytest_crab.runtimes import venvs
 from pytest_crab.runtimes.environments import pins_nothing
-from pytest_crab.types import Environment
-from pytest_crab.types import Instance
+from pytest_crab.types import Environment, Instance
 
 _MB = 1024**2
 
@@ -38,8 +36,7 @@ class Stock:
 def engine_stock(instances: Iterable[Instance], base: str) -> Stock:
     """Return the engine's images for these instances, and the free disk where it keeps them. Raises EngineError."""
     from pytest_crab.runtimes.engine import Engine
-    from pytest_crab.runtimes.images import repository_of
-    from pytest_crab.runtimes.images import wanted_bases
+    from pytest_crab.runtimes.images import repository_of, wanted_bases
     from pytest_crab.runtimes.run_lock import RunFolder
 
     engine = Engine(RunFolder(), timeout=10)

@@ -13,11 +13,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from pytest_crab.errors import ImageError
-from pytest_crab.protocols import ORACLE_LIMITS
-from pytest_crab.protocols import OWN_PLACES
+from pytest_crab.protocols import ORACLE_LIMITS, OWN_PLACES
 from pytest_crab.runtimes.interpreters import running_version
-from pytest_crab.serialization import digest
-from pytest_crab.serialization import dump
+from pytest_crab.serialization import digest, dump
 from pytest_crab.types import Environment
 
 #: Where several commands of one sandbox meet; every user may write there.

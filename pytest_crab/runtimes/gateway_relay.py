@@ -5,9 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import resources
 from pathlib import Path
@@ -15,10 +13,8 @@ from typing import TYPE_CHECKING
 
 from pytest_crab.errors import EngineError
 from pytest_crab.model_access import ModelAccess
-from pytest_crab.protocols import OWN_PLACES
-from pytest_crab.protocols import Command
-from pytest_crab.runtimes.container_io import AttachedStreams
-from pytest_crab.runtimes.container_io import converse
+from pytest_crab.protocols import OWN_PLACES, Command
+from pytest_crab.runtimes.container_io import AttachedStreams, converse
 from pytest_crab.text import last_line
 
 if TYPE_CHECKING:

@@ -4,23 +4,14 @@ from __future__ import annotations
 
 import os
 import threading
-from abc import ABC
-from abc import abstractmethod
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from pytest_crab.lazy import lazy
-from pytest_crab.protocols import CLIENT_LIMITS
-from pytest_crab.protocols import CloneRequest
-from pytest_crab.protocols import Command
-from pytest_crab.protocols import Completed
-from pytest_crab.protocols import Snapshot
-from pytest_crab.protocols import Workspace
-from pytest_crab.runtimes import bubblewrap
-from pytest_crab.runtimes import gateway_relay
+from pytest_crab.protocols import CLIENT_LIMITS, CloneRequest, Command, Completed, Snapshot, Workspace
+from pytest_crab.runtimes import bubblewrap, gateway_relay
 from pytest_crab.runtimes.bubblewrap import ClientMounts
 from pytest_crab.runtimes.disk_quota import DiskQuota
 from pytest_crab.runtimes.plain_processes import run_plain

@@ -4,39 +4,21 @@ from __future__ import annotations
 
 import shutil
 import threading
-from abc import ABC
-from abc import abstractmethod
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
-from contextlib import ExitStack
-from contextlib import contextmanager
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from pytest_crab.errors import Cancelled
 from pytest_crab.model_access import ModelAccess
-from pytest_crab.protocols import Command
-from pytest_crab.protocols import Completed
-from pytest_crab.protocols import Image
-from pytest_crab.protocols import Limits
-from pytest_crab.protocols import Snapshot
-from pytest_crab.runtimes import cgroups
-from pytest_crab.runtimes import hidden_paths
-from pytest_crab.runtimes import reinstall
-from pytest_crab.runtimes import tree_diff
-from pytest_crab.runtimes import venvs
-from pytest_crab.runtimes.bubblewrap import ClientMounts
-from pytest_crab.runtimes.bubblewrap import View
+from pytest_crab.protocols import Command, Completed, Image, Limits, Snapshot
+from pytest_crab.runtimes import cgroups, hidden_paths, reinstall, tree_diff, venvs
+from pytest_crab.runtimes.bubblewrap import ClientMounts, View
 from pytest_crab.runtimes.environment_use import EnvironmentsInUse
-from pytest_crab.runtimes.environments import environment_identity
-from pytest_crab.runtimes.environments import image_key
-from pytest_crab.runtimes.run_lock import RunFolder
-from pytest_crab.runtimes.run_lock import remove_folder
-from pytest_crab.runtimes.run_lock import sweep_folders
-from pytest_crab.runtimes.slots import Slots
-from pytest_crab.runtimes.slots import one_builder
+from pytest_crab.runtimes.environments import environment_identity, image_key
+from pytest_crab.runtimes.run_lock import RunFolder, remove_folder, sweep_folders
+from pytest_crab.runtimes.slots import Slots, one_builder
 from pytest_crab.types import Instance
 
 #: Raised by one when what is kept in the cache, or how it is run, changes.

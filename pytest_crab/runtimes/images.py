@@ -17,29 +17,16 @@ import docker.errors
 
 from pytest_crab import serialization
 from pytest_crab.errors import ImageError
-from pytest_crab.protocols import ORACLE_LIMITS
-from pytest_crab.protocols import Command
-from pytest_crab.protocols import Snapshot
-from pytest_crab.runtimes import build_failures
-from pytest_crab.runtimes import nodes
-from pytest_crab.runtimes import run_lock
-from pytest_crab.runtimes.base_images import LOCAL_BASE
-from pytest_crab.runtimes.base_images import LOCAL_NODE_BASE
-from pytest_crab.runtimes.base_images import NODE_BASE
+from pytest_crab.protocols import ORACLE_LIMITS, Command, Snapshot
+from pytest_crab.runtimes import build_failures, nodes, run_lock
+from pytest_crab.runtimes.base_images import LOCAL_BASE, LOCAL_NODE_BASE, NODE_BASE
 from pytest_crab.runtimes.build_log import BuildLog
 from pytest_crab.runtimes.container_exec import run_main
-from pytest_crab.runtimes.engine import Engine
-from pytest_crab.runtimes.engine import first_line
-from pytest_crab.runtimes.engine import inspect_image
+from pytest_crab.runtimes.engine import Engine, first_line, inspect_image
 from pytest_crab.runtimes.environment_use import EnvironmentsInUse
-from pytest_crab.runtimes.environments import PackageRoute
-from pytest_crab.runtimes.environments import install_script
-from pytest_crab.runtimes.environments import packages_of
-from pytest_crab.runtimes.environments import python_of
-from pytest_crab.runtimes.slots import Slots
-from pytest_crab.runtimes.slots import one_builder
-from pytest_crab.types import Environment
-from pytest_crab.types import Instance
+from pytest_crab.runtimes.environments import PackageRoute, install_script, packages_of, python_of
+from pytest_crab.runtimes.slots import Slots, one_builder
+from pytest_crab.types import Environment, Instance
 
 FACTS_LABEL = "pytest-crab.facts"
 KEY_LABEL = "pytest-crab.key"

@@ -8,26 +8,19 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-from typing import Protocol
+from typing import Any, Protocol
 
 import docker
 import docker.errors
 
 from pytest_crab.errors import EngineError
 from pytest_crab.runtimes import environment_use
-from pytest_crab.runtimes.images import BELOW_LABEL
-from pytest_crab.runtimes.images import BUILDER_LABEL
-from pytest_crab.runtimes.images import KEY_LABEL
-from pytest_crab.runtimes.images import builder
-from pytest_crab.runtimes.run_lock import RunFolder
-from pytest_crab.runtimes.run_lock import remove_folder
+from pytest_crab.runtimes.images import BELOW_LABEL, BUILDER_LABEL, KEY_LABEL, builder
+from pytest_crab.runtimes.run_lock import RunFolder, remove_folder
 from pytest_crab.serialization import digest
 
 #: The folders of the cache that hold environments of the local runtime.

@@ -7,14 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from pytest_crab.errors import EngineError
-from pytest_crab.runtimes import cgroups
-from pytest_crab.runtimes import environment_use
-from pytest_crab.runtimes import venvs
-from pytest_crab.runtimes.inventory import GONE
-from pytest_crab.runtimes.inventory import folders
-from pytest_crab.runtimes.run_lock import RunFolder
-from pytest_crab.runtimes.run_lock import remove_folder
-from pytest_crab.runtimes.run_lock import sweep_folders
+from pytest_crab.runtimes import cgroups, environment_use, venvs
+from pytest_crab.runtimes.inventory import GONE, folders
+from pytest_crab.runtimes.run_lock import RunFolder, remove_folder, sweep_folders
 
 #: The name of an environment's folder that is half removed or half built.
 _HALF = re.compile(rf"[0-9a-f]{{{environment_use.LENGTH}}}({re.escape(GONE)}|{re.escape(venvs.NEW)})")

@@ -12,8 +12,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from pytest_crab.errors import ImageError
-from pytest_crab.runtimes.environments import PackageRoute
-from pytest_crab.runtimes.environments import install_script
+from pytest_crab.runtimes.environments import PackageRoute, install_script
 from pytest_crab.types import Environment
 
 #: Settings of npm that a build hands on from this machine, under the names that npm itself reads.

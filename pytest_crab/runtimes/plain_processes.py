@@ -7,20 +7,13 @@ import signal
 import threading
 import time
 import uuid
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from pytest_crab.errors import Cancelled
-from pytest_crab.errors import EngineError
-from pytest_crab.protocols import Command
-from pytest_crab.protocols import Completed
-from pytest_crab.protocols import Limits
+from pytest_crab.errors import Cancelled, EngineError
+from pytest_crab.protocols import Command, Completed, Limits
 from pytest_crab.runtimes.environments import OUTPUT_CAP
-from pytest_crab.runtimes.process_io import PipedProcess
-from pytest_crab.runtimes.process_io import serve
-from pytest_crab.runtimes.process_io import start_process
-from pytest_crab.runtimes.process_io import to_completed
+from pytest_crab.runtimes.process_io import PipedProcess, serve, start_process, to_completed
 
 _MARK = "PYTEST_CRAB_SANDBOX"
 _LAUNCH = 'ulimit -c 0; ulimit -f "$1"; shift 1; exec "$@"'

@@ -6,8 +6,7 @@ import os
 import selectors
 import subprocess
 import time
-from collections.abc import Callable
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import IO
 
 from pytest_crab.protocols import Completed

@@ -7,18 +7,11 @@ import dataclasses
 import importlib.resources
 import json
 import re
-from collections.abc import Callable
-from collections.abc import Iterable
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 
-from pytest_crab.errors import DiskShort
-from pytest_crab.errors import EngineError
-from pytest_crab.errors import InstallFailed
+from pytest_crab.errors import DiskShort, EngineError, InstallFailed
 from pytest_crab.harness import channel
-from pytest_crab.protocols import Command
-from pytest_crab.protocols import Completed
-from pytest_crab.protocols import FileChange
-from pytest_crab.protocols import Image
+from pytest_crab.protocols import Command, Completed, FileChange, Image
 from pytest_crab.runtimes import build_failures
 from pytest_crab.runtimes.environments import install_script
 from pytest_crab.types import Instance

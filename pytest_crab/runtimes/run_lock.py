@@ -14,11 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from pytest_crab.harness.inside import tree
-from pytest_crab.locks import lock_file
-from pytest_crab.locks import locked_file
-from pytest_crab.locks import try_lock_file
-from pytest_crab.scratch import abandoned_folders
-from pytest_crab.scratch import machine_folder
+from pytest_crab.locks import lock_file, locked_file, try_lock_file
+from pytest_crab.scratch import abandoned_folders, machine_folder
 from pytest_crab.serialization import digest
 
 _NAME = re.compile(r"[0-9a-f]{16}")

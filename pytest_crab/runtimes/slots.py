@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from pytest_crab.errors import Cancelled
 from pytest_crab.formats import format_count
-from pytest_crab.locks import locked_file
-from pytest_crab.locks import try_lock_file
+from pytest_crab.locks import locked_file, try_lock_file
 from pytest_crab.scratch import machine_folder
 from pytest_crab.waiting import waiting
 

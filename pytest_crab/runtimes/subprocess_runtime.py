@@ -7,33 +7,19 @@ import os
 import subprocess
 import threading
 import uuid
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
-from contextlib import AbstractContextManager
-from contextlib import ExitStack
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 from pytest_crab.errors import EngineError
-from pytest_crab.protocols import INSTALL_LIMITS
-from pytest_crab.protocols import CloneRequest
-from pytest_crab.protocols import Command
-from pytest_crab.protocols import Completed
-from pytest_crab.protocols import Image
-from pytest_crab.protocols import Limits
-from pytest_crab.protocols import Snapshot
-from pytest_crab.protocols import Workspace
+from pytest_crab.protocols import INSTALL_LIMITS, CloneRequest, Command, Completed, Image, Limits, Snapshot, Workspace
 from pytest_crab.runtimes import gateway_relay
-from pytest_crab.runtimes.bubblewrap import ClientMounts
-from pytest_crab.runtimes.bubblewrap import View
+from pytest_crab.runtimes.bubblewrap import ClientMounts, View
 from pytest_crab.runtimes.host_clone import plain_clone
-from pytest_crab.runtimes.host_runtime import HostRuntime
-from pytest_crab.runtimes.host_runtime import HostWorkspace
+from pytest_crab.runtimes.host_runtime import HostRuntime, HostWorkspace
 from pytest_crab.runtimes.plain_processes import run_plain
-from pytest_crab.runtimes.run_lock import RunFolder
-from pytest_crab.runtimes.run_lock import remove_folder
+from pytest_crab.runtimes.run_lock import RunFolder, remove_folder
 from pytest_crab.types import Instance
 
 

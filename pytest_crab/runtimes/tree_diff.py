@@ -5,19 +5,15 @@ from __future__ import annotations
 import importlib.resources
 import json
 import os
-from collections.abc import Iterable
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from pytest_crab import beneath
-from pytest_crab import diffs
-from pytest_crab.errors import DiffRejected
-from pytest_crab.errors import EngineError
+from pytest_crab import beneath, diffs
+from pytest_crab.errors import DiffRejected, EngineError
 from pytest_crab.harness import channel
 from pytest_crab.harness.inside import tree
-from pytest_crab.protocols import FileChange
-from pytest_crab.protocols import Snapshot
+from pytest_crab.protocols import FileChange, Snapshot
 from pytest_crab.runtimes.inside import delta
 
 #: The program that sends the difference of two trees; see inside/delta.py.

@@ -11,36 +11,21 @@ import shlex
 import shutil
 import sys
 import sysconfig
-from collections.abc import Callable
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pytest_crab import serialization
-from pytest_crab.errors import CrabError
-from pytest_crab.errors import ImageError
-from pytest_crab.protocols import INSTALL_LIMITS
-from pytest_crab.protocols import INSTALL_SECONDS
-from pytest_crab.protocols import OWN_PLACES
-from pytest_crab.protocols import Command
-from pytest_crab.protocols import Completed
-from pytest_crab.protocols import Snapshot
-from pytest_crab.runtimes import build_failures
-from pytest_crab.runtimes import interpreters
-from pytest_crab.runtimes import nodes
-from pytest_crab.runtimes import uv_cli
+from pytest_crab.errors import CrabError, ImageError
+from pytest_crab.protocols import INSTALL_LIMITS, INSTALL_SECONDS, OWN_PLACES, Command, Completed, Snapshot
+from pytest_crab.runtimes import build_failures, interpreters, nodes, uv_cli
 from pytest_crab.runtimes.bubblewrap import View
-from pytest_crab.runtimes.environments import PackageRoute
-from pytest_crab.runtimes.environments import install_script
-from pytest_crab.runtimes.environments import packages_of
-from pytest_crab.runtimes.environments import pins_nothing
-from pytest_crab.runtimes.environments import python_of
+from pytest_crab.runtimes.environments import PackageRoute, install_script, packages_of, pins_nothing, python_of
 from pytest_crab.runtimes.run_lock import remove_folder
 from pytest_crab.runtimes.slots import one_builder
-from pytest_crab.types import Environment
-from pytest_crab.types import Instance
+from pytest_crab.types import Environment, Instance
 
 TREE = f"{OWN_PLACES['trees']}/tree"
 DISTRIBUTIONS = f"{OWN_PLACES['trees']}/distributions.txt"

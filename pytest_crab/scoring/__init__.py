@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from pytest_crab.adapters import AdapterSpec
 from pytest_crab.scoring.choices.scorer import ChoiceScorer
-from pytest_crab.scoring.judges import JUDGES
-from pytest_crab.scoring.judges import require_hits
+from pytest_crab.scoring.judges import JUDGES, require_hits
 from pytest_crab.scoring.judges.scorer import JudgeScorer
 from pytest_crab.scoring.oracles import OracleScorer
 from pytest_crab.scoring.protocols import Scorer
 from pytest_crab.scoring.refinement import RefinementScorer
-from pytest_crab.scoring.review_rulers import SimilarityScorer
-from pytest_crab.scoring.review_rulers import review_rulers
+from pytest_crab.scoring.review_rulers import SimilarityScorer, review_rulers
 
 #: What makes each built-in scorer of a trial with a reviewer, by name.
 SCORERS: dict[str, Callable[[], Scorer]] = {

@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import bisect
 import itertools
-from collections.abc import Callable
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 from pytest_crab.statistics.matching import largest_matching
-from pytest_crab.types import Finding
-from pytest_crab.types import Side
+from pytest_crab.types import Finding, Side
 
 #: Says whether the finding at the first place and the comment at the second raise the same concern.
 SameConcern = Callable[[int, int], bool]

@@ -2,33 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any
-from typing import Protocol
-from typing import TypeVar
+from typing import Any, Protocol, TypeVar
 
 from pytest_crab.model_access import Services
-from pytest_crab.protocols import Command
-from pytest_crab.protocols import Completed
-from pytest_crab.protocols import Image
-from pytest_crab.protocols import Limits
-from pytest_crab.protocols import Snapshot
-from pytest_crab.protocols import Store
+from pytest_crab.protocols import Command, Completed, Image, Limits, Snapshot, Store
 from pytest_crab.scoring.choices.answers import Answerer
-from pytest_crab.types import Artefact
-from pytest_crab.types import Comment
-from pytest_crab.types import Instance
-from pytest_crab.types import PullRequest
-from pytest_crab.types import Review
-from pytest_crab.types import Revision
-from pytest_crab.types import Score
-from pytest_crab.types import Unit
-from pytest_crab.types import Usage
+from pytest_crab.types import Artefact, Comment, Instance, PullRequest, Review, Revision, Score, Unit, Usage
 
 R = TypeVar("R")
 

@@ -8,18 +8,19 @@ from typing import Any
 from pytest_crab.errors import DiffRejected
 from pytest_crab.scoring.protocols import ScoringContext
 from pytest_crab.scoring.unprepared import UnpreparedScorer
-from pytest_crab.statistics.exact_match import RELEASE
-from pytest_crab.statistics.exact_match import exact_matches
-from pytest_crab.types import Artefact
-from pytest_crab.types import Comment
-from pytest_crab.types import Instance
-from pytest_crab.types import Judgement
-from pytest_crab.types import Reason
-from pytest_crab.types import Review
-from pytest_crab.types import Revision
-from pytest_crab.types import Score
-from pytest_crab.types import Unit
-from pytest_crab.types import verdict_score
+from pytest_crab.statistics.exact_match import RELEASE, exact_matches
+from pytest_crab.types import (
+    Artefact,
+    Comment,
+    Instance,
+    Judgement,
+    Reason,
+    Review,
+    Revision,
+    Score,
+    Unit,
+    verdict_score,
+)
 
 
 class RefinementScorer(UnpreparedScorer):

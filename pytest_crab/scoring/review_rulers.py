@@ -3,32 +3,29 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import metadata
 from typing import Any
 
 from pytest_crab.scoring import similarity
-from pytest_crab.scoring.location import RULES
-from pytest_crab.scoring.location import Place
-from pytest_crab.scoring.location import place_of_finding
+from pytest_crab.scoring.location import RULES, Place, place_of_finding
 from pytest_crab.scoring.protocols import ScoringContext
 from pytest_crab.scoring.unprepared import UnpreparedScorer
-from pytest_crab.types import COMPARED
-from pytest_crab.types import Artefact
-from pytest_crab.types import Comment
-from pytest_crab.types import Finding
-from pytest_crab.types import Instance
-from pytest_crab.types import Judgement
-from pytest_crab.types import Reason
-from pytest_crab.types import Review
-from pytest_crab.types import Revision
-from pytest_crab.types import Score
-from pytest_crab.types import ScoredComment
-from pytest_crab.types import Unit
-from pytest_crab.types import verdict_score
+from pytest_crab.types import (
+    COMPARED,
+    Artefact,
+    Comment,
+    Finding,
+    Instance,
+    Judgement,
+    Reason,
+    Review,
+    Revision,
+    Score,
+    ScoredComment,
+    Unit,
+    verdict_score,
+)
 
 #: Why no ruler can read a review of which only the number of findings is known.
 NOT_ON_RECORD = "the findings are not on record"

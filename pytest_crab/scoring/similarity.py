@@ -11,8 +11,7 @@ import importlib.util
 import math
 import operator
 import threading
-from collections.abc import Callable
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from pytest_crab.errors import BadInput
 from pytest_crab.text import one_line

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable
-from collections.abc import Mapping
-from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from pytest_crab import serialization
 from pytest_crab.errors import StoreError
 from pytest_crab.protocols import Store
-from pytest_crab.scoring.protocols import Step
-from pytest_crab.scoring.protocols import StepResults
+from pytest_crab.scoring.protocols import Step, StepResults
 
 R = TypeVar("R")
 

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from pytest_crab.types import Finding
-from pytest_crab.types import Score
-from pytest_crab.types import Side
+from pytest_crab.types import Finding, Score, Side
 
 #: Dimensions whose label a pull request has as a whole, so that each of its findings has it too.
 OF_PULL_REQUESTS = ("language", "pull-request-category", "repo", "size")

@@ -8,19 +8,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from pytest_crab.scoring.location import Place
 from pytest_crab.scoring.similarity import Similarity
-from pytest_crab.statistics.swe_prbench import CONFIRMED
-from pytest_crab.statistics.swe_prbench import FABRICATED
-from pytest_crab.statistics.swe_prbench import PAPER
-from pytest_crab.statistics.swe_prbench import PLAUSIBLE
-from pytest_crab.statistics.swe_prbench import RELEASE
-from pytest_crab.statistics.swe_prbench import ReviewCounts
+from pytest_crab.statistics.swe_prbench import CONFIRMED, FABRICATED, PAPER, PLAUSIBLE, RELEASE, ReviewCounts
 
 #: A pair with less affinity is none; findings more alike than this are one cluster.
 LEAST_AFFINITY, SAME_CLUSTER = 0.30, 0.65

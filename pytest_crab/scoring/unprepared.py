@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pytest_crab.scoring.protocols import ScorerEvidence
-from pytest_crab.scoring.protocols import ScoringContext
-from pytest_crab.scoring.protocols import Step
-from pytest_crab.types import Review
-from pytest_crab.types import Revision
-from pytest_crab.types import Score
+from pytest_crab.scoring.protocols import ScorerEvidence, ScoringContext, Step
+from pytest_crab.types import Review, Revision, Score
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import cast
 
-from pytest_crab.protocols import Fetcher
-from pytest_crab.protocols import Snapshot
+from pytest_crab.protocols import Fetcher, Snapshot
 from pytest_crab.types import Instance
 
 #: "module:class" by the key under source in instance.yaml; imported when an instance needs it.

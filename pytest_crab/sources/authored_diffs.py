@@ -8,18 +8,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from pytest_crab.errors import DiffRejected
-from pytest_crab.errors import SourceError
+from pytest_crab.errors import DiffRejected, SourceError
 from pytest_crab.instances.files import pristine
 from pytest_crab.scratch import scratch
-from pytest_crab.sources import folders
-from pytest_crab.sources import package_index
-from pytest_crab.sources.git_cli import Git
-from pytest_crab.sources.git_cli import create
+from pytest_crab.sources import folders, package_index
+from pytest_crab.sources.git_cli import Git, create
 from pytest_crab.sources.git_trees import content
 from pytest_crab.sources.sdist import unpack
-from pytest_crab.sources.snapshot import DIFF
-from pytest_crab.sources.snapshot import apply
+from pytest_crab.sources.snapshot import DIFF, apply
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from pytest_crab import diffs
 from pytest_crab.errors import DiffRejected
 from pytest_crab.instances.files import diff_text
 from pytest_crab.protocols import Snapshot
 from pytest_crab.sources.links import outward_links
-from pytest_crab.types import Comment
-from pytest_crab.types import Instance
-from pytest_crab.types import Side
+from pytest_crab.types import Comment, Instance, Side
 
 #: Up to so many references every choice of them is tried, since an agent may act on any of the comments.
 _MOST_CHOICES = 6

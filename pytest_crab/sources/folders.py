@@ -7,27 +7,17 @@ import itertools
 import os
 import select
 import stat
-from collections.abc import Callable
-from collections.abc import Collection
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
 from pytest_crab.diffs import MOST_MIB_CHANGED
-from pytest_crab.errors import DiffRejected
-from pytest_crab.errors import EngineError
-from pytest_crab.instances.files import LINK
-from pytest_crab.instances.files import FolderEntry
-from pytest_crab.instances.files import entry
-from pytest_crab.instances.files import link_bytes
+from pytest_crab.errors import DiffRejected, EngineError
+from pytest_crab.instances.files import LINK, FolderEntry, entry, link_bytes
 from pytest_crab.scratch import scratch
 from pytest_crab.sources import revision_limits
-from pytest_crab.sources.git_cli import Git
-from pytest_crab.sources.git_cli import GitError
-from pytest_crab.sources.git_cli import GitSlow
+from pytest_crab.sources.git_cli import Git, GitError, GitSlow
 
 MOST_MIB_PER_FILE = 64
 MOST_MIB = 1024

@@ -5,26 +5,18 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import datetime
-from datetime import timezone
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from pytest_crab.errors import SourceError
-from pytest_crab.errors import SourceUnreachable
-from pytest_crab.sources import partial_clone
-from pytest_crab.sources import snapshot_store
-from pytest_crab.sources.git_cli import Git
-from pytest_crab.sources.git_cli import GitError
-from pytest_crab.sources.git_cli import create
+from pytest_crab.errors import SourceError, SourceUnreachable
+from pytest_crab.sources import partial_clone, snapshot_store
+from pytest_crab.sources.git_cli import Git, GitError, create
 from pytest_crab.sources.snapshot import GitSnapshot
-from pytest_crab.types import GitSource
-from pytest_crab.types import Instance
+from pytest_crab.types import GitSource, Instance
 
 #: Says where else repositories are: a folder or the start of a URL, to which /owner/name is added.
 MIRROR = "CRAB_GIT_MIRROR"

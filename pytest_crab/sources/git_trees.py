@@ -5,11 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from pytest_crab.sources.git_cli import Blob
-from pytest_crab.sources.git_cli import Git
-from pytest_crab.sources.git_cli import Item
-from pytest_crab.sources.git_cli import Repo
-from pytest_crab.sources.git_cli import Tree
+from pytest_crab.sources.git_cli import Blob, Git, Item, Repo, Tree
 
 _SUBMODULE = 0o160000
 _LINK = 0o120000

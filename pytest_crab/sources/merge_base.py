@@ -8,8 +8,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from pytest_crab.sources.git import MIRROR
-from pytest_crab.sources.git_cli import Git
-from pytest_crab.sources.git_cli import GitError
+from pytest_crab.sources.git_cli import Git, GitError
 
 #: The mirror may belong to another user.
 _SAFE = {"safe.directory": "*"}

@@ -11,21 +11,21 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import requests
-from pypi_simple import PYPI_SIMPLE_ENDPOINT
-from pypi_simple import DistributionPackage
-from pypi_simple import NoSuchProjectError
-from pypi_simple import PyPISimple
-from pypi_simple import UnsupportedContentTypeError
+from pypi_simple import (
+    PYPI_SIMPLE_ENDPOINT,
+    DistributionPackage,
+    NoSuchProjectError,
+    PyPISimple,
+    UnsupportedContentTypeError,
+)
 
-from pytest_crab.errors import SourceError
-from pytest_crab.errors import SourceUnreachable
+from pytest_crab.errors import SourceError, SourceUnreachable
 from pytest_crab.instances.files import file_digest
 from pytest_crab.types import SdistSource
 

@@ -6,9 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pytest_crab.errors import SourceError
-from pytest_crab.sources.git_cli import Git
-from pytest_crab.sources.git_cli import GitError
-from pytest_crab.sources.git_cli import lend
+from pytest_crab.sources.git_cli import Git, GitError, lend
 
 #: What git says of a repository that has a commit and not all of its objects.
 _BROKEN = ("pack-objects died", "missing blob object", "unable to read", "did not send all necessary objects")

@@ -8,17 +8,13 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Iterable
-from collections.abc import Iterator
-from dataclasses import dataclass
-from dataclasses import field
-from datetime import datetime
-from datetime import timezone
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
 from pathlib import Path
 
 from pytest_crab.errors import SourceError
-from pytest_crab.sources.git_cli import Git
-from pytest_crab.sources.git_cli import GitError
+from pytest_crab.sources.git_cli import Git, GitError
 
 #: A repository on this machine may belong to another user.
 _SAFE = {"safe.directory": "*"}

@@ -5,20 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime
-from datetime import timezone
+from datetime import datetime, timezone
 from pathlib import Path
 
-from pytest_crab.errors import SourceError
-from pytest_crab.errors import SourceUnreachable
-from pytest_crab.sources.git import MIRROR
-from pytest_crab.sources.git import ask
-from pytest_crab.sources.git import is_local
-from pytest_crab.sources.git import locked_cache
-from pytest_crab.sources.git import places
-from pytest_crab.sources.git_cli import Commit
-from pytest_crab.sources.git_cli import Git
-from pytest_crab.sources.git_cli import GitError
+from pytest_crab.errors import SourceError, SourceUnreachable
+from pytest_crab.sources.git import MIRROR, ask, is_local, locked_cache, places
+from pytest_crab.sources.git_cli import Commit, Git, GitError
 from pytest_crab.sources.git_trees import changed_files
 
 _SECONDS = 1800

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from pytest_crab.sources.git_cli import Git
-from pytest_crab.sources.git_cli import GitError
+from pytest_crab.sources.git_cli import Git, GitError
 
 _SSH = re.compile(r"(?:ssh://)?git@([\w.-]+)[:/](.+)")
 

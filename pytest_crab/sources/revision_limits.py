@@ -9,8 +9,7 @@ from pytest_crab.diffs import MOST_MIB_CHANGED
 from pytest_crab.errors import DiffRejected
 from pytest_crab.instances.files import FolderEntry
 from pytest_crab.sources.git_cli import Git
-from pytest_crab.sources.git_trees import changed_files
-from pytest_crab.sources.git_trees import tree_of
+from pytest_crab.sources.git_trees import changed_files, tree_of
 
 _MOST = MOST_MIB_CHANGED << 20
 

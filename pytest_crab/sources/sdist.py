@@ -11,12 +11,10 @@ from typing import Any
 from pytest_crab import diffs
 from pytest_crab.errors import SourceError
 from pytest_crab.instances.files import pristine
-from pytest_crab.sources import folders
-from pytest_crab.sources import snapshot_store
+from pytest_crab.sources import folders, snapshot_store
 from pytest_crab.sources.git_cli import Git
 from pytest_crab.sources.snapshot import GitSnapshot
-from pytest_crab.types import Instance
-from pytest_crab.types import SdistSource
+from pytest_crab.types import Instance, SdistSource
 
 MOST_MEMBERS = 50_000
 MOST_MIB = 1024

@@ -6,30 +6,18 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Collection
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_crab import diffs
-from pytest_crab.errors import DiffRejected
-from pytest_crab.errors import SourceError
+from pytest_crab.errors import DiffRejected, SourceError
 from pytest_crab.protocols import FileChange
 from pytest_crab.scratch import scratch
-from pytest_crab.sources import folders
-from pytest_crab.sources import revision_limits
-from pytest_crab.sources.git_cli import Git
-from pytest_crab.sources.git_cli import GitError
-from pytest_crab.sources.git_cli import GitLimit
-from pytest_crab.sources.git_cli import GitSlow
-from pytest_crab.sources.git_cli import create_checkout
-from pytest_crab.sources.git_cli import lend
-from pytest_crab.sources.git_trees import changed_files
-from pytest_crab.sources.git_trees import content
-from pytest_crab.sources.git_trees import tree_of
+from pytest_crab.sources import folders, revision_limits
+from pytest_crab.sources.git_cli import Git, GitError, GitLimit, GitSlow, create_checkout, lend
+from pytest_crab.sources.git_trees import changed_files, content, tree_of
 
 _LINK = "120000"
 #: What git says where it cannot read its own objects, and now and then of a diff.

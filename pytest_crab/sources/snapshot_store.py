@@ -6,27 +6,20 @@ import hashlib
 import json
 import shutil
 import tempfile
-from collections.abc import Callable
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pytest_crab import serialization
-from pytest_crab.atomic import publish_folder
-from pytest_crab.atomic import write_atomically
-from pytest_crab.errors import DiffRejected
-from pytest_crab.errors import SourceError
-from pytest_crab.instances.files import diff_text
-from pytest_crab.instances.files import file_bytes
+from pytest_crab.atomic import publish_folder, write_atomically
+from pytest_crab.errors import DiffRejected, SourceError
+from pytest_crab.instances.files import diff_text, file_bytes
 from pytest_crab.locks import locked_file
 from pytest_crab.protocols import Snapshot
-from pytest_crab.sources.git_cli import Git
-from pytest_crab.sources.git_cli import create
-from pytest_crab.sources.git_cli import lend
-from pytest_crab.sources.snapshot import GitSnapshot
-from pytest_crab.sources.snapshot import apply
+from pytest_crab.sources.git_cli import Git, create, lend
+from pytest_crab.sources.snapshot import GitSnapshot, apply
 from pytest_crab.types import Instance
 
 #: Counts up when the same trees would get other commits, since commits are part of what a contestant sees.

@@ -6,13 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pytest_crab.instances.files import REGULAR
-from pytest_crab.instances.files import file_bytes
+from pytest_crab.instances.files import REGULAR, file_bytes
 from pytest_crab.sources import snapshot_store
 from pytest_crab.sources.git_cli import Git
 from pytest_crab.sources.snapshot import GitSnapshot
-from pytest_crab.types import Instance
-from pytest_crab.types import SnippetSource
+from pytest_crab.types import Instance, SnippetSource
 
 
 class SnippetFetcher:

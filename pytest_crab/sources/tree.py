@@ -7,14 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from pytest_crab.errors import SourceError
-from pytest_crab.instances.files import folder_digest
-from pytest_crab.instances.files import pristine
-from pytest_crab.sources import folders
-from pytest_crab.sources import snapshot_store
+from pytest_crab.instances.files import folder_digest, pristine
+from pytest_crab.sources import folders, snapshot_store
 from pytest_crab.sources.git_cli import Git
 from pytest_crab.sources.snapshot import GitSnapshot
-from pytest_crab.types import Instance
-from pytest_crab.types import TreeSource
+from pytest_crab.types import Instance, TreeSource
 
 
 class FolderFetcher:

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
-from pytest_crab.statistics.distributions import t_cdf
-from pytest_crab.statistics.distributions import t_quantile
+from pytest_crab.statistics.distributions import t_cdf, t_quantile
 
 #: The share of two-sided intervals that hold the truth.
 LEVEL = 0.95

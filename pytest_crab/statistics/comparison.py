@@ -5,18 +5,13 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections import Counter
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pytest_crab.formats import format_count
-from pytest_crab.statistics.clusters import LEVEL
-from pytest_crab.statistics.clusters import correlation_of
-from pytest_crab.statistics.clusters import difference_estimate
-from pytest_crab.statistics.paired import cluster_permutation_test
-from pytest_crab.statistics.paired import mcnemar
-from pytest_crab.statistics.power import Design
-from pytest_crab.statistics.power import smallest_drop
+from pytest_crab.statistics.clusters import LEVEL, correlation_of, difference_estimate
+from pytest_crab.statistics.paired import cluster_permutation_test, mcnemar
+from pytest_crab.statistics.power import Design, smallest_drop
 
 #: An oracle: its instance and its comment.
 Key = tuple[str, str]

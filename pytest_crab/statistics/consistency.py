@@ -8,11 +8,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 from pytest_crab.statistics.matching import largest_matching

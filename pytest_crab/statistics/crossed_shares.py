@@ -8,12 +8,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Hashable
-from collections.abc import Iterable
-from collections.abc import Mapping
-from collections.abc import Sequence
-from typing import Any
-from typing import NamedTuple
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from pytest_crab.statistics.repeats import flips
 

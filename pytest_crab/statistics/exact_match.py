@@ -12,8 +12,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 VARIANTS = ("em", "em_trim", "em_no_space", "em_no_comment")
 

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from collections.abc import Iterable
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from pytest_crab.statistics.clusters import LEVEL
-from pytest_crab.statistics.comparison import REPOSITORY
-from pytest_crab.statistics.comparison import Comparison
-from pytest_crab.statistics.comparison import Key
-from pytest_crab.statistics.comparison import Measured
-from pytest_crab.statistics.comparison import compare
+from pytest_crab.statistics.comparison import REPOSITORY, Comparison, Key, Measured, compare
 from pytest_crab.statistics.distributions import sign_test
 from pytest_crab.statistics.paired import holm
 

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
-from pytest_crab.statistics.signal import Measure
-from pytest_crab.statistics.signal import f_measure
+from pytest_crab.statistics.signal import Measure, f_measure
 
 NO_FINDING, NO_COMMENT = "there is no finding", "there is no comment"
 

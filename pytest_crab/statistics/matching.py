@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
-from collections.abc import Hashable
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Container, Hashable, Mapping, Sequence
 from typing import TypeVar
 
 K = TypeVar("K", bound=Hashable)

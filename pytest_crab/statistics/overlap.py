@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection
-from collections.abc import Hashable
-from collections.abc import Iterable
-from collections.abc import Mapping
+from collections.abc import Collection, Hashable, Iterable, Mapping
 
 
 def unique(caught: Mapping[str, Collection[Hashable]]) -> dict[str, int]:

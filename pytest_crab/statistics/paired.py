@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Hashable
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 
 from pytest_crab.statistics.distributions import sign_test
 

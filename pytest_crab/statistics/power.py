@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from pytest_crab.statistics.clusters import ASSUMED_DIFFERENCE_CORRELATION
-from pytest_crab.statistics.clusters import LEVEL
-from pytest_crab.statistics.clusters import PRUDENCE_AGAINST_DROP
-from pytest_crab.statistics.clusters import PRUDENCE_FOR_DROP
-from pytest_crab.statistics.clusters import crowding
-from pytest_crab.statistics.clusters import degrees_of_freedom
-from pytest_crab.statistics.clusters import widening
-from pytest_crab.statistics.distributions import normal_cdf
-from pytest_crab.statistics.distributions import t_quantile
+from pytest_crab.statistics.clusters import (
+    ASSUMED_DIFFERENCE_CORRELATION,
+    LEVEL,
+    PRUDENCE_AGAINST_DROP,
+    PRUDENCE_FOR_DROP,
+    crowding,
+    degrees_of_freedom,
+    widening,
+)
+from pytest_crab.statistics.distributions import normal_cdf, t_quantile
 
 #: The chance of showing a drop that is there, at which it counts as one that a run can see.
 POWER = 0.8

@@ -6,21 +6,21 @@ import bisect
 import itertools
 import math
 import random
-from collections.abc import Callable
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from pytest_crab.statistics.clusters import ASSUMED_DIFFERENCE_CORRELATION
-from pytest_crab.statistics.clusters import LEAST_EFFECT
-from pytest_crab.statistics.clusters import PRUDENCE_AGAINST_DROP
-from pytest_crab.statistics.clusters import PRUDENCE_FOR_DROP
-from pytest_crab.statistics.clusters import crowding
-from pytest_crab.statistics.clusters import degrees_of_freedom
-from pytest_crab.statistics.clusters import widening
+from pytest_crab.statistics.clusters import (
+    ASSUMED_DIFFERENCE_CORRELATION,
+    LEAST_EFFECT,
+    PRUDENCE_AGAINST_DROP,
+    PRUDENCE_FOR_DROP,
+    crowding,
+    degrees_of_freedom,
+    widening,
+)
 from pytest_crab.statistics.distributions import t_quantile
 from pytest_crab.statistics.paired import SEED
-from pytest_crab.statistics.power import POWER
-from pytest_crab.statistics.power import Design
+from pytest_crab.statistics.power import POWER, Design
 
 #: How many oracles are drawn in all, and how many comparisons at least and at most: a fraction of a second.
 _ORACLES, _LEAST, _MOST = 400_000, 200, 4_000

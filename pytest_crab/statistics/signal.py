@@ -6,11 +6,8 @@ findings that hit and the bugs that are hit, and its own table fits neither alon
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from collections.abc import Mapping
-from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 #: The labels of a finding.
 BUG_HIT, VALID_SUGGESTION, NOISE = LABELS = ("BUG_HIT", "VALID_SUGGESTION", "NOISE")

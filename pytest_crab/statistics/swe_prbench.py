@@ -9,8 +9,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import random
-from collections.abc import Hashable
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 from pytest_crab.statistics.signal import f_measure

@@ -14,8 +14,7 @@ from typing import Any
 
 from pytest_crab import serialization
 from pytest_crab.atomic import write_atomically
-from pytest_crab.errors import Cancelled
-from pytest_crab.errors import StoreError
+from pytest_crab.errors import Cancelled, StoreError
 from pytest_crab.locks import lock_file
 
 #: The kinds of objects that are kept: steps of trials and of curation, transcripts, judgements and calibrations.

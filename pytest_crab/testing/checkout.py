@@ -6,25 +6,18 @@ import os
 import shutil
 import signal
 import subprocess
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
-from contextlib import ExitStack
-from contextlib import contextmanager
-from dataclasses import dataclass
-from dataclasses import field
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from pytest_crab.clients.services import StepServices
 from pytest_crab.errors import DiffRejected
-from pytest_crab.model_access import ModelAccess
-from pytest_crab.model_access import Models
+from pytest_crab.model_access import ModelAccess, Models
 from pytest_crab.protocols import Completed
 from pytest_crab.runtimes.gateway_relay import relay_here
-from pytest_crab.sources.git_cli import Git
-from pytest_crab.sources.git_cli import GitError
-from pytest_crab.sources.git_cli import create_checkout
+from pytest_crab.sources.git_cli import Git, GitError, create_checkout
 from pytest_crab.types import PullRequest
 
 _WHO = {

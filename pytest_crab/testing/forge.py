@@ -6,13 +6,10 @@ import json
 import re
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
-from dataclasses import field
-from http.server import BaseHTTPRequestHandler
-from http.server import ThreadingHTTPServer
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
-from typing import Any
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 
 class ForgeAnswer(NamedTuple):

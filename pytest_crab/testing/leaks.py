@@ -13,9 +13,7 @@ import struct
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Callable
-from collections.abc import Iterator
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 

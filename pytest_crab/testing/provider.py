@@ -6,10 +6,7 @@ import asyncio
 import json
 import socket
 import threading
-from collections.abc import Callable
-from collections.abc import Iterable
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
@@ -17,8 +14,7 @@ from typing import Any
 from aiohttp import web
 
 from pytest_crab.testing import dialogue
-from pytest_crab.testing.dialogue import Call
-from pytest_crab.testing.dialogue import Reply
+from pytest_crab.testing.dialogue import Call, Reply
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

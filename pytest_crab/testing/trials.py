@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from pytest_crab import serialization
-from pytest_crab.types import PASS_TO_PASS
-from pytest_crab.types import CommentResult
-from pytest_crab.types import Judgement
-from pytest_crab.types import Reason
-from pytest_crab.types import Score
-from pytest_crab.types import ScoredComment
-from pytest_crab.types import TestOutcome
-from pytest_crab.types import Trial
-from pytest_crab.types import Unit
-from pytest_crab.types import verdict_score
+from pytest_crab.types import (
+    PASS_TO_PASS,
+    CommentResult,
+    Judgement,
+    Reason,
+    Score,
+    ScoredComment,
+    TestOutcome,
+    Trial,
+    Unit,
+    verdict_score,
+)
 
 _SCORER = "oracles"
 

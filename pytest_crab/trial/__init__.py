@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from pytest_crab.trial.crew import Crew
-from pytest_crab.trial.crew import CrewSpec
-from pytest_crab.trial.record import unmeasured_trial
-from pytest_crab.trial.record import unneeded_trial
+from pytest_crab.trial.crew import Crew, CrewSpec
+from pytest_crab.trial.record import unmeasured_trial, unneeded_trial
 from pytest_crab.trial.run import run_trial
 from pytest_crab.trial.run_context import RunContext
 

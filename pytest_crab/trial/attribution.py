@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from pytest_crab.errors import AgentError
-from pytest_crab.errors import CrabError
-from pytest_crab.errors import DiffRejected
-from pytest_crab.errors import LimitSpent
-from pytest_crab.types import Finding
-from pytest_crab.types import Score
+from pytest_crab.errors import AgentError, CrabError, DiffRejected, LimitSpent
+from pytest_crab.types import Finding, Score
 
 
 class Unattributed(CrabError):

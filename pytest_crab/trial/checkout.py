@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 
 from pytest_crab.clients.services import StepServices
-from pytest_crab.errors import AgentError
-from pytest_crab.errors import ReviewerError
+from pytest_crab.errors import AgentError, ReviewerError
 from pytest_crab.instances.loading import FILE as INSTANCE_FILE
 from pytest_crab.model_access import ModelAccess
-from pytest_crab.protocols import CLIENT_LIMITS
-from pytest_crab.protocols import CloneRequest
-from pytest_crab.protocols import Image
-from pytest_crab.protocols import Snapshot
-from pytest_crab.protocols import Workspace
-from pytest_crab.protocols import refuse_unconfined
+from pytest_crab.protocols import CLIENT_LIMITS, CloneRequest, Image, Snapshot, Workspace, refuse_unconfined
 from pytest_crab.runtimes import hidden_paths
 from pytest_crab.trial.run_context import RunContext
 from pytest_crab.types import Instance

@@ -4,52 +4,27 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
-from typing import Any
-from typing import TypeVar
-from typing import cast
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar, cast
 
 from pytest_crab.adapters import AdapterSpec
 from pytest_crab.clients.services import StepServices
-from pytest_crab.errors import AgentError
-from pytest_crab.errors import Cancelled
-from pytest_crab.errors import CrabError
-from pytest_crab.errors import ReviewerError
-from pytest_crab.errors import SourceError
+from pytest_crab.errors import AgentError, Cancelled, CrabError, ReviewerError, SourceError
 from pytest_crab.instances.resolvability import settings_digest
 from pytest_crab.lazy import lazy
-from pytest_crab.protocols import Agent
-from pytest_crab.protocols import Command
-from pytest_crab.protocols import Completed
-from pytest_crab.protocols import Image
-from pytest_crab.protocols import Limits
-from pytest_crab.protocols import Snapshot
+from pytest_crab.protocols import Agent, Command, Completed, Image, Limits, Snapshot
 from pytest_crab.scoring.choices.agent_answers import AgentAnswerer
 from pytest_crab.scoring.choices.answers import Answerer
-from pytest_crab.scoring.protocols import Step
-from pytest_crab.scoring.protocols import StepClock
-from pytest_crab.scoring.protocols import StepResults
+from pytest_crab.scoring.protocols import Step, StepClock, StepResults
 from pytest_crab.scoring.step_cache import StepCache
-from pytest_crab.sources import drop
-from pytest_crab.sources import fetcher_for
+from pytest_crab.sources import drop, fetcher_for
 from pytest_crab.trial.checkout import TrialCheckout
 from pytest_crab.trial.crew import Crew
-from pytest_crab.trial.retries import SNAPSHOT
-from pytest_crab.trial.retries import class_of
+from pytest_crab.trial.retries import SNAPSHOT, class_of
 from pytest_crab.trial.run_context import RunContext
-from pytest_crab.types import Instance
-from pytest_crab.types import PullRequest
-from pytest_crab.types import StepRecord
-from pytest_crab.types import TrialId
-from pytest_crab.types import Usage
-from pytest_crab.types import total_usage
-from pytest_crab.types.reviews import ScorerUsage
-from pytest_crab.types.reviews import known_costs
-from pytest_crab.waiting import FOR_A_SLOT
-from pytest_crab.waiting import waits_counted
+from pytest_crab.types import Instance, PullRequest, StepRecord, TrialId, Usage, total_usage
+from pytest_crab.types.reviews import ScorerUsage, known_costs
+from pytest_crab.waiting import FOR_A_SLOT, waits_counted
 
 R = TypeVar("R")
 

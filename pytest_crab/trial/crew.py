@@ -2,30 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import cast
 
-from pytest_crab.adapters import AdapterSpec
-from pytest_crab.adapters import leaky
-from pytest_crab.adapters import privileged
+from pytest_crab.adapters import AdapterSpec, leaky, privileged
 from pytest_crab.agents import AGENTS
 from pytest_crab.clients.installed import KINDS
-from pytest_crab.protocols import Agent
-from pytest_crab.protocols import PrivilegedAgent
-from pytest_crab.protocols import PrivilegedReviewer
-from pytest_crab.protocols import Reviewer
+from pytest_crab.protocols import Agent, PrivilegedAgent, PrivilegedReviewer, Reviewer
 from pytest_crab.reviewers import REVIEWERS
-from pytest_crab.scoring import ANSWER_SCORERS
-from pytest_crab.scoring import DEFAULT
-from pytest_crab.scoring import ScorerSpec
-from pytest_crab.scoring import build_scorers
+from pytest_crab.scoring import ANSWER_SCORERS, DEFAULT, ScorerSpec, build_scorers
 from pytest_crab.scoring.choices import ANSWERERS
 from pytest_crab.scoring.choices.answers import Answerer
 from pytest_crab.scoring.judges.scorer import JudgeScorer
 from pytest_crab.scoring.protocols import Scorer
-from pytest_crab.types import Instance
-from pytest_crab.types import TrialId
+from pytest_crab.types import Instance, TrialId
 
 #: Adapters of this package that run programs of others, or commands that a model makes up.
 _FOREIGN = ("command", "tool-loop", *KINDS)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,11 +15,8 @@ from pytest_crab.trial.context import TrialContext
 from pytest_crab.trial.crew import Crew
 from pytest_crab.trial.run import TrialRun
 from pytest_crab.trial.run_context import RunContext
-from pytest_crab.trial.steps import ReviewStep
-from pytest_crab.trial.steps import RevisionStep
-from pytest_crab.types import Instance
-from pytest_crab.types import Review
-from pytest_crab.types import Revision
+from pytest_crab.trial.steps import ReviewStep, RevisionStep
+from pytest_crab.types import Instance, Review, Revision
 from pytest_crab.types.reviews import known_costs
 
 #: The step in which judges are asked; only trials with a judge have it.

@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pytest_crab.scoring.protocols import Scorer
 from pytest_crab.trial.crew import Crew
 from pytest_crab.trial.run_context import versions_here
-from pytest_crab.types import ErrorRate
-from pytest_crab.types import Instance
-from pytest_crab.types import Judgement
-from pytest_crab.types import Reason
-from pytest_crab.types import Score
-from pytest_crab.types import ScoredComment
-from pytest_crab.types import Trial
-from pytest_crab.types import verdict_score
+from pytest_crab.types import ErrorRate, Instance, Judgement, Reason, Score, ScoredComment, Trial, verdict_score
 from pytest_crab.types.scores import VERDICTS
 
 

@@ -6,8 +6,7 @@ from collections.abc import Callable
 
 from pytest_crab.agents import AGENTS
 from pytest_crab.errors import AgentError
-from pytest_crab.instances.resolvability import marks_of
-from pytest_crab.instances.resolvability import settings_digest
+from pytest_crab.instances.resolvability import marks_of, settings_digest
 from pytest_crab.protocols import Agent
 from pytest_crab.trial.context import TrialContext
 

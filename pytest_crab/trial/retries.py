@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pytest_crab.errors import CrabError
-from pytest_crab.errors import EngineError
-from pytest_crab.errors import GatewayError
-from pytest_crab.errors import StatusError
+from pytest_crab.errors import CrabError, EngineError, GatewayError, StatusError
 from pytest_crab.retry_policy import RetryPolicy
 
 ENGINE, GATEWAY, SNAPSHOT = "engine", "gateway", "snapshot"

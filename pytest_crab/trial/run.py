@@ -6,53 +6,46 @@ import dataclasses
 import datetime
 import itertools
 import time
-from collections.abc import Callable
-from collections.abc import Iterable
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from pytest_crab import diffs
-from pytest_crab.errors import AnswererError
-from pytest_crab.errors import Cancelled
-from pytest_crab.errors import ContestantError
-from pytest_crab.errors import CrabError
-from pytest_crab.errors import DiffRejected
-from pytest_crab.errors import LimitSpent
-from pytest_crab.errors import ReviewerError
-from pytest_crab.errors import SourceUnreachable
+from pytest_crab.errors import (
+    AnswererError,
+    Cancelled,
+    ContestantError,
+    CrabError,
+    DiffRejected,
+    LimitSpent,
+    ReviewerError,
+    SourceUnreachable,
+)
 from pytest_crab.instances import lock
-from pytest_crab.instances.oracle_errors import errors_of
-from pytest_crab.instances.oracle_errors import rates_of
+from pytest_crab.instances.oracle_errors import errors_of, rates_of
 from pytest_crab.lazy import lazy
-from pytest_crab.protocols import Agent
-from pytest_crab.protocols import Reviewer
-from pytest_crab.scoring.protocols import Scorer
-from pytest_crab.scoring.protocols import ScorerEvidence
-from pytest_crab.trial.attribution import Unattributed
-from pytest_crab.trial.attribution import attribute
+from pytest_crab.protocols import Agent, Reviewer
+from pytest_crab.scoring.protocols import Scorer, ScorerEvidence
+from pytest_crab.trial.attribution import Unattributed, attribute
 from pytest_crab.trial.context import TrialContext
 from pytest_crab.trial.crew import Crew
-from pytest_crab.trial.record import identity_fields
-from pytest_crab.trial.record import missing_scores
-from pytest_crab.trial.record import scored_comments
+from pytest_crab.trial.record import identity_fields, missing_scores, scored_comments
 from pytest_crab.trial.resolvable import resolvable_comments
 from pytest_crab.trial.run_context import RunContext
-from pytest_crab.trial.steps import ReviewStep
-from pytest_crab.trial.steps import RevisionStep
-from pytest_crab.types import Artefact
-from pytest_crab.types import ErrorRate
-from pytest_crab.types import Finding
-from pytest_crab.types import Instance
-from pytest_crab.types import Judgement
-from pytest_crab.types import Reason
-from pytest_crab.types import Review
-from pytest_crab.types import Revision
-from pytest_crab.types import Score
-from pytest_crab.types import Trial
-from pytest_crab.types import Verdict
-from pytest_crab.types import total_usage
-from pytest_crab.waiting import Waited
-from pytest_crab.waiting import waits_counted
+from pytest_crab.trial.steps import ReviewStep, RevisionStep
+from pytest_crab.types import (
+    Artefact,
+    ErrorRate,
+    Finding,
+    Instance,
+    Judgement,
+    Reason,
+    Review,
+    Revision,
+    Score,
+    Trial,
+    Verdict,
+    total_usage,
+)
+from pytest_crab.waiting import Waited, waits_counted
 
 
 def run_trial(

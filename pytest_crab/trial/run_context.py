@@ -5,11 +5,8 @@ from __future__ import annotations
 import os
 import platform
 import threading
-from collections.abc import Callable
-from collections.abc import Mapping
-from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -17,19 +14,14 @@ from typing import Any
 from pytest_crab import harness
 from pytest_crab.errors import EngineError
 from pytest_crab.model_access import Models
-from pytest_crab.protocols import ORACLE_LIMITS
-from pytest_crab.protocols import Limits
-from pytest_crab.protocols import Runtime
-from pytest_crab.protocols import Store
+from pytest_crab.protocols import ORACLE_LIMITS, Limits, Runtime, Store
 from pytest_crab.retry_policy import RetryPolicy
 from pytest_crab.runtimes import hidden_paths
 from pytest_crab.runtimes.run_lock import RunFolder
 from pytest_crab.settings import ModelSettings
 from pytest_crab.trial.crew import Crew
 from pytest_crab.trial.retries import RETRIES
-from pytest_crab.types import Instance
-from pytest_crab.types import Provenance
-from pytest_crab.types import PullRequest
+from pytest_crab.types import Instance, Provenance, PullRequest
 
 #: Where container engines listen; whoever reaches one reaches everything.
 _ENGINES = ("/run/docker.sock", "/var/run/docker.sock", "/run/containerd/containerd.sock", "/run/podman/podman.sock")

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from collections.abc import Mapping
-from contextlib import ExitStack
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +13,7 @@ from pytest_crab.runtimes import bubblewrap
 from pytest_crab.runtimes.run_lock import RunFolder
 from pytest_crab.settings import Settings
 from pytest_crab.store import FileStore
-from pytest_crab.trial.run_context import KEYS
-from pytest_crab.trial.run_context import RunContext
-from pytest_crab.trial.run_context import secrets_of
+from pytest_crab.trial.run_context import KEYS, RunContext, secrets_of
 
 
 @contextmanager

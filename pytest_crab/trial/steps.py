@@ -4,25 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
-from typing import Generic
-from typing import TypeVar
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Generic, TypeVar
 
 from pytest_crab import serialization
-from pytest_crab.errors import AgentError
-from pytest_crab.errors import CrabError
-from pytest_crab.errors import DiffRejected
-from pytest_crab.errors import ReviewerError
-from pytest_crab.errors import model_errors_as
-from pytest_crab.protocols import Agent
-from pytest_crab.protocols import Checkout
-from pytest_crab.protocols import Reviewer
+from pytest_crab.errors import AgentError, CrabError, DiffRejected, ReviewerError, model_errors_as
+from pytest_crab.protocols import Agent, Checkout, Reviewer
 from pytest_crab.trial.context import TrialContext
-from pytest_crab.types import Finding
-from pytest_crab.types import Review
-from pytest_crab.types import Revision
+from pytest_crab.types import Finding, Review, Revision
 from pytest_crab.types.reviews import FREE
 
 R = TypeVar("R", Review, Revision)

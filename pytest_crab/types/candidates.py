@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from pytest_crab.types.enums import Provenance
-from pytest_crab.types.instances import Comment
-from pytest_crab.types.instances import Environment
-from pytest_crab.types.instances import GitSource
-from pytest_crab.types.instances import PullRequestFacts
+from pytest_crab.types.instances import Comment, Environment, GitSource, PullRequestFacts
 
 #: The file of a candidate that holds the patch which fixed its bug later; it is never published.
 FIX = "fix.diff"

@@ -3,19 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from pytest_crab.errors import ImageError
-from pytest_crab.types.enums import Category
-from pytest_crab.types.enums import ChangeType
-from pytest_crab.types.enums import Isolation
-from pytest_crab.types.enums import Kind
-from pytest_crab.types.enums import OracleRunner
-from pytest_crab.types.enums import Provenance
-from pytest_crab.types.enums import Side
+from pytest_crab.types.enums import Category, ChangeType, Isolation, Kind, OracleRunner, Provenance, Side
 from pytest_crab.types.trials import SCHEMA
 
 INSTANCE_ID = re.compile(r"[A-Za-z0-9._@-]{1,120}")

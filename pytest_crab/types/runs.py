@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pytest_crab.types.enums import Ending
-from pytest_crab.types.enums import Reason
-from pytest_crab.types.enums import Verdict
+from pytest_crab.types.enums import Ending, Reason, Verdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

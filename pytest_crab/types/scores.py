@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_crab import serialization
-from pytest_crab.types.enums import Reason
-from pytest_crab.types.enums import Side
-from pytest_crab.types.enums import StrEnum
-from pytest_crab.types.enums import Unit
-from pytest_crab.types.enums import Verdict
-from pytest_crab.types.runs import Judgement
-from pytest_crab.types.runs import TestOutcome
+from pytest_crab.types.enums import Reason, Side, StrEnum, Unit, Verdict
+from pytest_crab.types.runs import Judgement, TestOutcome
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

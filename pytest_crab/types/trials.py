@@ -3,25 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from collections.abc import Mapping
-from dataclasses import dataclass
-from dataclasses import field
-from typing import Any
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
-from pytest_crab.types.enums import Provenance
-from pytest_crab.types.enums import Unit
-from pytest_crab.types.enums import Verdict
-from pytest_crab.types.reviews import Review
-from pytest_crab.types.reviews import Revision
-from pytest_crab.types.reviews import ScorerUsage
-from pytest_crab.types.reviews import Usage
-from pytest_crab.types.scores import COMPARED
-from pytest_crab.types.scores import VERDICTS
-from pytest_crab.types.scores import CommentResult
-from pytest_crab.types.scores import Score
-from pytest_crab.types.scores import ScoredComment
+from pytest_crab.types.enums import Provenance, Unit, Verdict
+from pytest_crab.types.reviews import Review, Revision, ScorerUsage, Usage
+from pytest_crab.types.scores import COMPARED, VERDICTS, CommentResult, Score, ScoredComment
 
 #: The version of instance.yaml, of summaries and of the command contract; older ones are still read.
 SCHEMA = 1

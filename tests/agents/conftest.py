@@ -9,11 +9,7 @@ from pathlib import Path
 import pytest
 
 from pytest_crab.testing.checkout import FakeCheckout
-from pytest_crab.types import Comment
-from pytest_crab.types import Instance
-from pytest_crab.types import Oracle
-from pytest_crab.types import PullRequestFacts
-from pytest_crab.types import Side
+from pytest_crab.types import Comment, Instance, Oracle, PullRequestFacts, Side
 
 LINES = [f"line {number}\n" for number in range(1, 61)]
 ORACLE = Oracle(file="oracles/test_c.py")

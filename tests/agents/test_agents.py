@@ -4,23 +4,17 @@ import json
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import pytest
 
-from pytest_crab import agents
-from pytest_crab import serialization
+from pytest_crab import agents, serialization
 from pytest_crab.adapters import privileged
 from pytest_crab.agents import AGENTS
-from pytest_crab.errors import AgentError
-from pytest_crab.errors import BadInput
-from pytest_crab.errors import Cancelled
+from pytest_crab.errors import AgentError, BadInput, Cancelled
 from pytest_crab.protocols import Agent
 from pytest_crab.testing.checkout import FakeCheckout
-from pytest_crab.types import Finding
-from pytest_crab.types import Instance
-from pytest_crab.types import Revision
+from pytest_crab.types import Finding, Instance, Revision
 
 FINDINGS = (
     Finding(path="numbers.txt", start=11, body="```suggestion\neleven\n```"),

@@ -11,9 +11,7 @@ from pytest_crab import agents
 from pytest_crab.agents.command import CommandAgent
 from pytest_crab.errors import AgentError
 from pytest_crab.testing.checkout import FakeCheckout
-from pytest_crab.types import Finding
-from pytest_crab.types import Revision
-from pytest_crab.types import Usage
+from pytest_crab.types import Finding, Revision, Usage
 
 SECRET = "sk-tell-nobody-0123456789"
 

@@ -3,20 +3,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from pytest_crab.agents.reference import ReferenceAgent
-from pytest_crab.agents.reference import hits
+from pytest_crab.agents.reference import ReferenceAgent, hits
 from pytest_crab.errors import AgentError
 from pytest_crab.testing.checkout import FakeCheckout
-from pytest_crab.types import Category
-from pytest_crab.types import Comment
-from pytest_crab.types import Finding
-from pytest_crab.types import Instance
-from pytest_crab.types import Kind
-from pytest_crab.types import Oracle
-from pytest_crab.types import Side
+from pytest_crab.types import Category, Comment, Finding, Instance, Kind, Oracle, Side
 
 
 def on(

@@ -9,9 +9,7 @@ from pytest_crab.agents.reference import hits
 from pytest_crab.agents.replay import ReplayAgent
 from pytest_crab.errors import AgentError
 from pytest_crab.testing.checkout import FakeCheckout
-from pytest_crab.types import Finding
-from pytest_crab.types import Instance
-from pytest_crab.types import Side
+from pytest_crab.types import Finding, Instance, Side
 
 
 def test_a_name_stands_for_the_revisions_that_the_set_has_recorded(

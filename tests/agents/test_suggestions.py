@@ -3,17 +3,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from pytest_crab.agents.suggestions import Suggestion
-from pytest_crab.agents.suggestions import SuggestionsAgent
-from pytest_crab.agents.suggestions import apply_suggestions
-from pytest_crab.agents.suggestions import blocks
+from pytest_crab.agents.suggestions import Suggestion, SuggestionsAgent, apply_suggestions, blocks
 from pytest_crab.testing.checkout import FakeCheckout
-from pytest_crab.types import Finding
-from pytest_crab.types import Revision
-from pytest_crab.types import Side
+from pytest_crab.types import Finding, Revision, Side
 
 
 def suggest(

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import pytest
 
 from pytest_crab.errors import ImageError
 from pytest_crab.instances import load_instance
-from pytest_crab.protocols import Image
-from pytest_crab.protocols import Runtime
-from pytest_crab.protocols import Snapshot
+from pytest_crab.protocols import Image, Runtime, Snapshot
 from pytest_crab.runtimes.interpreters import running_version
 from pytest_crab.sources import fetcher_for
 from pytest_crab.types import Instance
@@ -26,10 +22,8 @@ from pytest_crab.types import Instance
 # Tests are no package, so what several files of this folder share is found by its folder.
 sys.path.insert(0, str(Path(__file__).parent))
 
-from hostile.ledger import HEAD
-from hostile.ledger import write_instance
-from hostile.plain import Plain
-from hostile.plain import image_in
+from hostile.ledger import HEAD, write_instance
+from hostile.plain import Plain, image_in
 
 
 @dataclass(frozen=True)
@@ -73,8 +67,7 @@ def docker_base(without: Callable[[str, str], NoReturn]) -> str:
     """Return the name of the base image that an engine here has, or do without an engine for the reason."""
     import docker
 
-    from pytest_crab.runtimes.base_images import LOCAL_BASE
-    from pytest_crab.runtimes.base_images import build_base
+    from pytest_crab.runtimes.base_images import LOCAL_BASE, build_base
 
     base = LOCAL_BASE.format(python=running_version())
     try:
@@ -128,8 +121,7 @@ def confined(place: Place) -> Place:
 @pytest.fixture(scope="session")
 def doors(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
     """Doors of the host that answer "ok" to whoever reaches them, a file of it, and a process that holds a secret."""
-    from hostile.confined import SECRET
-    from hostile.confined import VALUE
+    from hostile.confined import SECRET, VALUE
     from hostile.doors import opened
     from hostile.kernel import held
 

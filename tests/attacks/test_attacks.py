@@ -2,41 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from collections.abc import Iterable
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from hostile.careless import COMMANDS
-from hostile.careless import careless
-from hostile.careless import filled
+from hostile.careless import COMMANDS, careless, filled
 from hostile.catalogue import REVISIONS
-from hostile.ledger import ORACLE
-from hostile.ledger import setup_diff
-from hostile.ledger import sizes
-from hostile.revisions import NO_TESTS
-from hostile.revisions import RIGHT
-from hostile.revisions import WRONG
-from hostile.shape import Kind
-from hostile.shape import Revision
+from hostile.ledger import ORACLE, setup_diff, sizes
+from hostile.revisions import NO_TESTS, RIGHT, WRONG
+from hostile.shape import Kind, Revision
 
 from pytest_crab import harness
-from pytest_crab.protocols import ORACLE_LIMITS
-from pytest_crab.protocols import FileChange
-from pytest_crab.protocols import Limits
-from pytest_crab.types import Environment
-from pytest_crab.types import Judgement
-from pytest_crab.types import Oracle
-from pytest_crab.types import Proof
-from pytest_crab.types import Reason
-from pytest_crab.types import Run
-from pytest_crab.types import Verdict
-from pytest_crab.verdict import ProofEvidence
-from pytest_crab.verdict import judge
-from pytest_crab.verdict import prove
+from pytest_crab.protocols import ORACLE_LIMITS, FileChange, Limits
+from pytest_crab.types import Environment, Judgement, Oracle, Proof, Reason, Run, Verdict
+from pytest_crab.verdict import ProofEvidence, judge, prove
 
 if TYPE_CHECKING:
     from conftest import Place

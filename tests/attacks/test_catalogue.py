@@ -8,11 +8,7 @@ from pathlib import Path
 
 import pytest
 from hostile import table
-from hostile.catalogue import ATTACKS
-from hostile.catalogue import FIRST_RUN
-from hostile.catalogue import REFUSALS
-from hostile.catalogue import RESIDUAL
-from hostile.catalogue import REVISIONS
+from hostile.catalogue import ATTACKS, FIRST_RUN, REFUSALS, RESIDUAL, REVISIONS
 from hostile.second_pair import SECOND_PAIR
 from hostile.shape import Kind
 

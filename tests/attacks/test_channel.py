@@ -7,19 +7,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
-from hostile.channel import DOORS
-from hostile.channel import WRITE
+from hostile.channel import DOORS, WRITE
 
 from pytest_crab import harness
-from pytest_crab.protocols import ORACLE_LIMITS
-from pytest_crab.protocols import FileChange
+from pytest_crab.protocols import ORACLE_LIMITS, FileChange
 from pytest_crab.runtimes import nodes
-from pytest_crab.types import Ending
-from pytest_crab.types import Environment
-from pytest_crab.types import Isolation
-from pytest_crab.types import Oracle
-from pytest_crab.types import OracleRunner
-from pytest_crab.types import Run
+from pytest_crab.types import Ending, Environment, Isolation, Oracle, OracleRunner, Run
 
 if TYPE_CHECKING:
     from conftest import Place

@@ -9,13 +9,8 @@ import pytest
 from hostile.ledger import setup_diff
 
 from pytest_crab import harness
-from pytest_crab.protocols import FileChange
-from pytest_crab.protocols import Limits
-from pytest_crab.types import Ending
-from pytest_crab.types import Environment
-from pytest_crab.types import Isolation
-from pytest_crab.types import Oracle
-from pytest_crab.types import Run
+from pytest_crab.protocols import FileChange, Limits
+from pytest_crab.types import Ending, Environment, Isolation, Oracle, Run
 
 if TYPE_CHECKING:
     from conftest import Place

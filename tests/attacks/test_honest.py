@@ -7,10 +7,7 @@ import tarfile
 from pathlib import Path
 
 import pytest
-from hostile import bombs
-from hostile import paths
-from hostile import texts
-from hostile import traces
+from hostile import bombs, paths, texts, traces
 
 from pytest_crab.clients.prompting import shown_diff
 from pytest_crab.instances import load_instance

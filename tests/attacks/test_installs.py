@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import tempfile
-from collections.abc import Callable
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import pytest
-from hostile.channel import DOORS
-from hostile.channel import KILLER
+from hostile.channel import DOORS, KILLER
 from hostile.ledger import setup_diff
 
 from pytest_crab.errors import InstallFailed

@@ -14,15 +14,9 @@ from hostile import judges
 from pytest_crab.cli import main
 from pytest_crab.report.files import write_trials
 from pytest_crab.testing.dialogue import Reply
-from pytest_crab.testing.provider import Asked
-from pytest_crab.testing.provider import ScriptedProvider
-from pytest_crab.testing.provider import say
-from pytest_crab.testing.trials import comment_result
-from pytest_crab.testing.trials import trial_of
-from pytest_crab.types import Finding
-from pytest_crab.types import Provenance
-from pytest_crab.types import Reason
-from pytest_crab.types import Review
+from pytest_crab.testing.provider import Asked, ScriptedProvider, say
+from pytest_crab.testing.trials import comment_result, trial_of
+from pytest_crab.types import Finding, Provenance, Reason, Review
 
 
 def answer(asked: Asked) -> Reply:

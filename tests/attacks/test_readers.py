@@ -10,32 +10,27 @@ from xml.etree import ElementTree
 import pytest
 from click.testing import CliRunner
 from hostile.screen import Screen
-from hostile.texts import BACK
-from hostile.texts import CLEAR
-from hostile.texts import LINK
-from hostile.texts import MARKUP
-from hostile.texts import Tags
+from hostile.texts import BACK, CLEAR, LINK, MARKUP, Tags
 
 from pytest_crab.cli import main
-from pytest_crab.report.explain import explain
-from pytest_crab.report.explain import instance_line
-from pytest_crab.report.files import TrialLog
-from pytest_crab.report.files import read_trials
+from pytest_crab.report.explain import explain, instance_line
+from pytest_crab.report.files import TrialLog, read_trials
 from pytest_crab.report.junit import render
 from pytest_crab.report.summary import summarise
 from pytest_crab.report.terminal import summary_lines
-from pytest_crab.testing.trials import comment_result
-from pytest_crab.testing.trials import trial_of
-from pytest_crab.types import Category
-from pytest_crab.types import Finding
-from pytest_crab.types import Kind
-from pytest_crab.types import Provenance
-from pytest_crab.types import Reason
-from pytest_crab.types import Review
-from pytest_crab.types import Revision
-from pytest_crab.types import StepRecord
-from pytest_crab.types import TestOutcome
-from pytest_crab.types import Trial
+from pytest_crab.testing.trials import comment_result, trial_of
+from pytest_crab.types import (
+    Category,
+    Finding,
+    Kind,
+    Provenance,
+    Reason,
+    Review,
+    Revision,
+    StepRecord,
+    TestOutcome,
+    Trial,
+)
 
 HOSTILE = f"{CLEAR}\x07\x1b]0;title\x07\x9b31m{BACK}{MARKUP} {LINK} </textarea></title>]]>"
 

@@ -8,30 +8,19 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
-from typing import Any
-from typing import NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
-from hostile import foreign
-from hostile import ledger
-from hostile import placement
-from hostile import record
-from hostile import second_hand
-from hostile import texts
+from hostile import foreign, ledger, placement, record, second_hand, texts
 from hostile.careless import filled
-from hostile.catalogue import REFUSALS
-from hostile.catalogue import REVISIONS
+from hostile.catalogue import REFUSALS, REVISIONS
 
 from pytest_crab.protocols import ORACLE_LIMITS
 from pytest_crab.report.files import write_trials
-from pytest_crab.testing.provider import ScriptedProvider
-from pytest_crab.testing.provider import say
-from pytest_crab.testing.provider import turns
+from pytest_crab.testing.provider import ScriptedProvider, say, turns
 from pytest_crab.types import Trial
 
 if TYPE_CHECKING:

@@ -2,34 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from hostile.catalogue import RESIDUAL
-from hostile.plain import Plain
-from hostile.plain import image_in
-from hostile.residual import FILES
-from hostile.residual import INSIDE
-from hostile.residual import OUTSIDE
-from hostile.residual import RIGHT
+from hostile.plain import Plain, image_in
+from hostile.residual import FILES, INSIDE, OUTSIDE, RIGHT
 
 from pytest_crab import harness
-from pytest_crab.protocols import ORACLE_LIMITS
-from pytest_crab.protocols import FileChange
-from pytest_crab.protocols import Image
+from pytest_crab.protocols import ORACLE_LIMITS, FileChange, Image
 from pytest_crab.runtimes import nodes
-from pytest_crab.types import Environment
-from pytest_crab.types import Isolation
-from pytest_crab.types import Oracle
-from pytest_crab.types import OracleRunner
-from pytest_crab.types import Reason
-from pytest_crab.types import Run
-from pytest_crab.verdict import ProofEvidence
-from pytest_crab.verdict import judge
-from pytest_crab.verdict import prove
+from pytest_crab.types import Environment, Isolation, Oracle, OracleRunner, Reason, Run
+from pytest_crab.verdict import ProofEvidence, judge, prove
 
 if TYPE_CHECKING:
     from hostile.shape import Residual

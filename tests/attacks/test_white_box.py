@@ -15,11 +15,9 @@ from test_channel import play
 
 from pytest_crab.errors import DiffRejected
 from pytest_crab.harness.inside import node_runner
-from pytest_crab.protocols import CLIENT_LIMITS
-from pytest_crab.protocols import FileChange
+from pytest_crab.protocols import CLIENT_LIMITS, FileChange
 from pytest_crab.runtimes import tree_diff
-from pytest_crab.types import Ending
-from pytest_crab.types import Isolation
+from pytest_crab.types import Ending, Isolation
 
 if TYPE_CHECKING:
     from conftest import Place

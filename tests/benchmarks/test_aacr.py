@@ -8,12 +8,10 @@ from typing import Any
 
 import pytest
 
-from pytest_crab.benchmarks.aacr import import_aacr
-from pytest_crab.benchmarks.aacr import read_rows
+from pytest_crab.benchmarks.aacr import import_aacr, read_rows
 from pytest_crab.errors import BadInput
 from pytest_crab.instances import load_instances
-from pytest_crab.scoring.location import RULES
-from pytest_crab.scoring.location import Place
+from pytest_crab.scoring.location import RULES, Place
 
 DATA = Path(__file__).parents[3] / "shared" / "data" / "aacr"
 

@@ -14,13 +14,7 @@ from pytest_crab.benchmarks.aacr_submissions import read_submissions
 from pytest_crab.cli import main
 from pytest_crab.errors import BadInput
 from pytest_crab.report.files import write_trials
-from pytest_crab.types import Finding
-from pytest_crab.types import Provenance
-from pytest_crab.types import Review
-from pytest_crab.types import Side
-from pytest_crab.types import StepRecord
-from pytest_crab.types import Trial
-from pytest_crab.types import Usage
+from pytest_crab.types import Finding, Provenance, Review, Side, StepRecord, Trial, Usage
 
 LEADERBOARD = Path(__file__).parents[3] / "shared" / "data" / "aacr-leaderboard"
 AACR = LEADERBOARD.with_name("aacr")

@@ -7,17 +7,12 @@ from typing import Any
 import pytest
 
 from pytest_crab.benchmarks import ccrab
-from pytest_crab.benchmarks.importing import changes
-from pytest_crab.benchmarks.importing import import_ccrab
+from pytest_crab.benchmarks.importing import changes, import_ccrab
 from pytest_crab.benchmarks.recorded import read_recording
 from pytest_crab.errors import BadInput
-from pytest_crab.instances import load_instance
-from pytest_crab.instances import load_instances
-from pytest_crab.report.recorded_results import RecordedSummary
-from pytest_crab.report.recorded_results import summarise_recording
-from pytest_crab.types import Category
-from pytest_crab.types import Kind
-from pytest_crab.types import OracleRunner
+from pytest_crab.instances import load_instance, load_instances
+from pytest_crab.report.recorded_results import RecordedSummary, summarise_recording
+from pytest_crab.types import Category, Kind, OracleRunner
 
 
 @pytest.fixture(autouse=True)

@@ -9,13 +9,10 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from pytest_crab.benchmarks.codereviewqa import import_codereviewqa
-from pytest_crab.benchmarks.distractors import ReviewedCode
-from pytest_crab.benchmarks.distractors import fault_of_comment
-from pytest_crab.benchmarks.distractors import wrong_lines
+from pytest_crab.benchmarks.distractors import ReviewedCode, fault_of_comment, wrong_lines
 from pytest_crab.cli import main
 from pytest_crab.instances import load_instances
 

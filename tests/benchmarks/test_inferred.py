@@ -2,11 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_crab.benchmarks.inferred import category_of
-from pytest_crab.benchmarks.inferred import kind_of
-from pytest_crab.types import Category
-from pytest_crab.types import Kind
-from pytest_crab.types import OracleRunner
+from pytest_crab.benchmarks.inferred import category_of, kind_of
+from pytest_crab.types import Category, Kind, OracleRunner
 
 
 @pytest.mark.parametrize(

@@ -9,14 +9,10 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from pytest_crab.benchmarks.judged import JudgedRelease
-from pytest_crab.benchmarks.judged import JudgedRun
-from pytest_crab.benchmarks.judged import read_judged
+from pytest_crab.benchmarks.judged import JudgedRelease, JudgedRun, read_judged
 from pytest_crab.cli import main
 from pytest_crab.errors import BadInput
-from pytest_crab.report.judged_results import JudgedRates
-from pytest_crab.report.judged_results import judged_lines
-from pytest_crab.report.judged_results import summarise_judged
+from pytest_crab.report.judged_results import JudgedRates, judged_lines, summarise_judged
 from pytest_crab.statistics.signal import f_measure
 
 DATA = Path(__file__).parents[3] / "shared" / "data"

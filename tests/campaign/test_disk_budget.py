@@ -9,23 +9,14 @@ import tarfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import pytest_crab.runtimes.run_lock
-from pytest_crab.campaign.disk import DiskBudget
-from pytest_crab.campaign.disk import PendingTrials
-from pytest_crab.campaign.disk import by_repository
-from pytest_crab.campaign.disk import removal_order
-from pytest_crab.campaign.disk import total
-from pytest_crab.formats import format_size
-from pytest_crab.formats import parse_size
-from pytest_crab.runtimes import environment_use
-from pytest_crab.runtimes import inventory
+from pytest_crab.campaign.disk import DiskBudget, PendingTrials, by_repository, removal_order, total
+from pytest_crab.formats import format_size, parse_size
+from pytest_crab.runtimes import environment_use, inventory
 from pytest_crab.runtimes.environment_use import EnvironmentsInUse
-from pytest_crab.runtimes.inventory import LocalFolders
-from pytest_crab.runtimes.inventory import StoredEnvironment
-from pytest_crab.runtimes.inventory import layers
+from pytest_crab.runtimes.inventory import LocalFolders, StoredEnvironment, layers
 from pytest_crab.runtimes.run_lock import RunFolder
 
 KEYS = [digit * 32 for digit in "abcd"]

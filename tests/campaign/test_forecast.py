@@ -13,27 +13,20 @@ import pytest
 
 from pytest_crab.adapters import AdapterSpec
 from pytest_crab.campaign import forecast as module
-from pytest_crab.campaign.forecast import Forecast
-from pytest_crab.campaign.forecast import ReviewerNeed
-from pytest_crab.campaign.forecast import disk_need
-from pytest_crab.campaign.forecast import forecast
-from pytest_crab.campaign.forecast import lack_of_disk
-from pytest_crab.campaign.forecast import memory_for
-from pytest_crab.campaign.forecast import read_times
+from pytest_crab.campaign.forecast import (
+    Forecast,
+    ReviewerNeed,
+    disk_need,
+    forecast,
+    lack_of_disk,
+    memory_for,
+    read_times,
+)
 from pytest_crab.plugin.forecast import forecast_lines
-from pytest_crab.runtimes.environment_stock import BARE
-from pytest_crab.runtimes.environment_stock import BASE
-from pytest_crab.runtimes.environment_stock import READY
-from pytest_crab.runtimes.environment_stock import Stock
+from pytest_crab.runtimes.environment_stock import BARE, BASE, READY, Stock
 from pytest_crab.trial import CrewSpec
-from pytest_crab.trial.plan import NEEDLESS
-from pytest_crab.trial.plan import OPEN
-from pytest_crab.trial.plan import RUNS
-from pytest_crab.trial.plan import STORED
-from pytest_crab.trial.plan import TrialPlan
-from pytest_crab.types import Environment
-from pytest_crab.types import Instance
-from pytest_crab.types import TrialId
+from pytest_crab.trial.plan import NEEDLESS, OPEN, RUNS, STORED, TrialPlan
+from pytest_crab.types import Environment, Instance, TrialId
 
 GB = 1024**3
 

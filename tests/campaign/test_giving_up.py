@@ -4,15 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_crab.campaign.giving_up import GIVEN_UP
-from pytest_crab.campaign.giving_up import GivingUp
-from pytest_crab.testing.trials import comment_result
-from pytest_crab.testing.trials import trial_of
-from pytest_crab.types import Category
-from pytest_crab.types import Kind
-from pytest_crab.types import Provenance
-from pytest_crab.types import Reason
-from pytest_crab.types import Trial
+from pytest_crab.campaign.giving_up import GIVEN_UP, GivingUp
+from pytest_crab.testing.trials import comment_result, trial_of
+from pytest_crab.types import Category, Kind, Provenance, Reason, Trial
 
 
 def trial(at: int, reason: Reason, error: str | None, status: str | None = None, reviewer: str = "x") -> Trial:

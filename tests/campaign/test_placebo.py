@@ -3,13 +3,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from pytest_crab.campaign.placebo import mismatch_reviews
-from pytest_crab.campaign.placebo import write_reviews
+from pytest_crab.campaign.placebo import mismatch_reviews, write_reviews
 from pytest_crab.testing.trials import trial_of
-from pytest_crab.types import Finding
-from pytest_crab.types import Provenance
-from pytest_crab.types import Review
-from pytest_crab.types import Trial
+from pytest_crab.types import Finding, Provenance, Review, Trial
 
 
 def trial(instance: str, *lengths: int, repo: str = "", reviewer: str = "mine") -> Trial:

@@ -4,12 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from pytest_crab.campaign.progress import PATIENCE
-from pytest_crab.campaign.progress import Progress
-from pytest_crab.campaign.progress import SlotsWanted
-from pytest_crab.campaign.progress import TerminalLine
-from pytest_crab.campaign.progress import Watch
-from pytest_crab.campaign.progress import progress_text
+from pytest_crab.campaign.progress import PATIENCE, Progress, SlotsWanted, TerminalLine, Watch, progress_text
 from pytest_crab.waiting import FOR_A_SLOT
 
 WAITS = f"proof{FOR_A_SLOT}"

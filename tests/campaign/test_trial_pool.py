@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import threading
-from collections.abc import Callable
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -14,10 +13,7 @@ import pytest
 from pytest_crab.campaign.progress import Progress
 from pytest_crab.campaign.trial_pool import TrialPool
 from pytest_crab.testing.trials import trial_of
-from pytest_crab.types import Provenance
-from pytest_crab.types import Review
-from pytest_crab.types import Trial
-from pytest_crab.types import Usage
+from pytest_crab.types import Provenance, Review, Trial, Usage
 from pytest_crab.types.reviews import ScorerUsage
 
 SECONDS = 20

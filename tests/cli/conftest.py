@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
 from pytest_crab.testing.dialogue import Reply
-from pytest_crab.testing.provider import Asked
-from pytest_crab.testing.provider import ScriptedProvider
+from pytest_crab.testing.provider import Asked, ScriptedProvider
 
 CRAB_YAML = """\
 models:

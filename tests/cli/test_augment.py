@@ -17,14 +17,8 @@ from pytest_crab.cli import main
 from pytest_crab.instances import load_instances
 from pytest_crab.report.files import write_trials
 from pytest_crab.testing.dialogue import Reply
-from pytest_crab.testing.provider import Asked
-from pytest_crab.testing.provider import ScriptedProvider
-from pytest_crab.testing.provider import fail
-from pytest_crab.testing.provider import say
-from pytest_crab.types import Finding
-from pytest_crab.types import Provenance
-from pytest_crab.types import Review
-from pytest_crab.types import Trial
+from pytest_crab.testing.provider import Asked, ScriptedProvider, fail, say
+from pytest_crab.types import Finding, Provenance, Review, Trial
 
 NAME = "one__app@1111111"
 DIFF = "diff --git a/a.c b/a.c\n--- a/a.c\n+++ b/a.c\n" + "".join(

@@ -15,12 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
-from click.testing import Result
+from click.testing import CliRunner, Result
 
 from pytest_crab.campaign import progress
-from pytest_crab.campaign.progress import Progress
-from pytest_crab.campaign.progress import SlotsWanted
+from pytest_crab.campaign.progress import Progress, SlotsWanted
 from pytest_crab.cli import main
 from pytest_crab.curation.certify import Certificate
 from pytest_crab.instances import load_instance

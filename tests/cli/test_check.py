@@ -10,11 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
-from click.testing import Result
+from click.testing import CliRunner, Result
 
-from pytest_crab.cli import COMMANDS
-from pytest_crab.cli import main
+from pytest_crab.cli import COMMANDS, main
 
 INSTANCE = """\
 schema: 1

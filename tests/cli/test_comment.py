@@ -5,24 +5,18 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Callable
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
-from click.testing import Result
+from click.testing import CliRunner, Result
 
 from pytest_crab.cli import main
 from pytest_crab.report.files import write_trials
-from pytest_crab.testing.forge import ForgeAnswer
-from pytest_crab.testing.forge import ScriptedForge
-from pytest_crab.testing.trials import comment_result
-from pytest_crab.testing.trials import trial_of
-from pytest_crab.types import Provenance
-from pytest_crab.types import Reason
-from pytest_crab.types import Review
+from pytest_crab.testing.forge import ForgeAnswer, ScriptedForge
+from pytest_crab.testing.trials import comment_result, trial_of
+from pytest_crab.types import Provenance, Reason, Review
 
 TOKEN = "ghs_job_token_1"
 

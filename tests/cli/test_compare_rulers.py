@@ -4,8 +4,7 @@ import dataclasses
 import json
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from click.testing import CliRunner
@@ -14,18 +13,9 @@ from pytest_crab.cli import main
 from pytest_crab.report.files import write_trials
 from pytest_crab.store import FileStore
 from pytest_crab.testing.dialogue import Reply
-from pytest_crab.testing.provider import Asked
-from pytest_crab.testing.provider import ScriptedProvider
-from pytest_crab.testing.provider import say
-from pytest_crab.testing.trials import comment_result
-from pytest_crab.testing.trials import trial_of
-from pytest_crab.types import Finding
-from pytest_crab.types import Provenance
-from pytest_crab.types import Reason
-from pytest_crab.types import Review
-from pytest_crab.types import Score
-from pytest_crab.types import Trial
-from pytest_crab.types import Unit
+from pytest_crab.testing.provider import Asked, ScriptedProvider, say
+from pytest_crab.testing.trials import comment_result, trial_of
+from pytest_crab.types import Finding, Provenance, Reason, Review, Score, Trial, Unit
 
 if TYPE_CHECKING:
     from conftest import Judging

@@ -9,8 +9,7 @@ from click.testing import CliRunner
 
 from pytest_crab.cli.doctor import doctor
 from pytest_crab.clients import installed
-from pytest_crab.testing.provider import ScriptedProvider
-from pytest_crab.testing.provider import say
+from pytest_crab.testing.provider import ScriptedProvider, say
 
 
 def test_tells_about_keys_by_name_only(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

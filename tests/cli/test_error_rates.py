@@ -8,8 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
-from click.testing import Result
+from click.testing import CliRunner, Result
 
 from pytest_crab.cli import main
 

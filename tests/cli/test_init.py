@@ -10,8 +10,7 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
-from click.testing import Result
+from click.testing import CliRunner, Result
 
 from pytest_crab.cli import main
 from pytest_crab.clients import installed

@@ -6,8 +6,7 @@ import dataclasses
 import json
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from click.testing import CliRunner
@@ -15,17 +14,8 @@ from click.testing import CliRunner
 from pytest_crab.cli import main
 from pytest_crab.report.files import write_trials
 from pytest_crab.testing.dialogue import Reply
-from pytest_crab.testing.provider import Asked
-from pytest_crab.testing.provider import ScriptedProvider
-from pytest_crab.testing.provider import say
-from pytest_crab.types import Finding
-from pytest_crab.types import Provenance
-from pytest_crab.types import Reason
-from pytest_crab.types import Review
-from pytest_crab.types import Score
-from pytest_crab.types import ScoredComment
-from pytest_crab.types import Trial
-from pytest_crab.types import Unit
+from pytest_crab.testing.provider import Asked, ScriptedProvider, say
+from pytest_crab.types import Finding, Provenance, Reason, Review, Score, ScoredComment, Trial, Unit
 
 if TYPE_CHECKING:
     from conftest import Judging

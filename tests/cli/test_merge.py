@@ -7,24 +7,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
-from click.testing import Result
+from click.testing import CliRunner, Result
 
 from pytest_crab.cli.compare import compare
 from pytest_crab.cli.merge import merge
-from pytest_crab.report.files import read_summary
-from pytest_crab.report.files import read_trials
-from pytest_crab.report.files import write_summary
-from pytest_crab.report.files import write_trials
-from pytest_crab.report.summary import Summary
-from pytest_crab.report.summary import summarise
-from pytest_crab.testing.trials import comment_result
-from pytest_crab.testing.trials import trial_of
-from pytest_crab.types import Category
-from pytest_crab.types import Kind
-from pytest_crab.types import Provenance
-from pytest_crab.types import Reason
-from pytest_crab.types import Trial
+from pytest_crab.report.files import read_summary, read_trials, write_summary, write_trials
+from pytest_crab.report.summary import Summary, summarise
+from pytest_crab.testing.trials import comment_result, trial_of
+from pytest_crab.types import Category, Kind, Provenance, Reason, Trial
 
 #: Two sets as ``pytest one two`` runs them: neither the sets nor their repositories follow one another by id.
 SETS = (("apple-1", "melon-4", "zebra-9"), ("aspen-3", "birch-5", "mango-2", "zinnia-7"))

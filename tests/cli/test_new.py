@@ -10,8 +10,7 @@ import tarfile
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
-from click.testing import Result
+from click.testing import CliRunner, Result
 
 from pytest_crab.cli import main
 from pytest_crab.instances import load_instance

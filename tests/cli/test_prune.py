@@ -15,11 +15,8 @@ from click.testing import CliRunner
 
 from pytest_crab import serialization
 from pytest_crab.cli import main
-from pytest_crab.runtimes import environment_use
-from pytest_crab.runtimes import inventory
-from pytest_crab.runtimes.images import BUILDER_LABEL
-from pytest_crab.runtimes.images import KEY_LABEL
-from pytest_crab.runtimes.images import builder
+from pytest_crab.runtimes import environment_use, inventory
+from pytest_crab.runtimes.images import BUILDER_LABEL, KEY_LABEL, builder
 from pytest_crab.runtimes.run_lock import RunFolder
 from pytest_crab.store import FileStore
 

@@ -11,15 +11,13 @@ import sys
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
-from click.testing import Result
+from click.testing import CliRunner, Result
 
 from pytest_crab import serialization
 from pytest_crab.cli import main
 from pytest_crab.runtimes import bubblewrap
 from pytest_crab.testing.trials import trial_of
-from pytest_crab.types import Provenance
-from pytest_crab.types import Revision
+from pytest_crab.types import Provenance, Revision
 
 INSTANCE = """\
 schema: 1

@@ -8,28 +8,15 @@ import shutil
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
-from click.testing import Result
+from click.testing import CliRunner, Result
 
 from pytest_crab.cli import main
 from pytest_crab.report.files import write_trials
-from pytest_crab.report.pull_requests import Subject
-from pytest_crab.report.pull_requests import SubjectComment
-from pytest_crab.report.pull_requests import write_subject
+from pytest_crab.report.pull_requests import Subject, SubjectComment, write_subject
 from pytest_crab.report.transcripts import write_transcripts
 from pytest_crab.store import FileStore
-from pytest_crab.testing.trials import comment_result
-from pytest_crab.testing.trials import trial_of
-from pytest_crab.types import Category
-from pytest_crab.types import Finding
-from pytest_crab.types import Kind
-from pytest_crab.types import Provenance
-from pytest_crab.types import Reason
-from pytest_crab.types import Review
-from pytest_crab.types import Revision
-from pytest_crab.types import Side
-from pytest_crab.types import TestOutcome
-from pytest_crab.types import Trial
+from pytest_crab.testing.trials import comment_result, trial_of
+from pytest_crab.types import Category, Finding, Kind, Provenance, Reason, Review, Revision, Side, TestOutcome, Trial
 
 INSTANCE = """\
 schema: 1

@@ -5,53 +5,30 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
-from collections.abc import Callable
-from collections.abc import Iterator
-from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import field
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import pytest
 
-from pytest_crab import agents
-from pytest_crab import reviewers
+from pytest_crab import agents, reviewers
 from pytest_crab.clients import installed
 from pytest_crab.clients.services import StepServices
-from pytest_crab.errors import AgentError
-from pytest_crab.errors import ReviewerError
-from pytest_crab.errors import model_errors_as
+from pytest_crab.errors import AgentError, ReviewerError, model_errors_as
 from pytest_crab.models import Gateway
-from pytest_crab.protocols import Image
-from pytest_crab.protocols import Runtime
-from pytest_crab.protocols import Snapshot
+from pytest_crab.protocols import Image, Runtime, Snapshot
 from pytest_crab.runtimes import bubblewrap
 from pytest_crab.runtimes.bubblewrap_runtime import BubblewrapRuntime
 from pytest_crab.runtimes.interpreters import running_version
 from pytest_crab.runtimes.run_lock import RunFolder
-from pytest_crab.settings import Api
-from pytest_crab.settings import ModelSettings
-from pytest_crab.settings import Price
-from pytest_crab.settings import Provider
+from pytest_crab.settings import Api, ModelSettings, Price, Provider
 from pytest_crab.sources import fetcher_for
 from pytest_crab.store import FileStore
-from pytest_crab.testing.provider import ScriptedProvider
-from pytest_crab.testing.provider import say
-from pytest_crab.testing.provider import structured
-from pytest_crab.testing.provider import turns
+from pytest_crab.testing.provider import ScriptedProvider, say, structured, turns
 from pytest_crab.trial import RunContext
 from pytest_crab.trial.checkout import TrialCheckout
-from pytest_crab.types import Comment
-from pytest_crab.types import Environment
-from pytest_crab.types import Finding
-from pytest_crab.types import Instance
-from pytest_crab.types import PullRequest
-from pytest_crab.types import PullRequestFacts
-from pytest_crab.types import Review
-from pytest_crab.types import Revision
+from pytest_crab.types import Comment, Environment, Finding, Instance, PullRequest, PullRequestFacts, Review, Revision
 
 #: The folder that `pytest-crab doctor --install-client` has filled, as .ci/run names it.
 CLIENTS = os.environ.get("CRAB_TEST_CLIENTS", "")

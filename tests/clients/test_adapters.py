@@ -5,18 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import pytest
 
-from pytest_crab import agents
-from pytest_crab import reviewers
-from pytest_crab import serialization
+from pytest_crab import agents, reviewers, serialization
 from pytest_crab.clients import installed
-from pytest_crab.errors import BadInput
-from pytest_crab.errors import Cancelled
-from pytest_crab.errors import GatewayError
+from pytest_crab.errors import BadInput, Cancelled, GatewayError
 from pytest_crab.testing.checkout import FakeCheckout
 from pytest_crab.types import Finding
 

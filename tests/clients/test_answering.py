@@ -10,12 +10,7 @@ from pytest_crab.errors import AnswererError
 from pytest_crab.scoring.choices.agent_answers import AgentAnswerer
 from pytest_crab.scoring.choices.answers import ChosenOption
 from pytest_crab.scoring.choices.questions import Question
-from pytest_crab.testing.provider import call
-from pytest_crab.testing.provider import fail
-from pytest_crab.testing.provider import refuse
-from pytest_crab.testing.provider import run
-from pytest_crab.testing.provider import say
-from pytest_crab.testing.provider import turns
+from pytest_crab.testing.provider import call, fail, refuse, run, say, turns
 
 pytestmark = pytest.mark.bubblewrap
 

@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pytest_crab import reviewers
-from pytest_crab.errors import BadInput
-from pytest_crab.errors import ReviewerError
+from pytest_crab.errors import BadInput, ReviewerError
 from pytest_crab.testing.dialogue import Reply
-from pytest_crab.testing.provider import fail
-from pytest_crab.testing.provider import refuse
-from pytest_crab.testing.provider import say
-from pytest_crab.testing.provider import turns
+from pytest_crab.testing.provider import fail, refuse, say, turns
 
 if TYPE_CHECKING:
     from pathlib import Path

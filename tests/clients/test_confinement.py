@@ -15,9 +15,7 @@ from typing import Any
 import pytest
 
 from pytest_crab.errors import AgentError
-from pytest_crab.testing.provider import run
-from pytest_crab.testing.provider import say
-from pytest_crab.testing.provider import turns
+from pytest_crab.testing.provider import run, say, turns
 
 KINDS = [
     pytest.param("local", marks=pytest.mark.bubblewrap),

@@ -7,13 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from pytest_crab.clients.context_layers import BUDGETS
-from pytest_crab.clients.context_layers import LayeredContext
-from pytest_crab.clients.context_layers import assemble
-from pytest_crab.clients.context_layers import layers
-from pytest_crab.clients.context_layers import old_version
-from pytest_crab.clients.whole_parts import Part
-from pytest_crab.clients.whole_parts import count_tokens
+from pytest_crab.clients.context_layers import BUDGETS, LayeredContext, assemble, layers, old_version
+from pytest_crab.clients.whole_parts import Part, count_tokens
 from pytest_crab.diffs import parse_hunks
 from pytest_crab.testing.checkout import FakeCheckout
 

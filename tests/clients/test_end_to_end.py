@@ -18,9 +18,7 @@ import tempfile
 import time
 import zipfile
 import zlib
-from collections.abc import Callable
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,11 +29,7 @@ from pytest_crab.clients import installed
 from pytest_crab.runtimes.engine import RUN_LABEL
 from pytest_crab.testing.dialogue import Reply
 from pytest_crab.testing.leaks import Leaks
-from pytest_crab.testing.provider import Asked
-from pytest_crab.testing.provider import ScriptedProvider
-from pytest_crab.testing.provider import run
-from pytest_crab.testing.provider import say
-from pytest_crab.testing.provider import turns
+from pytest_crab.testing.provider import Asked, ScriptedProvider, run, say, turns
 
 QUICKSTART = Path(__file__).parents[2] / "instances" / "quickstart"
 INSTANCE = "router-12-trailing-slash"

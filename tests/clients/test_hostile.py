@@ -10,16 +10,10 @@ from typing import Any
 
 import pytest
 
-from pytest_crab.clients import claude_code
-from pytest_crab.clients import codex
+from pytest_crab.clients import claude_code, codex
 from pytest_crab.clients.prompting import shown_diff
 from pytest_crab.testing.dialogue import Reply
-from pytest_crab.testing.provider import Asked
-from pytest_crab.testing.provider import call
-from pytest_crab.testing.provider import run
-from pytest_crab.testing.provider import say
-from pytest_crab.testing.provider import structured
-from pytest_crab.testing.provider import turns
+from pytest_crab.testing.provider import Asked, call, run, say, structured, turns
 
 pytestmark = [pytest.mark.bubblewrap, pytest.mark.client("claude-code", "codex")]
 

@@ -8,11 +8,9 @@ from typing import Any
 import pytest
 
 from pytest_crab import reviewers
-from pytest_crab.errors import BadInput
-from pytest_crab.errors import ReviewerError
+from pytest_crab.errors import BadInput, ReviewerError
 from pytest_crab.testing.dialogue import Reply
-from pytest_crab.testing.provider import Asked
-from pytest_crab.testing.provider import say
+from pytest_crab.testing.provider import Asked, say
 
 FOUND = [{"body": "Zero is not guarded against.", "file": "calc.py", "line": 2, "severity": "P1"}]
 

@@ -5,17 +5,10 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies
+from hypothesis import given, strategies
 
-from pytest_crab.clients.prompting import LONGEST_DIFF
-from pytest_crab.clients.prompting import digest_of
-from pytest_crab.clients.prompting import instructions
-from pytest_crab.clients.prompting import prompt
-from pytest_crab.clients.prompting import shown_diff
-from pytest_crab.types import Finding
-from pytest_crab.types import PullRequest
-from pytest_crab.types import Side
+from pytest_crab.clients.prompting import LONGEST_DIFF, digest_of, instructions, prompt, shown_diff
+from pytest_crab.types import Finding, PullRequest, Side
 
 DIFF = "diff --git a/x.py b/x.py\n--- a/x.py\n+++ b/x.py\n@@ -1 +1 @@\n-a\n+b\n"
 

@@ -2,14 +2,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from pytest_crab.clients.retrieval import LINES
-from pytest_crab.clients.retrieval import FilePart
-from pytest_crab.clients.retrieval import by_words
-from pytest_crab.clients.retrieval import pieces_of
-from pytest_crab.clients.retrieval import words_of
+from pytest_crab.clients.retrieval import LINES, FilePart, by_words, pieces_of, words_of
 
 
 def test_pieces_cover_every_line_and_overlap(tmp_path: Path) -> None:

@@ -13,18 +13,9 @@ import pytest
 from pytest_crab.clients import codex
 from pytest_crab.clients.installed import KINDS
 from pytest_crab.clients.status_table import TABLE
-from pytest_crab.errors import AgentError
-from pytest_crab.errors import GatewayError
-from pytest_crab.errors import ReviewerError
+from pytest_crab.errors import AgentError, GatewayError, ReviewerError
 from pytest_crab.testing.checkout import FakeCheckout
-from pytest_crab.testing.provider import call
-from pytest_crab.testing.provider import fail
-from pytest_crab.testing.provider import garbage
-from pytest_crab.testing.provider import refuse
-from pytest_crab.testing.provider import run
-from pytest_crab.testing.provider import say
-from pytest_crab.testing.provider import structured
-from pytest_crab.testing.provider import turns
+from pytest_crab.testing.provider import call, fail, garbage, refuse, run, say, structured, turns
 
 pytestmark = pytest.mark.bubblewrap
 

@@ -4,43 +4,35 @@ from __future__ import annotations
 
 import tempfile
 import threading
-from collections.abc import Callable
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
 
 from pytest_crab.agents import AGENTS
 from pytest_crab.clients.chat import ChatSettings
 from pytest_crab.clients.services import StepServices
-from pytest_crab.errors import AgentError
-from pytest_crab.errors import BudgetSpent
-from pytest_crab.errors import Cancelled
-from pytest_crab.errors import ContestantError
-from pytest_crab.errors import GatewayError
-from pytest_crab.errors import LimitSpent
-from pytest_crab.errors import MalformedAnswer
-from pytest_crab.errors import ModelError
-from pytest_crab.errors import ModelRefused
-from pytest_crab.errors import ModelUnavailable
-from pytest_crab.errors import ReviewerError
-from pytest_crab.errors import model_errors_as
+from pytest_crab.errors import (
+    AgentError,
+    BudgetSpent,
+    Cancelled,
+    ContestantError,
+    GatewayError,
+    LimitSpent,
+    MalformedAnswer,
+    ModelError,
+    ModelRefused,
+    ModelUnavailable,
+    ReviewerError,
+    model_errors_as,
+)
 from pytest_crab.models import Gateway
 from pytest_crab.reviewers import REVIEWERS
-from pytest_crab.settings import Api
-from pytest_crab.settings import ModelSettings
-from pytest_crab.settings import Price
-from pytest_crab.settings import Provider
-from pytest_crab.testing.provider import Reply
-from pytest_crab.testing.provider import ScriptedProvider
-from pytest_crab.testing.provider import fail
-from pytest_crab.testing.provider import refuse
-from pytest_crab.testing.provider import say
-from pytest_crab.trial import Crew
-from pytest_crab.trial import CrewSpec
+from pytest_crab.settings import Api, ModelSettings, Price, Provider
+from pytest_crab.testing.provider import Reply, ScriptedProvider, fail, refuse, say
+from pytest_crab.trial import Crew, CrewSpec
 from pytest_crab.trial.context import TrialContext
 
 KEY = "sk-planted-judge-55"

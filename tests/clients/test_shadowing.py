@@ -11,9 +11,7 @@ import pytest
 
 from pytest_crab.agents import mini
 from pytest_crab.errors import AgentError
-from pytest_crab.testing.provider import run
-from pytest_crab.testing.provider import say
-from pytest_crab.testing.provider import turns
+from pytest_crab.testing.provider import run, say, turns
 
 pytestmark = pytest.mark.bubblewrap
 

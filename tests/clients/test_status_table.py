@@ -7,10 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_crab.clients.status_table import TABLE
-from pytest_crab.clients.status_table import Status
-from pytest_crab.clients.status_table import StatusRow
-from pytest_crab.clients.status_table import read_status
+from pytest_crab.clients.status_table import TABLE, Status, StatusRow, read_status
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "reviewers-and-agents.md"
 ROWS = [row for rows in TABLE.values() for row in rows]

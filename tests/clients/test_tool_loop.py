@@ -6,21 +6,15 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pytest_crab import agents
-from pytest_crab.errors import AgentError
-from pytest_crab.errors import BadInput
+from pytest_crab.errors import AgentError, BadInput
 from pytest_crab.protocols import CLIENT_LIMITS
 from pytest_crab.testing.dialogue import Reply
-from pytest_crab.testing.provider import call
-from pytest_crab.testing.provider import fail
-from pytest_crab.testing.provider import refuse
-from pytest_crab.testing.provider import say
-from pytest_crab.testing.provider import turns
+from pytest_crab.testing.provider import call, fail, refuse, say, turns
 from pytest_crab.trial import checkout
 
 if TYPE_CHECKING:

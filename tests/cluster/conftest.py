@@ -11,16 +11,11 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import pytest
 import yaml
@@ -28,9 +23,7 @@ import yaml
 from pytest_crab.lazy import lazy
 from pytest_crab.runtimes.interpreters import running_version
 from pytest_crab.testing.dialogue import Reply
-from pytest_crab.testing.provider import Asked
-from pytest_crab.testing.provider import ScriptedProvider
-from pytest_crab.testing.provider import structured
+from pytest_crab.testing.provider import Asked, ScriptedProvider, structured
 
 CLIENTS = os.environ.get("CRAB_TEST_CLIENTS", "")
 #: At most; tests wait for conditions.

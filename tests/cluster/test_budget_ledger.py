@@ -7,23 +7,16 @@ import json
 import uuid
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
-from typing import cast
+from typing import Any, cast
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from pytest_crab.adapters import AdapterSpec
-from pytest_crab.campaign.cluster.budget_ledger import BudgetLedger
-from pytest_crab.campaign.cluster.budget_ledger import reserve_of
+from pytest_crab.campaign.cluster.budget_ledger import BudgetLedger, reserve_of
 from pytest_crab.scoring.judges.scorer import JudgeScorer
-from pytest_crab.settings import Api
-from pytest_crab.settings import ModelSettings
-from pytest_crab.settings import Price
-from pytest_crab.settings import Provider
-from pytest_crab.trial import Crew
-from pytest_crab.trial import CrewSpec
+from pytest_crab.settings import Api, ModelSettings, Price, Provider
+from pytest_crab.trial import Crew, CrewSpec
 
 
 def entry(trial: str, cost: float, **more: Any) -> dict[str, Any]:

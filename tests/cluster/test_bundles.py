@@ -10,12 +10,9 @@ import pytest
 
 from pytest_crab.adapters import AdapterSpec
 from pytest_crab.campaign.cluster import bundles
-from pytest_crab.campaign.cluster.plan import RunPlan
-from pytest_crab.campaign.cluster.plan import fill_plan
-from pytest_crab.campaign.cluster.plan import key_in
+from pytest_crab.campaign.cluster.plan import RunPlan, fill_plan, key_in
 from pytest_crab.errors import BadInput
-from pytest_crab.instances import load_instance
-from pytest_crab.instances import lock
+from pytest_crab.instances import load_instance, lock
 from pytest_crab.plugin.option_types import address
 from pytest_crab.settings import ModelSettings
 from pytest_crab.trial import CrewSpec

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_crab.campaign.cluster.events import WorkerEvents
-from pytest_crab.campaign.cluster.events import name_workers
+from pytest_crab.campaign.cluster.events import WorkerEvents, name_workers
 
 
 def test_a_sentence_is_said_once_and_taken_once() -> None:

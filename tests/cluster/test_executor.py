@@ -5,9 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import time
-from collections.abc import Callable
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +16,7 @@ from pytest_crab.campaign.cluster import executor
 from pytest_crab.campaign.cluster.budget_ledger import BudgetLedger
 from pytest_crab.campaign.cluster.connection import WorkerState
 from pytest_crab.campaign.cluster.executor import ClusterExecutor
-from pytest_crab.campaign.cluster.plan import RunPlan
-from pytest_crab.campaign.cluster.plan import TrialAnswer
-from pytest_crab.campaign.cluster.plan import TrialTask
-from pytest_crab.campaign.cluster.plan import release
+from pytest_crab.campaign.cluster.plan import RunPlan, TrialAnswer, TrialTask, release
 from pytest_crab.campaign.cluster.remote_store import StepServer
 from pytest_crab.campaign.cluster.workers import Workers
 from pytest_crab.campaign.trial_pool import TrialWork
@@ -29,12 +24,8 @@ from pytest_crab.instances import load_instance
 from pytest_crab.reviewers import REVIEWERS
 from pytest_crab.settings import ModelSettings
 from pytest_crab.store import FileStore
-from pytest_crab.trial import Crew
-from pytest_crab.trial import CrewSpec
-from pytest_crab.trial import unmeasured_trial
-from pytest_crab.types import Instance
-from pytest_crab.types import Reason
-from pytest_crab.types import Trial
+from pytest_crab.trial import Crew, CrewSpec, unmeasured_trial
+from pytest_crab.types import Instance, Reason, Trial
 
 QUICKSTART = Path(__file__).parents[2] / "instances" / "quickstart"
 SECONDS = 20

@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from pytest_crab.campaign.cluster import remote_store
-from pytest_crab.campaign.cluster.remote_store import RemoteStore
-from pytest_crab.campaign.cluster.remote_store import StepServer
+from pytest_crab.campaign.cluster.remote_store import RemoteStore, StepServer
 from pytest_crab.store import FileStore
 
 SECRET = "sk-planted-0123456789"

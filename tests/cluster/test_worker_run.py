@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import pickle
 import tempfile
-from collections.abc import Callable
-from collections.abc import Iterator
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,25 +14,16 @@ import yaml
 
 from pytest_crab.adapters import AdapterSpec
 from pytest_crab.agents import AGENTS
-from pytest_crab.campaign.cluster import bundles
-from pytest_crab.campaign.cluster import worker_run
-from pytest_crab.campaign.cluster.plan import CrewPayload
-from pytest_crab.campaign.cluster.plan import RunPlan
-from pytest_crab.campaign.cluster.plan import TrialTask
+from pytest_crab.campaign.cluster import bundles, worker_run
+from pytest_crab.campaign.cluster.plan import CrewPayload, RunPlan, TrialTask
 from pytest_crab.campaign.cluster.worker_run import WorkerRun
-from pytest_crab.errors import Cancelled
-from pytest_crab.errors import GatewayError
+from pytest_crab.errors import Cancelled, GatewayError
 from pytest_crab.instances import load_instance
 from pytest_crab.model_access import ModelAccess
 from pytest_crab.reviewers import REVIEWERS
-from pytest_crab.runtimes import bubblewrap
-from pytest_crab.runtimes import run_lock
-from pytest_crab.settings import Api
-from pytest_crab.settings import ModelSettings
-from pytest_crab.settings import Price
-from pytest_crab.settings import Provider
-from pytest_crab.testing.provider import ScriptedProvider
-from pytest_crab.testing.provider import say
+from pytest_crab.runtimes import bubblewrap, run_lock
+from pytest_crab.settings import Api, ModelSettings, Price, Provider
+from pytest_crab.testing.provider import ScriptedProvider, say
 from pytest_crab.trial import CrewSpec
 
 

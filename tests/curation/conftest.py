@@ -6,17 +6,14 @@ import json
 import os
 import shutil
 import subprocess
-from collections.abc import Callable
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
-from click.testing import Result
+from click.testing import CliRunner, Result
 
 from pytest_crab.cli import main
 from pytest_crab.cli.run_contexts import proving_context
@@ -25,11 +22,7 @@ from pytest_crab.scoring.judges.bench import JudgeBench
 from pytest_crab.scoring.step_cache import StepCache
 from pytest_crab.settings import load_settings
 from pytest_crab.store import FileStore
-from pytest_crab.types import CandidateComment
-from pytest_crab.types import Comment
-from pytest_crab.types import GitSource
-from pytest_crab.types import PullCandidate
-from pytest_crab.types import PullRequestFacts
+from pytest_crab.types import CandidateComment, Comment, GitSource, PullCandidate, PullRequestFacts
 
 URL = "https://git.example/owner/shop"
 LICENCE = (

@@ -7,19 +7,15 @@ import os
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import pytest
 
 from pytest_crab.cli.run_contexts import proving_context
-from pytest_crab.curation.certify import Certificate
-from pytest_crab.curation.certify import certify
+from pytest_crab.curation.certify import Certificate, certify
 from pytest_crab.instances import load_instance
 from pytest_crab.protocols import Limits
-from pytest_crab.runtimes import bubblewrap_runtime
-from pytest_crab.runtimes import interpreters
-from pytest_crab.runtimes import venvs
+from pytest_crab.runtimes import bubblewrap_runtime, interpreters, venvs
 
 pytestmark = [pytest.mark.bubblewrap, pytest.mark.usefixtures("needs_an_index")]
 

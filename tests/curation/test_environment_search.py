@@ -3,36 +3,32 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
-from collections.abc import Mapping
-from dataclasses import dataclass
-from dataclasses import field
-from datetime import datetime
-from datetime import timezone
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pytest_crab.curation.environment_search import Attempt
-from pytest_crab.curation.environment_search import Candidate
-from pytest_crab.curation.environment_search import Checkouts
-from pytest_crab.curation.environment_search import EnvironmentSearch
+from pytest_crab.curation.environment_search import Attempt, Candidate, Checkouts, EnvironmentSearch
 from pytest_crab.curation.missing_modules import Diagnosis
 from pytest_crab.curation.pinning import Requirements
 from pytest_crab.errors import ImageError
 from pytest_crab.scoring.oracles.proof import ProvedComment
-from pytest_crab.types import Category
-from pytest_crab.types import Comment
-from pytest_crab.types import Environment
-from pytest_crab.types import GitSource
-from pytest_crab.types import Instance
-from pytest_crab.types import Kind
-from pytest_crab.types import Oracle
-from pytest_crab.types import Proof
-from pytest_crab.types import Provenance
-from pytest_crab.types import PullRequestFacts
-from pytest_crab.types import Source
+from pytest_crab.types import (
+    Category,
+    Comment,
+    Environment,
+    GitSource,
+    Instance,
+    Kind,
+    Oracle,
+    Proof,
+    Provenance,
+    PullRequestFacts,
+    Source,
+)
 
 COMMENTS = tuple(
     Comment(

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
-from pytest_crab.curation.environments import SOURCE
-from pytest_crab.curation.environments import UNTESTED
-from pytest_crab.curation.environments import EnvironmentFinding
-from pytest_crab.curation.environments import read_recipe
+from pytest_crab.curation.environments import SOURCE, UNTESTED, EnvironmentFinding, read_recipe
 from pytest_crab.curation.stages import CurationContext
-from pytest_crab.testing.provider import ScriptedProvider
-from pytest_crab.testing.provider import say
+from pytest_crab.testing.provider import ScriptedProvider, say
 from pytest_crab.types import PullCandidate
 
 PRICE = "def price(count):\n    return {}\n"

@@ -3,21 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from pytest_crab.curation.assessment import Role
-from pytest_crab.curation.assessment import StateAssessment
-from pytest_crab.curation.assessment import judge_states
-from pytest_crab.curation.audit import CheckShare
-from pytest_crab.curation.audit import OracleAudit
-from pytest_crab.curation.audit import _share
-from pytest_crab.curation.audit import code_lines
-from pytest_crab.curation.audit import table
+from pytest_crab.curation.assessment import Role, StateAssessment, judge_states
+from pytest_crab.curation.audit import CheckShare, OracleAudit, _share, code_lines, table
 from pytest_crab.curation.explanations import explain
-from pytest_crab.types import Ending
-from pytest_crab.types import Run
-from pytest_crab.types import TestOutcome
+from pytest_crab.types import Ending, Run, TestOutcome
 
 
 def ran(outcome: str, ending: Ending = Ending.COMPLETED) -> Run:

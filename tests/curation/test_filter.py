@@ -5,31 +5,28 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Callable
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
-from click.testing import Result
+from click.testing import CliRunner, Result
 
 from pytest_crab.cli import main
-from pytest_crab.curation.gold import TEST
-from pytest_crab.curation.gold import TUNING
-from pytest_crab.curation.gold import Annotation
-from pytest_crab.curation.gold import agreement_lines
-from pytest_crab.curation.gold import confusion
-from pytest_crab.curation.gold import disagreements
-from pytest_crab.curation.gold import gold_labels
-from pytest_crab.curation.gold import part_of
+from pytest_crab.curation.gold import (
+    TEST,
+    TUNING,
+    Annotation,
+    agreement_lines,
+    confusion,
+    disagreements,
+    gold_labels,
+    part_of,
+)
 from pytest_crab.curation.publish import copies
 from pytest_crab.instances import load_instances
 from pytest_crab.testing.dialogue import Reply
-from pytest_crab.testing.provider import Asked
-from pytest_crab.testing.provider import ScriptedProvider
-from pytest_crab.testing.provider import fail
-from pytest_crab.testing.provider import say
+from pytest_crab.testing.provider import Asked, ScriptedProvider, fail, say
 from tests.curation.conftest import Shop
 
 pytestmark = pytest.mark.usefixtures("shop")

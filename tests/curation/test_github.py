@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +12,7 @@ import pytest
 from click.testing import Result
 
 from pytest_crab.instances import load_instances
-from pytest_crab.testing.forge import ForgeAnswer
-from pytest_crab.testing.forge import ScriptedForge
+from pytest_crab.testing.forge import ForgeAnswer, ScriptedForge
 from tests.curation.conftest import Shop
 
 Curate = Callable[..., Result]

@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from pytest_crab.agents import AGENTS
-from pytest_crab.curation.missing_modules import Diagnosis
-from pytest_crab.curation.missing_modules import diagnose
+from pytest_crab.curation.missing_modules import Diagnosis, diagnose
 from pytest_crab.reviewers import REVIEWERS
 from pytest_crab.runtimes.bubblewrap_runtime import BubblewrapRuntime
 from pytest_crab.runtimes.run_lock import RunFolder
 from pytest_crab.store import FileStore
-from pytest_crab.trial import Crew
-from pytest_crab.trial import CrewSpec
-from pytest_crab.trial import RunContext
+from pytest_crab.trial import Crew, CrewSpec, RunContext
 from pytest_crab.trial.context import TrialContext
-from pytest_crab.types import Category
-from pytest_crab.types import Comment
-from pytest_crab.types import Environment
-from pytest_crab.types import Instance
-from pytest_crab.types import Oracle
+from pytest_crab.types import Category, Comment, Environment, Instance, Oracle
 
 pytestmark = pytest.mark.bubblewrap
 

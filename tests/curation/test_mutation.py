@@ -8,8 +8,7 @@ import pytest
 
 pytest.importorskip("tree_sitter", reason="mutants need the extra mutation")
 
-from pytest_crab.curation.mutation import GRAMMARS
-from pytest_crab.curation.mutation import mutants
+from pytest_crab.curation.mutation import GRAMMARS, mutants
 
 PYTHON = b'''\
 def due(jobs, limit=10, *, strict=True):

@@ -4,30 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-from collections.abc import Callable
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from pytest_crab.curation.oracle_writing import ATTEMPTS
-from pytest_crab.curation.oracle_writing import REGIME
-from pytest_crab.curation.oracle_writing import OracleWriting
-from pytest_crab.curation.oracle_writing import Regime
-from pytest_crab.curation.oracle_writing import read_oracle
-from pytest_crab.curation.stages import CurationContext
-from pytest_crab.curation.stages import make_stages
-from pytest_crab.curation.stages import usual_stages
+from pytest_crab.curation.oracle_writing import ATTEMPTS, REGIME, OracleWriting, Regime, read_oracle
+from pytest_crab.curation.stages import CurationContext, make_stages, usual_stages
 from pytest_crab.curation.validation import Validation
-from pytest_crab.settings import Settings
-from pytest_crab.settings import load_settings
+from pytest_crab.settings import Settings, load_settings
 from pytest_crab.testing.dialogue import Reply
-from pytest_crab.testing.provider import Asked
-from pytest_crab.testing.provider import ScriptedProvider
-from pytest_crab.testing.provider import say
-from pytest_crab.types import Environment
-from pytest_crab.types import Kind
-from pytest_crab.types import PullCandidate
+from pytest_crab.testing.provider import Asked, ScriptedProvider, say
+from pytest_crab.types import Environment, Kind, PullCandidate
 
 HEAD = "def price(count):\n    return 100 if count < 11 else 90\n"
 FIX = "def price(count):\n    return 100 if count < 10 else 90  # the edge\n"

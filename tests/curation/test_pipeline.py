@@ -11,18 +11,12 @@ from typing import Any
 import pytest
 from click.testing import Result
 
-from pytest_crab.curation.pipeline import Fate
-from pytest_crab.curation.pipeline import as_decision
+from pytest_crab.curation.pipeline import Fate, as_decision
 from pytest_crab.curation.select import Selection
-from pytest_crab.curation.stages import CurationContext
-from pytest_crab.curation.stages import Rejection
-from pytest_crab.errors import Cancelled
-from pytest_crab.errors import EngineError
+from pytest_crab.curation.stages import CurationContext, Rejection
+from pytest_crab.errors import Cancelled, EngineError
 from pytest_crab.instances import load_instances
-from pytest_crab.types import CandidateComment
-from pytest_crab.types import Comment
-from pytest_crab.types import PullCandidate
-from pytest_crab.types import PullRequestFacts
+from pytest_crab.types import CandidateComment, Comment, PullCandidate, PullRequestFacts
 from tests.curation.conftest import Shop
 
 pytestmark = pytest.mark.usefixtures("shop")

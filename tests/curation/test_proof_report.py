@@ -13,17 +13,19 @@ from pytest_crab.curation import proof_report
 from pytest_crab.curation.certify import Certificate
 from pytest_crab.errors import BadInput
 from pytest_crab.scoring.oracles.proof import ProvedComment
-from pytest_crab.types import Category
-from pytest_crab.types import Comment
-from pytest_crab.types import Environment
-from pytest_crab.types import Instance
-from pytest_crab.types import Kind
-from pytest_crab.types import Oracle
-from pytest_crab.types import Proof
-from pytest_crab.types import Provenance
-from pytest_crab.types import PullRequestFacts
-from pytest_crab.types import Source
-from pytest_crab.types import TreeSource
+from pytest_crab.types import (
+    Category,
+    Comment,
+    Environment,
+    Instance,
+    Kind,
+    Oracle,
+    Proof,
+    Provenance,
+    PullRequestFacts,
+    Source,
+    TreeSource,
+)
 
 
 def certificate(folder: Path, name: str, problem: str | None = None) -> Certificate:

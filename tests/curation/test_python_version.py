@@ -5,11 +5,9 @@ from __future__ import annotations
 import datetime
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from pytest_crab.curation.python_version import RELEASED
-from pytest_crab.curation.python_version import choose
+from pytest_crab.curation.python_version import RELEASED, choose
 
 ALL = tuple(RELEASED)
 

@@ -10,16 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
-from click.testing import Result
+from click.testing import CliRunner, Result
 
 from pytest_crab.cli import main
 from pytest_crab.errors import BadInput
 from pytest_crab.instances import load_instance
-from pytest_crab.instances.resolvability import Mark
-from pytest_crab.instances.resolvability import marks_of
-from pytest_crab.instances.resolvability import settings_digest
-from pytest_crab.instances.resolvability import write_marks
+from pytest_crab.instances.resolvability import Mark, marks_of, settings_digest, write_marks
 
 INSTANCE = """\
 schema: 1

@@ -17,9 +17,7 @@ import pytest
 
 from pytest_crab.instances import load_instances
 from pytest_crab.testing.dialogue import Reply
-from pytest_crab.testing.provider import Asked
-from pytest_crab.testing.provider import ScriptedProvider
-from pytest_crab.testing.provider import say
+from pytest_crab.testing.provider import Asked, ScriptedProvider, say
 from tests.curation.conftest import URL
 from tests.curation.test_pipeline import check_sums
 

@@ -7,16 +7,10 @@ from typing import Any
 
 import pytest
 
-from pytest_crab.curation.select import Selection
-from pytest_crab.curation.select import difficulty
+from pytest_crab.curation.select import Selection, difficulty
 from pytest_crab.curation.stages import Rejection
 from pytest_crab.diffs import parse
-from pytest_crab.types import CandidateComment
-from pytest_crab.types import Comment
-from pytest_crab.types import GitSource
-from pytest_crab.types import PullCandidate
-from pytest_crab.types import PullRequestFacts
-from pytest_crab.types import ReviewActivity
+from pytest_crab.types import CandidateComment, Comment, GitSource, PullCandidate, PullRequestFacts, ReviewActivity
 
 REMARK = "This should return an error instead of zero, because `price(None)` hides a bug in the caller."
 

@@ -12,8 +12,7 @@ from click.testing import Result
 
 from pytest_crab.instances import load_instances
 from pytest_crab.sources.pull_refs import PullRefs
-from tests.curation.conftest import REMARKS
-from tests.curation.conftest import Shop
+from tests.curation.conftest import REMARKS, Shop
 
 Curate = Callable[..., Result]
 

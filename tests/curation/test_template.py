@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_crab.curation.licences import detect_licence
-from pytest_crab.curation.locations import hunk_locations
-from pytest_crab.curation.locations import parse_location
+from pytest_crab.curation.locations import hunk_locations, parse_location
 from pytest_crab.curation.template import language_of
 from pytest_crab.errors import BadInput
 

@@ -14,9 +14,7 @@ from pathlib import Path
 import click
 import pytest
 
-from pytest_crab.cli import COMMANDS
-from pytest_crab.cli import GROUPS
-from pytest_crab.cli import main
+from pytest_crab.cli import COMMANDS, GROUPS, main
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "commands.md"
 _SECTION = re.compile(r"^## ([\w-]+)\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)

@@ -14,9 +14,7 @@ from pytest_crab.models.cassettes import RECORDED
 from pytest_crab.models.ledger import LedgerEntry
 from pytest_crab.models.request_key import DROPPED
 from pytest_crab.models.usage import Tokens
-from pytest_crab.settings import ModelSettings
-from pytest_crab.settings import Price
-from pytest_crab.settings import Provider
+from pytest_crab.settings import ModelSettings, Price, Provider
 from pytest_crab.testing.dialogue import Reply
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference"

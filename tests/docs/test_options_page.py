@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pytest_crab.plugin.option_table import OPTIONS
-from pytest_crab.plugin.option_table import Option
+from pytest_crab.plugin.option_table import OPTIONS, Option
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "options.md"
 

@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from pytest_crab import serialization
-from pytest_crab import types
+from pytest_crab import serialization, types
 from pytest_crab.agents import AGENTS
 from pytest_crab.curation.stages import STAGES
 from pytest_crab.reviewers import REVIEWERS

@@ -11,13 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from pytest_crab import load_instances
-from pytest_crab import load_trials
+from pytest_crab import load_instances, load_trials
 from pytest_crab.agents.reference import hits
 from pytest_crab.parsing.findings import read_review
-from pytest_crab.types import CommentResult
-from pytest_crab.types import Trial
-from pytest_crab.types import Verdict
+from pytest_crab.types import CommentResult, Trial, Verdict
 
 ROOT = Path(__file__).parents[2]
 _ROW = re.compile(r"^\| `([\w-]+)` \| (c\d) \| ([A-Z0-9, ]+) \| ", re.MULTILINE)

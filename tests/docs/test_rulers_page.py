@@ -13,9 +13,7 @@ from pathlib import Path
 import pytest
 
 from pytest_crab.testing.dialogue import Reply
-from pytest_crab.testing.provider import Asked
-from pytest_crab.testing.provider import ScriptedProvider
-from pytest_crab.testing.provider import say
+from pytest_crab.testing.provider import Asked, ScriptedProvider, say
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "explanation" / "rulers.md"

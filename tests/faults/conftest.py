@@ -12,14 +12,10 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from dataclasses import dataclass
-from dataclasses import field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import docker
 import pytest
@@ -30,9 +26,7 @@ from pytest_crab.lazy import lazy
 from pytest_crab.runtimes.engine import MACHINE_LABEL
 from pytest_crab.runtimes.interpreters import running_version
 from pytest_crab.testing.dialogue import Reply
-from pytest_crab.testing.provider import Asked
-from pytest_crab.testing.provider import ScriptedProvider
-from pytest_crab.testing.provider import say
+from pytest_crab.testing.provider import Asked, ScriptedProvider, say
 from pytest_crab.types import Instance
 
 HEAD = "def value():\n    return 1\n"

@@ -13,20 +13,14 @@ import shutil
 import signal
 import subprocess
 from collections import Counter
-from collections.abc import Callable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import pytest
 
-from pytest_crab.testing.provider import garbage
-from pytest_crab.testing.provider import say
+from pytest_crab.testing.provider import garbage, say
 
 PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "faults.md"
 ONE = ("--crab-jobs=1",)

@@ -8,13 +8,9 @@ import hashlib
 import json
 import threading
 from collections import Counter
-from collections.abc import Callable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -22,36 +18,24 @@ import pytest
 
 from pytest_crab.adapters import AdapterSpec
 from pytest_crab.campaign.trial_pool import TrialPool
-from pytest_crab.errors import AgentError
-from pytest_crab.errors import Cancelled
-from pytest_crab.errors import ContestantError
-from pytest_crab.errors import CrabError
-from pytest_crab.errors import EngineError
-from pytest_crab.errors import GatewayError
-from pytest_crab.errors import ReviewerError
-from pytest_crab.errors import StoreError
-from pytest_crab.harness.inside.channel import KEY
-from pytest_crab.harness.inside.channel import frame
-from pytest_crab.protocols import Checkout
-from pytest_crab.protocols import Command
-from pytest_crab.protocols import Completed
-from pytest_crab.protocols import Image
+from pytest_crab.errors import (
+    AgentError,
+    Cancelled,
+    ContestantError,
+    CrabError,
+    EngineError,
+    GatewayError,
+    ReviewerError,
+    StoreError,
+)
+from pytest_crab.harness.inside.channel import KEY, frame
+from pytest_crab.protocols import Checkout, Command, Completed, Image
 from pytest_crab.retry_policy import RetryPolicy
 from pytest_crab.runtimes.run_lock import RunFolder
 from pytest_crab.store import FileStore
-from pytest_crab.trial import Crew
-from pytest_crab.trial import CrewSpec
-from pytest_crab.trial import RunContext
-from pytest_crab.trial import run_trial
+from pytest_crab.trial import Crew, CrewSpec, RunContext, run_trial
 from pytest_crab.trial.retries import RETRIES
-from pytest_crab.types import Finding
-from pytest_crab.types import Instance
-from pytest_crab.types import PullRequest
-from pytest_crab.types import Reason
-from pytest_crab.types import Review
-from pytest_crab.types import Revision
-from pytest_crab.types import Trial
-from pytest_crab.types import Verdict
+from pytest_crab.types import Finding, Instance, PullRequest, Reason, Review, Revision, Trial, Verdict
 
 INSTANCES, REPEATS, SHARE = 8, 25, 0.05
 DIFF = (

@@ -7,22 +7,12 @@ import re
 
 import pytest
 
-from pytest_crab.gate.baseline import BaselineComparison
-from pytest_crab.gate.baseline import Load
-from pytest_crab.gate.baseline import rule_on_baselines
-from pytest_crab.gate.exit import Decision
-from pytest_crab.gate.exit import OracleCounts
-from pytest_crab.gate.exit import RunOutcome
-from pytest_crab.gate.exit import decide
+from pytest_crab.gate.baseline import BaselineComparison, Load, rule_on_baselines
+from pytest_crab.gate.exit import Decision, OracleCounts, RunOutcome, decide
 from pytest_crab.gate.power_statement import power_statement
 from pytest_crab.gate.results import GateResult
 from pytest_crab.gate.wording import explain_baseline
-from pytest_crab.statistics.comparison import PULL_REQUEST
-from pytest_crab.statistics.comparison import REPOSITORY
-from pytest_crab.statistics.comparison import Key
-from pytest_crab.statistics.comparison import Measured
-from pytest_crab.statistics.comparison import compare
-from pytest_crab.statistics.comparison import design_of
+from pytest_crab.statistics.comparison import PULL_REQUEST, REPOSITORY, Key, Measured, compare, design_of
 from pytest_crab.statistics.power import Design
 
 

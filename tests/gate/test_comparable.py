@@ -2,12 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_crab.gate.comparable import CONDITIONS
-from pytest_crab.gate.comparable import Conditions
-from pytest_crab.gate.comparable import differences
-from pytest_crab.gate.comparable import find_distrust
-from pytest_crab.gate.comparable import refusal
-from pytest_crab.gate.comparable import remarks
+from pytest_crab.gate.comparable import CONDITIONS, Conditions, differences, find_distrust, refusal, remarks
 
 BEFORE = Conditions(
     agents=("mini",),

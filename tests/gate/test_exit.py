@@ -6,16 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from pytest_crab.gate.exit import Decision
-from pytest_crab.gate.exit import OracleCounts
-from pytest_crab.gate.exit import RunOutcome
-from pytest_crab.gate.exit import decide
-from pytest_crab.gate.exit import refuse
-from pytest_crab.gate.results import ORDER
-from pytest_crab.gate.results import GateResult
+from pytest_crab.gate.exit import Decision, OracleCounts, RunOutcome, decide, refuse
+from pytest_crab.gate.results import ORDER, GateResult
 
 
 def counted(caught: float, missed: float, broken: float = 0, unknown: float = 0, **fields: Any) -> OracleCounts:

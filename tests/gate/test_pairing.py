@@ -6,28 +6,13 @@ from typing import Any
 import pytest
 
 from pytest_crab.gate.baseline import rule_on_baselines
-from pytest_crab.gate.pairing import ASSUMED_FLIPS
-from pytest_crab.gate.pairing import contestants
-from pytest_crab.gate.pairing import counterpart
-from pytest_crab.gate.pairing import design
-from pytest_crab.gate.pairing import flips
-from pytest_crab.gate.pairing import pair
+from pytest_crab.gate.pairing import ASSUMED_FLIPS, contestants, counterpart, design, flips, pair
 from pytest_crab.gate.results import GateResult
 from pytest_crab.gate.terms import GateTerms
 from pytest_crab.gate.wording import explain_baseline
-from pytest_crab.report.summary import Summary
-from pytest_crab.report.summary import summarise
-from pytest_crab.testing.trials import comment_result
-from pytest_crab.testing.trials import trial_of
-from pytest_crab.types import CONTROL
-from pytest_crab.types import Category
-from pytest_crab.types import Kind
-from pytest_crab.types import Provenance
-from pytest_crab.types import Reason
-from pytest_crab.types import Review
-from pytest_crab.types import Revision
-from pytest_crab.types import Trial
-from pytest_crab.types import Usage
+from pytest_crab.report.summary import Summary, summarise
+from pytest_crab.testing.trials import comment_result, trial_of
+from pytest_crab.types import CONTROL, Category, Kind, Provenance, Reason, Review, Revision, Trial, Usage
 
 #: What the second repeat of four oracles comes to.
 SECOND = (Reason.GREEN, Reason.GREEN, Reason.FAILED, Reason.FAILED)

@@ -10,12 +10,8 @@ from pytest_crab.cli import main
 from pytest_crab.errors import BadInput
 from pytest_crab.gate.references import load_reference
 from pytest_crab.report.files import write_trials
-from pytest_crab.testing.trials import comment_result
-from pytest_crab.testing.trials import trial_of
-from pytest_crab.types import Provenance
-from pytest_crab.types import Reason
-from pytest_crab.types import Review
-from pytest_crab.types import Usage
+from pytest_crab.testing.trials import comment_result, trial_of
+from pytest_crab.types import Provenance, Reason, Review, Usage
 
 
 def write(folder: Path, verdicts: str, agent: str = "mini", **fields: Any) -> Path:

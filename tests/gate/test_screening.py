@@ -2,11 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_crab.gate.screening import Screen
-from pytest_crab.gate.screening import stable_instances
-from pytest_crab.statistics.comparison import Key
-from pytest_crab.statistics.comparison import Measured
-from pytest_crab.statistics.comparison import compare
+from pytest_crab.gate.screening import Screen, stable_instances
+from pytest_crab.statistics.comparison import Key, Measured, compare
 
 
 def run(**verdicts: str) -> dict[Key, Measured]:

@@ -8,27 +8,17 @@ import os
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Callable
-from collections.abc import Mapping
-from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import pytest
 
 from pytest_crab import harness
-from pytest_crab.protocols import Command
-from pytest_crab.protocols import Completed
-from pytest_crab.protocols import FileChange
-from pytest_crab.protocols import Image
-from pytest_crab.types import Environment
-from pytest_crab.types import Isolation
-from pytest_crab.types import Oracle
-from pytest_crab.types import Run
+from pytest_crab.protocols import Command, Completed, FileChange, Image
+from pytest_crab.types import Environment, Isolation, Oracle, Run
 
 
 def run_beside(commands: Sequence[Command], seconds: float) -> tuple[Completed, ...]:

@@ -5,21 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 
-from pytest_crab import harness
-from pytest_crab import verdict
+from pytest_crab import harness, verdict
 from pytest_crab.protocols import FileChange
 from pytest_crab.runtimes import nodes
-from pytest_crab.types import Ending
-from pytest_crab.types import Oracle
-from pytest_crab.types import OracleRunner
-from pytest_crab.types import Proof
-from pytest_crab.types import Reason
-from pytest_crab.types import Run
+from pytest_crab.types import Ending, Oracle, OracleRunner, Proof, Reason, Run
 
 if TYPE_CHECKING:
     from conftest import Bench

@@ -5,8 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 from collections.abc import Callable
-from typing import TYPE_CHECKING
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 

@@ -9,17 +9,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_crab import harness
-from pytest_crab import verdict
-from pytest_crab.protocols import FileChange
-from pytest_crab.protocols import Image
+from pytest_crab import harness, verdict
+from pytest_crab.protocols import FileChange, Image
 from pytest_crab.runtimes import nodes
-from pytest_crab.types import Ending
-from pytest_crab.types import Oracle
-from pytest_crab.types import OracleRunner
-from pytest_crab.types import Proof
-from pytest_crab.types import Reason
-from pytest_crab.types import Run
+from pytest_crab.types import Ending, Oracle, OracleRunner, Proof, Reason, Run
 
 if TYPE_CHECKING:
     from conftest import Bench

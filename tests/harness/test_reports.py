@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given
-from hypothesis import settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from pytest_crab import harness
 from pytest_crab.harness.inside.channel import frame
@@ -140,8 +137,7 @@ def test_no_answer_makes_the_reader_fail_or_lose_a_run(data: st.DataObject) -> N
 
 def make_job() -> harness.Job:
     from pytest_crab.protocols import Image
-    from pytest_crab.types import Environment
-    from pytest_crab.types import Oracle
+    from pytest_crab.types import Environment, Oracle
 
     image = Image(key="k", reference="r", tree="/t", workdir="/w", python="/p", site=())
     run = harness.OracleRun(id="a", state="head", seconds=1, oracle=Oracle(file="test_a.py"), source="")

@@ -5,16 +5,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck
-from hypothesis import given
-from hypothesis import settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from pytest_crab.instances import load_instance
 from pytest_crab.instances.dump import instance_yaml
-from pytest_crab.types import Comment
-from pytest_crab.types import Environment
-from pytest_crab.types import Instance
+from pytest_crab.types import Comment, Environment, Instance
 
 
 def again(folder: Path, instance: Instance) -> Instance:

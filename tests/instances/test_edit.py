@@ -10,8 +10,7 @@ import pytest
 from pytest_crab.errors import BadInput
 from pytest_crab.instances import load_instance
 from pytest_crab.instances.edit import rewrite
-from pytest_crab.types import Environment
-from pytest_crab.types import Instance
+from pytest_crab.types import Environment, Instance
 
 BEFORE = """\
 # written by hand

@@ -11,12 +11,8 @@ import pytest
 
 from pytest_crab import serialization
 from pytest_crab.errors import BadInput
-from pytest_crab.instances import find_instances
-from pytest_crab.instances import load_instance
-from pytest_crab.instances import load_instances
-from pytest_crab.types import Instance
-from pytest_crab.types import Isolation
-from pytest_crab.types import Side
+from pytest_crab.instances import find_instances, load_instance, load_instances
+from pytest_crab.types import Instance, Isolation, Side
 
 Write = Callable[..., Path]
 

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from pytest_crab.errors import BadInput
-from pytest_crab.instances import load_instances
-from pytest_crab.instances import lock
+from pytest_crab.instances import load_instances, lock
 
 Write = Callable[..., Path]
 

@@ -7,16 +7,17 @@ from pathlib import Path
 import pytest
 
 from pytest_crab.errors import BadInput
-from pytest_crab.instances.oracle_errors import FILE
-from pytest_crab.instances.oracle_errors import ErrorDecision as D
-from pytest_crab.instances.oracle_errors import Measurement
-from pytest_crab.instances.oracle_errors import OracleErrors
-from pytest_crab.instances.oracle_errors import error_rate
-from pytest_crab.instances.oracle_errors import read_errors
-from pytest_crab.instances.oracle_errors import write_decision
-from pytest_crab.instances.oracle_errors import write_measurements
-from pytest_crab.types import ErrorRate
-from pytest_crab.types import OracleError
+from pytest_crab.instances.oracle_errors import (
+    FILE,
+    ErrorDecision as D,
+    Measurement,
+    OracleErrors,
+    error_rate,
+    read_errors,
+    write_decision,
+    write_measurements,
+)
+from pytest_crab.types import ErrorRate, OracleError
 
 MUTANTS = Measurement(
     error=OracleError.FALSE_ACCEPT, total=10, wrong=("a",), undecided=("b", "c"), oracle="o", date="2026-01-01"

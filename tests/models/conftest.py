@@ -6,10 +6,8 @@ import json
 import socket
 import tempfile
 import time
-from collections.abc import Callable
-from collections.abc import Iterator
-from contextlib import ExitStack
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,10 +17,7 @@ import pytest
 
 from pytest_crab.model_access import ModelAccess
 from pytest_crab.models import Gateway
-from pytest_crab.settings import Api
-from pytest_crab.settings import ModelSettings
-from pytest_crab.settings import Price
-from pytest_crab.settings import Provider
+from pytest_crab.settings import Api, ModelSettings, Price, Provider
 from pytest_crab.testing.provider import ScriptedProvider
 
 KEYS = {"ANTHROPIC_API_KEY": "sk-ant-planted-0123456789", "OPENAI_API_KEY": "sk-planted-9876543210"}

@@ -15,11 +15,8 @@ from typing import Any
 import httpx2
 import pytest
 
-from pytest_crab.errors import BudgetSpent
-from pytest_crab.errors import GatewayError
-from pytest_crab.errors import ReviewerError
-from pytest_crab.testing.provider import garbage
-from pytest_crab.testing.provider import say
+from pytest_crab.errors import BudgetSpent, GatewayError, ReviewerError
+from pytest_crab.testing.provider import garbage, say
 
 STEP = {"trial": "i::r", "step": "review", "attempt": 1}
 

@@ -11,13 +11,7 @@ import pytest
 
 from pytest_crab.models import Gateway
 from pytest_crab.testing.dialogue import Reply
-from pytest_crab.testing.provider import ScriptedProvider
-from pytest_crab.testing.provider import call
-from pytest_crab.testing.provider import fail
-from pytest_crab.testing.provider import garbage
-from pytest_crab.testing.provider import in_order
-from pytest_crab.testing.provider import refuse
-from pytest_crab.testing.provider import say
+from pytest_crab.testing.provider import ScriptedProvider, call, fail, garbage, in_order, refuse, say
 from pytest_crab.types import Usage
 
 STEP = {"trial": "i::r", "step": "review", "attempt": 1}

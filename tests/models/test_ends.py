@@ -9,14 +9,11 @@ from typing import Any
 
 import pytest
 
-from pytest_crab.errors import Cancelled
-from pytest_crab.errors import ReviewerError
+from pytest_crab.errors import Cancelled, ReviewerError
 from pytest_crab.models import Gateway
 from pytest_crab.testing import dialogue
 from pytest_crab.testing.dialogue import Reply
-from pytest_crab.testing.provider import Asked
-from pytest_crab.testing.provider import ScriptedProvider
-from pytest_crab.testing.provider import say
+from pytest_crab.testing.provider import Asked, ScriptedProvider, say
 
 STEP = {"trial": "i::r", "step": "review", "attempt": 1}
 

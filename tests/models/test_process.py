@@ -17,15 +17,11 @@ from typing import Any
 import httpx2
 import pytest
 
-from pytest_crab.errors import AgentError
-from pytest_crab.errors import GatewayError
+from pytest_crab.errors import AgentError, GatewayError
 from pytest_crab.model_access import ModelAccess
-from pytest_crab.models import client as client_module
-from pytest_crab.models import gateway as module
-from pytest_crab.settings import Api
-from pytest_crab.settings import Provider
-from pytest_crab.testing.provider import in_order
-from pytest_crab.testing.provider import say
+from pytest_crab.models import client as client_module, gateway as module
+from pytest_crab.settings import Api, Provider
+from pytest_crab.testing.provider import in_order, say
 
 STEP = {"trial": "i::r", "step": "revision", "attempt": 1}
 

@@ -10,11 +10,8 @@ from typing import Any
 
 import pytest
 
-from pytest_crab.errors import GatewayError
-from pytest_crab.errors import ReviewerError
-from pytest_crab.testing.provider import fail
-from pytest_crab.testing.provider import in_order
-from pytest_crab.testing.provider import say
+from pytest_crab.errors import GatewayError, ReviewerError
+from pytest_crab.testing.provider import fail, in_order, say
 
 STEP = {"trial": "i::r", "step": "review", "attempt": 1}
 

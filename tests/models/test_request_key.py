@@ -6,17 +6,10 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from pytest_crab.clients.prompting import as_data
-from pytest_crab.models.request_key import MOST_LINES
-from pytest_crab.models.request_key import MOST_WIDTH
-from pytest_crab.models.request_key import difference
-from pytest_crab.models.request_key import key_of
-from pytest_crab.models.request_key import lines_of
-from pytest_crab.models.request_key import normalise
+from pytest_crab.models.request_key import MOST_LINES, MOST_WIDTH, difference, key_of, lines_of, normalise
 
 SCRATCH = (
     "/tmp/pytest-crab-0/runs/e9f33d78146945c1/tmpw3epddmv",

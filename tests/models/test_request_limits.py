@@ -5,20 +5,16 @@ from __future__ import annotations
 import asyncio
 import datetime
 import time
-from collections.abc import Callable
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
 from typing import Any
 
 import pytest
 
-from pytest_crab.models.request_limits import FIRST
-from pytest_crab.models.request_limits import RequestLimit
+from pytest_crab.models.request_limits import FIRST, RequestLimit
 from pytest_crab.testing.dialogue import Reply
-from pytest_crab.testing.provider import Asked
-from pytest_crab.testing.provider import fail
-from pytest_crab.testing.provider import say
+from pytest_crab.testing.provider import Asked, fail, say
 
 STEP = {"trial": "set/one::human[0]", "step": "answers", "attempt": 1}
 

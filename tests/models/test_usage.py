@@ -6,19 +6,11 @@ import itertools
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from pytest_crab.models import usage as usage_module
-from pytest_crab.models.prices import Prices
-from pytest_crab.models.prices import cost_of
-from pytest_crab.models.prices import estimate
-from pytest_crab.models.prices import own_price
-from pytest_crab.models.prices import published_price
-from pytest_crab.models.usage import StreamMeter
-from pytest_crab.models.usage import Tokens
-from pytest_crab.models.usage import UsageEventFilter
-from pytest_crab.models.usage import read_usage
+from pytest_crab.models.prices import Prices, cost_of, estimate, own_price, published_price
+from pytest_crab.models.usage import StreamMeter, Tokens, UsageEventFilter, read_usage
 from pytest_crab.settings import Price
 from pytest_crab.testing import dialogue
 from pytest_crab.testing.provider import say

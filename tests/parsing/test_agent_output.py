@@ -4,8 +4,7 @@ import json
 
 import pytest
 
-from pytest_crab.parsing.agent_output import AgentOutput
-from pytest_crab.parsing.agent_output import read_agent_output
+from pytest_crab.parsing.agent_output import AgentOutput, read_agent_output
 from pytest_crab.types import Usage
 
 

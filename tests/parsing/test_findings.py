@@ -4,18 +4,11 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from pytest_crab import serialization
-from pytest_crab.parsing.findings import LONGEST_TEXT
-from pytest_crab.parsing.findings import MOST_FINDINGS
-from pytest_crab.parsing.findings import read_review
-from pytest_crab.parsing.findings import tree_path
-from pytest_crab.types import Finding
-from pytest_crab.types import Review
-from pytest_crab.types import Side
-from pytest_crab.types import Usage
+from pytest_crab.parsing.findings import LONGEST_TEXT, MOST_FINDINGS, read_review, tree_path
+from pytest_crab.types import Finding, Review, Side, Usage
 
 
 def read(answer: Any, root: str | None = "/tree") -> Review:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_crab.parsing.review_comments import is_bot
-from pytest_crab.parsing.review_comments import is_substantive
-from pytest_crab.parsing.review_comments import looks_generated
+from pytest_crab.parsing.review_comments import is_bot, is_substantive, looks_generated
 
 REMARK = "This divides the percentage twice, so `total` is too small for every cart with a discount."
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_crab.parsing.source_code import enclosing_parts
-from pytest_crab.parsing.source_code import environment_bindings
-from pytest_crab.parsing.source_code import importers
-from pytest_crab.parsing.source_code import mentions
-from pytest_crab.parsing.source_code import module_name
-from pytest_crab.parsing.source_code import signatures_of_tests
-from pytest_crab.parsing.source_code import windows
+from pytest_crab.parsing.source_code import (
+    enclosing_parts,
+    environment_bindings,
+    importers,
+    mentions,
+    module_name,
+    signatures_of_tests,
+    windows,
+)
 
 CODE = '''\
 import os

@@ -9,9 +9,7 @@ import shutil
 import subprocess
 import sys
 import textwrap
-from collections.abc import Callable
-from collections.abc import Iterator
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 

@@ -13,9 +13,7 @@ from click.testing import CliRunner
 from pytest_crab.benchmarks.aacr import import_aacr
 from pytest_crab.cli import main
 from pytest_crab.testing.dialogue import Reply
-from pytest_crab.testing.provider import Asked
-from pytest_crab.testing.provider import ScriptedProvider
-from pytest_crab.testing.provider import say
+from pytest_crab.testing.provider import Asked, ScriptedProvider, say
 
 pytestmark = pytest.mark.bubblewrap
 

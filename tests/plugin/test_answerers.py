@@ -9,11 +9,7 @@ from typing import Any
 import pytest
 
 from pytest_crab.benchmarks.codereviewqa import import_codereviewqa
-from pytest_crab.testing.provider import Asked
-from pytest_crab.testing.provider import Reply
-from pytest_crab.testing.provider import ScriptedProvider
-from pytest_crab.testing.provider import fail
-from pytest_crab.testing.provider import say
+from pytest_crab.testing.provider import Asked, Reply, ScriptedProvider, fail, say
 
 CRAB_YAML = """\
 models:

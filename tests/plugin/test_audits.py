@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pytest_crab.instances import load_instances
-from pytest_crab.instances import lock
+from pytest_crab.instances import load_instances, lock
 
 LINE = "crab: instances: 1 oracle not audited since the last change; pytest-crab check --audit instances *"
 

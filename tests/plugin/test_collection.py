@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from pytest_crab.instances import load_instance
-from pytest_crab.instances import loading
+from pytest_crab.instances import load_instance, loading
 from pytest_crab.types import Instance
 
 pytestmark = pytest.mark.bubblewrap

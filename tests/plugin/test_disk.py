@@ -9,18 +9,14 @@ import subprocess
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import pytest
 
-from pytest_crab.campaign.disk import DiskBudget
-from pytest_crab.campaign.disk import PendingTrials
-from pytest_crab.campaign.disk import total
+from pytest_crab.campaign.disk import DiskBudget, PendingTrials, total
 from pytest_crab.runtimes.base_images import LOCAL_BASE
 from pytest_crab.runtimes.interpreters import running_version
-from pytest_crab.runtimes.inventory import EngineImages
-from pytest_crab.runtimes.inventory import size_of
+from pytest_crab.runtimes.inventory import EngineImages, size_of
 
 MB = 1024**2
 #: A base that has what oracles need, so that nothing is installed while an image is built.

@@ -8,9 +8,7 @@ from typing import Any
 
 import pytest
 
-from pytest_crab.testing.provider import ScriptedProvider
-from pytest_crab.testing.provider import fail
-from pytest_crab.testing.provider import say
+from pytest_crab.testing.provider import ScriptedProvider, fail, say
 
 pytestmark = pytest.mark.bubblewrap
 

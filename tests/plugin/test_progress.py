@@ -9,9 +9,7 @@ from typing import Any
 
 import pytest
 
-from pytest_crab.campaign.progress import Progress
-from pytest_crab.campaign.progress import RunClock
-from pytest_crab.campaign.progress import progress_text
+from pytest_crab.campaign.progress import Progress, RunClock, progress_text
 from pytest_crab.types import TrialId
 
 Terminal = Callable[..., str]

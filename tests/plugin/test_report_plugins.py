@@ -8,8 +8,7 @@ import json
 import re
 from base64 import b64decode
 from collections.abc import Callable
-from typing import Any
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import pytest
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -13,10 +12,7 @@ from click.testing import CliRunner
 
 from pytest_crab.cli import main
 from pytest_crab.testing.dialogue import Reply
-from pytest_crab.testing.provider import Asked
-from pytest_crab.testing.provider import ScriptedProvider
-from pytest_crab.testing.provider import fail
-from pytest_crab.testing.provider import say
+from pytest_crab.testing.provider import Asked, ScriptedProvider, fail, say
 
 pytestmark = pytest.mark.bubblewrap
 

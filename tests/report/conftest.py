@@ -9,14 +9,8 @@ from typing import Any
 
 import pytest
 
-from pytest_crab.testing.trials import comment_result
-from pytest_crab.testing.trials import trial_of
-from pytest_crab.types import CommentResult
-from pytest_crab.types import Finding
-from pytest_crab.types import Provenance
-from pytest_crab.types import Reason
-from pytest_crab.types import Review
-from pytest_crab.types import Trial
+from pytest_crab.testing.trials import comment_result, trial_of
+from pytest_crab.types import CommentResult, Finding, Provenance, Reason, Review, Trial
 
 sys.path.insert(0, str(Path(__file__).parent))  # for report_reading
 

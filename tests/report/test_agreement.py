@@ -2,21 +2,11 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_crab.benchmarks.recorded import Recording
-from pytest_crab.benchmarks.recorded import Result
+from pytest_crab.benchmarks.recorded import Recording, Result
 from pytest_crab.instances.recorded import NOT_ON_RECORD
-from pytest_crab.report.agreement import Cause
-from pytest_crab.report.agreement import agreement_lines
-from pytest_crab.report.agreement import agreements
-from pytest_crab.report.agreement import cause_of
-from pytest_crab.testing.trials import comment_result
-from pytest_crab.testing.trials import trial_of
-from pytest_crab.types import Category
-from pytest_crab.types import Kind
-from pytest_crab.types import Provenance
-from pytest_crab.types import Reason
-from pytest_crab.types import TestOutcome
-from pytest_crab.types import Trial
+from pytest_crab.report.agreement import Cause, agreement_lines, agreements, cause_of
+from pytest_crab.testing.trials import comment_result, trial_of
+from pytest_crab.types import Category, Kind, Provenance, Reason, TestOutcome, Trial
 
 
 def trial(reviewer: str, instance: str, *reasons: Reason, repeat: int = 1, status: str | None = None) -> Trial:

@@ -13,13 +13,7 @@ from pytest_crab.report.junit import write_junit
 from pytest_crab.report.page.headline import run_facts
 from pytest_crab.report.summary import summarise
 from pytest_crab.report.terminal import summary_lines
-from pytest_crab.types import Instance
-from pytest_crab.types import Provenance
-from pytest_crab.types import PullRequestFacts
-from pytest_crab.types import Reason
-from pytest_crab.types import Source
-from pytest_crab.types import TreeSource
-from pytest_crab.types import Trial
+from pytest_crab.types import Instance, Provenance, PullRequestFacts, Reason, Source, TreeSource, Trial
 
 INSTANCE = {
     "id": "clean-1", "folder": ".", "provenance": Provenance.AUTHORED, "repo": "o/r", "license": "MIT",

@@ -8,15 +8,7 @@ import pytest
 
 from pytest_crab.report.summary import summarise
 from pytest_crab.report.terminal import summary_lines
-from pytest_crab.types import CONTROL
-from pytest_crab.types import FIRST
-from pytest_crab.types import Finding
-from pytest_crab.types import Reason
-from pytest_crab.types import Review
-from pytest_crab.types import Revision
-from pytest_crab.types import StepRecord
-from pytest_crab.types import Trial
-from pytest_crab.types import Usage
+from pytest_crab.types import CONTROL, FIRST, Finding, Reason, Review, Revision, StepRecord, Trial, Usage
 
 MakeTrial = Callable[..., Trial]
 

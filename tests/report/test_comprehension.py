@@ -11,18 +11,10 @@ import pytest
 from click.testing import CliRunner
 
 from pytest_crab.cli import main
-from pytest_crab.report.comprehension import ResultShare
-from pytest_crab.report.comprehension import comprehension
+from pytest_crab.report.comprehension import ResultShare, comprehension
 from pytest_crab.report.files import write_trials
 from pytest_crab.statistics.exact_match import VARIANTS
-from pytest_crab.types import Judgement
-from pytest_crab.types import Provenance
-from pytest_crab.types import Reason
-from pytest_crab.types import Score
-from pytest_crab.types import ScoredComment
-from pytest_crab.types import Trial
-from pytest_crab.types import Unit
-from pytest_crab.types import verdict_score
+from pytest_crab.types import Judgement, Provenance, Reason, Score, ScoredComment, Trial, Unit, verdict_score
 
 ANSWERS = {"c": Reason.CORRECT, "m": Reason.INCORRECT, "-": Reason.NO_ANSWER}
 PROBES = ("change-type", "lines-easy", "lines-hard", "solution-easy", "solution-hard")

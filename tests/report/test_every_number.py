@@ -15,30 +15,28 @@ from xml.etree import ElementTree
 
 import numpy
 import pytest
-from report_reading import percent
-from report_reading import results
-from report_reading import tables
+from report_reading import percent, results, tables
 from scipy import stats
 
-from pytest_crab.report.files import read_summary
-from pytest_crab.report.files import write_summary
-from pytest_crab.report.files import write_trials
+from pytest_crab.report.files import read_summary, write_summary, write_trials
 from pytest_crab.report.junit import write_junit
 from pytest_crab.report.page.rows import index_row
 from pytest_crab.report.summary import summarise
 from pytest_crab.report.terminal import summary_lines
 from pytest_crab.report.write_report import render
-from pytest_crab.types import CONTROL
-from pytest_crab.types import Category
-from pytest_crab.types import CommentResult
-from pytest_crab.types import Finding
-from pytest_crab.types import Kind
-from pytest_crab.types import Reason
-from pytest_crab.types import Review
-from pytest_crab.types import Revision
-from pytest_crab.types import StepRecord
-from pytest_crab.types import Trial
-from pytest_crab.types import Usage
+from pytest_crab.types import (
+    CONTROL,
+    Category,
+    CommentResult,
+    Finding,
+    Kind,
+    Reason,
+    Review,
+    Revision,
+    StepRecord,
+    Trial,
+    Usage,
+)
 
 NAMES = ("one", "two", "none")
 GREEN, RED, LOST = Reason.GREEN, Reason.FAILED, Reason.AGENT_ERROR

@@ -4,18 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from pytest_crab.report.explain import explain
-from pytest_crab.report.explain import instance_line
-from pytest_crab.report.explain import is_near
-from pytest_crab.types import CommentResult
-from pytest_crab.types import Finding
-from pytest_crab.types import Reason
-from pytest_crab.types import Review
-from pytest_crab.types import Revision
-from pytest_crab.types import Side
-from pytest_crab.types import StepRecord
-from pytest_crab.types import TestOutcome
-from pytest_crab.types import Trial
+from pytest_crab.report.explain import explain, instance_line, is_near
+from pytest_crab.types import CommentResult, Finding, Reason, Review, Revision, Side, StepRecord, TestOutcome, Trial
 
 MakeTrial = Callable[..., Trial]
 MakeResult = Callable[..., CommentResult]

@@ -9,12 +9,9 @@ from click.testing import CliRunner
 
 from pytest_crab.cli import main
 from pytest_crab.errors import BadInput
-from pytest_crab.report.files import read_summary
-from pytest_crab.report.files import read_trials
-from pytest_crab.report.files import write_trials
+from pytest_crab.report.files import read_summary, read_trials, write_trials
 from pytest_crab.report.finding_labels import add_finding_labels
-from pytest_crab.types import Reason
-from pytest_crab.types import Trial
+from pytest_crab.types import Reason, Trial
 
 
 @pytest.fixture

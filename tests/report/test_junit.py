@@ -9,20 +9,12 @@ from xml.etree import ElementTree as ET
 import junitparser
 import pytest
 
-from pytest_crab.report.gate_record import Gate
-from pytest_crab.report.gate_record import GateRuling
-from pytest_crab.report.junit import render
-from pytest_crab.report.junit import write_junit
+from pytest_crab.report.gate_record import Gate, GateRuling
+from pytest_crab.report.junit import render, write_junit
 from pytest_crab.report.summary import summarise
 from pytest_crab.statistics.comparison import Measured
 from pytest_crab.statistics.labels import compare_labels
-from pytest_crab.types import CONTROL
-from pytest_crab.types import CommentResult
-from pytest_crab.types import Finding
-from pytest_crab.types import Reason
-from pytest_crab.types import Review
-from pytest_crab.types import TestOutcome
-from pytest_crab.types import Trial
+from pytest_crab.types import CONTROL, CommentResult, Finding, Reason, Review, TestOutcome, Trial
 
 MakeTrial = Callable[..., Trial]
 MakeResult = Callable[..., CommentResult]

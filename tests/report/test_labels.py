@@ -6,13 +6,10 @@ from collections.abc import Callable
 
 from pytest_crab import serialization
 from pytest_crab.report.reviewer_summary import ReviewerSummary
-from pytest_crab.report.summary import LEAKY
-from pytest_crab.report.summary import summarise
+from pytest_crab.report.summary import LEAKY, summarise
 from pytest_crab.report.terminal import summary_lines
 from pytest_crab.report.trial_view import show_trial
-from pytest_crab.types import CommentResult
-from pytest_crab.types import Reason
-from pytest_crab.types import Trial
+from pytest_crab.types import CommentResult, Reason, Trial
 
 MakeTrial = Callable[..., Trial]
 MakeResult = Callable[..., CommentResult]

@@ -3,16 +3,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from pytest_crab.report.gate_record import Gate
-from pytest_crab.report.markdown import escape_markdown
-from pytest_crab.report.markdown import markdown_lines
+from pytest_crab.report.markdown import escape_markdown, markdown_lines
 from pytest_crab.report.summary import summarise
-from pytest_crab.types import CONTROL
-from pytest_crab.types import Reason
-from pytest_crab.types import Trial
+from pytest_crab.types import CONTROL, Reason, Trial
 
 
 def test_the_table_has_the_numbers(make_trial: Callable[..., Trial]) -> None:

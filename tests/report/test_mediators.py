@@ -10,15 +10,9 @@ import pytest
 
 from pytest_crab.report.markdown import markdown_lines
 from pytest_crab.report.mediators import ResolvedShare
-from pytest_crab.report.summary import Summary
-from pytest_crab.report.summary import summarise
+from pytest_crab.report.summary import Summary, summarise
 from pytest_crab.report.terminal import summary_lines
-from pytest_crab.types import CONTROL
-from pytest_crab.types import Reason
-from pytest_crab.types import Revision
-from pytest_crab.types import Trial
-from pytest_crab.types import Unit
-from pytest_crab.types import Usage
+from pytest_crab.types import CONTROL, Reason, Revision, Trial, Unit, Usage
 
 MakeTrial = Callable[..., Trial]
 REASONS = {"c": Reason.GREEN, "m": Reason.FAILED, "b": Reason.BROKEN}

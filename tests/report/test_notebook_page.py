@@ -15,8 +15,7 @@ from click.testing import CliRunner
 
 from pytest_crab.cli.export import export
 from pytest_crab.report.files import write_trials
-from pytest_crab.types import Reason
-from pytest_crab.types import Trial
+from pytest_crab.types import Reason, Trial
 
 PAGE = (Path(__file__).parents[2] / "docs" / "how-to" / "notebook.md").read_text(encoding="utf-8")
 GREEN, FAILED, BROKEN = Reason.GREEN, Reason.FAILED, Reason.BROKEN

@@ -12,28 +12,14 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from report_reading import percent
-from report_reading import results
-from report_reading import tables
+from report_reading import percent, results, tables
 
-from pytest_crab.report.files import read_summary
-from pytest_crab.report.files import read_trials
-from pytest_crab.report.files import write_summary
-from pytest_crab.report.files import write_trials
+from pytest_crab.report.files import read_summary, read_trials, write_summary, write_trials
 from pytest_crab.report.junit import write_junit
 from pytest_crab.report.summary import summarise
 from pytest_crab.report.terminal import summary_lines
 from pytest_crab.report.write_report import render
-from pytest_crab.types import CONTROL
-from pytest_crab.types import Category
-from pytest_crab.types import CommentResult
-from pytest_crab.types import Finding
-from pytest_crab.types import Kind
-from pytest_crab.types import Reason
-from pytest_crab.types import Review
-from pytest_crab.types import Revision
-from pytest_crab.types import Trial
-from pytest_crab.types import Usage
+from pytest_crab.types import CONTROL, Category, CommentResult, Finding, Kind, Reason, Review, Revision, Trial, Usage
 
 REVIEWERS = ("codex", "pr-agent", "quiet")
 REASONS = (Reason.GREEN, Reason.FAILED, Reason.NO_FINDINGS, Reason.REVIEWER_ERROR, Reason.GREEN, Reason.BROKEN)

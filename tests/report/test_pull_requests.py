@@ -6,10 +6,7 @@ import pytest
 
 from pytest_crab.errors import BadInput
 from pytest_crab.instances import load_instances
-from pytest_crab.report.pull_requests import copy_subjects
-from pytest_crab.report.pull_requests import read_subject
-from pytest_crab.report.pull_requests import subject_of
-from pytest_crab.report.pull_requests import write_subject
+from pytest_crab.report.pull_requests import copy_subjects, read_subject, subject_of, write_subject
 
 SET = Path(__file__).parents[2] / "instances" / "quickstart"
 

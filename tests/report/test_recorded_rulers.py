@@ -8,22 +8,11 @@ from typing import Any
 
 from pytest_crab import serialization
 from pytest_crab.report.recorded_rulers import recorded_rulers
-from pytest_crab.report.ruler_cells import cells_of
-from pytest_crab.report.ruler_cells import hit_rulers_of
-from pytest_crab.scoring.judges.calibration import Calibration
-from pytest_crab.scoring.judges.calibration import find_calibration
-from pytest_crab.scoring.judges.calibration import keep_calibration
+from pytest_crab.report.ruler_cells import cells_of, hit_rulers_of
+from pytest_crab.scoring.judges.calibration import Calibration, find_calibration, keep_calibration
 from pytest_crab.store import FileStore
-from pytest_crab.testing.trials import comment_result
-from pytest_crab.testing.trials import trial_of
-from pytest_crab.types import Finding
-from pytest_crab.types import Judgement
-from pytest_crab.types import Provenance
-from pytest_crab.types import Reason
-from pytest_crab.types import Review
-from pytest_crab.types import Trial
-from pytest_crab.types import Usage
-from pytest_crab.types import verdict_score
+from pytest_crab.testing.trials import comment_result, trial_of
+from pytest_crab.types import Finding, Judgement, Provenance, Reason, Review, Trial, Usage, verdict_score
 from pytest_crab.types.reviews import ScorerUsage
 
 KNOWN = Calibration(compared=10, agreed=8, unknown=1, kappa=0.6)

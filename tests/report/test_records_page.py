@@ -6,42 +6,35 @@ from pathlib import Path
 
 import pytest
 
-from pytest_crab.report import gate_record
-from pytest_crab.report import summary
-from pytest_crab.report.comparisons import Lift
-from pytest_crab.report.comparisons import Overlap
-from pytest_crab.report.comparisons import Pair
-from pytest_crab.report.comparisons import Together
-from pytest_crab.report.mediators import AgentPair
-from pytest_crab.report.mediators import AgentResult
-from pytest_crab.report.mediators import Mediators
+from pytest_crab.report import gate_record, summary
+from pytest_crab.report.comparisons import Lift, Overlap, Pair, Together
+from pytest_crab.report.mediators import AgentPair, AgentResult, Mediators
 from pytest_crab.report.model_usage import ModelUsage
 from pytest_crab.report.oracle_errors import MeasuredErrors
 from pytest_crab.report.outcomes import OracleRecord
 from pytest_crab.report.rates import Rate
 from pytest_crab.report.recorded_rulers import RecordedRuler
-from pytest_crab.report.review_cost import Burden
-from pytest_crab.report.review_cost import CleanReviews
-from pytest_crab.report.reviewer_summary import Regressions
-from pytest_crab.report.reviewer_summary import ReviewerSummary
+from pytest_crab.report.review_cost import Burden, CleanReviews
+from pytest_crab.report.reviewer_summary import Regressions, ReviewerSummary
 from pytest_crab.report.ruler_means import RulerMean
 from pytest_crab.report.stability import Stability
 from pytest_crab.scoring.judges.calibration import Calibration
 from pytest_crab.statistics.choices import ProbeMeasures
-from pytest_crab.statistics.comparison import Comparison
-from pytest_crab.statistics.comparison import Interval
+from pytest_crab.statistics.comparison import Comparison, Interval
 from pytest_crab.statistics.labels import LabelComparison
-from pytest_crab.types import ErrorRate
-from pytest_crab.types import Finding
-from pytest_crab.types import Reason
-from pytest_crab.types import Review
-from pytest_crab.types import Revision
-from pytest_crab.types import Score
-from pytest_crab.types import ScoredComment
-from pytest_crab.types import StepRecord
-from pytest_crab.types import TestOutcome
-from pytest_crab.types import Trial
-from pytest_crab.types import Usage
+from pytest_crab.types import (
+    ErrorRate,
+    Finding,
+    Reason,
+    Review,
+    Revision,
+    Score,
+    ScoredComment,
+    StepRecord,
+    TestOutcome,
+    Trial,
+    Usage,
+)
 from pytest_crab.types.reviews import ScorerUsage
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "records.md").read_text(encoding="utf-8")

@@ -2,32 +2,17 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Callable
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from pytest_crab import serialization
 from pytest_crab.errors import BadInput
-from pytest_crab.report.files import TrialLog
-from pytest_crab.report.files import read_summary
-from pytest_crab.report.files import read_trials
-from pytest_crab.report.files import write_summary
-from pytest_crab.report.files import write_trials
-from pytest_crab.report.summary import Summary
-from pytest_crab.report.summary import summarise
-from pytest_crab.types import Finding
-from pytest_crab.types import Reason
-from pytest_crab.types import Review
-from pytest_crab.types import Revision
-from pytest_crab.types import Score
-from pytest_crab.types import ScoredComment
-from pytest_crab.types import Trial
-from pytest_crab.types import Unit
-from pytest_crab.types import Usage
+from pytest_crab.report.files import TrialLog, read_summary, read_trials, write_summary, write_trials
+from pytest_crab.report.summary import Summary, summarise
+from pytest_crab.types import Finding, Reason, Review, Revision, Score, ScoredComment, Trial, Unit, Usage
 
 MakeTrial = Callable[..., Trial]
 

@@ -4,27 +4,13 @@ import dataclasses
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from pytest_crab import serialization
 from pytest_crab.report.rates import Rate
-from pytest_crab.report.reviewer_summary import Regressions
-from pytest_crab.report.reviewer_summary import ReviewerSummary
-from pytest_crab.report.summary import CAUSES
-from pytest_crab.report.summary import OUTCOMES
-from pytest_crab.report.summary import SIMULATED
-from pytest_crab.report.summary import Summary
-from pytest_crab.report.summary import summarise
-from pytest_crab.types import Category
-from pytest_crab.types import CommentResult
-from pytest_crab.types import Kind
-from pytest_crab.types import Provenance
-from pytest_crab.types import Reason
-from pytest_crab.types import Review
-from pytest_crab.types import Revision
-from pytest_crab.types import Trial
-from pytest_crab.types import Usage
+from pytest_crab.report.reviewer_summary import Regressions, ReviewerSummary
+from pytest_crab.report.summary import CAUSES, OUTCOMES, SIMULATED, Summary, summarise
+from pytest_crab.types import Category, CommentResult, Kind, Provenance, Reason, Review, Revision, Trial, Usage
 
 MakeTrial = Callable[..., Trial]
 MakeResult = Callable[..., CommentResult]

@@ -9,15 +9,8 @@ import pytest
 
 import pytest_crab
 from pytest_crab.report.files import write_trials
-from pytest_crab.report.tables import COLUMNS
-from pytest_crab.report.tables import oracle_rows
-from pytest_crab.report.tables import write_csv
-from pytest_crab.types import CommentResult
-from pytest_crab.types import Reason
-from pytest_crab.types import Review
-from pytest_crab.types import Revision
-from pytest_crab.types import Trial
-from pytest_crab.types import Usage
+from pytest_crab.report.tables import COLUMNS, oracle_rows, write_csv
+from pytest_crab.types import CommentResult, Reason, Review, Revision, Trial, Usage
 
 
 @pytest.fixture

@@ -4,24 +4,24 @@ import dataclasses
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from pytest_crab.report.summary import SIMULATED
-from pytest_crab.report.summary import summarise
+from pytest_crab.report.summary import SIMULATED, summarise
 from pytest_crab.report.terminal import summary_lines
-from pytest_crab.types import Category
-from pytest_crab.types import CommentResult
-from pytest_crab.types import Finding
-from pytest_crab.types import Kind
-from pytest_crab.types import Provenance
-from pytest_crab.types import Reason
-from pytest_crab.types import Review
-from pytest_crab.types import Revision
-from pytest_crab.types import Score
-from pytest_crab.types import Trial
-from pytest_crab.types import Unit
-from pytest_crab.types import Usage
+from pytest_crab.types import (
+    Category,
+    CommentResult,
+    Finding,
+    Kind,
+    Provenance,
+    Reason,
+    Review,
+    Revision,
+    Score,
+    Trial,
+    Unit,
+    Usage,
+)
 
 MakeTrial = Callable[..., Trial]
 MakeResult = Callable[..., CommentResult]

@@ -16,16 +16,17 @@ from pytest_crab.errors import BadInput
 from pytest_crab.report import page
 from pytest_crab.report.files import write_trials
 from pytest_crab.report.page.rows import TEXT
-from pytest_crab.report.transcripts import FOLDER
-from pytest_crab.report.transcripts import LONGEST
-from pytest_crab.report.transcripts import copy_transcripts
-from pytest_crab.report.transcripts import read_transcript
-from pytest_crab.report.transcripts import readable
-from pytest_crab.report.transcripts import write_transcripts
+from pytest_crab.report.transcripts import (
+    FOLDER,
+    LONGEST,
+    copy_transcripts,
+    read_transcript,
+    readable,
+    write_transcripts,
+)
 from pytest_crab.report.write_report import remake
 from pytest_crab.store import FileStore
-from pytest_crab.types import Reason
-from pytest_crab.types import Trial
+from pytest_crab.types import Reason, Trial
 
 KEYS = [f"{number:064x}" for number in range(20)]
 HOSTILE = "</script><img src=x onerror=alert(1)>\x1b[2J\u202e::error::x"

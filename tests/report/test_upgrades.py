@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_crab.report.files import read_summary
-from pytest_crab.report.files import read_trials
+from pytest_crab.report.files import read_summary, read_trials
 from pytest_crab.report.recorded_rulers import recorded_rulers
 from pytest_crab.report.summary import summarise
 from pytest_crab.scoring.judges.calibration import Calibration

@@ -5,8 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import threading
-from collections.abc import Callable
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -15,14 +14,11 @@ import pytest
 from click.testing import CliRunner
 
 from pytest_crab.cli import main
-from pytest_crab.report.files import TrialLog
-from pytest_crab.report.files import write_trials
-from pytest_crab.report.live import LiveReport
-from pytest_crab.report.live import find_reports
+from pytest_crab.report.files import TrialLog, write_trials
+from pytest_crab.report.live import LiveReport, find_reports
 from pytest_crab.report.view_server import ViewServer
 from pytest_crab.report.write_report import remake
-from pytest_crab.types import Reason
-from pytest_crab.types import Trial
+from pytest_crab.types import Reason, Trial
 
 HOSTILE = "<script>alert(1)</script>"
 

@@ -9,11 +9,7 @@ from typing import Any
 import pytest
 
 from pytest_crab.testing.checkout import FakeCheckout
-from pytest_crab.types import Category
-from pytest_crab.types import Instance
-from pytest_crab.types import Kind
-from pytest_crab.types import PullRequestFacts
-from pytest_crab.types import Side
+from pytest_crab.types import Category, Instance, Kind, PullRequestFacts, Side
 
 BASE = {"calc.py": b"import os\n\n\ndef half(x):\n    return x / 2\n", "notes.txt": b"old\n"}
 HEAD = {

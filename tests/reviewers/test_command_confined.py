@@ -6,12 +6,9 @@ import json
 import os
 import sys
 import venv
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +21,7 @@ from pytest_crab.reviewers.command import CommandReviewer
 from pytest_crab.reviewers.ruff import RuffReviewer
 from pytest_crab.runtimes import bubblewrap
 from pytest_crab.runtimes.disk_quota import DiskQuota
-from pytest_crab.testing.checkout import FakeCheckout
-from pytest_crab.testing.checkout import FakeWorkspace
-from pytest_crab.testing.checkout import Opening
+from pytest_crab.testing.checkout import FakeCheckout, FakeWorkspace, Opening
 
 pytestmark = pytest.mark.bubblewrap
 

@@ -10,18 +10,13 @@ import pytest
 import yaml
 
 from pytest_crab import reviewers
-from pytest_crab.commands import CommandSettings
-from pytest_crab.commands import request
+from pytest_crab.commands import CommandSettings, request
 from pytest_crab.parsing.agent_output import read_agent_output
-from pytest_crab.parsing.findings import LONGEST_TEXT
-from pytest_crab.parsing.findings import MOST_FINDINGS
-from pytest_crab.parsing.findings import read_review
+from pytest_crab.parsing.findings import LONGEST_TEXT, MOST_FINDINGS, read_review
 from pytest_crab.reviewers.command import CommandReviewer
 from pytest_crab.serialization import key_of
 from pytest_crab.testing.checkout import FakeCheckout
-from pytest_crab.types import Finding
-from pytest_crab.types import Side
-from pytest_crab.types import Usage
+from pytest_crab.types import Finding, Side, Usage
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
 PAGE = (REFERENCE / "command.md").read_text()

@@ -6,37 +6,22 @@ import asyncio
 import dataclasses
 import json
 import threading
-from collections.abc import Callable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from dataclasses import dataclass
-from dataclasses import field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
 from aiohttp import web
 
-from pytest_crab import reviewers
-from pytest_crab import serialization
-from pytest_crab.adapters import leaky
-from pytest_crab.adapters import privileged
+from pytest_crab import reviewers, serialization
+from pytest_crab.adapters import leaky, privileged
 from pytest_crab.agents import AGENTS
-from pytest_crab.errors import BadInput
-from pytest_crab.errors import Cancelled
-from pytest_crab.errors import ReviewerError
+from pytest_crab.errors import BadInput, Cancelled, ReviewerError
 from pytest_crab.reviewers import REVIEWERS
 from pytest_crab.testing.checkout import FakeCheckout
-from pytest_crab.trial import Crew
-from pytest_crab.trial import CrewSpec
-from pytest_crab.trial import unmeasured_trial
-from pytest_crab.types import Finding
-from pytest_crab.types import GitSource
-from pytest_crab.types import Instance
-from pytest_crab.types import Reason
-from pytest_crab.types import Review
-from pytest_crab.types import Side
-from pytest_crab.types import Source
+from pytest_crab.trial import Crew, CrewSpec, unmeasured_trial
+from pytest_crab.types import Finding, GitSource, Instance, Reason, Review, Side, Source
 
 KEY, TOKEN = "cog_planted_5d1e0c", "ghp_planted_77aa31"
 BOT = "devin-ai-integration[bot]"

@@ -5,11 +5,9 @@ from pathlib import Path
 import pytest
 
 from pytest_crab.errors import ReviewerError
-from pytest_crab.reviewers.replay import BoundReplayReviewer
-from pytest_crab.reviewers.replay import ReplayReviewer
+from pytest_crab.reviewers.replay import BoundReplayReviewer, ReplayReviewer
 from pytest_crab.testing.checkout import FakeCheckout
-from pytest_crab.types import Finding
-from pytest_crab.types import Instance
+from pytest_crab.types import Finding, Instance
 
 
 @pytest.fixture

@@ -4,24 +4,17 @@ import json
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import pytest
 
-from pytest_crab import reviewers
-from pytest_crab import serialization
-from pytest_crab.adapters import AdapterSpec
-from pytest_crab.adapters import privileged
-from pytest_crab.errors import BadInput
-from pytest_crab.errors import Cancelled
+from pytest_crab import reviewers, serialization
+from pytest_crab.adapters import AdapterSpec, privileged
+from pytest_crab.errors import BadInput, Cancelled
 from pytest_crab.protocols import Reviewer
 from pytest_crab.reviewers import REVIEWERS
 from pytest_crab.testing.checkout import FakeCheckout
-from pytest_crab.types import Finding
-from pytest_crab.types import Instance
-from pytest_crab.types import Review
-from pytest_crab.types import Side
+from pytest_crab.types import Finding, Instance, Review, Side
 
 ANSWER = {"schema": 1, "findings": [{"path": "calc.py", "start": 4, "body": "Shared."}]}
 #: Those that ask models answer to the tests of clients.

@@ -5,15 +5,10 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from pytest_crab.errors import ReviewerError
-from pytest_crab.reviewers.ruff import Diagnostic
-from pytest_crab.reviewers.ruff import RuffReviewer
-from pytest_crab.reviewers.ruff import read_diagnostics
-from pytest_crab.reviewers.ruff import ruff_program
-from pytest_crab.reviewers.ruff import touching
+from pytest_crab.reviewers.ruff import Diagnostic, RuffReviewer, read_diagnostics, ruff_program, touching
 from pytest_crab.testing.checkout import FakeCheckout
 from pytest_crab.types import Finding
 

@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from collections.abc import Iterator
-from dataclasses import dataclass
-from dataclasses import replace
-from typing import Any
-from typing import NoReturn
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, NoReturn
 
 import pytest
 
 from pytest_crab.errors import ImageError
-from pytest_crab.protocols import Command
-from pytest_crab.protocols import Completed
-from pytest_crab.protocols import Image
-from pytest_crab.protocols import Limits
-from pytest_crab.protocols import Runtime
-from pytest_crab.protocols import Snapshot
+from pytest_crab.protocols import Command, Completed, Image, Limits, Runtime, Snapshot
 from pytest_crab.runtimes import bubblewrap
 from pytest_crab.runtimes.base_images import LOCAL_BASE
 from pytest_crab.runtimes.interpreters import running_version
 from pytest_crab.sources import fetcher_for
-from pytest_crab.types import Environment
-from pytest_crab.types import Instance
-from pytest_crab.types import PullRequestFacts
+from pytest_crab.types import Environment, Instance, PullRequestFacts
 
 PYTHON = running_version()
 #: Small enough to be reached in no time.

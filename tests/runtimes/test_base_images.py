@@ -12,8 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from pytest_crab.cli.doctor import doctor
-from pytest_crab.runtimes import base_images as bases
-from pytest_crab.runtimes import choose
+from pytest_crab.runtimes import base_images as bases, choose
 
 if TYPE_CHECKING:
     from pathlib import Path

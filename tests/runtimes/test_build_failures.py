@@ -8,13 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from pytest_crab.errors import EngineError
-from pytest_crab.errors import ImageError
-from pytest_crab.protocols import Completed
-from pytest_crab.protocols import Limits
-from pytest_crab.runtimes import bubblewrap_runtime
-from pytest_crab.runtimes import build_failures
-from pytest_crab.runtimes import venvs
+from pytest_crab.errors import EngineError, ImageError
+from pytest_crab.protocols import Completed, Limits
+from pytest_crab.runtimes import bubblewrap_runtime, build_failures, venvs
 from pytest_crab.runtimes.bubblewrap_runtime import BubblewrapRuntime
 from pytest_crab.runtimes.interpreters import running_version
 from pytest_crab.sources import fetcher_for

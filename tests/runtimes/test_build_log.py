@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_crab.errors import EngineError
-from pytest_crab.errors import ImageError
+from pytest_crab.errors import EngineError, ImageError
 from pytest_crab.runtimes.build_log import BuildLog
 
 EXIT = "The command '/bin/sh -c : x; false' returned a non-zero code: 1"

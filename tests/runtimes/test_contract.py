@@ -12,17 +12,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 
-from pytest_crab.errors import Cancelled
-from pytest_crab.errors import ImageError
-from pytest_crab.errors import InstallFailed
-from pytest_crab.protocols import ORACLE_LIMITS
-from pytest_crab.protocols import Command
-from pytest_crab.protocols import Limits
+from pytest_crab.errors import Cancelled, ImageError, InstallFailed
+from pytest_crab.protocols import ORACLE_LIMITS, Command, Limits
 from pytest_crab.runtimes import container_exec
 
 if TYPE_CHECKING:

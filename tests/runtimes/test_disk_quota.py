@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Callable
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NoReturn
 
 import pytest
 
 from pytest_crab.errors import EngineError
-from pytest_crab.protocols import Completed
-from pytest_crab.protocols import Limits
-from pytest_crab.runtimes import disk_quota
-from pytest_crab.runtimes import gateway_relay
+from pytest_crab.protocols import Completed, Limits
+from pytest_crab.runtimes import disk_quota, gateway_relay
 from pytest_crab.runtimes.bubblewrap import run_in_folder
 from pytest_crab.runtimes.disk_quota import DiskQuota
 

@@ -14,16 +14,12 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_crab.errors import EngineError
-from pytest_crab.errors import ImageError
-from pytest_crab.protocols import ORACLE_LIMITS
-from pytest_crab.protocols import Command
-from pytest_crab.protocols import Runtime
+from pytest_crab.errors import EngineError, ImageError
+from pytest_crab.protocols import ORACLE_LIMITS, Command, Runtime
 from pytest_crab.runtimes.docker import DockerRuntime
 from pytest_crab.types import Instance
 

@@ -7,11 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from pytest_crab.errors import EngineError
-from pytest_crab.errors import ImageError
-from pytest_crab.runtimes import choose
-from pytest_crab.runtimes import environments
-from pytest_crab.runtimes import make
+from pytest_crab.errors import EngineError, ImageError
+from pytest_crab.runtimes import choose, environments, make
 from pytest_crab.runtimes.environments import PackageRoute
 from pytest_crab.runtimes.images import find_dockerfile
 from pytest_crab.types import Environment

@@ -7,8 +7,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn
@@ -17,8 +16,7 @@ import pytest
 
 import pytest_crab
 from pytest_crab.errors import EngineError
-from pytest_crab.protocols import Command
-from pytest_crab.protocols import Limits
+from pytest_crab.protocols import Command, Limits
 from pytest_crab.runtimes import hidden_paths
 from pytest_crab.runtimes.bubblewrap import run_in_folder
 from pytest_crab.runtimes.bubblewrap_runtime import BubblewrapRuntime

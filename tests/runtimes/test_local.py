@@ -11,21 +11,16 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_crab.errors import Cancelled
-from pytest_crab.errors import ImageError
-from pytest_crab.protocols import ORACLE_LIMITS
-from pytest_crab.protocols import Command
-from pytest_crab.protocols import Completed
+from pytest_crab.errors import Cancelled, ImageError
+from pytest_crab.protocols import ORACLE_LIMITS, Command, Completed
 from pytest_crab.runtimes import venvs
 from pytest_crab.runtimes.bubblewrap_runtime import BubblewrapRuntime
 from pytest_crab.runtimes.environments import image_key
-from pytest_crab.runtimes.slots import Slots
-from pytest_crab.runtimes.slots import one_builder
+from pytest_crab.runtimes.slots import Slots, one_builder
 from pytest_crab.runtimes.subprocess_runtime import SubprocessRuntime
 from pytest_crab.sources import fetcher_for
 from pytest_crab.types import Instance

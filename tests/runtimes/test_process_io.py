@@ -8,9 +8,7 @@ import time
 from typing import TYPE_CHECKING
 
 from pytest_crab.runtimes import process_io
-from pytest_crab.runtimes.process_io import PipedProcess
-from pytest_crab.runtimes.process_io import serve
-from pytest_crab.runtimes.process_io import start_process
+from pytest_crab.runtimes.process_io import PipedProcess, serve, start_process
 
 if TYPE_CHECKING:
     import pytest

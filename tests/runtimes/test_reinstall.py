@@ -11,14 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from pytest_crab.errors import DiskShort
-from pytest_crab.errors import EngineError
-from pytest_crab.errors import InstallFailed
+from pytest_crab.errors import DiskShort, EngineError, InstallFailed
 from pytest_crab.instances import load_instance
-from pytest_crab.protocols import Command
-from pytest_crab.protocols import Completed
-from pytest_crab.protocols import FileChange
-from pytest_crab.protocols import Image
+from pytest_crab.protocols import Command, Completed, FileChange, Image
 from pytest_crab.runtimes import reinstall
 from pytest_crab.types import Instance
 

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_crab.errors import DiffRejected
-from pytest_crab.errors import EngineError
+from pytest_crab.errors import DiffRejected, EngineError
 from pytest_crab.harness import channel
 from pytest_crab.harness.inside import channel as inside
 from pytest_crab.protocols import FileChange

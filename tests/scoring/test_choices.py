@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import math
 import random
-from collections.abc import Callable
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,45 +13,31 @@ from typing import Any
 import pytest
 
 from pytest_crab.clients.services import StepServices
-from pytest_crab.errors import BadInput
-from pytest_crab.errors import MalformedAnswer
-from pytest_crab.errors import ModelUnavailable
+from pytest_crab.errors import BadInput, MalformedAnswer, ModelUnavailable
 from pytest_crab.models import Gateway
 from pytest_crab.scoring.choices import ANSWERERS
 from pytest_crab.scoring.choices.answers import Answers
 from pytest_crab.scoring.choices.letter_text import read_letter
 from pytest_crab.scoring.choices.letters import LetterAnswerer
-from pytest_crab.scoring.choices.log_probabilities import LogProbabilityAnswerer
-from pytest_crab.scoring.choices.log_probabilities import choose
-from pytest_crab.scoring.choices.log_probabilities import read_log_probabilities
-from pytest_crab.scoring.choices.questions import PROBES
-from pytest_crab.scoring.choices.questions import Question
-from pytest_crab.scoring.choices.questions import probes_of
-from pytest_crab.scoring.choices.questions import questions_of
+from pytest_crab.scoring.choices.log_probabilities import LogProbabilityAnswerer, choose, read_log_probabilities
+from pytest_crab.scoring.choices.questions import PROBES, Question, probes_of, questions_of
 from pytest_crab.scoring.choices.scorer import score_of
 from pytest_crab.scratch import scratch
-from pytest_crab.settings import Api
-from pytest_crab.settings import ModelSettings
-from pytest_crab.settings import Price
-from pytest_crab.settings import Provider
-from pytest_crab.settings import Settings
-from pytest_crab.testing.provider import Asked
-from pytest_crab.testing.provider import Reply
-from pytest_crab.testing.provider import ScriptedProvider
-from pytest_crab.testing.provider import fail
-from pytest_crab.testing.provider import refuse
-from pytest_crab.testing.provider import say
-from pytest_crab.types import ChangeType
-from pytest_crab.types import Comment
-from pytest_crab.types import Instance
-from pytest_crab.types import LineOptions
-from pytest_crab.types import Probes
-from pytest_crab.types import Provenance
-from pytest_crab.types import PullRequestFacts
-from pytest_crab.types import Reason
-from pytest_crab.types import SnippetSource
-from pytest_crab.types import Source
-from pytest_crab.types import TextOptions
+from pytest_crab.settings import Api, ModelSettings, Price, Provider, Settings
+from pytest_crab.testing.provider import Asked, Reply, ScriptedProvider, fail, refuse, say
+from pytest_crab.types import (
+    ChangeType,
+    Comment,
+    Instance,
+    LineOptions,
+    Probes,
+    Provenance,
+    PullRequestFacts,
+    Reason,
+    SnippetSource,
+    Source,
+    TextOptions,
+)
 
 QUESTION = Question(context="Code:\n1 one", text="Which one?", options=("alpha", "beta", "gamma", "delta"))
 #: An instruction inside the data.

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,30 +16,16 @@ from pytest_crab.models import Gateway
 from pytest_crab.scoring.judges import JUDGES
 from pytest_crab.scoring.judges.bench import JudgeBench
 from pytest_crab.scoring.judges.cr_evaluator import CrEvaluator
-from pytest_crab.scoring.judges.labelling import LabelJudge
-from pytest_crab.scoring.judges.labelling import read_label
+from pytest_crab.scoring.judges.labelling import LabelJudge, read_label
 from pytest_crab.scoring.judges.reviews import label_of_finding
 from pytest_crab.scoring.judges.same_concern import SameConcern
-from pytest_crab.scoring.judges.votes import Gold
-from pytest_crab.scoring.judges.votes import JudgeQuestion
-from pytest_crab.scoring.judges.votes import Vote
-from pytest_crab.scoring.judges.votes import VotedLabel
-from pytest_crab.scoring.judges.votes import decide
+from pytest_crab.scoring.judges.votes import Gold, JudgeQuestion, Vote, VotedLabel, decide
 from pytest_crab.scoring.step_cache import StepCache
 from pytest_crab.scratch import scratch
-from pytest_crab.settings import Api
-from pytest_crab.settings import ModelSettings
-from pytest_crab.settings import Price
-from pytest_crab.settings import Provider
+from pytest_crab.settings import Api, ModelSettings, Price, Provider
 from pytest_crab.statistics.signal import LABELS
 from pytest_crab.store import FileStore
-from pytest_crab.testing.provider import Asked
-from pytest_crab.testing.provider import Reply
-from pytest_crab.testing.provider import ScriptedProvider
-from pytest_crab.testing.provider import fail
-from pytest_crab.testing.provider import in_order
-from pytest_crab.testing.provider import refuse
-from pytest_crab.testing.provider import say
+from pytest_crab.testing.provider import Asked, Reply, ScriptedProvider, fail, in_order, refuse, say
 from pytest_crab.types import Finding
 
 GOLD = Gold(body="The percent is divided twice.", path="shop.py", lines=(9, 9))

@@ -3,14 +3,9 @@ from __future__ import annotations
 import itertools
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from pytest_crab.scoring.location import RULES
-from pytest_crab.scoring.location import Matches
-from pytest_crab.scoring.location import Place
-from pytest_crab.scoring.location import near
-from pytest_crab.scoring.location import overlaps
+from pytest_crab.scoring.location import RULES, Matches, Place, near, overlaps
 from pytest_crab.types import Side
 
 LINES = st.tuples(st.integers(1, 9), st.integers(0, 3)).map(lambda pair: (pair[0], pair[0] + pair[1]))

@@ -13,8 +13,7 @@ from typing import NamedTuple
 
 import pytest
 
-from pytest_crab.scoring.location import RULES
-from pytest_crab.scoring.location import Place
+from pytest_crab.scoring.location import RULES, Place
 from pytest_crab.types import Side
 
 

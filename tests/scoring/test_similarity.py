@@ -12,8 +12,7 @@ pytest.importorskip("sacrebleu")
 pytest.importorskip("rouge_score")
 
 from pytest_crab.scoring.review_rulers import best_match
-from pytest_crab.scoring.similarity import MEASURES
-from pytest_crab.scoring.similarity import measure_of
+from pytest_crab.scoring.similarity import MEASURES, measure_of
 from pytest_crab.types import Finding
 
 HUMAN = (

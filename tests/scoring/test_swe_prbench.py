@@ -13,16 +13,15 @@ from typing import Any
 import pytest
 
 from pytest_crab.scoring.location import Place
-from pytest_crab.scoring.swe_prbench import LabelledFinding
-from pytest_crab.scoring.swe_prbench import count_clusters
-from pytest_crab.scoring.swe_prbench import match_review
-from pytest_crab.scoring.swe_prbench import word_overlap
-from pytest_crab.statistics.swe_prbench import LABELS
-from pytest_crab.statistics.swe_prbench import ReviewCounts
-from pytest_crab.statistics.swe_prbench import adjacent_detection
-from pytest_crab.statistics.swe_prbench import plausible_penalty
-from pytest_crab.statistics.swe_prbench import score_review
-from pytest_crab.statistics.swe_prbench import summarise_scores
+from pytest_crab.scoring.swe_prbench import LabelledFinding, count_clusters, match_review, word_overlap
+from pytest_crab.statistics.swe_prbench import (
+    LABELS,
+    ReviewCounts,
+    adjacent_detection,
+    plausible_penalty,
+    score_review,
+    summarise_scores,
+)
 
 DATA = Path(__file__).parents[3] / "shared" / "data" / "sweprbench" / "first9_records.json"
 sweprbench_data = pytest.mark.skipif(not DATA.is_file(), reason="../shared/data/sweprbench is not beside this checkout")

@@ -9,15 +9,10 @@ from typing import Any
 
 import pytest
 
-from pytest_crab.clients.whole_parts import file_diffs
-from pytest_crab.clients.whole_parts import is_test
-from pytest_crab.scoring.judges.labelling import read_actionability
-from pytest_crab.scoring.judges.labelling import read_label
+from pytest_crab.clients.whole_parts import file_diffs, is_test
+from pytest_crab.scoring.judges.labelling import read_actionability, read_label
 from pytest_crab.scoring.judges.swe_prbench import SwePrbenchJudge
-from pytest_crab.scoring.judges.votes import Gold
-from pytest_crab.scoring.judges.votes import JudgeQuestion
-from pytest_crab.scoring.judges.votes import Vote
-from pytest_crab.scoring.judges.votes import decide
+from pytest_crab.scoring.judges.votes import Gold, JudgeQuestion, Vote, decide
 from pytest_crab.types import Finding
 
 

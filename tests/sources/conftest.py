@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Callable
-from collections.abc import Mapping
-from dataclasses import dataclass
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +12,7 @@ import pytest
 
 from pytest_crab.sources import fetcher_for
 from pytest_crab.sources.snapshot import GitSnapshot
-from pytest_crab.types import GitSource
-from pytest_crab.types import Instance
-from pytest_crab.types import Oracle
-from pytest_crab.types import PullRequestFacts
-from pytest_crab.types import Source
-from pytest_crab.types import TreeSource
+from pytest_crab.types import GitSource, Instance, Oracle, PullRequestFacts, Source, TreeSource
 
 BASE = {"shop.py": "one\ntwo\n", "pkg/run.sh": "echo\n", ".gitignore": "build/\n*.log\n", "kept.log": "kept\n"}
 

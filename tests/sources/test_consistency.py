@@ -9,10 +9,8 @@ from typing import Any
 
 import pytest
 
-from pytest_crab.sources import consistency
-from pytest_crab.sources import fetcher_for
-from pytest_crab.types import Instance
-from pytest_crab.types import Side
+from pytest_crab.sources import consistency, fetcher_for
+from pytest_crab.types import Instance, Side
 
 
 def change(path: str, before: str, after: str) -> str:

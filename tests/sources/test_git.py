@@ -8,15 +8,13 @@ import http.server
 import shutil
 import subprocess
 import threading
-from collections.abc import Callable
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pytest_crab.errors import SourceError
-from pytest_crab.errors import SourceUnreachable
+from pytest_crab.errors import SourceError, SourceUnreachable
 from pytest_crab.sources.git import GitFetcher
 from pytest_crab.sources.git_cli import Git
 from pytest_crab.types import Instance

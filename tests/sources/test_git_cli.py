@@ -13,8 +13,7 @@ import pytest
 from pytest_crab import scratch
 from pytest_crab.errors import SourceError
 from pytest_crab.runtimes import run_lock
-from pytest_crab.sources.git_cli import Git
-from pytest_crab.sources.git_cli import create
+from pytest_crab.sources.git_cli import Git, create
 from pytest_crab.sources.git_trees import content
 
 

@@ -11,11 +11,8 @@ from typing import Any
 
 import pytest
 
-from pytest_crab.errors import DiffRejected
-from pytest_crab.errors import EngineError
-from pytest_crab.errors import SourceError
-from pytest_crab.sources import fetcher_for
-from pytest_crab.sources import git_cli
+from pytest_crab.errors import DiffRejected, EngineError, SourceError
+from pytest_crab.sources import fetcher_for, git_cli
 from pytest_crab.sources.snapshot import GitSnapshot
 from pytest_crab.types import Instance
 

@@ -7,12 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from pytest_crab.sources import consistency
-from pytest_crab.sources import fetcher_for
+from pytest_crab.sources import consistency, fetcher_for
 from pytest_crab.sources.links import leads_out
-from pytest_crab.types import GitSource
-from pytest_crab.types import Instance
-from pytest_crab.types import Source
+from pytest_crab.types import GitSource, Instance, Source
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_crab.sources.merge_base import Fork
-from pytest_crab.sources.merge_base import find_fork
+from pytest_crab.sources.merge_base import Fork, find_fork
 
 URL = "https://github.com/owner/name"
 

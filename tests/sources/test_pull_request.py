@@ -8,11 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from pytest_crab.errors import SourceError
-from pytest_crab.errors import SourceUnreachable
-from pytest_crab.sources.pull_request import PullRequestHistory
-from pytest_crab.sources.pull_request import PullRequestQuery
-from pytest_crab.sources.pull_request import find_pull
+from pytest_crab.errors import SourceError, SourceUnreachable
+from pytest_crab.sources.pull_request import PullRequestHistory, PullRequestQuery, find_pull
 from pytest_crab.sources.remotes import address_of
 
 URL = "https://git.invalid/owner/shop"

@@ -14,14 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from pytest_crab.errors import SourceError
-from pytest_crab.errors import SourceUnreachable
-from pytest_crab.sources import fetcher_for
-from pytest_crab.sources import package_index
-from pytest_crab.sources import sdist
-from pytest_crab.types import Instance
-from pytest_crab.types import SdistSource
-from pytest_crab.types import Source
+from pytest_crab.errors import SourceError, SourceUnreachable
+from pytest_crab.sources import fetcher_for, package_index, sdist
+from pytest_crab.types import Instance, SdistSource, Source
 
 Members = dict[str, bytes | tarfile.TarInfo]
 PROJECT: Members = {

@@ -11,13 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from pytest_crab.errors import DiffRejected
-from pytest_crab.errors import EngineError
-from pytest_crab.errors import SourceError
+from pytest_crab.errors import DiffRejected, EngineError, SourceError
 from pytest_crab.protocols import FileChange
-from pytest_crab.sources import drop
-from pytest_crab.sources import fetcher_for
-from pytest_crab.sources import folders
+from pytest_crab.sources import drop, fetcher_for, folders
 from pytest_crab.sources.snapshot import GitSnapshot
 from pytest_crab.types import Instance
 

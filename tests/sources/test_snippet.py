@@ -8,12 +8,7 @@ import pytest
 
 from pytest_crab.errors import SourceError
 from pytest_crab.sources import fetcher_for
-from pytest_crab.types import Comment
-from pytest_crab.types import Instance
-from pytest_crab.types import Provenance
-from pytest_crab.types import PullRequestFacts
-from pytest_crab.types import SnippetSource
-from pytest_crab.types import Source
+from pytest_crab.types import Comment, Instance, Provenance, PullRequestFacts, SnippetSource, Source
 
 
 @pytest.fixture

@@ -14,9 +14,7 @@ from pytest_crab import serialization
 from pytest_crab.errors import SourceError
 from pytest_crab.sources import fetcher_for
 from pytest_crab.sources.git_cli import Git
-from pytest_crab.types import Instance
-from pytest_crab.types import Source
-from pytest_crab.types import TreeSource
+from pytest_crab.types import Instance, Source, TreeSource
 
 
 def test_the_commits_are_decided_by_the_files(instance: Instance, tmp_path: Path) -> None:

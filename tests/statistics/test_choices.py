@@ -6,13 +6,9 @@ import itertools
 import math
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from pytest_crab.statistics.choices import chosen_options
-from pytest_crab.statistics.choices import is_invariant
-from pytest_crab.statistics.choices import plurality_agreement
-from pytest_crab.statistics.choices import probe_measures
+from pytest_crab.statistics.choices import chosen_options, is_invariant, plurality_agreement, probe_measures
 
 
 def by_hand(count: int, pick: int) -> str:

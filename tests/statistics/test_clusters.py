@@ -2,16 +2,16 @@ from __future__ import annotations
 
 import numpy
 import pytest
-from hypothesis import assume
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import assume, given, strategies as st
 from scipy import stats
 
-from pytest_crab.statistics.clusters import clustered_mean
-from pytest_crab.statistics.clusters import correlation_of
-from pytest_crab.statistics.clusters import degrees_of_freedom
-from pytest_crab.statistics.clusters import difference_estimate
-from pytest_crab.statistics.clusters import rate_interval
+from pytest_crab.statistics.clusters import (
+    clustered_mean,
+    correlation_of,
+    degrees_of_freedom,
+    difference_estimate,
+    rate_interval,
+)
 
 VALUE = st.sampled_from([0.0, 1.0, 0.5, 1 / 3])
 CLUSTERED = st.lists(st.tuples(VALUE, st.integers(0, 5)), min_size=2, max_size=40)

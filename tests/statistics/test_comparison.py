@@ -3,13 +3,9 @@ from __future__ import annotations
 import random
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from pytest_crab.statistics.comparison import PULL_REQUEST
-from pytest_crab.statistics.comparison import Key
-from pytest_crab.statistics.comparison import Measured
-from pytest_crab.statistics.comparison import compare
+from pytest_crab.statistics.comparison import PULL_REQUEST, Key, Measured, compare
 
 LETTERS = st.text("cmu", min_size=1, max_size=3)
 RUN = st.dictionaries(st.tuples(st.sampled_from("abcdefgh"), st.sampled_from(["c0", "c1"])), LETTERS, max_size=16)

@@ -1,11 +1,8 @@
 from __future__ import annotations
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from pytest_crab.statistics.consistency import PrintedRow
-from pytest_crab.statistics.consistency import PrintedTable
-from pytest_crab.statistics.consistency import audit
+from pytest_crab.statistics.consistency import PrintedRow, PrintedTable, audit
 
 COUNTS = st.integers(1, 400).flatmap(lambda gold: st.tuples(st.just(gold), st.integers(1, gold), st.integers(1, 900)))
 

@@ -6,8 +6,7 @@ import random
 
 import pytest
 
-from pytest_crab.statistics.crossed_shares import CrossedCell
-from pytest_crab.statistics.crossed_shares import crossed_shares
+from pytest_crab.statistics.crossed_shares import CrossedCell, crossed_shares
 
 
 def drawn(sizes: dict[str, float], *, reviewers: int, agents: int, oracles: int, runs: int, seed: int) -> object:

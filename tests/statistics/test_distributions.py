@@ -1,13 +1,10 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from scipy import stats
 
-from pytest_crab.statistics.distributions import sign_test
-from pytest_crab.statistics.distributions import t_cdf
-from pytest_crab.statistics.distributions import t_quantile
+from pytest_crab.statistics.distributions import sign_test, t_cdf, t_quantile
 
 DEGREES = st.floats(1, 2000)
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 import random
 from fractions import Fraction
 
-from pytest_crab.statistics.matched import Hit
-from pytest_crab.statistics.matched import measure
-from pytest_crab.statistics.matched import measure_by
+from pytest_crab.statistics.matched import Hit, measure, measure_by
 
 
 def near(value: float | None, part: int, whole: int) -> bool:

@@ -3,11 +3,9 @@ from __future__ import annotations
 import itertools
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from pytest_crab.statistics import overlap
-from pytest_crab.statistics import repeats
+from pytest_crab.statistics import overlap, repeats
 
 CAUGHT = st.dictionaries(st.sampled_from(["a", "b", "c"]), st.frozensets(st.integers(0, 9)), min_size=1)
 

@@ -3,14 +3,10 @@ from __future__ import annotations
 import itertools
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from scipy import stats
 
-from pytest_crab.statistics.paired import cluster_permutation_test
-from pytest_crab.statistics.paired import holm
-from pytest_crab.statistics.paired import kappa
-from pytest_crab.statistics.paired import mcnemar
+from pytest_crab.statistics.paired import cluster_permutation_test, holm, kappa, mcnemar
 
 
 @given(st.integers(0, 50), st.integers(0, 50))

@@ -3,16 +3,10 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from pytest_crab.statistics.clusters import difference_estimate
-from pytest_crab.statistics.power import Design
-from pytest_crab.statistics.power import oracles_needed
-from pytest_crab.statistics.power import oracles_to_pass
-from pytest_crab.statistics.power import power
-from pytest_crab.statistics.power import smallest_drop
-from pytest_crab.statistics.power import smallest_margin
+from pytest_crab.statistics.power import Design, oracles_needed, oracles_to_pass, power, smallest_drop, smallest_margin
 
 
 def single(count: int, noise: float, **fields: float) -> Design:

@@ -5,21 +5,11 @@ import math
 import random
 
 import pytest
-from hypothesis import given
-from hypothesis import settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
-from pytest_crab.statistics.clusters import difference_estimate
-from pytest_crab.statistics.clusters import rate_interval
-from pytest_crab.statistics.power import Design
-from pytest_crab.statistics.power import oracles_needed
-from pytest_crab.statistics.power import power
-from pytest_crab.statistics.power import smallest_margin
-from pytest_crab.statistics.power_simulation import PowerSimulation
-from pytest_crab.statistics.power_simulation import _Shape
-from pytest_crab.statistics.power_simulation import _Sums
-from pytest_crab.statistics.power_simulation import _verdicts
-from pytest_crab.statistics.power_simulation import simulate_power
+from pytest_crab.statistics.clusters import difference_estimate, rate_interval
+from pytest_crab.statistics.power import Design, oracles_needed, power, smallest_margin
+from pytest_crab.statistics.power_simulation import PowerSimulation, _Shape, _Sums, _verdicts, simulate_power
 
 
 def single(count: int, **fields: float) -> Design:

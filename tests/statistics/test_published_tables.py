@@ -8,9 +8,7 @@ from pathlib import Path
 import pytest
 
 from pytest_crab.diffs import changed_lines
-from pytest_crab.statistics.consistency import PrintedRow
-from pytest_crab.statistics.consistency import PrintedTable
-from pytest_crab.statistics.consistency import audit
+from pytest_crab.statistics.consistency import PrintedRow, PrintedTable, audit
 from pytest_crab.types import Side
 
 SWEBENCH = Path(__file__).parents[3] / "shared" / "data" / "swebench"

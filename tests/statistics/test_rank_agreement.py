@@ -3,11 +3,9 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from pytest_crab.statistics.rank_agreement import kendall_tau
-from pytest_crab.statistics.rank_agreement import rank_agreement
+from pytest_crab.statistics.rank_agreement import kendall_tau, rank_agreement
 
 stats = pytest.importorskip("scipy.stats")
 

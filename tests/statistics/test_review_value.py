@@ -8,11 +8,13 @@ from typing import Any
 
 import pytest
 
-from pytest_crab.statistics.review_value import LEAST_RVS
-from pytest_crab.statistics.review_value import ReviewedPull
-from pytest_crab.statistics.review_value import ReviewedRepository
-from pytest_crab.statistics.review_value import repository_quality
-from pytest_crab.statistics.review_value import review_value
+from pytest_crab.statistics.review_value import (
+    LEAST_RVS,
+    ReviewedPull,
+    ReviewedRepository,
+    repository_quality,
+    review_value,
+)
 
 QUIET = ReviewedPull(
     substantive_comments=0, threads=0, change_requests=0, reply_threads=0, reviewers=0, files=0, lines=0, directories=0

@@ -5,9 +5,7 @@ from statistics import NormalDist
 
 import pytest
 
-from pytest_crab.statistics.sequential import look_chances
-from pytest_crab.statistics.sequential import parts_in_random_order
-from pytest_crab.statistics.sequential import share_spent
+from pytest_crab.statistics.sequential import look_chances, parts_in_random_order, share_spent
 
 
 def test_one_look_has_the_whole_chance() -> None:

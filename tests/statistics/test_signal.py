@@ -5,12 +5,9 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies
+from hypothesis import given, strategies
 
-from pytest_crab.statistics.signal import JudgedReview
-from pytest_crab.statistics.signal import f_measure
-from pytest_crab.statistics.signal import signal
+from pytest_crab.statistics.signal import JudgedReview, f_measure, signal
 
 LABEL = strategies.sampled_from(["BUG_HIT", "VALID_SUGGESTION", "NOISE", None])
 REVIEW = strategies.tuples(

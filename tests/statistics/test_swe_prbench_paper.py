@@ -7,10 +7,8 @@ from statistics import fmean
 import pytest
 
 from pytest_crab.statistics.pull_classes import DIFFICULTIES
-from pytest_crab.statistics.review_value import LEAST_RVS
-from pytest_crab.statistics.review_value import LEAST_RVS_IN_TEXT
-from pytest_crab.statistics.swe_prbench import ReviewCounts
-from pytest_crab.statistics.swe_prbench import score_review
+from pytest_crab.statistics.review_value import LEAST_RVS, LEAST_RVS_IN_TEXT
+from pytest_crab.statistics.swe_prbench import ReviewCounts, score_review
 
 #: Table 5: pull requests by language, and by difficulty within it.
 TABLE_5 = {

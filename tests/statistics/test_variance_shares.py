@@ -5,9 +5,7 @@ import random
 
 import pytest
 
-from pytest_crab.statistics.variance_shares import RepeatedOracle
-from pytest_crab.statistics.variance_shares import narrowing
-from pytest_crab.statistics.variance_shares import variance_shares
+from pytest_crab.statistics.variance_shares import RepeatedOracle, narrowing, variance_shares
 
 
 def drawn(repo: float, pull: float, oracle: float, seed: int = 1) -> list[RepeatedOracle]:

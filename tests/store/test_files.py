@@ -8,13 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from pytest_crab import serialization
-from pytest_crab.errors import Cancelled
-from pytest_crab.errors import StoreError
+from pytest_crab.errors import Cancelled, StoreError
 from pytest_crab.store import FileStore
 
 KEY = serialization.digest("a step's inputs")

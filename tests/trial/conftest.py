@@ -6,14 +6,10 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from dataclasses import dataclass
-from dataclasses import field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import pytest
 import yaml
@@ -21,27 +17,19 @@ import yaml
 from pytest_crab.agents import AGENTS
 from pytest_crab.instances import load_instance
 from pytest_crab.models import Gateway
-from pytest_crab.protocols import Limits
-from pytest_crab.protocols import Runtime
+from pytest_crab.protocols import Limits, Runtime
 from pytest_crab.retry_policy import RetryPolicy
 from pytest_crab.reviewers import REVIEWERS
 from pytest_crab.runtimes import bubblewrap
 from pytest_crab.runtimes.bubblewrap_runtime import BubblewrapRuntime
 from pytest_crab.runtimes.interpreters import running_version
 from pytest_crab.runtimes.run_lock import RunFolder
-from pytest_crab.settings import Api
-from pytest_crab.settings import ModelSettings
-from pytest_crab.settings import Price
-from pytest_crab.settings import Provider
+from pytest_crab.settings import Api, ModelSettings, Price, Provider
 from pytest_crab.store import FileStore
 from pytest_crab.testing.provider import ScriptedProvider
-from pytest_crab.trial import Crew
-from pytest_crab.trial import CrewSpec
-from pytest_crab.trial import RunContext
-from pytest_crab.trial import run_trial
+from pytest_crab.trial import Crew, CrewSpec, RunContext, run_trial
 from pytest_crab.trial.retries import RETRIES
-from pytest_crab.types import Instance
-from pytest_crab.types import Trial
+from pytest_crab.types import Instance, Trial
 
 #: Small, so that a revision that wants too much is refused soon.
 LIMITS = Limits(memory=256, processes=48, cpus=1.0, disk=32, file=16)

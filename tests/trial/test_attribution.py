@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
 
 from pytest_crab.scoring.oracles import OracleScorer
-from pytest_crab.types import Reason
-from pytest_crab.types import Score
+from pytest_crab.types import Reason, Score
 
 FINDINGS = [{"path": "value.py", "start": 2, "body": body} for body in ("The value should be three.", "Really.")]
 

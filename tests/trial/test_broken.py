@@ -16,11 +16,7 @@ import pytest
 
 from pytest_crab.trial import run_trial
 from pytest_crab.trial.retries import RETRIES
-from pytest_crab.types import GitSource
-from pytest_crab.types import Reason
-from pytest_crab.types import Source
-from pytest_crab.types import Trial
-from pytest_crab.types import Verdict
+from pytest_crab.types import GitSource, Reason, Source, Trial, Verdict
 
 UNSTEADY = """\
 import os

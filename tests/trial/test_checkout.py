@@ -14,9 +14,7 @@ from typing import Any
 import pytest
 
 from pytest_crab import serialization
-from pytest_crab.errors import AgentError
-from pytest_crab.errors import Cancelled
-from pytest_crab.errors import ReviewerError
+from pytest_crab.errors import AgentError, Cancelled, ReviewerError
 from pytest_crab.report.files import write_trials
 from pytest_crab.report.junit import write_junit
 from pytest_crab.report.summary import summarise

@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import base64
 import dataclasses
-from collections.abc import Callable
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
 
-from pytest_crab.harness.inside.channel import KEY
-from pytest_crab.harness.inside.channel import frame
-from pytest_crab.protocols import Command
-from pytest_crab.protocols import Completed
-from pytest_crab.types import Reason
-from pytest_crab.types import Trial
-from pytest_crab.types import Verdict
+from pytest_crab.harness.inside.channel import KEY, frame
+from pytest_crab.protocols import Command, Completed
+from pytest_crab.types import Reason, Trial, Verdict
 
 NAME = 'def name():\n    return "c"\n'
 GOOD = "def value():\n    return 3\n"

@@ -8,20 +8,14 @@ from typing import Any
 
 import pytest
 
-from pytest_crab.clients.model_http import address
-from pytest_crab.clients.model_http import connection
-from pytest_crab.clients.model_http import post
+from pytest_crab.clients.model_http import address, connection, post
 from pytest_crab.errors import ReviewerError
 from pytest_crab.protocols import Checkout
 from pytest_crab.report.reviewer_summary import ReviewerSummary
 from pytest_crab.report.summary import summarise
 from pytest_crab.testing.dialogue import Reply
-from pytest_crab.testing.provider import Asked
-from pytest_crab.testing.provider import say
-from pytest_crab.types import Finding
-from pytest_crab.types import PullRequest
-from pytest_crab.types import Review
-from pytest_crab.types import Trial
+from pytest_crab.testing.provider import Asked, say
+from pytest_crab.types import Finding, PullRequest, Review, Trial
 
 pytestmark = pytest.mark.bubblewrap
 

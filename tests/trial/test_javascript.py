@@ -59,8 +59,7 @@ def node_base() -> None:
     """The base image of this machine's node, built if it is not there."""
     import docker
 
-    from pytest_crab.runtimes.base_images import LOCAL_NODE_BASE
-    from pytest_crab.runtimes.base_images import build_node_base
+    from pytest_crab.runtimes.base_images import LOCAL_NODE_BASE, build_node_base
     from pytest_crab.runtimes.interpreters import running_version
 
     node = nodes.here()

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Any
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import pytest
 
 from pytest_crab.clients import installed
 from pytest_crab.testing.dialogue import Reply
-from pytest_crab.testing.provider import Asked
-from pytest_crab.testing.provider import fail
-from pytest_crab.testing.provider import say
+from pytest_crab.testing.provider import Asked, fail, say
 
 pytestmark = pytest.mark.bubblewrap
 

@@ -7,8 +7,7 @@ import dataclasses
 import importlib.metadata
 import uuid
 from collections import Counter
-from collections.abc import Callable
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest

@@ -5,18 +5,13 @@ from __future__ import annotations
 import datetime
 import json
 import os
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pytest_crab.models.prices import LONGEST_ANSWER
-from pytest_crab.models.prices import Prices
-from pytest_crab.models.prices import dearest_cost
-from pytest_crab.settings import ModelSettings
-from pytest_crab.settings import Price
+from pytest_crab.models.prices import LONGEST_ANSWER, Prices, dearest_cost
+from pytest_crab.settings import ModelSettings, Price
 from pytest_crab.trial import Crew
 
 #: Tokens that one request reads at most: a trial may exceed ``trial_budget`` by its last request.

@@ -18,8 +18,7 @@ from pytest_crab.adapters import AdapterSpec
 from pytest_crab.atomic import publish_folder
 from pytest_crab.errors import BadInput
 from pytest_crab.instances import resolvability
-from pytest_crab.instances.files import link_bytes
-from pytest_crab.instances.files import pristine
+from pytest_crab.instances.files import link_bytes, pristine
 from pytest_crab.instances.loading import FILE as INSTANCE_FILE
 from pytest_crab.instances.lock import named_files
 from pytest_crab.instances.recorded import FOLDER as RECORDED

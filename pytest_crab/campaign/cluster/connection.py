@@ -8,25 +8,16 @@ import logging
 import pickle
 import threading
 import warnings
-from collections.abc import Callable
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import dask
-from distributed import Client
-from distributed import Future
-from distributed import KilledWorker
-from distributed import Queue
-from distributed import Security
+from distributed import Client, Future, KilledWorker, Queue, Security
 
 from pytest_crab.campaign.cluster import worker
 from pytest_crab.campaign.cluster.bundles import digest_of
-from pytest_crab.campaign.cluster.plan import RunPlan
-from pytest_crab.campaign.cluster.plan import TrialAnswer
-from pytest_crab.campaign.cluster.plan import TrialTask
-from pytest_crab.campaign.cluster.plan import release
+from pytest_crab.campaign.cluster.plan import RunPlan, TrialAnswer, TrialTask, release
 from pytest_crab.campaign.cluster.worker import LOST
 from pytest_crab.errors import EngineError
 

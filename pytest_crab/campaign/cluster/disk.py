@@ -5,14 +5,12 @@ from __future__ import annotations
 import os
 import threading
 from collections import Counter
-from collections.abc import Callable
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from pytest_crab.campaign.disk import DiskBudget
-from pytest_crab.errors import BadInput
-from pytest_crab.errors import CrabError
+from pytest_crab.errors import BadInput, CrabError
 from pytest_crab.formats import parse_size
 from pytest_crab.runtimes.environment_use import EnvironmentsInUse
 from pytest_crab.runtimes.inventory import inventory as inventory_of

@@ -5,8 +5,7 @@ from __future__ import annotations
 import queue
 from collections.abc import Sequence
 
-from pytest_crab.formats import format_count
-from pytest_crab.formats import format_names
+from pytest_crab.formats import format_count, format_names
 
 #: How many workers are named.
 _NAMED = 3

@@ -7,47 +7,28 @@ import logging
 import queue
 import threading
 import time
-from collections.abc import Callable
-from collections.abc import Mapping
-from collections.abc import Sequence
-from concurrent.futures import Executor
-from concurrent.futures import Future
-from dataclasses import dataclass
-from dataclasses import field
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor, Future
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
-from typing import TypeVar
-from typing import cast
+from typing import Any, TypeVar, cast
 from weakref import WeakValueDictionary
 
-from pytest_crab.campaign.cluster.budget_ledger import BudgetLedger
-from pytest_crab.campaign.cluster.budget_ledger import reserve_of
+from pytest_crab.campaign.cluster.budget_ledger import BudgetLedger, reserve_of
 from pytest_crab.campaign.cluster.bundles import pack_instance
-from pytest_crab.campaign.cluster.connection import Connection
-from pytest_crab.campaign.cluster.connection import RemoteFuture
-from pytest_crab.campaign.cluster.connection import WorkerState
-from pytest_crab.campaign.cluster.plan import RunPlan
-from pytest_crab.campaign.cluster.plan import TrialTask
-from pytest_crab.campaign.cluster.plan import fill_plan
-from pytest_crab.campaign.cluster.plan import refuse_key
+from pytest_crab.campaign.cluster.connection import Connection, RemoteFuture, WorkerState
+from pytest_crab.campaign.cluster.plan import RunPlan, TrialTask, fill_plan, refuse_key
 from pytest_crab.campaign.cluster.remote_store import StepServer
 from pytest_crab.campaign.cluster.worker import LOST
 from pytest_crab.campaign.cluster.workers import Workers
-from pytest_crab.campaign.trial_pool import Notice
-from pytest_crab.campaign.trial_pool import TrialWork
-from pytest_crab.errors import BadInput
-from pytest_crab.errors import Cancelled
-from pytest_crab.errors import EngineError
+from pytest_crab.campaign.trial_pool import Notice, TrialWork
+from pytest_crab.errors import BadInput, Cancelled, EngineError
 from pytest_crab.formats import format_count
 from pytest_crab.store import FileStore
-from pytest_crab.trial import Crew
-from pytest_crab.trial import unmeasured_trial
+from pytest_crab.trial import Crew, unmeasured_trial
 from pytest_crab.trial.run_context import secrets_of
-from pytest_crab.types import Instance
-from pytest_crab.types import PullRequest
-from pytest_crab.types import Reason
-from pytest_crab.types import Trial
+from pytest_crab.types import Instance, PullRequest, Reason, Trial
 
 R = TypeVar("R")
 

@@ -6,24 +6,19 @@ import hashlib
 import importlib.util
 import os
 import sys
-from collections.abc import Iterable
-from collections.abc import Mapping
-from dataclasses import dataclass
-from dataclasses import replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from importlib import metadata
 from pathlib import Path
 
-from pytest_crab import harness
-from pytest_crab import serialization
+from pytest_crab import harness, serialization
 from pytest_crab.campaign.cluster import bundles
 from pytest_crab.errors import BadInput
 from pytest_crab.redaction import Redactor
-from pytest_crab.settings import FILE as SETTINGS
-from pytest_crab.settings import ModelSettings
+from pytest_crab.settings import FILE as SETTINGS, ModelSettings
 from pytest_crab.trial import CrewSpec
 from pytest_crab.trial.run_context import secrets_of
-from pytest_crab.types import PullRequest
-from pytest_crab.types import Trial
+from pytest_crab.types import PullRequest, Trial
 
 #: Modules of this project, whose release is compared as a whole.
 _OWN = "pytest_crab."

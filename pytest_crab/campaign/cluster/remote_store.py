@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
-from typing import Protocol
+from typing import Any, Protocol
 
 from pytest_crab import serialization
-from pytest_crab.campaign.cluster.plan import key_in
-from pytest_crab.campaign.cluster.plan import refuse_key
-from pytest_crab.errors import BadInput
-from pytest_crab.errors import StoreError
+from pytest_crab.campaign.cluster.plan import key_in, refuse_key
+from pytest_crab.errors import BadInput, StoreError
 from pytest_crab.store import FileStore
 
 log = logging.getLogger(__name__)

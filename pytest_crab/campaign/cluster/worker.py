@@ -12,21 +12,12 @@ import uuid
 from collections.abc import Mapping
 from typing import Any
 
-from distributed import Client
-from distributed import Queue
-from distributed import Worker
-from distributed import WorkerPlugin
-from distributed import get_client
-from distributed import get_worker
+from distributed import Client, Queue, Worker, WorkerPlugin, get_client, get_worker
 from distributed.client import ClosedClientError
 
-from pytest_crab.campaign.cluster.plan import RunPlan
-from pytest_crab.campaign.cluster.plan import TrialAnswer
-from pytest_crab.campaign.cluster.plan import TrialTask
-from pytest_crab.campaign.cluster.plan import release
+from pytest_crab.campaign.cluster.plan import RunPlan, TrialAnswer, TrialTask, release
 from pytest_crab.campaign.cluster.worker_run import WorkerRun
-from pytest_crab.errors import Cancelled
-from pytest_crab.errors import CrabError
+from pytest_crab.errors import Cancelled, CrabError
 
 #: The name of this process for controllers, which tell two processes at one address apart by it.
 UID = uuid.uuid4().hex[:16]

@@ -6,9 +6,7 @@ import contextlib
 import json
 import os
 import threading
-from collections.abc import Callable
-from collections.abc import Iterator
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -16,34 +14,19 @@ from typing import Any
 
 from pytest_crab import runtimes
 from pytest_crab.campaign.cluster.budget_ledger import ASKING
-from pytest_crab.campaign.cluster.bundles import read_instance
-from pytest_crab.campaign.cluster.bundles import unpack
-from pytest_crab.campaign.cluster.disk import WorkerDisk
-from pytest_crab.campaign.cluster.disk import disk_budget
-from pytest_crab.campaign.cluster.plan import CrewPayload
-from pytest_crab.campaign.cluster.plan import RunPlan
-from pytest_crab.campaign.cluster.plan import TrialAnswer
-from pytest_crab.campaign.cluster.plan import TrialTask
-from pytest_crab.campaign.cluster.plan import source_digest
-from pytest_crab.campaign.cluster.remote_store import Controller
-from pytest_crab.campaign.cluster.remote_store import RemoteStore
-from pytest_crab.errors import Cancelled
-from pytest_crab.errors import CrabError
+from pytest_crab.campaign.cluster.bundles import read_instance, unpack
+from pytest_crab.campaign.cluster.disk import WorkerDisk, disk_budget
+from pytest_crab.campaign.cluster.plan import CrewPayload, RunPlan, TrialAnswer, TrialTask, source_digest
+from pytest_crab.campaign.cluster.remote_store import Controller, RemoteStore
+from pytest_crab.errors import Cancelled, CrabError
 from pytest_crab.models import Gateway
 from pytest_crab.protocols import Runtime
 from pytest_crab.runtimes import bubblewrap
-from pytest_crab.runtimes.run_lock import RunFolder
-from pytest_crab.runtimes.run_lock import is_dead
-from pytest_crab.runtimes.run_lock import remove_folder
+from pytest_crab.runtimes.run_lock import RunFolder, is_dead, remove_folder
 from pytest_crab.scratch import machine_folder
-from pytest_crab.trial import Crew
-from pytest_crab.trial import RunContext
-from pytest_crab.trial import run_trial
-from pytest_crab.trial.run_context import secrets_of
-from pytest_crab.trial.run_context import versions_here
-from pytest_crab.types import Instance
-from pytest_crab.types import PullRequest
-from pytest_crab.types import TrialId
+from pytest_crab.trial import Crew, RunContext, run_trial
+from pytest_crab.trial.run_context import secrets_of, versions_here
+from pytest_crab.types import Instance, PullRequest, TrialId
 from pytest_crab.waiting import FOR_A_SLOT
 
 #: A worker's own settings: the folder of its store, its runtime, and its base image.

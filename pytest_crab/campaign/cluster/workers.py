@@ -8,11 +8,8 @@ from collections import defaultdict
 from collections.abc import Mapping
 from typing import Any
 
-from pytest_crab.campaign.cluster.connection import RESOURCE
-from pytest_crab.campaign.cluster.connection import Connection
-from pytest_crab.campaign.cluster.connection import WorkerState
-from pytest_crab.campaign.cluster.events import WorkerEvents
-from pytest_crab.campaign.cluster.events import name_workers
+from pytest_crab.campaign.cluster.connection import RESOURCE, Connection, WorkerState
+from pytest_crab.campaign.cluster.events import WorkerEvents, name_workers
 from pytest_crab.campaign.cluster.plan import release
 from pytest_crab.campaign.cluster.worker import LOST
 from pytest_crab.errors import EngineError

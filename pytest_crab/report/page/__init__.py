@@ -4,54 +4,34 @@ from __future__ import annotations
 
 import tempfile
 from collections import Counter
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
-from typing import Any
+from typing import IO, Any
 
 from pytest_crab.report.files import write_report_file
-from pytest_crab.report.mediator_text import mediator_lines
-from pytest_crab.report.mediator_text import mediator_tables
-from pytest_crab.report.page.charts import Bar
-from pytest_crab.report.page.charts import cost_plot
-from pytest_crab.report.page.charts import forest_plot
-from pytest_crab.report.page.charts import heat_map
-from pytest_crab.report.page.charts import overlap_plot
-from pytest_crab.report.page.charts import timeline
-from pytest_crab.report.page.figures import bar_of
-from pytest_crab.report.page.figures import find_priced
-from pytest_crab.report.page.figures import findings_table
-from pytest_crab.report.page.figures import label_tables
-from pytest_crab.report.page.figures import near_words
-from pytest_crab.report.page.figures import overlaps_table
-from pytest_crab.report.page.figures import repositories_table
-from pytest_crab.report.page.headline import Clock
-from pytest_crab.report.page.headline import banners
-from pytest_crab.report.page.headline import idle_share
-from pytest_crab.report.page.headline import role
-from pytest_crab.report.page.headline import run_facts
-from pytest_crab.report.page.rendering import Rendered
-from pytest_crab.report.page.rendering import packed_block
-from pytest_crab.report.page.rendering import render_page
-from pytest_crab.report.page.rendering import safe_json
-from pytest_crab.report.page.rows import index_row
-from pytest_crab.report.page.rows import subject_detail
-from pytest_crab.report.page.rows import trial_detail
+from pytest_crab.report.mediator_text import mediator_lines, mediator_tables
+from pytest_crab.report.page.charts import Bar, cost_plot, forest_plot, heat_map, overlap_plot, timeline
+from pytest_crab.report.page.figures import (
+    bar_of,
+    find_priced,
+    findings_table,
+    label_tables,
+    near_words,
+    overlaps_table,
+    repositories_table,
+)
+from pytest_crab.report.page.headline import Clock, banners, idle_share, role, run_facts
+from pytest_crab.report.page.rendering import Rendered, packed_block, render_page, safe_json
+from pytest_crab.report.page.rows import index_row, subject_detail, trial_detail
 from pytest_crab.report.page.rulers import RulersBuilder
 from pytest_crab.report.pull_requests import read_subject
 from pytest_crab.report.summary import Summary
-from pytest_crab.report.summary_tables import finding_tables
-from pytest_crab.report.summary_tables import label
+from pytest_crab.report.summary_tables import finding_tables, label
 from pytest_crab.report.summary_text import repeat_lines
-from pytest_crab.report.transcripts import Transcript
-from pytest_crab.report.transcripts import drop_transcripts
-from pytest_crab.report.transcripts import read_transcript
-from pytest_crab.types import Trial
-from pytest_crab.types import TrialId
+from pytest_crab.report.transcripts import Transcript, drop_transcripts, read_transcript
+from pytest_crab.types import Trial, TrialId
 
 #: The page's name in a report's folder.
 FILE = "index.html"

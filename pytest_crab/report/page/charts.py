@@ -8,9 +8,7 @@ its label; the page's script shows labels on hover and lets arrow keys move betw
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -18,9 +16,7 @@ from urllib.parse import quote
 
 from markupsafe import Markup
 
-from pytest_crab.formats import format_duration
-from pytest_crab.formats import format_interval
-from pytest_crab.formats import format_percent
+from pytest_crab.formats import format_duration, format_interval, format_percent
 from pytest_crab.report.comparisons import Overlap
 from pytest_crab.report.rates import Rate
 from pytest_crab.text import escape_controls

@@ -4,29 +4,21 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Iterable
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pytest_crab.errors import BadInput
-from pytest_crab.report.files import read_trials
-from pytest_crab.report.files import write_report_file
-from pytest_crab.report.loading import TRIALS
-from pytest_crab.report.loading import trials_file
-from pytest_crab.report.page.rendering import packed_block
-from pytest_crab.report.page.rendering import render_page
-from pytest_crab.report.page.rows import safe
-from pytest_crab.report.page.rows import subject_detail
-from pytest_crab.report.page.rows import trial_detail
+from pytest_crab.report.files import read_trials, write_report_file
+from pytest_crab.report.loading import TRIALS, trials_file
+from pytest_crab.report.page.rendering import packed_block, render_page
+from pytest_crab.report.page.rows import safe, subject_detail, trial_detail
 from pytest_crab.report.pull_requests import read_subject
 from pytest_crab.statistics.comparison import Comparison
 from pytest_crab.statistics.labels import LabelComparison
 from pytest_crab.text import label_words
-from pytest_crab.types import CommentResult
-from pytest_crab.types import Trial
-from pytest_crab.types import Verdict
+from pytest_crab.types import CommentResult, Trial, Verdict
 
 #: The page's scripts, in the order that they need each other in.
 SCRIPTS = ("elements.js", "tables.js", "markdown.js", "diffs.js", "comparison.js")

@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Iterator, Mapping, Sequence, Set as AbstractSet
 from fractions import Fraction
 from typing import Any
 
 from pytest_crab.report.comparisons import Overlap
-from pytest_crab.report.page.charts import Bar
-from pytest_crab.report.page.charts import Priced
+from pytest_crab.report.page.charts import Bar, Priced
 from pytest_crab.report.page.headline import parse_time
 from pytest_crab.report.page.rows import near
 from pytest_crab.report.reviewer_summary import ReviewerSummary
 from pytest_crab.report.summary import Summary
 from pytest_crab.report.summary_tables import label
-from pytest_crab.types import Category
-from pytest_crab.types import Trial
-from pytest_crab.types import Verdict
+from pytest_crab.types import Category, Trial, Verdict
 
 #: What a finding is filed under that is near no comment.
 ELSEWHERE = "elsewhere"

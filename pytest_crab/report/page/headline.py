@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import datetime
-from datetime import timedelta
-from datetime import timezone
+from datetime import datetime, timedelta, timezone
 
-from pytest_crab.formats import format_count
-from pytest_crab.formats import format_percent
+from pytest_crab.formats import format_count, format_percent
 from pytest_crab.report.reviewer_summary import ReviewerSummary
 from pytest_crab.report.summary import Summary
 from pytest_crab.report.summary_tables import label
 from pytest_crab.report.summary_text import clean_line
-from pytest_crab.types import CONTROL
-from pytest_crab.types import Trial
+from pytest_crab.types import CONTROL, Trial
 
 #: A rate is warned of where more than this share of its oracles is unknown, as gates do by default.
 MUCH_UNKNOWN = 0.05

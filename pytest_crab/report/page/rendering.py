@@ -10,17 +10,11 @@ import json
 from collections.abc import Sequence
 from importlib import resources
 from operator import attrgetter
-from typing import Any
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from pytest_crab.formats import format_dollars
-from pytest_crab.formats import format_interval
-from pytest_crab.formats import format_number
-from pytest_crab.formats import format_percent
-from pytest_crab.formats import format_points
+from pytest_crab.formats import format_dollars, format_interval, format_number, format_percent, format_points
 from pytest_crab.report.label_changes import label_table
-from pytest_crab.report.summary_tables import label
-from pytest_crab.report.summary_tables import rate_cell
+from pytest_crab.report.summary_tables import label, rate_cell
 from pytest_crab.statistics.comparison import Interval
 from pytest_crab.text import escape_controls
 
@@ -41,9 +35,7 @@ class Rendered(NamedTuple):
 @functools.cache
 def _environment() -> Any:
     """The templates of this folder, each compiled once in a process."""
-    from jinja2 import Environment
-    from jinja2 import PackageLoader
-    from jinja2 import StrictUndefined
+    from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
         loader=PackageLoader("pytest_crab.report.page", "."),

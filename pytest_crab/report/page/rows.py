@@ -4,28 +4,15 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from pytest_crab.formats import NOTHING
-from pytest_crab.formats import format_dollars
-from pytest_crab.report.explain import NEAR
-from pytest_crab.report.explain import review_faults
-from pytest_crab.report.pull_requests import Subject
-from pytest_crab.report.pull_requests import SubjectComment
+from pytest_crab.formats import NOTHING, format_dollars
+from pytest_crab.report.explain import NEAR, review_faults
+from pytest_crab.report.pull_requests import Subject, SubjectComment
 from pytest_crab.report.transcripts import Transcript
-from pytest_crab.text import cut
-from pytest_crab.text import escape_controls
-from pytest_crab.text import label_words
-from pytest_crab.types import CommentResult
-from pytest_crab.types import Finding
-from pytest_crab.types import Review
-from pytest_crab.types import Revision
-from pytest_crab.types import Trial
-from pytest_crab.types import Usage
-from pytest_crab.types import Verdict
+from pytest_crab.text import cut, escape_controls, label_words
+from pytest_crab.types import CommentResult, Finding, Review, Revision, Trial, Usage, Verdict
 
 #: Longest line, text and diff that the page shows; what is longer ends with a note, and is whole in trials.jsonl.
 LINE, TEXT, DIFF_LINES, FINDINGS = 1_000, 20_000, 4_000, 500

@@ -3,25 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from pytest_crab.formats import NOTHING
-from pytest_crab.formats import format_percent
+from pytest_crab.formats import NOTHING, format_percent
 from pytest_crab.report.mediator_text import ranks_text
 from pytest_crab.report.pull_requests import Subject
-from pytest_crab.report.recorded_rulers import RecordedRuler
-from pytest_crab.report.recorded_rulers import merge_rulers
-from pytest_crab.report.recorded_rulers import rulers_of
-from pytest_crab.report.ruler_cells import Cell
-from pytest_crab.report.ruler_cells import cells_of
-from pytest_crab.report.ruler_cells import hit_rulers_of
-from pytest_crab.report.rulers import RulerComparison
-from pytest_crab.report.rulers import RulerPair
-from pytest_crab.report.rulers import compare_cells
-from pytest_crab.types import Trial
-from pytest_crab.types import TrialId
+from pytest_crab.report.recorded_rulers import RecordedRuler, merge_rulers, rulers_of
+from pytest_crab.report.ruler_cells import Cell, cells_of, hit_rulers_of
+from pytest_crab.report.rulers import RulerComparison, RulerPair, compare_cells
+from pytest_crab.types import Trial, TrialId
 
 #: So many comments on which rulers differ are listed, and so many characters of each text.
 LISTED, LONGEST = 500, 400

@@ -4,35 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Callable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import resources
-from typing import TYPE_CHECKING
-from typing import Any
-from typing import cast
+from typing import TYPE_CHECKING, Any, cast
 
 from pytest_crab.clients.status_table import Status
-from pytest_crab.errors import AgentError
-from pytest_crab.errors import AnswererError
-from pytest_crab.errors import BudgetSpent
-from pytest_crab.errors import DiffRejected
-from pytest_crab.errors import ModelError
+from pytest_crab.errors import AgentError, AnswererError, BudgetSpent, DiffRejected, ModelError
 from pytest_crab.model_access import Services
-from pytest_crab.protocols import Agent
-from pytest_crab.protocols import Checkout
-from pytest_crab.protocols import Snapshot
-from pytest_crab.scoring.choices.answers import Answers
-from pytest_crab.scoring.choices.answers import ChosenOption
+from pytest_crab.protocols import Agent, Checkout, Snapshot
+from pytest_crab.scoring.choices.answers import Answers, ChosenOption
 from pytest_crab.scoring.choices.letter_text import read_letter
-from pytest_crab.scoring.choices.questions import Question
-from pytest_crab.scoring.choices.questions import option_lines
-from pytest_crab.types import Finding
-from pytest_crab.types import PullRequest
-from pytest_crab.types import Revision
-from pytest_crab.types import Usage
-from pytest_crab.types import total_usage
+from pytest_crab.scoring.choices.questions import Question, option_lines
+from pytest_crab.types import Finding, PullRequest, Revision, Usage, total_usage
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import field
-from typing import Any
-from typing import Protocol
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 from pytest_crab import serialization
-from pytest_crab.errors import AnswererError
-from pytest_crab.errors import model_errors_as
+from pytest_crab.errors import AnswererError, model_errors_as
 from pytest_crab.model_access import Services
 from pytest_crab.scoring.choices.questions import Question
 from pytest_crab.types import Usage

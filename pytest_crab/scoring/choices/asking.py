@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-from typing import Any
-from typing import ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pytest_crab.clients.chat import ChatSettings
 from pytest_crab.clients.model_http import connection
 from pytest_crab.clients.prompting import as_data
-from pytest_crab.errors import MalformedAnswer
-from pytest_crab.errors import ModelRefused
-from pytest_crab.model_access import ModelAccess
-from pytest_crab.model_access import Services
-from pytest_crab.scoring.choices.answers import Answers
-from pytest_crab.scoring.choices.answers import ChosenOption
-from pytest_crab.scoring.choices.questions import Question
-from pytest_crab.scoring.choices.questions import option_lines
+from pytest_crab.errors import MalformedAnswer, ModelRefused
+from pytest_crab.model_access import ModelAccess, Services
+from pytest_crab.scoring.choices.answers import Answers, ChosenOption
+from pytest_crab.scoring.choices.questions import Question, option_lines
 
 if TYPE_CHECKING:
     import httpx2

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from pytest_crab import serialization
 from pytest_crab.model_access import Services
-from pytest_crab.scoring.choices.answers import Answers
-from pytest_crab.scoring.choices.answers import ChosenOption
-from pytest_crab.scoring.choices.questions import Question
-from pytest_crab.scoring.choices.questions import correct_options
+from pytest_crab.scoring.choices.answers import Answers, ChosenOption
+from pytest_crab.scoring.choices.questions import Question, correct_options
 from pytest_crab.statistics.choices import LETTERS
 from pytest_crab.types import Instance
 

@@ -3,25 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_crab.clients.conversation import start_conversation
-from pytest_crab.clients.model_http import as_json
-from pytest_crab.clients.model_http import post_checked
+from pytest_crab.clients.model_http import as_json, post_checked
 from pytest_crab.errors import MalformedAnswer
-from pytest_crab.model_access import ModelAccess
-from pytest_crab.model_access import Services
-from pytest_crab.scoring.choices.answers import Answers
-from pytest_crab.scoring.choices.answers import ChosenOption
-from pytest_crab.scoring.choices.asking import QuestionSettings
-from pytest_crab.scoring.choices.asking import ask_all
-from pytest_crab.scoring.choices.letter_text import KEY
-from pytest_crab.scoring.choices.letter_text import read_letter
+from pytest_crab.model_access import ModelAccess, Services
+from pytest_crab.scoring.choices.answers import Answers, ChosenOption
+from pytest_crab.scoring.choices.asking import QuestionSettings, ask_all
+from pytest_crab.scoring.choices.letter_text import KEY, read_letter
 from pytest_crab.scoring.choices.questions import Question
 from pytest_crab.settings import Api
 from pytest_crab.statistics.choices import LETTERS

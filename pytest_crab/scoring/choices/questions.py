@@ -6,12 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pytest_crab.instances.files import file_bytes
-from pytest_crab.statistics.choices import LETTERS
-from pytest_crab.statistics.choices import orders
-from pytest_crab.types import ChangeType
-from pytest_crab.types import Comment
-from pytest_crab.types import Instance
-from pytest_crab.types import LineOptions
+from pytest_crab.statistics.choices import LETTERS, orders
+from pytest_crab.types import ChangeType, Comment, Instance, LineOptions
 
 #: The probes by name: the type of change, its lines and its solution, these with easy and hard wrong options.
 CHANGE_TYPE = "change-type"

@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pytest_crab.scoring.choices.answers import AnswerStep
-from pytest_crab.scoring.choices.answers import ChosenOption
-from pytest_crab.scoring.choices.questions import probes_of
-from pytest_crab.scoring.choices.questions import questions_of
-from pytest_crab.scoring.protocols import ScoringContext
-from pytest_crab.scoring.protocols import Step
-from pytest_crab.statistics.choices import NO_LETTER
-from pytest_crab.statistics.choices import chosen_options
-from pytest_crab.statistics.choices import is_invariant
-from pytest_crab.types import Artefact
-from pytest_crab.types import Comment
-from pytest_crab.types import Instance
-from pytest_crab.types import Judgement
-from pytest_crab.types import Reason
-from pytest_crab.types import Review
-from pytest_crab.types import Revision
-from pytest_crab.types import Score
-from pytest_crab.types import Unit
-from pytest_crab.types import verdict_score
+from pytest_crab.scoring.choices.answers import AnswerStep, ChosenOption
+from pytest_crab.scoring.choices.questions import probes_of, questions_of
+from pytest_crab.scoring.protocols import ScoringContext, Step
+from pytest_crab.statistics.choices import NO_LETTER, chosen_options, is_invariant
+from pytest_crab.types import (
+    Artefact,
+    Comment,
+    Instance,
+    Judgement,
+    Reason,
+    Review,
+    Revision,
+    Score,
+    Unit,
+    verdict_score,
+)
 
 #: The scorer's name on its scores.
 CHOICES = "choices"

@@ -3,35 +3,27 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
-from pytest_crab.errors import Cancelled
-from pytest_crab.errors import CrabError
-from pytest_crab.errors import StoreError
+from pytest_crab.errors import Cancelled, CrabError, StoreError
 from pytest_crab.model_access import Services
-from pytest_crab.scoring.judges.calibration import Calibration
-from pytest_crab.scoring.judges.calibration import find_calibration
-from pytest_crab.scoring.judges.calibration import keep_calibration
-from pytest_crab.scoring.judges.votes import FORMS
-from pytest_crab.scoring.judges.votes import FormCheck
-from pytest_crab.scoring.judges.votes import Judge
-from pytest_crab.scoring.judges.votes import JudgePlan
-from pytest_crab.scoring.judges.votes import JudgeQuestion
-from pytest_crab.scoring.judges.votes import Vote
-from pytest_crab.scoring.judges.votes import VotedLabel
-from pytest_crab.scoring.judges.votes import VoteStep
-from pytest_crab.scoring.judges.votes import decide
+from pytest_crab.scoring.judges.calibration import Calibration, find_calibration, keep_calibration
+from pytest_crab.scoring.judges.votes import (
+    FORMS,
+    FormCheck,
+    Judge,
+    JudgePlan,
+    JudgeQuestion,
+    Vote,
+    VotedLabel,
+    VoteStep,
+    decide,
+)
 from pytest_crab.scoring.protocols import ResultCache
-from pytest_crab.types import Usage
-from pytest_crab.types import total_usage
+from pytest_crab.types import Usage, total_usage
 from pytest_crab.types.reviews import known_costs
 
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_crab import serialization
-from pytest_crab.formats import format_count
-from pytest_crab.formats import format_decimal
+from pytest_crab.formats import format_count, format_decimal
 from pytest_crab.protocols import Store
 
 #: The name in the store.

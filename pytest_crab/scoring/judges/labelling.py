@@ -4,22 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from pytest_crab.clients.chat import ChatSettings
-from pytest_crab.clients.prompting import as_data
-from pytest_crab.clients.prompting import digest_of
+from pytest_crab.clients.prompting import as_data, digest_of
 from pytest_crab.errors import ModelRefused
 from pytest_crab.model_access import Services
 from pytest_crab.parsing.json_in_text import pieces
-from pytest_crab.scoring.judges.votes import PADDED
-from pytest_crab.scoring.judges.votes import SWAPPED
-from pytest_crab.scoring.judges.votes import JudgeQuestion
-from pytest_crab.scoring.judges.votes import Vote
+from pytest_crab.scoring.judges.votes import PADDED, SWAPPED, JudgeQuestion, Vote
 from pytest_crab.types import Side
 
 #: So much of a finding and of a known issue is shown, in characters.

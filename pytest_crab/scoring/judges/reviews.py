@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from pytest_crab import serialization
-from pytest_crab.scoring.judges.votes import Gold
-from pytest_crab.scoring.judges.votes import JudgeQuestion
-from pytest_crab.scoring.judges.votes import VotedLabel
+from pytest_crab.scoring.judges.votes import Gold, JudgeQuestion, VotedLabel
 from pytest_crab.types import Finding
 
 #: A finding's position from 0, and a comment's id.

@@ -2,41 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pytest_crab import serialization
 from pytest_crab.scoring.judges.bench import JudgeBench
 from pytest_crab.scoring.judges.calibration import CALIBRATIONS
-from pytest_crab.scoring.judges.reviews import Cell
-from pytest_crab.scoring.judges.reviews import JudgedFinding
-from pytest_crab.scoring.judges.reviews import JudgedTrial
-from pytest_crab.scoring.judges.reviews import judged_trial
-from pytest_crab.scoring.judges.reviews import pull_request_digest
-from pytest_crab.scoring.judges.reviews import questions_of
-from pytest_crab.scoring.judges.votes import Gold
-from pytest_crab.scoring.judges.votes import Judge
-from pytest_crab.scoring.judges.votes import JudgeQuestion
-from pytest_crab.scoring.judges.votes import VotedLabel
-from pytest_crab.scoring.judges.votes import VoteStep
-from pytest_crab.scoring.protocols import ScorerEvidence
-from pytest_crab.scoring.protocols import ScoringContext
-from pytest_crab.scoring.protocols import Step
-from pytest_crab.scoring.review_rulers import NOT_ON_RECORD
-from pytest_crab.scoring.review_rulers import has_texts
+from pytest_crab.scoring.judges.reviews import (
+    Cell,
+    JudgedFinding,
+    JudgedTrial,
+    judged_trial,
+    pull_request_digest,
+    questions_of,
+)
+from pytest_crab.scoring.judges.votes import Gold, Judge, JudgeQuestion, VotedLabel, VoteStep
+from pytest_crab.scoring.protocols import ScorerEvidence, ScoringContext, Step
+from pytest_crab.scoring.review_rulers import NOT_ON_RECORD, has_texts
 from pytest_crab.scoring.unprepared import UnpreparedScorer
-from pytest_crab.types import Artefact
-from pytest_crab.types import Comment
-from pytest_crab.types import Instance
-from pytest_crab.types import Judgement
-from pytest_crab.types import Reason
-from pytest_crab.types import Review
-from pytest_crab.types import Revision
-from pytest_crab.types import Score
-from pytest_crab.types import Unit
-from pytest_crab.types import verdict_score
+from pytest_crab.types import (
+    Artefact,
+    Comment,
+    Instance,
+    Judgement,
+    Reason,
+    Review,
+    Revision,
+    Score,
+    Unit,
+    verdict_score,
+)
 
 
 class JudgeScorer(UnpreparedScorer):

@@ -8,18 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from pytest_crab.clients.prompting import instructions
-from pytest_crab.clients.whole_parts import CHARACTERS_PER_TOKEN
-from pytest_crab.clients.whole_parts import file_diffs
-from pytest_crab.clients.whole_parts import fit
+from pytest_crab.clients.whole_parts import CHARACTERS_PER_TOKEN, file_diffs, fit
 from pytest_crab.scoring.judges.labelling import LabelJudge
 from pytest_crab.scoring.judges.votes import JudgeQuestion
-from pytest_crab.statistics.swe_prbench import LABELS
-from pytest_crab.statistics.swe_prbench import PAPER
-from pytest_crab.statistics.swe_prbench import RULES
+from pytest_crab.statistics.swe_prbench import LABELS, PAPER, RULES
 
 #: So much of a diff is shown, in characters; a file that does not fit is left out whole.
 LONGEST_DIFF = 12_000

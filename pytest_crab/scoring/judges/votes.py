@@ -4,19 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Callable
-from collections.abc import Iterable
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
-from typing import Protocol
+from typing import Any, Protocol
 
 from pytest_crab import serialization
 from pytest_crab.model_access import Services
-from pytest_crab.types import Finding
-from pytest_crab.types import Side
-from pytest_crab.types import Usage
+from pytest_crab.types import Finding, Side, Usage
 
 #: Other forms of a question: finding and issue in the other order, and a finding with words that say nothing.
 FORMS = SWAPPED, PADDED = ("swapped", "padded")

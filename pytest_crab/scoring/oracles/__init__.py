@@ -3,34 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pytest_crab import diffs
-from pytest_crab import harness
-from pytest_crab.errors import AgentError
-from pytest_crab.errors import DiffRejected
+from pytest_crab import diffs, harness
+from pytest_crab.errors import AgentError, DiffRejected
 from pytest_crab.instances.recorded import NOT_ON_RECORD
-from pytest_crab.scoring.oracles.evaluation import ORACLES
-from pytest_crab.scoring.oracles.evaluation import EvaluationStep
-from pytest_crab.scoring.oracles.evaluation import all_scores
-from pytest_crab.scoring.oracles.evaluation import score_of
-from pytest_crab.scoring.oracles.proof import ProofStep
-from pytest_crab.scoring.oracles.proof import ProvedComment
-from pytest_crab.scoring.oracles.proof import prove
-from pytest_crab.scoring.protocols import ScoringContext
-from pytest_crab.scoring.protocols import Step
-from pytest_crab.types import Artefact
-from pytest_crab.types import Comment
-from pytest_crab.types import Instance
-from pytest_crab.types import Judgement
-from pytest_crab.types import Reason
-from pytest_crab.types import Review
-from pytest_crab.types import Revision
-from pytest_crab.types import Score
-from pytest_crab.types import Unit
+from pytest_crab.scoring.oracles.evaluation import ORACLES, EvaluationStep, all_scores, score_of
+from pytest_crab.scoring.oracles.proof import ProofStep, ProvedComment, prove
+from pytest_crab.scoring.protocols import ScoringContext, Step
+from pytest_crab.types import Artefact, Comment, Instance, Judgement, Reason, Review, Revision, Score, Unit
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pytest_crab import verdict
 from pytest_crab.errors import DiffRejected
 from pytest_crab.scoring.oracles import keys
-from pytest_crab.scoring.oracles.oracle_runs import OracleRequest
-from pytest_crab.scoring.oracles.oracle_runs import OracleResults
-from pytest_crab.scoring.oracles.oracle_runs import run_oracles
-from pytest_crab.scoring.oracles.proof import ProvedComment
-from pytest_crab.scoring.oracles.proof import apply_to_head
+from pytest_crab.scoring.oracles.oracle_runs import OracleRequest, OracleResults, run_oracles
+from pytest_crab.scoring.oracles.proof import ProvedComment, apply_to_head
 from pytest_crab.scoring.protocols import ScoringContext
-from pytest_crab.types import Ending
-from pytest_crab.types import Run
+from pytest_crab.types import Ending, Run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

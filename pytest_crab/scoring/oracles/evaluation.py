@@ -5,30 +5,29 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections import Counter
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
-from pytest_crab import serialization
-from pytest_crab import verdict
+from pytest_crab import serialization, verdict
 from pytest_crab.errors import InstallFailed
 from pytest_crab.scoring.oracles import keys
-from pytest_crab.scoring.oracles.oracle_runs import OracleRequest
-from pytest_crab.scoring.oracles.oracle_runs import run_oracles
+from pytest_crab.scoring.oracles.oracle_runs import OracleRequest, run_oracles
 from pytest_crab.scoring.oracles.proof import ProvedComment
 from pytest_crab.scoring.protocols import ScoringContext
-from pytest_crab.types import PASS_TO_PASS
-from pytest_crab.types import Comment
-from pytest_crab.types import Ending
-from pytest_crab.types import Judgement
-from pytest_crab.types import Proof
-from pytest_crab.types import Reason
-from pytest_crab.types import Run
-from pytest_crab.types import Score
-from pytest_crab.types import TestOutcome
-from pytest_crab.types import Unit
-from pytest_crab.types import verdict_score
+from pytest_crab.types import (
+    PASS_TO_PASS,
+    Comment,
+    Ending,
+    Judgement,
+    Proof,
+    Reason,
+    Run,
+    Score,
+    TestOutcome,
+    Unit,
+    verdict_score,
+)
 
 #: The scorer's name on its scores.
 ORACLES = "oracles"

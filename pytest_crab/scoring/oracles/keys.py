@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from pytest_crab import serialization
 from pytest_crab.instances.files import file_digest
 from pytest_crab.scoring.protocols import ScoringContext
-from pytest_crab.types import Comment
-from pytest_crab.types import Instance
+from pytest_crab.types import Comment, Instance
 
 
 def proofs(context: ScoringContext, harness: str) -> dict[str, str]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,10 +10,7 @@ from typing import Any
 from pytest_crab import harness
 from pytest_crab.protocols import FileChange
 from pytest_crab.scoring.protocols import ScoringContext
-from pytest_crab.types import PASS_TO_PASS
-from pytest_crab.types import Comment
-from pytest_crab.types import Isolation
-from pytest_crab.types import Run
+from pytest_crab.types import PASS_TO_PASS, Comment, Isolation, Run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pytest_crab import harness
-from pytest_crab import verdict
+from pytest_crab import harness, verdict
 from pytest_crab.errors import DiffRejected
 from pytest_crab.instances.files import diff_text
 from pytest_crab.lazy import lazy
 from pytest_crab.scoring.oracles import keys
-from pytest_crab.scoring.oracles.oracle_runs import OracleRequest
-from pytest_crab.scoring.oracles.oracle_runs import OracleResults
-from pytest_crab.scoring.oracles.oracle_runs import run_oracles
+from pytest_crab.scoring.oracles.oracle_runs import OracleRequest, OracleResults, run_oracles
 from pytest_crab.scoring.protocols import ScoringContext
-from pytest_crab.types import PASS_TO_PASS
-from pytest_crab.types import Comment
-from pytest_crab.types import Ending
-from pytest_crab.types import Proof
-from pytest_crab.types import Run
+from pytest_crab.types import PASS_TO_PASS, Comment, Ending, Proof, Run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

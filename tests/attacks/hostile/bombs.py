@@ -17,12 +17,10 @@ from xml.etree import ElementTree
 import yaml
 from hostile.paths import TRUSTING
 from hostile.record import Play
-from hostile.shape import Kind
-from hostile.shape import Refusal
+from hostile.shape import Kind, Refusal
 
 from pytest_crab import errors
-from pytest_crab.harness.inside import node_runner
-from pytest_crab.harness.inside import supervisor
+from pytest_crab.harness.inside import node_runner, supervisor
 from pytest_crab.instances.yaml_reader import read_document
 from pytest_crab.parsing.findings import read_review
 from pytest_crab.sources import sdist

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from hostile import bombs
-from hostile import channel
-from hostile import confined
-from hostile import foreign
-from hostile import host
-from hostile import judges
-from hostile import paths
-from hostile import patterns
-from hostile import placement
-from hostile import residual
-from hostile import revisions
-from hostile import texts
-from hostile import traces
-from hostile.second_pair import FIRST_RUN
-from hostile.second_pair import READ
-from hostile.second_pair import SECOND_PAIR
-from hostile.shape import Attack
-from hostile.shape import Refusal
-from hostile.shape import Revision
+from hostile import (
+    bombs,
+    channel,
+    confined,
+    foreign,
+    host,
+    judges,
+    paths,
+    patterns,
+    placement,
+    residual,
+    revisions,
+    texts,
+    traces,
+)
+from hostile.second_pair import FIRST_RUN, READ, SECOND_PAIR
+from hostile.shape import Attack, Refusal, Revision
 
 _FIRST: list[Attack] = [*revisions.REVISIONS, *channel.REVISIONS, *confined.CONFINED, *traces.REFUSALS, *paths.REFUSALS]
 _MORE: list[Attack] = [*bombs.REFUSALS, *texts.REFUSALS, *foreign.REFUSALS, *host.REFUSALS, *patterns.REFUSALS]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from hostile.shape import Kind
-from hostile.shape import Revision
+from hostile.shape import Kind, Revision
 
 from pytest_crab.types import Reason
 

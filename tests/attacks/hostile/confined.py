@@ -8,8 +8,7 @@ import sys
 from pathlib import Path
 
 from hostile.ledger import real_history
-from hostile.shape import Kind
-from hostile.shape import Revision
+from hostile.shape import Kind, Revision
 
 from pytest_crab.types import Reason
 

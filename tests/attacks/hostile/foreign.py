@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hostile.ledger import write_instance
-from hostile.shape import Kind
-from hostile.shape import Refusal
+from hostile.shape import Kind, Refusal
 
 from pytest_crab import serialization
 from pytest_crab.instances import load_instance

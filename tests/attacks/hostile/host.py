@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from hostile.ledger import write_instance
-from hostile.shape import Kind
-from hostile.shape import Refusal
+from hostile.shape import Kind, Refusal
 
 from pytest_crab import errors
 from pytest_crab.harness import channel
@@ -20,10 +19,7 @@ from pytest_crab.instances.files import pristine
 from pytest_crab.protocols import FileChange
 from pytest_crab.runtimes import tree_diff
 from pytest_crab.runtimes.run_lock import remove_folder
-from pytest_crab.sources import consistency
-from pytest_crab.sources import fetcher_for
-from pytest_crab.sources import folders
-from pytest_crab.sources import revision_limits
+from pytest_crab.sources import consistency, fetcher_for, folders, revision_limits
 from pytest_crab.sources.git_cli import create
 from pytest_crab.sources.snapshot import apply
 

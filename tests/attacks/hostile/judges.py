@@ -7,16 +7,12 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from hostile.shape import Kind
-from hostile.shape import Refusal
+from hostile.shape import Kind, Refusal
 
 from pytest_crab.clients.prompting import as_data
 from pytest_crab.scoring.judges.cr_evaluator import CrEvaluator
-from pytest_crab.scoring.judges.labelling import LONGEST_TEXT
-from pytest_crab.scoring.judges.labelling import read_label
-from pytest_crab.scoring.judges.labelling import write_question
-from pytest_crab.scoring.judges.votes import Gold
-from pytest_crab.scoring.judges.votes import JudgeQuestion
+from pytest_crab.scoring.judges.labelling import LONGEST_TEXT, read_label, write_question
+from pytest_crab.scoring.judges.votes import Gold, JudgeQuestion
 from pytest_crab.statistics.signal import LABELS
 from pytest_crab.types import Finding
 

@@ -6,15 +6,13 @@ import io
 import os
 import subprocess
 import tarfile
-from collections.abc import Callable
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import yaml
 from hostile.record import Play
-from hostile.shape import Kind
-from hostile.shape import Refusal
+from hostile.shape import Kind, Refusal
 
 from pytest_crab import errors
 from pytest_crab.harness.inside import tree as inside
@@ -23,8 +21,7 @@ from pytest_crab.instances.files import pristine
 from pytest_crab.parsing.findings import read_review
 from pytest_crab.protocols import FileChange
 from pytest_crab.runtimes import tree_diff
-from pytest_crab.sources import folders
-from pytest_crab.sources import sdist
+from pytest_crab.sources import folders, sdist
 from pytest_crab.sources.git_cli import create
 from pytest_crab.sources.snapshot import apply
 from pytest_crab.store import FileStore

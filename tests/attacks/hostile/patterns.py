@@ -12,13 +12,11 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from hostile.shape import Kind
-from hostile.shape import Refusal
+from hostile.shape import Kind, Refusal
 
 from pytest_crab import errors
 from pytest_crab.instances.files import pristine
-from pytest_crab.sources import folders
-from pytest_crab.sources import git_cli
+from pytest_crab.sources import folders, git_cli
 from pytest_crab.sources.snapshot import apply
 
 #: The real limits are 60 seconds and 3 GiB; here they are soon reached.

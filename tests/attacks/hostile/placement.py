@@ -7,12 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from hostile.confined import hungry
-from hostile.ledger import KEY
-from hostile.ledger import document
-from hostile.ledger import write_instance
+from hostile.ledger import KEY, document, write_instance
 from hostile.record import Play
-from hostile.shape import Kind
-from hostile.shape import Refusal
+from hostile.shape import Kind, Refusal
 
 from pytest_crab.instances import load_instance
 from pytest_crab.runtimes.bubblewrap import run_in_folder

@@ -9,10 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from pytest_crab.protocols import Command
-from pytest_crab.protocols import Completed
-from pytest_crab.protocols import Image
-from pytest_crab.protocols import Limits
+from pytest_crab.protocols import Command, Completed, Image, Limits
 
 
 class Plain:

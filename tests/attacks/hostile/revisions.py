@@ -6,8 +6,7 @@ import importlib._bootstrap_external
 import sys
 from typing import Any
 
-from hostile.shape import Kind
-from hostile.shape import Revision
+from hostile.shape import Kind, Revision
 
 from pytest_crab.types import Reason
 

@@ -10,8 +10,7 @@ import subprocess
 import sys
 import tarfile
 from collections.abc import Iterator
-from contextlib import ExitStack
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -20,38 +19,35 @@ from typing import Any
 from hostile import paths
 from hostile.ledger import ORACLE
 from hostile.record import Play
-from hostile.shape import Kind
-from hostile.shape import Refusal
+from hostile.shape import Kind, Refusal
 
 from pytest_crab.agents.suggestions import SuggestionsAgent
-from pytest_crab.errors import DiffRejected
-from pytest_crab.errors import SourceError
+from pytest_crab.errors import DiffRejected, SourceError
 from pytest_crab.instances import load_instance
 from pytest_crab.parsing.findings import read_review
 from pytest_crab.report.explain import explain
-from pytest_crab.report.files import read_trials
-from pytest_crab.report.files import write_trials
+from pytest_crab.report.files import read_trials, write_trials
 from pytest_crab.report.page import open_page
 from pytest_crab.report.summary import summarise
 from pytest_crab.report.trial_view import show_trial
 from pytest_crab.sources import fetcher_for
 from pytest_crab.sources.sdist import unpack
-from pytest_crab.testing.trials import comment_result
-from pytest_crab.testing.trials import trial_of
-from pytest_crab.types import Category
-from pytest_crab.types import Ending
-from pytest_crab.types import Finding
-from pytest_crab.types import Kind as OracleKind
-from pytest_crab.types import Proof
-from pytest_crab.types import Provenance
-from pytest_crab.types import PullRequest
-from pytest_crab.types import Reason
-from pytest_crab.types import Review
-from pytest_crab.types import Run
-from pytest_crab.types import TestOutcome
-from pytest_crab.types import Trial
-from pytest_crab.verdict import judge
-from pytest_crab.verdict import outcomes_for_record
+from pytest_crab.testing.trials import comment_result, trial_of
+from pytest_crab.types import (
+    Category,
+    Ending,
+    Finding,
+    Kind as OracleKind,
+    Proof,
+    Provenance,
+    PullRequest,
+    Reason,
+    Review,
+    Run,
+    TestOutcome,
+    Trial,
+)
+from pytest_crab.verdict import judge, outcomes_for_record
 
 
 def _trial(review: Review) -> Trial:

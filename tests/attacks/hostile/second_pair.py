@@ -13,13 +13,10 @@ that succeeded then stays in the list once it is refused, or goes to residual.py
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from hostile.second_hand import REFUSED
-from hostile.second_hand import WITH_KNOWLEDGE
-from hostile.shape import Kind
-from hostile.shape import Revision
+from hostile.second_hand import REFUSED, WITH_KNOWLEDGE
+from hostile.shape import Kind, Revision
 
 from pytest_crab.types import Reason
 

@@ -10,15 +10,12 @@ import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from hostile.catalogue import ATTACKS
-from hostile.catalogue import FIRST_RUN
-from hostile.catalogue import RESIDUAL
+from hostile.catalogue import ATTACKS, FIRST_RUN, RESIDUAL
 from hostile.shape import Kind
 from hostile.white_box import FIRST_RUN as WHITE_BOX
 

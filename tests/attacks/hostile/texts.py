@@ -11,29 +11,27 @@ from typing import Any
 from xml.etree import ElementTree
 
 from hostile.screen import Screen
-from hostile.shape import Kind
-from hostile.shape import Refusal
+from hostile.shape import Kind, Refusal
 
 from pytest_crab.clients.prompting import prompt
-from pytest_crab.report import markdown
-from pytest_crab.report import write_report
-from pytest_crab.report.explain import explain
-from pytest_crab.report.explain import instance_line
+from pytest_crab.report import markdown, write_report
+from pytest_crab.report.explain import explain, instance_line
 from pytest_crab.report.files import TrialLog
 from pytest_crab.report.junit import render
 from pytest_crab.report.summary import summarise
 from pytest_crab.report.terminal import summary_lines
-from pytest_crab.testing.trials import comment_result
-from pytest_crab.testing.trials import trial_of
-from pytest_crab.types import Category
-from pytest_crab.types import Finding
-from pytest_crab.types import Kind as OracleKind
-from pytest_crab.types import Provenance
-from pytest_crab.types import PullRequest
-from pytest_crab.types import Reason
-from pytest_crab.types import Review
-from pytest_crab.types import TestOutcome
-from pytest_crab.types import Trial
+from pytest_crab.testing.trials import comment_result, trial_of
+from pytest_crab.types import (
+    Category,
+    Finding,
+    Kind as OracleKind,
+    Provenance,
+    PullRequest,
+    Reason,
+    Review,
+    TestOutcome,
+    Trial,
+)
 
 #: Where coding agents look for words of their user.
 CLIENTS_OWN = ("**/CLAUDE.md", "**/AGENTS.md", ".claude/settings.json", ".mcp.json", ".claude/skills/*/SKILL.md")

@@ -9,19 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from hostile.ledger import KEY
-from hostile.plain import Plain
-from hostile.plain import image_in
+from hostile.plain import Plain, image_in
 from hostile.record import Play
-from hostile.shape import Kind
-from hostile.shape import Refusal
+from hostile.shape import Kind, Refusal
 
 from pytest_crab import harness
 from pytest_crab.harness import channel
 from pytest_crab.harness.inside import leak_scan
-from pytest_crab.protocols import ORACLE_LIMITS
-from pytest_crab.protocols import FileChange
-from pytest_crab.types import Environment
-from pytest_crab.types import Oracle
+from pytest_crab.protocols import ORACLE_LIMITS, FileChange
+from pytest_crab.types import Environment, Oracle
 from pytest_crab.verdict import leaks
 
 ANSWER = "def add(a, b):\n    return a + b\n"

@@ -13,8 +13,7 @@ import pytest
 from pytest_crab.store import FileStore
 from pytest_crab.testing.dialogue import Reply
 from pytest_crab.testing.leaks import Leaks
-from pytest_crab.testing.provider import Asked
-from pytest_crab.testing.provider import say
+from pytest_crab.testing.provider import Asked, say
 
 pytestmark = pytest.mark.bubblewrap
 

@@ -6,31 +6,19 @@ import dataclasses
 import json
 import os
 import shutil
-from collections.abc import Callable
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_crab.report.files import write_summary
-from pytest_crab.report.files import write_trials
-from pytest_crab.report.pull_requests import Subject
-from pytest_crab.report.pull_requests import SubjectComment
-from pytest_crab.report.pull_requests import write_subject
+from pytest_crab.report.files import write_summary, write_trials
+from pytest_crab.report.pull_requests import Subject, SubjectComment, write_subject
 from pytest_crab.report.summary import summarise
 from pytest_crab.report.transcripts import write_transcripts
 from pytest_crab.report.write_report import render
 from pytest_crab.store import FileStore
-from pytest_crab.types import Category
-from pytest_crab.types import Finding
-from pytest_crab.types import Kind
-from pytest_crab.types import Reason
-from pytest_crab.types import Review
-from pytest_crab.types import Revision
-from pytest_crab.types import Trial
-from pytest_crab.types import Usage
+from pytest_crab.types import Category, Finding, Kind, Reason, Review, Revision, Trial, Usage
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

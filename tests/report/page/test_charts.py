@@ -1,22 +1,22 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime
-from datetime import timedelta
-from datetime import timezone
+from datetime import datetime, timedelta, timezone
 from typing import Any
 from xml.etree import ElementTree
 
 from pytest_crab.report.comparisons import Overlap
-from pytest_crab.report.page.charts import LANES
-from pytest_crab.report.page.charts import Bar
-from pytest_crab.report.page.charts import Priced
-from pytest_crab.report.page.charts import cost_plot
-from pytest_crab.report.page.charts import forest_plot
-from pytest_crab.report.page.charts import heat_map
-from pytest_crab.report.page.charts import history_plot
-from pytest_crab.report.page.charts import overlap_plot
-from pytest_crab.report.page.charts import timeline
+from pytest_crab.report.page.charts import (
+    LANES,
+    Bar,
+    Priced,
+    cost_plot,
+    forest_plot,
+    heat_map,
+    history_plot,
+    overlap_plot,
+    timeline,
+)
 from pytest_crab.report.rates import Rate
 from pytest_crab.statistics.comparison import Interval
 

@@ -12,18 +12,10 @@ import pytest
 from click.testing import CliRunner
 
 from pytest_crab.cli import main
-from pytest_crab.report.files import write_summary
-from pytest_crab.report.files import write_trials
-from pytest_crab.report.pull_requests import Subject
-from pytest_crab.report.pull_requests import SubjectComment
-from pytest_crab.report.pull_requests import write_subject
+from pytest_crab.report.files import write_summary, write_trials
+from pytest_crab.report.pull_requests import Subject, SubjectComment, write_subject
 from pytest_crab.report.summary import summarise
-from pytest_crab.types import CommentResult
-from pytest_crab.types import Finding
-from pytest_crab.types import Reason
-from pytest_crab.types import Review
-from pytest_crab.types import Revision
-from pytest_crab.types import Trial
+from pytest_crab.types import CommentResult, Finding, Reason, Review, Revision, Trial
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

@@ -2,11 +2,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from pytest_crab.report.page.figures import overlaps_table
-from pytest_crab.report.page.figures import repositories_table
+from pytest_crab.report.page.figures import overlaps_table, repositories_table
 from pytest_crab.report.summary import summarise
-from pytest_crab.types import Reason
-from pytest_crab.types import Trial
+from pytest_crab.types import Reason, Trial
 
 
 def test_every_oracle_that_is_known_of_all_is_in_one_row(make_trial: Callable[..., Trial]) -> None:

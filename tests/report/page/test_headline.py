@@ -5,15 +5,9 @@ from collections.abc import Callable
 
 import pytest
 
-from pytest_crab.report.page.headline import Clock
-from pytest_crab.report.page.headline import banners
-from pytest_crab.report.page.headline import idle_share
-from pytest_crab.report.page.headline import role
-from pytest_crab.report.page.headline import run_facts
+from pytest_crab.report.page.headline import Clock, banners, idle_share, role, run_facts
 from pytest_crab.report.summary import summarise
-from pytest_crab.types import CONTROL
-from pytest_crab.types import Reason
-from pytest_crab.types import Trial
+from pytest_crab.types import CONTROL, Reason, Trial
 
 GREEN, RED, LOST = Reason.GREEN, Reason.FAILED, Reason.BROKEN
 

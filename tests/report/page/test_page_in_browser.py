@@ -13,12 +13,10 @@ import pytest
 
 from pytest_crab.report.files import TrialLog
 from pytest_crab.report.view_server import ViewServer
-from pytest_crab.types import Reason
-from pytest_crab.types import Trial
+from pytest_crab.types import Reason, Trial
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
-    from playwright.sync_api import Page
+    from playwright.sync_api import Browser, Page
 
 pytestmark = pytest.mark.browser
 

@@ -3,20 +3,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from pytest_crab.report.page.rows import DIFF_LINES
-from pytest_crab.report.page.rows import LINE
-from pytest_crab.report.page.rows import TEXT
-from pytest_crab.report.page.rows import diff_files
-from pytest_crab.report.page.rows import near
-from pytest_crab.report.page.rows import safe
-from pytest_crab.types import Category
-from pytest_crab.types import CommentResult
-from pytest_crab.types import Finding
-from pytest_crab.types import Reason
-from pytest_crab.types import Side
+from pytest_crab.report.page.rows import DIFF_LINES, LINE, TEXT, diff_files, near, safe
+from pytest_crab.types import Category, CommentResult, Finding, Reason, Side
 
 DIFF = (
     "diff --git a/old.py b/new.py\nsimilarity index 90%\nrename from old.py\nrename to new.py\n--- a/old.py\n"
