@@ -50,12 +50,14 @@ def design(
     baseline: ReviewerSummary,
     instances: Iterable[str] | None = None,
     *,
-    repeats: int = 1,
+    reviews: int = 1,
+    repeats: int | None = None,
     terms: GateTerms | None = None,
 ) -> Design | None:
-    """Return the design of a run of these instances (None: all), so often repeated, against this baseline.
+    """Return the design of a run of these instances (None: all) against this baseline.
 
-    As much as in the baseline is taken to be unknown in the new run. None: there is nothing to compare.
+    The run has ``reviews`` of each instance, and ``repeats`` revisions over all of them (None: one of each review). As
+    much as in the baseline is taken to be unknown in it. None: there is nothing to compare.
     """
     terms = terms or GateTerms()
     wanted = None if instances is None else set(instances)
@@ -70,7 +72,8 @@ def design(
         list(oracles),
         repos,
         rate=sum(values) / len(values),
-        noise=flips(baseline) / 2 * (1 / baseline.repeats + 1 / repeats),
+        noise=_variance(baseline, _reviews_of(baseline), baseline.repeats)
+        + _variance(baseline, reviews, repeats or reviews),
         unknown=unknown,
         unknown_before=unknown,
         correlation=correlation_of(values, clusters_of(list(known), repos, terms.unit).labels),
@@ -89,6 +92,22 @@ def flips(baseline: ReviewerSummary) -> float:
     """Return the share of verdicts that changes between single runs: the baseline's noise floor, or ASSUMED_FLIPS."""
     known = known_flips(baseline)
     return ASSUMED_FLIPS if known is None else known
+
+
+def _variance(baseline: ReviewerSummary, reviews: int, repeats: int) -> float:
+    """Return the variance of an oracle's mean over so many reviews, with ``repeats`` revisions of them in all.
+
+    Revisions of one review share what the reviewer varies, so only the agent's part shrinks with each of them.
+    """
+    parts = baseline.stability.variance if baseline.stability and known_flips(baseline) is not None else {}
+    agent = parts.get("agent", 0.0)
+    of_agent = agent / (agent + parts.get("reviewer", 0.0)) if agent else 0.0
+    return flips(baseline) / 2 * ((1 - of_agent) / reviews + of_agent / repeats)
+
+
+def _reviews_of(own: ReviewerSummary) -> int:
+    """Return the number of reviews of each instance."""
+    return own.stability.reviews or own.repeats if own.stability else own.repeats
 
 
 def load(own: ReviewerSummary) -> Load:
@@ -153,7 +172,7 @@ def pair(
         baseline=name if baseline.reviewer == own.reviewer else f"{baseline.reviewer} in {name}",
         margin=terms.margin,
         comparison=comparison,
-        design=design(baseline, instances, repeats=own.repeats, terms=terms),
+        design=design(baseline, instances, reviews=_reviews_of(own), repeats=own.repeats, terms=terms),
         before=load(baseline),
         after=load(own),
         refusal=doubt or refusal(found, terms.allowed),

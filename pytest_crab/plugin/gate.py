@@ -113,7 +113,8 @@ class RunGate:
         for name, own in opponents.items():
             chosen = {item.instance.id for item in self._items if item.trial_id[1:] == (name, 1)}
             chosen |= set() if self.screen is None else self.screen.left_out
-            ahead = design(own, chosen, repeats=self._options.repeat, terms=self._terms(self._options.gate_looks))
+            reviews, terms = self._options.repeat, self._terms(self._options.gate_looks)
+            ahead = design(own, chosen, reviews=reviews, repeats=reviews * self._options.revisions, terms=terms)
             if ahead is None:
                 lines.append(f"crab: gate: {name}: the baseline knows nothing of what was selected")
                 continue

@@ -131,9 +131,25 @@ def test_a_run_that_is_repeated_is_less_noisy() -> None:
     ).reviewers
     assert flips(twice) == 0.5
     for repeats, noise in ((1, 0.5 / 2 * (1 / 2 + 1)), (4, 0.5 / 2 * (1 / 2 + 1 / 4))):
-        ahead = design(twice, repeats=repeats)
+        ahead = design(twice, reviews=repeats)
         assert ahead is not None
         assert ahead.noise == noise
+
+
+def test_revisions_of_one_review_are_no_further_reviews() -> None:
+    (four,) = summarise(
+        trial(f"i{at}", reason, repeat=repeat)
+        for at in range(4)
+        for repeat, reason in ((1, Reason.GREEN), (2, SECOND[at]), (3, Reason.GREEN), (4, SECOND[at]))
+    ).reviewers
+    assert four.stability is not None
+    single = flips(four) / 2
+    for variance, agent in (({"oracle": 0.6, "reviewer": 0.3, "agent": 0.1}, 0.25), ({"oracle": 0.5, "run": 0.5}, 0.0)):
+        two_reviews = replace(four, stability=replace(four.stability, reviews=2, variance=variance))
+        ahead = design(two_reviews, reviews=2, repeats=6)
+        assert ahead is not None
+        reviewer = 1 - agent
+        assert ahead.noise == pytest.approx(single * (reviewer / 2 + agent / 4 + reviewer / 2 + agent / 6))
 
 
 def test_what_the_baseline_did_not_know_is_expected_again() -> None:
