@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -44,7 +44,8 @@ class Reply:
     before the first byte), stands still for ``stall`` seconds after its first and for ``pause`` seconds after each, and
     stays open for ``linger`` seconds after its last; ``delay`` seconds pass before the head, and ``pieces`` is how many
     parts the text is sent in. ``log_probabilities`` are those of the first token, by token, which the two protocols of
-    completions send where the request asks for them.
+    completions send where the request asks for them. ``echoed`` are the tokens of the prompt, each with the
+    log-probabilities at its place by token; a request for completions with ``echo`` gets the prompt with them.
     """
 
     text: str = ""
@@ -61,6 +62,7 @@ class Reply:
     delay: float = 0.0
     pieces: int = 2
     log_probabilities: Mapping[str, float] | None = None
+    echoed: Sequence[tuple[str, Mapping[str, float]]] | None = None
 
 
 # --- reading a request --------------------------------------------------------------------------------------------
@@ -344,16 +346,42 @@ def _token_probabilities(body: Mapping[str, Any], reply: Reply) -> dict[str, Any
 
 
 def _text_completion(body: Mapping[str, Any], reply: Reply) -> dict[str, Any]:
-    likely = _likely(body.get("logprobs"), reply)
-    known = {"tokens": [token for token, _ in likely[:1]], "top_logprobs": [dict(likely)]} if likely else None
+    echo = str(body.get("prompt", "")) if body.get("echo") and reply.echoed is not None else ""
     return {
         "id": _id("cmpl", body),
         "object": "text_completion",
         "created": 0,
         "model": body.get("model"),
-        "choices": [{"index": 0, "text": reply.text, "finish_reason": _stop(reply, _CHAT_STOPS), "logprobs": known}],
+        "choices": [
+            {
+                "index": 0,
+                "text": echo + reply.text,
+                "finish_reason": _stop(reply, _CHAT_STOPS),
+                "logprobs": _text_probabilities(body, reply, with_prompt=bool(echo)),
+            }
+        ],
         "usage": _chat_usage(reply),
     }
+
+
+def _text_probabilities(body: Mapping[str, Any], reply: Reply, *, with_prompt: bool) -> dict[str, Any] | None:
+    """Return the log-probabilities of the prompt's tokens, if wanted, and of the first one after it."""
+    count = body.get("logprobs")
+    if not isinstance(count, int) or count < 1:
+        return None
+    tokens: list[str] = []
+    values: list[float | None] = []
+    tops: list[dict[str, float] | None] = []
+    for token, known in reply.echoed or () if with_prompt else ():
+        likely = dict(sorted(known.items(), key=lambda pair: -pair[1])[:count])
+        tokens.append(token)
+        values.append(known[token] if len(tokens) > 1 else None)
+        tops.append({**likely, token: known[token]} if len(tokens) > 1 else None)
+    if written := _likely(count, reply):
+        tokens.append(written[0][0])
+        values.append(written[0][1])
+        tops.append(dict(written))
+    return {"tokens": tokens, "token_logprobs": values, "top_logprobs": tops} if tokens else None
 
 
 def _text_completion_events(body: Mapping[str, Any], reply: Reply) -> Iterator[bytes]:

@@ -1,0 +1,92 @@
+"""The log-probabilities that a model gives the tokens of a text, by one request to a provider that echoes the text."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from pytest_crab.clients.chat import ChatSettings
+from pytest_crab.clients.model_http import as_json, connection, post_checked
+from pytest_crab.errors import MalformedAnswer
+from pytest_crab.model_access import Services
+from pytest_crab.types import Usage
+
+#: What a provider that cannot do this should have, for errors.
+NEEDED = "its completions endpoint should take echo and logprobs, as the servers of vLLM and llama-cpp-python do"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextToken:
+    """One token of a text; ``log_probability`` is that of the token after all tokens before it.
+
+    It is None for the first token, before which there is nothing. ``likeliest``: no other token is more likely there,
+    so a model that decodes greedily would write this one.
+    """
+
+    text: str
+    log_probability: float | None
+    likeliest: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoredText:
+    """The tokens of a text in their order, by the tokenizer of the model, which may put a start token before them."""
+
+    tokens: tuple[TextToken, ...]
+    usage: Usage | None = None
+
+
+def score_text(settings: ChatSettings, services: Services, text: str) -> ScoredText:
+    """Return the log-probabilities of a text's tokens by the model of these settings; its instructions are not sent.
+
+    Raises ModelError, also for a provider that does not echo the text with its log-probabilities, and GatewayError.
+    """
+    document = {
+        "model": settings.model,
+        **settings.typed_options(),
+        "prompt": text,
+        "max_tokens": 1,  # some servers take 0 for no limit
+        "echo": True,
+        "logprobs": 1,
+    }
+    with services.models(settings.provider) as access, connection(access) as client:
+        answer = post_checked(client, settings.provider, "completions", document, access.token, settings.timeout)
+        return ScoredText(tokens=read_tokens(as_json(answer), text), usage=services.usage(access))
+
+
+def read_tokens(document: Any, text: str) -> tuple[TextToken, ...]:
+    """Return the tokens of an echoed text out of an answer, without those that the model wrote behind it.
+
+    Raises MalformedAnswer for an answer without the text, or without a log-probability of one of its tokens.
+    """
+    try:
+        choice = document["choices"][0]
+        echoed = str(choice["text"]).strip().startswith(text.strip())
+        found = choice["logprobs"]
+        columns = found["tokens"], found["token_logprobs"], found["top_logprobs"]
+        tokens = [_token(*each) for each in zip(*columns, strict=True)]
+        written = int(document["usage"]["completion_tokens"])
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        raise MalformedAnswer(f"its answer has no log-probabilities of the text: {NEEDED}", "bad_output") from error
+    own = tuple(tokens[: max(len(tokens) - written, 0)])
+    if not echoed or len(own) < 2:
+        raise MalformedAnswer(f"its answer does not repeat the text: {NEEDED}", "bad_output")
+    if any(token.log_probability is None for token in own[1:]):
+        raise MalformedAnswer("a token of the text has no log-probability in its answer", "bad_output")
+    return own
+
+
+def _token(text: Any, value: Any, likely: Any) -> TextToken:
+    """Return one token. Raises ValueError, TypeError, AttributeError for what is none."""
+    if value is None:
+        return TextToken(text=str(text), log_probability=None)
+    own = float(value)
+    if not math.isfinite(own) or own > _ROUNDING:
+        raise ValueError(f"{own} is no log-probability")
+    best = max(map(float, (likely or {}).values()), default=math.inf)
+    return TextToken(text=str(text), log_probability=min(own, 0.0), likeliest=own >= best)
+
+
+#: How far above 0 a server may round the log-probability of a sure token.
+_ROUNDING = 1e-3

@@ -1,0 +1,82 @@
+"""The tokens of a text with their log-probabilities, out of the answer of a provider that echoes the text."""
+
+from __future__ import annotations
+
+import copy
+import math
+from typing import Any
+
+import pytest
+
+from pytest_crab.clients.text_log_probabilities import TextToken, read_tokens
+from pytest_crab.errors import MalformedAnswer
+
+TEXT = "a b\nc"
+
+#: As vLLM answers: a start token first, and behind the text the one token that had to be written.
+ANSWER: dict[str, Any] = {
+    "choices": [
+        {
+            "text": f"{TEXT}d",
+            "logprobs": {
+                "tokens": ["<s>", "a", " b", "\n", "c", "d"],
+                "token_logprobs": [None, -1.5, -0.25, -3.0, 0.0001, -0.5],
+                "top_logprobs": [
+                    None,
+                    {"a": -1.5, "The": -0.5},
+                    {" b": -0.25},
+                    {"\n": -3.0, " c": -0.25},
+                    {"c": 0.0001},
+                    {"d": -0.5},
+                ],
+            },
+        }
+    ],
+    "usage": {"prompt_tokens": 5, "completion_tokens": 1},
+}
+
+
+def changed(**changes: Any) -> dict[str, Any]:
+    """The answer with other columns, text or usage."""
+    answer = copy.deepcopy(ANSWER)
+    (choice,) = answer["choices"]
+    for name, value in changes.items():
+        holder = answer if name in answer else choice if name in choice else choice["logprobs"]
+        holder[name] = value
+    return answer
+
+
+def test_each_token_has_its_log_probability_and_whether_it_is_the_likeliest() -> None:
+    assert read_tokens(ANSWER, TEXT) == (
+        TextToken(text="<s>", log_probability=None),
+        TextToken(text="a", log_probability=-1.5),
+        TextToken(text=" b", log_probability=-0.25, likeliest=True),
+        TextToken(text="\n", log_probability=-3.0),
+        TextToken(text="c", log_probability=0.0, likeliest=True),  # a server's rounding is no probability above 1
+    )
+
+
+def test_a_server_that_wrote_nothing_behind_the_text_loses_none_of_its_tokens() -> None:
+    answer = changed(usage={"completion_tokens": 0})
+    assert [token.text for token in read_tokens(answer, TEXT)] == ["<s>", "a", " b", "\n", "c", "d"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (None, "vLLM"),
+        ("<html>", "vLLM"),
+        (changed(logprobs=None), "vLLM"),
+        (changed(usage={}), "vLLM"),
+        (changed(token_logprobs=[None]), "vLLM"),
+        (changed(token_logprobs=[None, math.nan, -1, -1, -1, -1]), "vLLM"),
+        (changed(token_logprobs=[None, 0.7, -1, -1, -1, -1]), "vLLM"),
+        (changed(text="d"), "does not repeat the text"),
+        (changed(tokens=["d"], token_logprobs=[-1], top_logprobs=[{"d": -1}]), "does not repeat the text"),
+        (changed(token_logprobs=[None, None, -1, -1, -1, -1]), "no log-probability"),
+    ],
+    ids=["nothing", "no JSON", "none", "no usage", "too few", "nan", "above 1", "no echo", "its own", "a gap"],
+)
+def test_an_answer_without_the_text_or_without_all_numbers_is_none(answer: Any, said: str) -> None:
+    with pytest.raises(MalformedAnswer, match=said):
+        read_tokens(answer, TEXT)
