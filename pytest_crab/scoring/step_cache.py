@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pytest_crab import serialization
 from pytest_crab.errors import StoreError
 from pytest_crab.protocols import Store
-from pytest_crab.scoring.protocols import Step, StepResults
+from pytest_crab.scoring.protocols import ResultCache, Step, StepResults
+from pytest_crab.types.reviews import known_costs
 
 R = TypeVar("R")
 
@@ -73,3 +74,25 @@ class StepCache:
                 f"the stored {step.name} {key} is of another shape ({problems[0]}); {self.advice(step.name, key)}"
             )
         return None if result is None or not step.lasts(result) else result
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepPlan:
+    """How many steps ask a model once, and how many of them are stored; ``cost_usd`` is an estimate for the others.
+
+    It takes the mean cost of the stored ones; None: the cost of none is known.
+    """
+
+    steps: int
+    stored: int
+    cost_usd: float | None
+
+
+def plan_steps(cache: ResultCache, steps: Iterable[Step[Any]]) -> StepPlan:
+    """Return what these steps need, each of which asks once and keeps its usage. Raises StoreError."""
+    found = [list(cache.find(step).values()) for step in steps]
+    stored = [result for results in found for result in results]
+    costs = known_costs(result.usage for result in stored)
+    missing = len(found) - len(stored)
+    cost = 0.0 if not missing else missing * sum(costs) / len(costs) if costs else None
+    return StepPlan(steps=len(found), stored=len(stored), cost_usd=cost)

@@ -15,7 +15,6 @@ from pytest_crab.scoring.judges.votes import (
     FORMS,
     FormCheck,
     Judge,
-    JudgePlan,
     JudgeQuestion,
     Vote,
     VotedLabel,
@@ -23,8 +22,8 @@ from pytest_crab.scoring.judges.votes import (
     decide,
 )
 from pytest_crab.scoring.protocols import ResultCache
+from pytest_crab.scoring.step_cache import StepPlan, plan_steps
 from pytest_crab.types import Usage, total_usage
-from pytest_crab.types.reviews import known_costs
 
 
 @dataclass(kw_only=True)
@@ -79,18 +78,14 @@ class JudgeBench:
         known = [(one, other) for one, other in labels if one is not None and other is not None]
         return FormCheck(form=form, compared=len(known), changed=sum(one != other for one, other in known))
 
-    def plan(self, questions: Iterable[JudgeQuestion], *, check: bool = False) -> JudgePlan:
+    def plan(self, questions: Iterable[JudgeQuestion], *, check: bool = False) -> StepPlan:
         """Return the votes that these questions need; ``check``: also those of ``check_forms``.
 
         Asks nothing. Raises BadInput, StoreError.
         """
         forms = ("", *FORMS) if check else ("",)
-        steps = list(self.steps(dataclasses.replace(one, form=form) for one in questions for form in forms))
-        stored = [vote for step in steps for vote in self.cache.find(step).values()]
-        costs = known_costs(vote.usage for vote in stored)
-        missing = len(steps) - len(stored)
-        cost = 0.0 if not missing else missing * sum(costs) / len(costs) if costs else None
-        return JudgePlan(votes=len(steps), stored=len(stored), cost_usd=cost)
+        asked = (dataclasses.replace(one, form=form) for one in questions for form in forms)
+        return plan_steps(self.cache, self.steps(asked))
 
     @property
     def calibration(self) -> Calibration | None:

@@ -91,18 +91,6 @@ class FormCheck:
     changed: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JudgePlan:
-    """The votes that questions need, and how many are stored; ``cost_usd`` is an estimate for the others.
-
-    It takes the mean cost of the stored votes; None: the cost of none is known.
-    """
-
-    votes: int
-    stored: int
-    cost_usd: float | None
-
-
 #: Returns the decisions on these questions, by the questions' digests.
 Decide = Callable[[Iterable[JudgeQuestion]], Mapping[str, VotedLabel]]
 
