@@ -8,6 +8,9 @@ from typing import Any
 
 from pytest_crab.settings import Api
 
+#: The path that answers with vectors, so that nothing is written there.
+EMBEDDINGS = "/embeddings"
+
 _KINDS = {
     400: "invalid_request_error",
     401: "authentication_error",
@@ -59,7 +62,9 @@ _EPOCH = "1970-01-01T00:00:00Z"
 
 API_FORMATS = {
     Api.ANTHROPIC: ApiFormat(api=Api.ANTHROPIC, posts=frozenset({"/messages", "/messages/count_tokens"})),
-    Api.OPENAI: ApiFormat(api=Api.OPENAI, posts=frozenset({"/responses", "/chat/completions", "/completions"})),
+    Api.OPENAI: ApiFormat(
+        api=Api.OPENAI, posts=frozenset({"/responses", "/chat/completions", "/completions", EMBEDDINGS})
+    ),
 }
 
 

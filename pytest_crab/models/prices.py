@@ -31,16 +31,19 @@ class Prices:
     def __init__(self, own: Mapping[str, Price]) -> None:
         self.own = own
 
-    def find(self, document: Mapping[str, Any], base_url: str, tokens: Tokens | None = None) -> Price | None:
+    def find(
+        self, document: Mapping[str, Any], base_url: str, tokens: Tokens | None = None, *, writes: bool = True
+    ) -> Price | None:
         """Return the price of a request to a provider; None: unknown.
 
-        A model may cost more for long requests: without ``tokens`` it is its highest price.
+        A model may cost more for long requests: without ``tokens`` it is its highest price. ``writes``: the answer has
+        tokens, which need a price too.
         """
         model = str(document.get("model", ""))
         own = own_price(model, self.own)
         if own is not None or any(document.get(name) not in usual for name, usual in _TERMS.items()):
             return own
-        return published_price(model, base_url, None if tokens is None else tokens.input)
+        return published_price(model, base_url, None if tokens is None else tokens.input, writes=writes)
 
     def possible(self, model: str | None, base_url: str) -> tuple[Price, ...]:
         """Return the highest price of a model at a provider; if it is unknown, those of all models published there.
@@ -62,19 +65,22 @@ def own_price(model: str, prices: Mapping[str, Price]) -> Price | None:
     return prices[max(fitting, key=len)] if fitting else None
 
 
-def published_price(model: str, base_url: str, read: int | None) -> Price | None:
+def published_price(model: str, base_url: str, read: int | None, *, writes: bool = True) -> Price | None:
     """Return the price in genai-prices of a model of the provider at this address, for so many tokens read.
 
-    Servers of one's own and proxies have none: what they charge is not published.
+    A model for embeddings has no price of what it ``writes``. Servers of one's own and proxies have no price: what they
+    charge is not published.
     """
     found = _model_price(model, base_url)
     if found is None:
         return None
     names = ("input_mtok", "output_mtok", "cache_read_mtok", "cache_write_mtok", "cache_write_1h_mtok")
     reading, writing, cached, cache_write, cache_write_1h = (_rate(getattr(found, name), read) for name in names)
-    if reading is None or writing is None:
+    if reading is None or (writing is None and writes):
         return None
-    return Price(input=reading, output=writing, cached=cached, cache_write=cache_write, cache_write_1h=cache_write_1h)
+    return Price(
+        input=reading, output=writing or 0.0, cached=cached, cache_write=cache_write, cache_write_1h=cache_write_1h
+    )
 
 
 @functools.lru_cache(maxsize=256)
@@ -124,17 +130,23 @@ def cost_of(tokens: Tokens | None, price: Price | None) -> float | None:
 
 
 def estimate(
-    document: Mapping[str, Any], price: Price, *, seconds: float, tokens: Tokens | None = None, seen: int = 0
+    document: Mapping[str, Any],
+    price: Price,
+    *,
+    seconds: float,
+    tokens: Tokens | None = None,
+    seen: int = 0,
+    writes: bool = True,
 ) -> float:
     """Return the US dollars that an answer without its end may have cost, rather too much than too little.
 
-    ``tokens`` is what it has told so far, ``seen`` its bytes.
+    ``tokens`` is what it has told so far, ``seen`` its bytes; ``writes``: it has tokens.
     """
     body = json.dumps(document, ensure_ascii=False).encode(errors="replace")
     read = max(len(body) // _BYTES_PER_TOKEN, tokens.input if tokens else 0)
     limits = [limit for name in _LIMITS if (limit := count(document, name))]
     unlimited = max(seen // _BYTES_PER_TOKEN, int(seconds * _TOKENS_PER_SECOND), _UNSEEN)
-    written = max(min(limits, default=unlimited), tokens.output if tokens else 0)
+    written = max(min(limits, default=unlimited) if writes else 0, tokens.output if tokens else 0)
     return dearest_cost(read, written, price)
 
 
@@ -144,7 +156,9 @@ def dearest_cost(read: int, written: int, price: Price) -> float:
     return (read * dearest + written * price.output) / 1_000_000
 
 
-def bound_cost(document: Mapping[str, Any], price: Price) -> float:
-    """Return the US dollars that a request can cost at most, before it is made."""
+def bound_cost(document: Mapping[str, Any], price: Price, *, writes: bool = True) -> float:
+    """Return the US dollars that a request can cost at most, before it is made; ``writes``: its answer has tokens."""
     limited = any(count(document, name) for name in _LIMITS)
-    return estimate(document if limited else {**document, _LIMITS[0]: LONGEST_ANSWER}, price, seconds=0.0)
+    return estimate(
+        document if limited else {**document, _LIMITS[0]: LONGEST_ANSWER}, price, seconds=0.0, writes=writes
+    )

@@ -135,14 +135,16 @@ class Proxy:
         why = self.ledger.refusal(account)
         if why is not None:
             raise Refusal(400, why, lasting=True, overspent=self.ledger.overspent(account))
-        price = None if self.replay else self.prices.find(request.document, request.known.base_url)
+        price = None if self.replay else request.price(self.prices)
         if not self.replay and price is None:
             sentence = (
                 f"{request.model or 'a request without a model'} has no price, so that no budget can be kept: "
                 "add it to models.prices in crab.yaml"
             )
             raise Refusal(400, sentence, passing=True)
-        most = 0.0 if price is None or request.counts_only else bound_cost(request.document, price)
+        most = (
+            0.0 if price is None or request.counts_only else bound_cost(request.document, price, writes=request.writes)
+        )
         why = self.ledger.beyond_allowance(account, most)
         if why is not None:
             raise Refusal(400, why, lasting=True)

@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_crab import serialization
-from pytest_crab.models.api_formats import ApiFormat
+from pytest_crab.models.api_formats import EMBEDDINGS, ApiFormat
 from pytest_crab.models.cassettes import CassetteQuestion
 from pytest_crab.models.ledger import Account, LedgerEntry
 from pytest_crab.models.prices import Prices, cost_of, estimate
 from pytest_crab.models.request_key import TOKEN, key_of, normalise
-from pytest_crab.models.usage import BodyMeter, StreamMeter, UsageEventFilter
-from pytest_crab.settings import Provider
+from pytest_crab.models.usage import BodyMeter, StreamMeter, Tokens, UsageEventFilter
+from pytest_crab.settings import Price, Provider
 
 #: Tools that a provider runs itself, by how their types begin, and fields of a request that bring such.
 _SERVER_TOOLS = ("web_search", "web_fetch", "code_execution", "code_interpreter", "file_search", "mcp")
@@ -25,7 +25,7 @@ _SERVER_FIELDS = ("mcp_servers", "web_search_options", "plugins", "prompt")
 #: And models that look things up by themselves, by what their names hold.
 _SEARCHING = re.compile(r"search-(?:preview|api)|deep-research|:online\b")
 
-#: The fields of a request that say what is asked, in the four protocols.
+#: The fields of a request that say what is asked, in all protocols.
 _QUESTION = ("model", "system", "messages", "instructions", "input", "prompt")
 
 #: The longest name of a model that is put on record.
@@ -85,6 +85,11 @@ class ModelRequest:
         return self.path.endswith("/count_tokens")
 
     @property
+    def writes(self) -> bool:
+        """True if the answer has tokens that a model writes."""
+        return self.path != EMBEDDINGS
+
+    @property
     def _adds_usage(self) -> bool:
         """True if the gateway asks for the usage of a chat stream, which would not tell it by itself."""
         options = self.document.get("stream_options")
@@ -120,6 +125,10 @@ class ModelRequest:
             number=self.account.number(key),
         )
 
+    def price(self, prices: Prices, tokens: Tokens | None = None) -> Price | None:
+        """Return the price of the request, see Prices.find."""
+        return prices.find(self.document, self.known.base_url, tokens, writes=self.writes)
+
     def entry(self, now: datetime.datetime, prices: Prices) -> LedgerEntry:
         """Return the line of the ledger for the request as it is now."""
         account, meter = self.account, self.meter
@@ -127,11 +136,11 @@ class ModelRequest:
         seconds = time.monotonic() - self.clock
         complete = meter is not None and meter.complete
         guessed = self.status < 400 and not (complete and tokens) and not self.replayed and not self.counts_only
-        price = prices.find(self.document, self.known.base_url, tokens)
+        price = self.price(prices, tokens)
         estimated = None
-        if guessed and (highest := prices.find(self.document, self.known.base_url)) is not None:
+        if guessed and (highest := self.price(prices)) is not None:
             seen = meter.seen if meter else 0
-            estimated = estimate(self.document, highest, seconds=seconds, tokens=tokens, seen=seen)
+            estimated = estimate(self.document, highest, seconds=seconds, tokens=tokens, seen=seen, writes=self.writes)
         return LedgerEntry(
             time=now.isoformat(timespec="milliseconds"),
             trial=account.trial,

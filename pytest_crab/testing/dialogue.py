@@ -8,12 +8,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from pytest_crab.testing import embeddings
+
 #: The protocol by the end of a request's path.
 PATHS = {
     "/messages": "messages",
     "/responses": "responses",
     "/chat/completions": "chat",
     "/completions": "completions",
+    "/embeddings": "embeddings",
 }
 
 _KINDS = {
@@ -422,4 +425,5 @@ _WRITERS = {
     "responses": (_response, _response_events),
     "chat": (_completion, _chat_events),
     "completions": (_text_completion, _text_completion_events),
+    "embeddings": (embeddings.whole, embeddings.events),
 }

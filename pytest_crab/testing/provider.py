@@ -1,4 +1,4 @@
-"""A server for tests that answers by a script: Anthropic Messages, OpenAI Responses and chat/completions."""
+"""A server for tests that answers by a script: Anthropic Messages, and OpenAI's text protocols and embeddings."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class Asked:
 
     @property
     def streams(self) -> bool:
-        """True if the client wants a stream."""
-        return bool(self.body.get("stream"))
+        """True if the client wants a stream; there is none of embeddings."""
+        return bool(self.body.get("stream")) and self.api != "embeddings"
 
     @property
     def tools(self) -> frozenset[str]:

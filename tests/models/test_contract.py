@@ -344,3 +344,21 @@ def test_a_client_that_leaves_before_its_answer_leaves_an_unknown_cost(
     with gateway.open(**STEP) as access:
         leave(access, messages, provider)
     assert gateway.usage(access) == Usage(input_tokens=None, output_tokens=None, cost_usd=None, requests=1, models=())
+
+
+def test_embeddings_are_forwarded_and_priced_by_what_was_read(make: Any, client: Any, messages: Any) -> None:
+    cost = 7 * 1.0 / 1e6
+    gateway = make("run", budget=1.0)
+    make.provider.script = lambda _: say("", usage={"input": 7})
+    ask = {"model": "scripted", "input": ["one text", "another"]}
+    with gateway.open(**STEP) as access, client(access) as http:
+        found = http.post("/openai/v1/embeddings", json=ask).json()
+        assert [each["index"] for each in found["data"]] == [0, 1]
+        assert http.post("/anthropic/v1/embeddings", json=ask).status_code == 404
+        assert gateway.usage(access) == Usage(
+            input_tokens=7, output_tokens=0, cost_usd=round(cost, 9), requests=1, models=("scripted",)
+        )
+    replayed = make("again", replay=True)
+    with replayed.open(**STEP) as access, client(access) as http:
+        assert http.post("/openai/v1/embeddings", json=ask).json() == found
+    assert len(make.provider.asked) == 1

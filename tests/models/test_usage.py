@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from pytest_crab.models import usage as usage_module
-from pytest_crab.models.prices import Prices, cost_of, estimate, own_price, published_price
+from pytest_crab.models.prices import Prices, bound_cost, cost_of, estimate, own_price, published_price
 from pytest_crab.models.usage import StreamMeter, Tokens, UsageEventFilter, read_usage
 from pytest_crab.settings import Price
 from pytest_crab.testing import dialogue
@@ -17,7 +17,8 @@ from pytest_crab.testing.provider import say
 
 REPLY = say('he said "usage" and "message_stop"', usage={"input": 7, "output": 5, "cached": 3})
 ASKED = {"model": "m", "stream": True, "stream_options": {"include_usage": True}}
-STREAMS = {api: b"".join(dialogue.events(api, ASKED, REPLY)) for api in dialogue.PATHS.values()}
+STREAMING = sorted({*dialogue.PATHS.values()} - {"embeddings"})
+STREAMS = {api: b"".join(dialogue.events(api, ASKED, REPLY)) for api in STREAMING}
 
 
 def cut(body: bytes, places: list[int]) -> list[bytes]:
@@ -133,6 +134,14 @@ def test_a_providers_own_models_have_their_published_price_and_crab_yaml_overrid
     assert Prices({}).find(ask, ANTHROPIC) == HAIKU
     own = Price(input=7.0, output=8.0)
     assert Prices({"claude-*": own}).find(ask, ANTHROPIC) == own
+
+
+def test_a_model_for_embeddings_is_priced_by_what_it_reads() -> None:
+    ask = {"model": "text-embedding-3-small", "input": "x" * 1000}
+    assert Prices({}).find(ask, OPENAI) is None
+    price = Prices({}).find(ask, OPENAI, writes=False)
+    assert price == Price(input=0.02, output=0.0)
+    assert bound_cost(ask, Price(input=1.0, output=1000.0), writes=False) == pytest.approx(500e-6, abs=50e-6)
 
 
 @pytest.mark.parametrize(
