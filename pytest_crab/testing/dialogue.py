@@ -68,53 +68,6 @@ class Reply:
     echoed: Sequence[tuple[str, Mapping[str, float]]] | None = None
 
 
-# --- reading a request --------------------------------------------------------------------------------------------
-
-
-def tools_of(body: Mapping[str, Any]) -> frozenset[str]:
-    """Return the names of the tools that a request offers."""
-    return frozenset(str(tool["function"]["name"] if "function" in tool else tool.get("name")) for tool in _tools(body))
-
-
-def turn_of(body: Mapping[str, Any]) -> int:
-    """Return the number of answers in a conversation: runs of parts that a model wrote."""
-    parts = body.get("messages", body.get("input", []))
-    if not isinstance(parts, list):
-        return 0
-    by_model = [_by_model(part) for part in parts if isinstance(part, Mapping)]
-    return sum(now and not before for before, now in zip([False, *by_model], by_model, strict=False))
-
-
-def _by_model(part: Mapping[str, Any]) -> bool:
-    own = {"function_call", "custom_tool_call", "local_shell_call", "reasoning"}
-    return part.get("role") == "assistant" or part.get("type") in own
-
-
-def _tools(body: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    return [tool for tool in body.get("tools") or [] if isinstance(tool, Mapping)]
-
-
-def structured_tool(tools: frozenset[str]) -> str | None:
-    """Return the tool through which a client takes structured output; None: it offers none."""
-    return next((name for name in ("StructuredOutput", "submit_findings") if name in tools), None)
-
-
-#: The shell tools of known clients, with the argument that takes a command, and whether it is a list.
-_SHELLS = {"Bash": "command", "bash": "command", "exec_command": "cmd", "shell_command": "command", "shell": "command"}
-
-
-def shell_call(body: Mapping[str, Any], command: str) -> tuple[str, dict[str, Any]]:
-    """Return a call of the shell tool that a request offers, with its arguments. Raises LookupError if it has none."""
-    offered = tools_of(body)
-    name = next((name for name in _SHELLS if name in offered), None)
-    if name is None:
-        raise LookupError(f"no shell tool among {', '.join(sorted(offered)) or 'no tools'}")
-    return name, {_SHELLS[name]: ["bash", "-lc", command] if name == "shell" else command}
-
-
-# --- writing a reply ----------------------------------------------------------------------------------------
-
-
 def error(api: str, status: int, message: str) -> dict[str, Any]:
     """Return the body of an error."""
     kind = _KINDS.get(status, "api_error")
@@ -425,5 +378,8 @@ _WRITERS = {
     "responses": (_response, _response_events),
     "chat": (_completion, _chat_events),
     "completions": (_text_completion, _text_completion_events),
-    "embeddings": (embeddings.whole, embeddings.events),
+    "embeddings": (
+        lambda body, reply: embeddings.whole(body, reply.usage.get("input", 0)),
+        lambda _body, _reply: iter(()),  # they have no streams
+    ),
 }

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from pytest_crab.testing.dialogue import Reply
+from collections.abc import Mapping
+from typing import Any
 
 #: The length of a vector, and of a piece of text.
 _DIMENSIONS, _PIECE = 64, 3
@@ -22,9 +19,9 @@ def embed(text: str) -> list[float]:
     return vector
 
 
-def whole(body: Mapping[str, Any], reply: Reply) -> dict[str, Any]:
-    """Return the answer to a request for embeddings: the vectors of its texts, and the usage of the reply."""
-    given, read = body.get("input", []), reply.usage.get("input", 0)
+def whole(body: Mapping[str, Any], read: int) -> dict[str, Any]:
+    """Return the answer to a request for embeddings: the vectors of its texts; ``read`` is the tokens of its usage."""
+    given = body.get("input", [])
     texts = [given] if isinstance(given, str) else given
     return {
         "object": "list",
@@ -32,8 +29,3 @@ def whole(body: Mapping[str, Any], reply: Reply) -> dict[str, Any]:
         "data": [{"object": "embedding", "index": at, "embedding": embed(str(text))} for at, text in enumerate(texts)],
         "usage": {"prompt_tokens": read, "total_tokens": read},
     }
-
-
-def events(_body: Mapping[str, Any], _reply: Reply) -> Iterator[bytes]:
-    """Return no events: embeddings have no streams."""
-    return iter(())

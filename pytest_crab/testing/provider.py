@@ -13,7 +13,7 @@ from typing import Any
 
 from aiohttp import web
 
-from pytest_crab.testing import dialogue
+from pytest_crab.testing import dialogue, request_body
 from pytest_crab.testing.dialogue import Call, Reply
 
 
@@ -34,12 +34,12 @@ class Asked:
     @property
     def tools(self) -> frozenset[str]:
         """The names of the tools that are offered."""
-        return dialogue.tools_of(self.body)
+        return request_body.tools_of(self.body)
 
     @property
     def turn(self) -> int:
         """The number of answers that came before in this conversation."""
-        return dialogue.turn_of(self.body)
+        return request_body.turn_of(self.body)
 
 
 #: The reply where a test scripts none.
@@ -78,7 +78,7 @@ def structured(data: Any) -> Script:
     """Return a script that hands over ``data`` through the client's tool for structured output, else as a JSON text."""
 
     def script(asked: Asked) -> Reply:
-        tool = dialogue.structured_tool(asked.tools)
+        tool = request_body.structured_tool(asked.tools)
         return say(json.dumps(data)) if tool is None else call(tool, data)
 
     return script
@@ -88,7 +88,7 @@ def run(command: str) -> Script:
     """Return a script that calls the client's shell tool, whatever its name is, with ``command``."""
 
     def script(asked: Asked) -> Reply:
-        tool, arguments = dialogue.shell_call(asked.body, command)
+        tool, arguments = request_body.shell_call(asked.body, command)
         return call(tool, arguments)
 
     return script
