@@ -16,7 +16,7 @@ from urllib.parse import quote
 
 from markupsafe import Markup
 
-from pytest_crab.formats import format_duration, format_interval, format_percent
+from pytest_crab.formats import format_duration, format_interval, format_percent, format_whole_percent
 from pytest_crab.report.comparisons import Overlap
 from pytest_crab.report.rates import Rate
 from pytest_crab.text import escape_controls
@@ -120,7 +120,7 @@ def heat_map(reviewers: Sequence[str], rows: Sequence[tuple[str, Sequence[Rate |
             measured = rate is not None and rate.micro is not None
             words = rate_words(f"{word}, {name}", rate) if rate is not None else f"{word}, {name}: no oracle"
             step = f"heat heat-{round(10 * (rate.micro or 0))}" if rate is not None and measured else "heat none"
-            shown = format_percent(rate.micro).partition(".")[0] if rate is not None and measured else "-"
+            shown = format_whole_percent(rate.micro or 0).removesuffix("%") if rate is not None and measured else "-"
             parts.append(
                 _mark(words, _rect(x, y, width, ROW, step), _text(x + width / 2, y + 17, shown, "middle", "cell"))
             )

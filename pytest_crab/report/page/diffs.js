@@ -25,7 +25,7 @@ function line([mark, old, fresh, text]) {
 }
 
 // Remarks are put below the last line that they name; what names no line that is shown goes above the file.
-function file(data, remarks, what) {
+function file(data, remarks, what, open = true) {
   const body = make("tbody");
   const waiting = new Set(remarks);
   for (const each of data.rows) {
@@ -39,20 +39,23 @@ function file(data, remarks, what) {
     }
   }
   const name = data.path || "not a git diff";
-  return make("div", { class: "file" }, make("h4", null, name, make("span", { class: "tag" }, what.toLowerCase())),
+  return make("details", { class: "file", open: open ? "" : null },
+    make("summary", null, pieces(name), make("span", { class: "tag" }, what.toLowerCase()), make("span", { class: "quiet" }, counts(data))),
     [...waiting].map(([remark, human]) => make("div", { class: "remark" }, box(remark, human))),
     data.rows.length ? make("div", { class: "code", tabindex: "0", role: "region", "aria-label": what + ", " + name }, make("table", { role: "presentation" }, body)) : null);
 }
 
+const counts = (data) => " +" + changedLines(data, "+") + " −" + changedLines(data, "-");
 const counted = (count, noun) => count + " " + noun + (count === 1 ? "" : "s");
 const changedLines = (data, mark) => data ? data.rows.filter((each) => each[0] === mark).length : 0;
 
-// One file of the pull request, with its revision beside it.
+// One file of the pull request, with its revision beside it; it is folded if nobody commented on it and the revision leaves it alone.
 function pair(path, changed, revised, remarks, absent) {
   const quiet = (words) => make("p", { class: "quiet nothing" }, words);
+  const touched = remarks.length || revised;
   return make("section", { class: changed && revised ? "pair" : "pair alone", "aria-label": path || "not a git diff" },
-    changed ? file(changed, remarks, "Pull request") : quiet("The pull request does not touch " + path + "."),
-    revised ? file(revised, [], "Revision") : quiet(absent));
+    changed ? file(changed, remarks, "Pull request", touched) : quiet("The pull request does not touch " + path + "."),
+    revised ? file(revised, [], "Revision") : touched ? quiet(absent) : null);
 }
 
 function tree(pairs) {
@@ -65,8 +68,8 @@ function tree(pairs) {
   const entry = ([words, one]) => {
     const humans = one.remarks.filter(([, human]) => human).length;
     const button = make("button", { type: "button" }, words);
-    button.addEventListener("click", () => { one.node.scrollIntoView(); one.node.querySelector(".code")?.focus({ preventScroll: true }); });
-    return make("li", null, button, make("span", { class: "quiet" }, " +" + changedLines(one.changed, "+") + " −" + changedLines(one.changed, "-")
+    button.addEventListener("click", () => { one.node.querySelectorAll("details").forEach((each) => { each.open = true; }); one.node.scrollIntoView(); one.node.querySelector(".code")?.focus({ preventScroll: true }); });
+    return make("li", null, button, make("span", { class: "quiet" }, counts(one.changed)
       + (humans ? ", " + counted(humans, "comment") : "") + (one.remarks.length - humans ? ", " + counted(one.remarks.length - humans, "finding") : "")
       + (one.revised ? ", revised" : "")));
   };

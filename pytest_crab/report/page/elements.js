@@ -12,6 +12,16 @@ function make(tag, props, ...children) {
   return node;
 }
 
+// Names may be broken behind these marks, where a browser would break them inside a word.
+const pieces = (text) => text.split(/(?<=[/_@.:])(?![/_@.:])/).flatMap((piece, nth) => (nth ? [make("wbr"), piece] : [piece]));
+
+function breakable(node) {
+  for (const child of [...node.childNodes]) {
+    if (child.nodeType === Node.TEXT_NODE) child.replaceWith(...pieces(child.data));
+    else breakable(child);
+  }
+}
+
 // The packed data with this number, as the page's maker put it in.
 async function unpack(number) {
   if (number === null || number === undefined) return null;

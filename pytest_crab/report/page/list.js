@@ -14,7 +14,7 @@ const COLUMNS = [(trial) => trial.i, (trial) => trial.r, ...OUTCOMES.map((_, at)
 
 function row(trial) {
   return make("tr", null,
-    make("th", { scope: "row" }, make("a", { href: address(trial) }, trial.i + (trial.n > 1 ? " [" + trial.n + "]" : ""))),
+    make("th", { scope: "row" }, make("a", { href: address(trial) }, pieces(trial.i + (trial.n > 1 ? " [" + trial.n + "]" : "")))),
     make("td", null, trial.r),
     trial.v.map((count, at) => make("td", { class: count ? OUTCOMES[at] : null }, String(count))),
     make("td", null, trial.f === null ? "-" : String(trial.f)),
@@ -50,7 +50,7 @@ function matrix() {
     const own = rows.get(trial.i);
     own.set(trial.r, [...(own.get(trial.r) || []), trial]);
   }
-  byId("cells").replaceChildren(...[...rows].map(([instance, own]) => make("tr", null, make("th", { scope: "row" }, instance),
+  byId("cells").replaceChildren(...[...rows].map(([instance, own]) => make("tr", null, make("th", { scope: "row" }, pieces(instance)),
     reviewers.map((reviewer) => make("td", null, (own.get(reviewer) || []).map(cell))))));
 }
 
@@ -82,13 +82,29 @@ function wanted() {
   try { return decodeURIComponent(location.hash.slice(1)); } catch { return ""; }
 }
 
+// Links to the trials before and after this one, in the order of the list as it is filtered.
+function neighbours(trial) {
+  const all = found.includes(trial) ? found : trials;
+  const at = all.indexOf(trial);
+  const link = (words, to) => to ? make("a", { href: address(to), title: name(to) }, words) : make("span", { class: "quiet" }, words);
+  return make("nav", { class: "sections", "aria-label": "Trials" }, make("a", { href: "#trials" }, "All trials"), link("← Previous", all[at - 1]), link("Next →", all[at + 1]),
+    make("span", { class: "quiet" }, at + 1 + " of " + all.length + (all === trials ? "" : " that the filter leaves")));
+}
+
+// The link of the section that is read is marked.
+function markSection() {
+  const links = [...byId("sections").querySelectorAll("a")];
+  const read = links.findLast((link) => byId(link.hash.slice(1)).getBoundingClientRect().top < 80);
+  for (const link of links) link === read ? link.setAttribute("aria-current", "true") : link.removeAttribute("aria-current");
+}
+
 async function route() {
   const hash = wanted();
   const trial = hash.startsWith("t=") ? byName.get(hash.slice(2)) : undefined;
   if (trial) await show(trial);
   if (hash !== wanted()) return;
   byId("trial").hidden = !trial;
-  byId("overview").hidden = Boolean(trial);
+  for (const id of ["overview", "top", "sections"]) byId(id).hidden = Boolean(trial);
   if (trial) { scrollTo(0, 0); byId("trial").focus({ preventScroll: true }); }
   else if (hash && byId(hash)) byId(hash).scrollIntoView();
 }
@@ -105,8 +121,10 @@ sortable(byId("list").parentElement, (column, direction) => {
   trials.sort((one, two) => direction * compareKeys(COLUMNS[column](one), COLUMNS[column](two)));
   filter();
 });
-byId("list-tools").append(csvButton("trials", () => [["instance", "reviewer", "repeat", ...OUTCOMES, "findings", "seconds"],
+toolsOf(byId("cells").closest(".wide"));
+toolsOf(byId("list").closest(".wide"), csvButton("trials", () => [["instance", "reviewer", "repeat", ...OUTCOMES, "findings", "seconds"],
   ...found.map((trial) => [trial.i, trial.r, trial.n, ...trial.v, trial.f, trial.s].map((value) => value === null ? "" : String(value)))]));
 addEventListener("hashchange", route);
+addEventListener("scroll", markSection, { passive: true });
 draw();
 route();

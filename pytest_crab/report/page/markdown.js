@@ -17,6 +17,7 @@ function inline(text, links) {
 }
 
 const FENCE = /^\s*(```|~~~)/;
+const INDENTED = /^(?: {4}|\t)/;
 const ITEM = /^\s*(?:[-*+]|\d+[.)])\s+/;
 
 function lineOf(line, links) {
@@ -27,7 +28,7 @@ function lineOf(line, links) {
   return make("p", null, inline(line, links));
 }
 
-// Lines of one paragraph stay together; items are gathered into lists, and what is fenced stays as it is.
+// Lines of one paragraph stay together; items are gathered into lists; what is fenced, or indented behind an empty line, is code.
 function markdown(text, links = false) {
   const box = make("div", { class: "markdown" });
   let code = null;
@@ -40,7 +41,11 @@ function markdown(text, links = false) {
     } else if (code !== null) {
       code.append(line + "\n");
     } else if (!line.trim()) {
-      last = null;
+      if (last?.tagName === "PRE") last.append("\n");
+      else last = null;
+    } else if (INDENTED.test(line) && (last?.tagName === "PRE" || (!last && box.lastChild?.tagName !== "UL"))) {
+      if (!last) box.append(last = make("pre", null));
+      last.append(line.replace(INDENTED, "") + "\n");
     } else {
       const node = lineOf(line, links);
       if (node.tagName === "LI") {

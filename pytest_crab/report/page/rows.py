@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from pytest_crab.formats import NOTHING, format_dollars
@@ -217,4 +217,11 @@ def _facts(trial: Trial) -> Iterator[list[str]]:
         what, _, details = fault.partition(": ")
         yield [what, safe(details)]
     for key, value in trial.versions.items():
-        yield [safe(key), safe(str(value))]
+        yield [safe(key), safe(_plain(value))]
+
+
+def _plain(value: Any) -> str:
+    """Return a value of JSON in plain words: names before values, without braces and what is empty."""
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {_plain(each)}" for name, each in value.items() if each not in (None, "", [], {}))
+    return ", ".join(map(_plain, value)) if isinstance(value, (list, tuple)) else str(value)

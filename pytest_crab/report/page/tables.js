@@ -67,10 +67,47 @@ function filterBox(table, label) {
   return box;
 }
 
+// A table that is wider than its place says how many columns lie outside, and leads to them.
+function offerColumns(wide) {
+  const button = make("button", { type: "button", class: "columns" });
+  const table = wide.querySelector("table");
+  const count = () => {
+    const heads = [...(table.tHead?.rows[0].cells || [])].filter((head) => head.offsetWidth);
+    const edge = wide.getBoundingClientRect().right + 1;
+    const outside = heads.filter((head) => head.getBoundingClientRect().right > edge).length;
+    button.hidden = wide.scrollWidth <= wide.clientWidth + 1;
+    button.textContent = outside ? outside + " more column" + (outside === 1 ? "" : "s") + " →" : "← First columns";
+  };
+  button.addEventListener("click", () => { wide.scrollTo({ left: button.textContent.startsWith("←") ? 0 : wide.scrollLeft + 0.6 * wide.clientWidth }); });
+  wide.addEventListener("scroll", count, { passive: true });
+  new ResizeObserver(count).observe(table);
+  return button;
+}
+
+// Columns of the second rank are folded, and unfolded by a button.
+function unfolder(table) {
+  const count = table.querySelectorAll("thead .more").length;
+  if (!count) return null;
+  const button = make("button", { type: "button", "aria-expanded": "false" }, "Show " + count + " more columns");
+  table.classList.add("folded");
+  button.addEventListener("click", () => {
+    const folded = table.classList.toggle("folded");
+    button.setAttribute("aria-expanded", String(!folded));
+    button.textContent = folded ? "Show " + count + " more columns" : "Fold " + count + " columns";
+  });
+  return button;
+}
+
+function toolsOf(wide, ...own) {
+  const tools = make("div", { class: "tools" }, own, offerColumns(wide));
+  wide.before(tools);
+  return tools;
+}
+
 for (const table of document.querySelectorAll("table[data-table]")) {
   const label = table.parentElement.getAttribute("aria-label") || table.dataset.table;
   sortable(table, (column, direction) => sortRows(table, column, direction));
   const shown = () => [...table.rows].filter((row) => !row.hidden).map((row) => [...row.cells].map(cellText));
-  const tools = make("div", { class: "tools" }, table.tBodies[0].rows.length > LONG_TABLE ? filterBox(table, label) : null, csvButton(label, shown));
-  table.parentElement.before(tools);
+  for (const head of table.querySelectorAll("tbody th")) breakable(head);
+  toolsOf(table.parentElement, unfolder(table), table.tBodies[0].rows.length > LONG_TABLE ? filterBox(table, label) : null, csvButton(label, shown));
 }

@@ -16,9 +16,32 @@ function oracle(result) {
     result.detail ? make("p", { class: "text" }, result.detail) : null, tests);
 }
 
-function transcript(one) {
-  return make("details", { class: "transcript" }, make("summary", null, one.head),
-    make("div", { class: "code", tabindex: "0", role: "region", "aria-label": "Transcript of " + one.head }, make("pre", null, one.text)));
+// A transcript is laid out with "- 1" before each message and "name:" before each of its fields, a step of two spaces each.
+const outdented = (text) => text.replace(/^\n/, "").replace(/^ {2}/gm, "").trimEnd();
+const LONG_FIELD = 25;
+
+function field([key, text]) {
+  const lines = text.split("\n").length;
+  if (lines === 1) return make("div", null, make("span", { class: "quiet" }, key + " "), make("code", null, text));
+  const body = make("pre", null, text);
+  return lines > LONG_FIELD ? make("details", null, make("summary", null, key + ", " + counted(lines, "line")), body) : [make("div", { class: "quiet" }, key), body];
+}
+
+function message(number, text) {
+  const [head, ...parts] = outdented(text).split(/^([\w-]+):(?: |$)/m);
+  if (head.trim() || !parts.length) return make("div", { class: "message" }, field([number, outdented(text)]));
+  const fields = parts.flatMap((key, at) => (at % 2 ? [] : [[key, /^\n/.test(parts[at + 1]) ? outdented(parts[at + 1]) : parts[at + 1].trimEnd()]]));
+  const role = fields.find(([key]) => key === "role");
+  return make("div", { class: "message" }, make("strong", null, number + (role ? " " + role[1] : "")), fields.filter((one) => one !== role).map(field));
+}
+
+function transcript(one, steps) {
+  const [, ...parts] = ("\n" + one.text).split(/^- (\d+)$/m);
+  const [, , , requests, read, written, usd, models] = steps.find(([step]) => step === one.head.split(",")[0]) || [];
+  const cost = [[requests === "1" ? "request" : "requests", requests], ["tokens in", read], ["tokens out", written], ["USD", usd]].filter(([, value]) => value && value !== "-");
+  return make("details", { class: "transcript" }, make("summary", null, one.head, make("span", { class: "quiet" }, " " + [...cost.map(([unit, value]) => value + " " + unit), models].filter((word) => word && word !== "-").join(", "))),
+    make("div", { class: "code", tabindex: "0", role: "region", "aria-label": "Transcript of " + one.head },
+      parts.length ? parts.flatMap((number, at) => (at % 2 ? [] : [message(number, parts[at + 1])])) : make("pre", null, one.text)));
 }
 
 function stepTable(steps) {
@@ -44,32 +67,34 @@ function discussion(detail, subject) {
   const humans = (subject?.comments || []).map((one) => [{ ...one, verdict: verdicts.get(one.id) }, true]);
   const remarks = [...detail.findings.map((one) => [one, false]), ...humans];
   const absent = detail.files === null ? "There is no revision." : detail.files.length ? "The revision does not touch this file." : "The revision is empty.";
-  return [make("h3", null, "Changes, and the revision beside them"),
+  return [make("h2", null, "Changes, and the revision beside them"),
     subject ? null : make("p", { class: "quiet" }, "The pull request is not in this report."),
     detail.unshown ? make("p", { class: "warn" }, detail.unshown + " more findings are in trials.jsonl") : null,
     changes(subject ? subject.files : [], detail.files, remarks, absent),
     subject || detail.files?.length ? null : make("p", { class: "quiet" }, absent),
-    detail.notes ? [make("h4", null, "The agent's notes"), markdown(detail.notes)] : null];
+    detail.notes ? [make("h3", null, "The agent's notes"), markdown(detail.notes)] : null];
 }
 
 async function show(trial) {
   const [detail, subject] = await Promise.all([unpack(trial.d), unpack(trial.q)]);
   const facts = (pairs) => pairs.flatMap(([key, value]) => [make("dt", null, key), make("dd", null, value)]);
   byId("trial").replaceChildren(...make("div", null,
-    make("p", null, make("a", { href: "#trials" }, "← All trials")),
-    make("h2", { id: "h-trial" }, name(trial)),
+    neighbours(trial),
+    make("h1", { id: "h-trial" }, pieces(subject?.title || name(trial))),
+    make("p", { class: "quiet", id: "trial-name" }, pieces(name(trial))),
     summaryOf(trial, detail), others(trial),
     detail.error ? make("p", { class: "unknown text" }, detail.error) : null,
-    make("h3", null, subject ? "Pull request: " + subject.title : "Pull request"),
+    subject?.url || subject?.body ? make("h2", null, "Description") : null,
     subject?.url ? make("p", null, make("a", { href: subject.url, rel: "noreferrer" }, subject.url)) : null,
     subject?.body ? make("div", { class: "description" }, markdown(subject.body, true)) : null,
-    make("h3", null, "Oracles"), detail.results.map(oracle),
+    make("h2", null, "Oracles"), detail.results.map(oracle),
     discussion(detail, subject),
-    detail.steps.length ? [make("h3", null, "Steps"), stepTable(detail.steps)] : null,
-    detail.transcripts.length || detail.unheard ? make("h3", null, "Transcripts") : null,
-    detail.transcripts.map(transcript),
+    detail.steps.length ? [make("h2", null, "Steps"), stepTable(detail.steps)] : null,
+    detail.transcripts.length || detail.unheard ? make("h2", null, "Transcripts") : null,
+    detail.transcripts.map((one) => transcript(one, detail.steps)),
     detail.unheard ? make("p", { class: "quiet" }, detail.unheard + " not on this page: pytest-crab show " + name(trial) + " --transcript") : null,
-    make("h3", null, "Commands"),
+    make("h2", null, "Commands"),
     make("dl", { class: "commands" }, detail.commands.flatMap(([purpose, words]) => [make("dt", null, purpose), make("dd", null, make("code", null, words))])),
-    detail.facts.length ? [make("h3", null, "Facts"), make("dl", null, facts(detail.facts))] : null).childNodes);
+    detail.facts.length ? [make("h2", null, "Facts"), make("dl", null, facts(detail.facts))] : null).childNodes);
+  for (const wide of byId("trial").querySelectorAll(".wide")) if (wide.checkVisibility()) toolsOf(wide);
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import json
 import os
 import shutil
@@ -21,7 +22,7 @@ from pytest_crab.store import FileStore
 from pytest_crab.types import Category, Finding, Kind, Reason, Review, Revision, Trial, Usage
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+    from playwright.sync_api import Browser, Page
 
 #: What a hostile reviewer, agent or pull request might write to run, fetch, hide or steer something.
 HOSTILE = (
@@ -31,7 +32,7 @@ HOSTILE = (
 
 DESCRIPTION = (
     "\n\n- one\n- two <b>\n\n`<img src=x>` **bold** [docs](https://example.org/a) [bad](javascript:alert(2))\n"
-    "```python\nf()  <i>\n```\n"
+    "```python\nf()  <i>\n```\n\n    indented()\n\n        more()\nafter\n"
 )
 
 DIFF = (
@@ -122,8 +123,25 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture
-def shots(tmp_path: Path) -> Path:
-    """Where screenshots go: the folder that CI keeps, else a temporary one."""
+def look(tmp_path: Path) -> Callable[[Page, str], None]:
+    """``look(page, name)`` keeps pictures of a whole page, where CI wants them, and checks that all can read it.
+
+    It is looked at light and dark, wide and narrow; axe, which is slow, sees each of these once. The page's context has
+    to let axe in: ``bypass_csp``.
+    """
+    from axe_playwright_python.sync_playwright import Axe
+
     folder = Path(os.environ.get("CRAB_TEST_SHOTS", tmp_path / "shots"))
     folder.mkdir(parents=True, exist_ok=True)
-    return folder
+
+    def look_at(page: Page, name: str) -> None:
+        for scheme, width in itertools.product(("light", "dark"), (1280, 400)):
+            page.emulate_media(color_scheme=scheme)
+            page.set_viewport_size({"width": width, "height": 900})
+            page.screenshot(path=folder / f"{name}-{scheme}-{width}.png", full_page=True)
+            if (scheme, width) in (("light", 1280), ("dark", 400)):
+                found = Axe().run(page).response["violations"]
+                assert [(one["id"], [node["html"][:200] for node in one["nodes"]]) for one in found] == []
+            assert page.evaluate("document.documentElement.scrollWidth") <= width, "the page scrolls sideways"
+
+    return look_at
