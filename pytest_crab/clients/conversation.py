@@ -101,8 +101,14 @@ class Conversation:
         """Answer the calls of the last turn."""
         raise NotImplementedError
 
-    def _note(self, status: int, text: str) -> None:
-        self.exchanges.append({"asked": self.messages[-1]["content"], "status": status, "told": as_json(text)})
+    def _ask(self, path: str, document: Mapping[str, Any], seconds: float) -> Any:
+        """Send one request to a path of the provider and return its good answer, read. Raises ModelError."""
+        url = f"{address(self._settings.provider)}/{path}"
+        answer = post(self._client, url, document, token=self._token, timeout=seconds)
+        told = as_json(answer.text)
+        self.exchanges.append({"asked": self.messages[-1]["content"], "status": answer.status_code, "told": told})
+        require_success(answer.status_code, answer.text)
+        return told
 
 
 @contextmanager
@@ -123,59 +129,38 @@ def start_conversation(
 
 
 class _Messages(Conversation):
-    """Anthropic's Messages, through its SDK."""
+    """Anthropic's Messages."""
 
     def next_turn(self, seconds: float) -> Turn:
         """See Conversation."""
-        import anthropic
-
-        message = self._ask(seconds)
-        if not isinstance(message, anthropic.types.Message):
-            raise model_error(Status.BAD_OUTPUT, _UNREADABLE)
-        require_whole(message.stop_reason, self._settings.max_tokens, CALLS if self._tools else frozenset())
-        self.messages.append({"role": "assistant", "content": [part.model_dump() for part in message.content]})
-        calls = tuple(
-            ToolCall(id=part.id, name=part.name, arguments=part.input if isinstance(part.input, Mapping) else None)
-            for part in message.content
-            if part.type == "tool_use"
-        )
-        return Turn(text="".join(part.text for part in message.content if part.type == "text"), calls=calls)
-
-    def _ask(self, seconds: float) -> Any:
-        import anthropic
-
         settings = self._settings
-        client = anthropic.Anthropic(
-            api_key=self._token,
-            base_url=address(settings.provider),
-            http_client=self._client,
-            max_retries=0,  # the gateway has tried again before
-        )
-        tools: Any = [
+        tools = [
             {"name": tool.name, "description": tool.description, "input_schema": tool.input_schema}
             for tool in self._tools
         ]
+        document = {
+            "model": settings.model,
+            "max_tokens": settings.max_tokens,
+            "messages": self.messages,
+            **({"tools": tools} if tools else {}),
+            **settings.typed_options(),
+        }
+        message = self._ask("v1/messages", document, seconds)
         try:
-            answer = client.messages.with_raw_response.create(
-                model=settings.model,
-                max_tokens=settings.max_tokens,
-                messages=self.messages,  # type: ignore[arg-type]  # what came as blocks goes back as mappings
-                extra_body=settings.typed_options(),
-                timeout=seconds,
-                **({"tools": tools} if tools else {}),
-            )
-            self._note(answer.status_code, answer.http_response.text)
-            return answer.parse()
-        except anthropic.APITimeoutError as error:
-            raise model_error(Status.TIMEOUT, f"no answer within {seconds:g} s") from error
-        except anthropic.APIConnectionError as error:
-            raise model_error(Status.CLIENT_ERROR, f"the connection broke ({error})") from error
-        except anthropic.APIStatusError as error:
-            self._note(error.status_code, error.response.text)
-            require_success(error.status_code, error.response.text)
-            raise
-        except (anthropic.APIError, ValueError) as error:
-            raise model_error(Status.BAD_OUTPUT, f"its answer cannot be read ({type(error).__name__})") from error
+            content = message["content"]
+            stop = message.get("stop_reason")
+            text = "".join(part["text"] for part in content if part["type"] == "text")
+            calls = tuple(self._call(part) for part in content if part["type"] == "tool_use")
+        except (LookupError, TypeError, AttributeError) as error:
+            raise model_error(Status.BAD_OUTPUT, _UNREADABLE) from error
+        require_whole(stop, settings.max_tokens, CALLS if tools else frozenset())
+        self.messages.append({"role": "assistant", "content": content})
+        return Turn(text=text, calls=calls)
+
+    def _call(self, part: Mapping[str, Any]) -> ToolCall:
+        given = part["input"]
+        arguments = given if isinstance(given, Mapping) else None
+        return ToolCall(id=str(part["id"]), name=str(part["name"]), arguments=arguments)
 
     def add_results(self, results: Sequence[ToolResult]) -> None:
         """See Conversation."""
@@ -206,12 +191,9 @@ class _ChatCompletions(Conversation):
             "messages": self.messages,
             **({"tools": tools} if tools else {}),
         }
-        url = f"{address(settings.provider)}/chat/completions"
-        answer = post(self._client, url, document, token=self._token, timeout=seconds)
-        self._note(answer.status_code, answer.text)
-        require_success(answer.status_code, answer.text)
+        answer = self._ask("chat/completions", document, seconds)
         try:
-            choice = as_json(answer.text)["choices"][0]
+            choice = answer["choices"][0]
             message = choice["message"]
             content = message.get("content") or ""
             parts = [{"type": "text", "text": content}] if isinstance(content, str) else content

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 HEAVY = (
-    *("anthropic", "click", "docker", "git", "hypothesis", "jinja2", "junitparser", "requests", "unidiff"),
+    *("click", "docker", "git", "httpx2", "hypothesis", "jinja2", "junitparser", "requests", "unidiff"),
     *("urllib3", "yaml", "pytest_crab.protocols", "pytest_crab.report", "pytest_crab.runtimes", "pytest_crab.trial"),
     "pytest_crab.types",
 )
