@@ -66,13 +66,9 @@ class QuestionRow:
     solution_wrong_hard: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.lang not in ENDINGS:
-            raise ValueError(f"lang is {self.lang[:20]!r}; it should be one of {', '.join(ENDINGS)}")
+        require_code(self.old, self.new, self.lang)
         if {self.type_correct, *self.type_wrong} != set(ChangeType) or len(self.type_wrong) != 2:
             raise ValueError("type_correct and type_wrong should be the three types of change, each once")
-        for name, marks in (("old", " -"), ("new", " +")):
-            if any(line[:1] not in marks for line in getattr(self, name).split("\n") if line):
-                raise ValueError(f"a line of {name} does not start with one of {marks!r}")
         count = len(self.old.split("\n"))
         options = (self.loc_correct, *self.loc_wrong_easy, *self.loc_wrong_hard)
         if not all(lines and 0 <= min(lines) <= max(lines) <= count for lines in options):
@@ -88,6 +84,15 @@ class QuestionRow:
         if not self.solution_correct:
             return None
         return TextOptions(correct=self.solution_correct, easy=self.solution_wrong_easy, hard=self.solution_wrong_hard)
+
+
+def require_code(old: str, new: str, lang: str) -> None:
+    """Raise ValueError for a language that the release does not have, and for a line without its mark."""
+    if lang not in ENDINGS:
+        raise ValueError(f"lang is {lang[:20]!r}; it should be one of {', '.join(ENDINGS)}")
+    for name, text, marks in (("old", old, " -"), ("new", new, " +")):
+        if any(line[:1] not in marks for line in text.split("\n") if line):
+            raise ValueError(f"a line of {name} does not start with one of {marks!r}")
 
 
 def import_codereviewqa(file: Path, out: Path, *, only: re.Pattern[str] | None = None) -> Import:
@@ -140,8 +145,9 @@ def to_instance(row: QuestionRow, folder: Path) -> Instance:
 
 
 def _files(row: QuestionRow) -> Mapping[str, str]:
-    return {HEAD: _strip_marks(row.old), REFERENCE: _strip_marks(row.new)}
+    return {HEAD: f"{strip_marks(row.old)}\n", REFERENCE: f"{strip_marks(row.new)}\n"}
 
 
-def _strip_marks(marked: str) -> str:
-    return "\n".join(line[1:] for line in marked.split("\n")) + "\n"
+def strip_marks(marked: str) -> str:
+    """Return marked code without the marks."""
+    return "\n".join(line[1:] for line in marked.split("\n"))

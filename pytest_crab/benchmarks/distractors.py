@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from pytest_crab import serialization
+from pytest_crab.benchmarks.codereviewqa import require_code
 from pytest_crab.types import ChangeType
 
 #: The number of wrong options of a question.
@@ -31,6 +32,11 @@ class ReviewedCode:
     review: str
     lang: str
 
+    def __post_init__(self) -> None:
+        require_code(self.old, self.new, self.lang)
+        if _unmarked_lines(self.old) != _unmarked_lines(self.new):
+            raise ValueError("old and new differ in a line without a mark; it should be - in old and + in new")
+
     @property
     def change(self) -> ChangeType | None:
         """The type of change by the marks; None: no line is marked."""
@@ -51,6 +57,10 @@ class ReviewedCode:
     def places(self) -> range:
         """All lines that an option may name."""
         return range(0 if self.change is ChangeType.ADD else 1, len(self.old.split("\n")) + 1)
+
+
+def _unmarked_lines(code: str) -> list[str]:
+    return [line[1:] for line in code.split("\n") if not line.startswith(("-", "+"))]
 
 
 def _places(lines: Sequence[str]) -> Iterator[int]:

@@ -1,55 +1,19 @@
-"""Mutants of a reference fix: small wrong changes on the lines that it wrote, from the syntax tree of any language.
-
-The grammars are those of tree-sitter, one package for each language (the extra ``mutation``).
-"""
+"""Mutants of a reference fix: small wrong changes on the lines that it wrote, from the syntax tree of any language."""
 
 from __future__ import annotations
 
 import hashlib
-import importlib
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from types import CodeType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from pytest_crab.errors import EngineError
+from pytest_crab.parsing.syntax_trees import GRAMMARS, Grammar, parser_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-
-class Grammar(NamedTuple):
-    """The place of a grammar, the words of the language, and what stands for an empty statement."""
-
-    module: str
-    function: str = "language"
-    true: bytes = b"true"
-    false: bytes = b"false"
-    nothing: bytes = b";"
-
-
-#: By the end of a file's name.
-GRAMMARS = {
-    ".py": Grammar("tree_sitter_python", true=b"True", false=b"False", nothing=b"pass"),
-    ".js": Grammar("tree_sitter_javascript"),
-    ".jsx": Grammar("tree_sitter_javascript"),
-    ".mjs": Grammar("tree_sitter_javascript"),
-    ".cjs": Grammar("tree_sitter_javascript"),
-    ".ts": Grammar("tree_sitter_typescript", "language_typescript"),
-    ".tsx": Grammar("tree_sitter_typescript", "language_tsx"),
-    ".go": Grammar("tree_sitter_go"),
-    ".rs": Grammar("tree_sitter_rust"),
-    ".java": Grammar("tree_sitter_java"),
-    ".c": Grammar("tree_sitter_c"),
-    ".h": Grammar("tree_sitter_c"),
-    ".cc": Grammar("tree_sitter_cpp"),
-    ".cpp": Grammar("tree_sitter_cpp"),
-    ".hpp": Grammar("tree_sitter_cpp"),
-    ".cs": Grammar("tree_sitter_c_sharp"),
-    ".rb": Grammar("tree_sitter_ruby", nothing=b"nil"),
-    ".php": Grammar("tree_sitter_php", "language_php"),
-}
 
 #: The other edge, the opposite, the neighbour: what one sign becomes.
 _SWAPS = {
@@ -111,7 +75,7 @@ def mutants(path: str, source: bytes, lines: Collection[int]) -> Iterator[Mutant
     grammar = GRAMMARS.get(PurePosixPath(path).suffix)
     if grammar is None:
         return
-    parse = _parser(grammar)
+    parse = parser_of(grammar)
     root = parse(source)
     known = _code(path, source)
     seen = {source}
@@ -128,17 +92,6 @@ def mutants(path: str, source: bytes, lines: Collection[int]) -> Iterator[Mutant
         yield Mutant(
             path=path, line=line, operator=operator, before=_text(source[start:end]), after=_text(new), content=content
         )
-
-
-def _parser(grammar: Grammar):  # type: ignore[no-untyped-def]  # noqa: ANN202 - the types are the extra's own
-    try:
-        import tree_sitter
-
-        module = importlib.import_module(grammar.module)
-    except ImportError as error:
-        raise EngineError(f"mutants need {error.name}: install pytest-crab with its extra mutation") from error
-    parser = tree_sitter.Parser(tree_sitter.Language(getattr(module, grammar.function)()))
-    return lambda text: parser.parse(text).root_node
 
 
 def _edits(node: Node, source: bytes, grammar: Grammar) -> Iterator[tuple[str, Node, int, int, bytes]]:

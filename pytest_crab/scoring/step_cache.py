@@ -78,7 +78,7 @@ class StepCache:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepPlan:
-    """How many steps ask a model once, and how many of them are stored; ``cost_usd`` is an estimate for the others.
+    """The number of steps that ask a model once, and of stored ones; ``cost_usd`` is an estimate for the others.
 
     It takes the mean cost of the stored ones; None: the cost of none is known.
     """

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +18,7 @@ from pytest_crab.benchmarks.codereviewqa import import_codereviewqa
 from pytest_crab.benchmarks.distractors import ReviewedCode, fault_of_comment, wrong_lines
 from pytest_crab.cli import main
 from pytest_crab.instances import load_instances
+from pytest_crab.testing.provider import Asked, Reply, ScriptedProvider, fail, say
 
 DATA = Path(__file__).parents[3] / "shared" / "data" / "codereviewqa" / "codereviewqa_c_csharp_200.jsonl"
 ROW = {
@@ -101,3 +105,127 @@ def test_type_and_lines_are_those_of_the_release() -> None:
         code = ReviewedCode(**{name: row[name] for name in ("old", "new", "review", "lang")})
         assert code.change == row["type_correct"]
         assert sorted(code.lines) == sorted(row["loc_correct"])
+
+
+ADDED = {**ROW, "old": " a = 1\n b = 2\n c = 3\n d = 4", "new": " a = 1\n b = 2\n+x = b\n c = 3\n d = 4"}
+DELETED = {**ROW, "old": "-import x\n a = 1\n b = 2\n c = 3\n d = 4", "new": " a = 1\n b = 2\n c = 3\n d = 4"}
+WORDS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh")
+
+
+def surrogate(asked: Asked) -> Reply:
+    """A model that is most surprised by names, and writes another word at each draw."""
+    if asked.api == "embeddings":
+        return say("", usage={"input": 30})
+    if not asked.body.get("echo"):
+        assert asked.body["suffix"]
+        return say(WORDS[asked.body["seed"] % len(WORDS)], usage={"input": 20, "output": 1})
+    tokens = re.findall(r"\s*\w+|\s*[^\w\s]|\s+", asked.body["prompt"])
+    echoed = [(token, {token: -9.0 if token.strip() in ("sum", "b") else -1.0}) for token in tokens]
+    return say(" x", echoed=echoed, log_probabilities={" x": -0.5}, usage={"input": len(tokens), "output": 1})
+
+
+@pytest.fixture
+def provider(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ScriptedProvider]:
+    """A provider behind crab.yaml of the current folder, beside rows.jsonl."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "rows.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in (ROW, ADDED, DELETED)))
+    with ScriptedProvider(surrogate) as found:
+        settings = {
+            "retries": 0,
+            "providers": {"own": {"base_url": found.openai_url, "api": "openai"}},
+            "prices": {"coder": {"input": 1, "output": 2}},
+        }
+        (tmp_path / "crab.yaml").write_text(json.dumps({"models": settings}))
+        yield found
+
+
+def ask_for(out: str, *options: str) -> Any:
+    return CliRunner().invoke(main, ["distractors", "rows.jsonl", "--out", out, "--surrogate", "own:coder", *options])
+
+
+def test_questions_on_solutions_are_made_by_models_and_paid_for_once(
+    tmp_path: Path, provider: ScriptedProvider
+) -> None:
+    planned = ask_for("q.jsonl", "--plan")
+    assert (planned.output.strip(), len(provider.asked)) == ("2 rows, 0 stored, 2 to ask", 0)
+    done = ask_for("q.jsonl", "--budget", "1")
+    assert done.exit_code == 0, done.output
+    assert "3 rows with questions, 0 left out" in done.output
+    assert "16 answers asked and stored" in done.output
+    assert Counter(asked.api for asked in provider.asked) == {"completions": 14, "embeddings": 2}
+    assert import_codereviewqa(tmp_path / "q.jsonl", tmp_path / "set").instances == 3
+    first, added, deleted = [each.probes.solution for each in load_instances(tmp_path / "set") if each.probes]
+    assert deleted is None
+    assert added is not None
+    assert first is not None
+    assert added.correct == "3+x = b"
+    assert {*added.easy, *added.hard} == {f"3+x = {word}" for word in WORDS[1:]}
+    assert all("prices)" in option for option in (*first.easy, *first.hard))
+    again = ask_for("again.jsonl")
+    assert "no model was asked, every answer was stored" in again.output
+    assert (tmp_path / "again.jsonl").read_bytes() == (tmp_path / "q.jsonl").read_bytes()
+    assert len(provider.asked) == 16
+
+
+@pytest.mark.parametrize(
+    ("bad", "said", "stored"),
+    [
+        (lambda asked: asked.body.get("echo"), "surprisal by own:coder: its answer has no log-probabilities", set()),
+        (lambda asked: "seed" in asked.body, "infill by own:coder: it answered 404: no; its comp", {"surprisal"}),
+        (lambda asked: asked.api == "embeddings", "cosines by own:coder: it answered 404: no; its", {"infill"}),
+    ],
+)
+def test_a_provider_that_cannot_do_a_step_is_one_sentence_and_its_answer_is_not_stored(
+    tmp_path: Path, provider: ScriptedProvider, bad: Any, said: str, stored: set[str]
+) -> None:
+    refusal = say("I see some code.") if "surprisal" in said else fail(404, "no")
+    provider.script = lambda asked: refusal if bad(asked) else surrogate(asked)
+    done = ask_for("q.jsonl")
+    assert done.exit_code == 1
+    assert f"line 1: {said}" in done.output
+    assert not (tmp_path / "q.jsonl").exists()
+    kept = {path.name for path in (tmp_path / ".crab" / "steps").glob("*") if any(path.rglob("*.json"))}
+    assert stored <= kept <= {"surprisal", "infill"}
+    assert bool(kept) == bool(stored)
+
+
+def test_a_row_whose_element_has_too_few_others_is_left_out_and_counted(provider: ScriptedProvider) -> None:
+    provider.script = lambda asked: say("same") if "seed" in asked.body else surrogate(asked)
+    done = ask_for("q.jsonl", "--draws", "7")
+    assert "1 row with questions, 2 left out\n  2: the model filled in fewer than 6 different texts" in done.output
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--surrogate", "anthropic:m"), "with a provider of crab.yaml whose api is openai: own, openai"),
+        (("--surrogate", "own"), "should be PROVIDER:MODEL"),
+        (("--infill", "own:coder"), "name --surrogate"),
+        (("--surrogate", "own:coder", "--template", "{before} alone"), "each once"),
+    ],
+)
+def test_options_that_name_no_model_are_one_sentence(
+    provider: ScriptedProvider, options: tuple[str, ...], said: str
+) -> None:
+    done = CliRunner().invoke(main, ["distractors", "rows.jsonl", "--out", "q.jsonl", *options])
+    assert done.exit_code != 0
+    assert said in done.output
+    assert not provider.asked
+
+
+def test_a_template_has_the_text_behind_the_gap_where_the_model_wants_it(
+    tmp_path: Path, provider: ScriptedProvider
+) -> None:
+    prompts = []
+
+    def script(asked: Asked) -> Reply:
+        if "seed" not in asked.body:
+            return surrogate(asked)
+        assert "suffix" not in asked.body
+        prompts.append(asked.body["prompt"])
+        return say(WORDS[asked.body["seed"] % len(WORDS)])
+
+    provider.script = script
+    (tmp_path / "rows.jsonl").write_text(json.dumps(ADDED))
+    assert ask_for("q.jsonl", "--template", "<S>{after}<P>{before}<M>").exit_code == 0
+    assert {*prompts} == {"<S>\nc = 3\nd = 4<P>a = 1\nb = 2\nx = <M>"}

@@ -8,7 +8,8 @@ import pytest
 
 pytest.importorskip("tree_sitter", reason="mutants need the extra mutation")
 
-from pytest_crab.curation.mutation import GRAMMARS, mutants
+from pytest_crab.curation.mutation import mutants
+from pytest_crab.parsing.syntax_trees import GRAMMARS
 
 PYTHON = b'''\
 def due(jobs, limit=10, *, strict=True):
