@@ -10,6 +10,9 @@ from dataclasses import dataclass
 from pytest_crab.formats import format_dollars, format_duration
 from pytest_crab.waiting import FOR_A_SLOT
 
+#: Stands between the parts of the line, the most important part first.
+_BAR = " | "
+
 #: How many running things are named.
 NAMED = 2
 
@@ -116,7 +119,7 @@ def progress_text(
         running.append(f"{len(progress.running) - NAMED} more")
     if running:
         parts.append(", ".join(running))
-    return " | ".join(parts)
+    return _BAR.join(parts)
 
 
 def _times(elapsed: float, done: int, total: int) -> str:
@@ -152,8 +155,10 @@ class TerminalLine:
         self._shown = ""
 
     def show(self, text: str) -> None:
-        """Show ``text`` in what is left of the terminal's line."""
+        """Show ``text`` in what is left of the terminal's line: parts after a bar that do not fit are left out."""
         room = self._room() - 4
+        while len(text) > room and _BAR in text:
+            text = text.rpartition(_BAR)[0]
         text = f" [{text[: max(0, room)]}]" if room > ROOM else ""
         if text != self._shown:
             self._write(_erasure(self._shown) + text)

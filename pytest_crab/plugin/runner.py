@@ -62,7 +62,7 @@ class Runner:
         self._guard = threading.Lock()
         self._closed = False
         self._giving_up = GivingUp(options.give_up)
-        self._signals = Signals(options.store)
+        self._signals = Signals(options.store, options.report)
         self._line: ProgressLine | None = None
         self._slots_wanted = SlotsWanted(Slots())
         self._items: list[TrialItem] = []

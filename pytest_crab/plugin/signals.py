@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import threading
 from contextlib import suppress
@@ -21,8 +22,9 @@ ENDINGS = (signal.SIGTERM, signal.SIGHUP)
 class Signals:
     """The handlers of one run; a handler that others have set stays, and so does a signal that is ignored."""
 
-    def __init__(self, store: Path) -> None:
+    def __init__(self, store: Path, report: Path) -> None:
         self._store = store
+        self._report = report
         self._before: dict[signal.Signals, Any] = {}
         self._stderr: int | None = None
 
@@ -64,6 +66,9 @@ class Signals:
 
     def _say(self, what: str) -> None:
         """Write past pytest, which may be in the middle of a line; the terminal may be gone."""
-        kept = f"finished steps are kept in {one_line(str(self._store))}: run the same command again to go on"
+        kept = (
+            f"finished steps are kept in {one_line(str(self._store))}: run the same command again to go on; "
+            f"pytest-crab report {shlex.quote(one_line(str(self._report)))} shows what was measured so far"
+        )
         with suppress(OSError):
             os.write(2 if self._stderr is None else self._stderr, f"\ncrab: ended by {what}; {kept}\n".encode())

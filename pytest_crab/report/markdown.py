@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from pytest_crab.formats import format_decimal, format_interval, format_number, format_percent
+from pytest_crab.report.detail_tables import detail_tables
 from pytest_crab.report.files import write_report_file
 from pytest_crab.report.headline import gate_line, headlines
 from pytest_crab.report.label_changes import change_tables
@@ -83,7 +84,7 @@ def head_lines(summary: Summary) -> Iterator[str]:
 
 def detail_lines(summary: Summary) -> Iterator[str]:
     """Yield what is behind that: rates by label, rulers, unknown verdicts, and remarks."""
-    for one in (*rate_tables(summary), *finding_tables(summary), *probe_tables(summary)):
+    for one in (*rate_tables(summary), *finding_tables(summary), *probe_tables(summary), *detail_tables(summary)):
         yield ""
         yield from folded(one.title, _escaped(one))
     for one in ruler_tables(summary):

@@ -16,6 +16,7 @@ from pytest_crab.formats import (
     format_percent,
     format_table,
 )
+from pytest_crab.report.detail_tables import detail_tables
 from pytest_crab.report.headline import headlines
 from pytest_crab.report.label_changes import change_tables
 from pytest_crab.report.mediator_text import mediator_lines, mediator_tables
@@ -31,7 +32,7 @@ from pytest_crab.report.summary_tables import (
     rate_tables,
     ruler_tables,
 )
-from pytest_crab.report.summary_text import burden_lines, clean_line, lift_lines, repeat_lines, together_lines
+from pytest_crab.report.summary_text import advice_line, lift_lines, lift_note, together_lines
 from pytest_crab.text import ascii_line, one_line
 from pytest_crab.types import Kind
 
@@ -87,8 +88,9 @@ def summary_lines(summary: Summary, width: int = 80) -> list[Line]:
         _grids(rate_tables(summary), width),
         _grids(finding_tables(summary), width),
         _grids(probe_tables(summary), width),
-        [*_grids(ruler_tables(summary), width), *_rulers(summary, width)],
+        _rulers(summary, width),
         [line for text in together_lines(summary) for line in _wrap(text, width)],
+        _grids(detail_tables(summary), width),
         [*_grids(mediator_tables(summary), width), *_mediators(summary, width)],
         _notes(summary, width),
         _usage(summary, width),
@@ -106,6 +108,9 @@ def _table(summary: Summary, width: int) -> list[Line]:
     widths = [max(len(cell) for cell in cells) for cells in zip(heads, *rows, strict=True)]
     room = width - sum(widths) - len(widths)
     names = [label(reviewer) for reviewer in summary.reviewers]
+    if max(map(len, names)) > room and not any(reviewer.overall.unknown for reviewer in summary.reviewers):
+        heads, widths, rows = heads[:-1], widths[:-1], [row[:-1] for row in rows]  # zeros give way to names
+        room = width - sum(widths) - len(widths)
     first = max([len("Reviewer"), *(len(name) for name in names if len(name) <= room)])
     lines = [Line(_above(first, widths), "bold"), Line(_row("Reviewer", heads, first, widths), "bold")]
     for name, row in zip(names, rows, strict=True):
@@ -117,7 +122,7 @@ def _table(summary: Summary, width: int) -> list[Line]:
 
 def _above(first: int, widths: Sequence[int]) -> str:
     text, end = "", first
-    for column, width in zip(_COLUMNS, widths, strict=True):
+    for column, width in zip(_COLUMNS, widths):  # noqa: B905 - the last may be left out
         end += 1 + width
         text += column.above.rjust(end - len(text)) if column.above else ""
     return text
@@ -129,8 +134,10 @@ def _row(name: str, cells: Sequence[str], first: int, widths: Sequence[int]) -> 
 
 
 def _rulers(summary: Summary, width: int) -> list[Line]:
-    """Return the rulers with their versions and how far judges can be trusted."""
-    return [line for text in ruler_lines(summary.rulers.values()) for line in _wrap(ascii_line(text), width)]
+    """Return the means by ruler, then each ruler with its version and how far judges can be trusted."""
+    means = _grids(ruler_tables(summary), width)
+    told = ruler_lines(summary.rulers.values()) if means else ()
+    return [*means, *(line for text in told for line in _wrap(ascii_line(text), width))]
 
 
 def _mediators(summary: Summary, width: int) -> list[Line]:
@@ -139,7 +146,7 @@ def _mediators(summary: Summary, width: int) -> list[Line]:
 
 
 def _grids(tables: Iterable[SummaryTable], width: int) -> list[Line]:
-    """Return tables below each other; columns that do not fit beside each other go below."""
+    """Return tables below each other, an empty line between them; columns that do not fit go below likewise."""
     lines: list[Line] = []
     for table in tables:
         names = [one_line(word, 30) for word in (table.head, *table.names)]
@@ -152,8 +159,8 @@ def _grids(tables: Iterable[SummaryTable], width: int) -> list[Line]:
             rows = [
                 _row(word, [column[at].strip() for column in block], first, widths) for at, word in enumerate(names)
             ]
-            lines += [Line(rows[0], "bold"), *map(Line, rows[1:])]
-    return lines
+            lines += [Line(""), Line(rows[0], "bold"), *map(Line, rows[1:])]
+    return lines[1:]
 
 
 def _align(column: Sequence[str], room: int) -> list[str]:
@@ -209,17 +216,21 @@ def unknown_head(summary: Summary) -> str:
 
 def unknown_lines(summary: Summary) -> Iterator[str]:
     """Yield the bounds of each rate, and how many verdicts are unknown for each cause."""
-    for own in summary.reviewers:
-        unknown = sum(own.outcomes.get(cause, 0) for cause in CAUSES)
-        if not unknown:
-            continue
-        low, high = format_percent(own.overall.low), format_percent(own.overall.high)
-        has = "1 oracle has" if unknown == 1 else f"{format_number(unknown)} oracles have"
-        yield f"{label(own)}: {has} no verdict; the rate lies between {low}% and {high}%"
-        causes = [f"{count} {ascii_line(cause)}" for cause, count in own.unknown_causes.items()]
-        yield from (f"{label(own)}: {cause}" for cause in causes[:_CAUSES])
-        if len(causes) > _CAUSES:
-            yield f"{label(own)}: and {format_count(len(causes) - _CAUSES, 'more cause')}, in summary.json"
+    texts = [(label(own), text) for own in summary.reviewers for text in _unknown_texts(own)]
+    yield from (line for _, line in _merged(texts, len(summary.reviewers)))
+
+
+def _unknown_texts(own: ReviewerSummary) -> Iterator[str]:
+    unknown = sum(own.outcomes.get(cause, 0) for cause in CAUSES)
+    if not unknown:
+        return
+    low, high = format_percent(own.overall.low), format_percent(own.overall.high)
+    has = "1 oracle has" if unknown == 1 else f"{format_number(unknown)} oracles have"
+    yield f"{has} no verdict; the rate lies between {low}% and {high}%"
+    causes = [f"{count} {ascii_line(cause)}" for cause, count in own.unknown_causes.items()]
+    yield from causes[:_CAUSES]
+    if len(causes) > _CAUSES:
+        yield f"and {format_count(len(causes) - _CAUSES, 'more cause')}, in summary.json"
 
 
 def _notes(summary: Summary, width: int) -> list[Line]:
@@ -255,8 +266,28 @@ def remarks(summary: Summary) -> Iterator[tuple[str, str]]:
         yield str(errors), ""
     if summary.superseded:
         yield f"{format_count(summary.superseded, 'trial')} replaced by a later record of the same trial", ""
-    for reviewer in reviewers:
-        yield from ((f"{label(reviewer)}: {text}", style) for text, style in _own_remarks(reviewer))
+    yield from _notes_by_reviewer(summary)
+
+
+def _notes_by_reviewer(summary: Summary) -> Iterator[tuple[str, str]]:
+    """Yield the notes on reviewers, each text once, and its style."""
+    if (note := lift_note(summary)) is not None:
+        yield note, ""
+    reviewers = summary.reviewers
+    own = [(label(reviewer), text, style) for reviewer in reviewers for text, style in _own_remarks(reviewer)]
+    styles = {text: style for _, text, style in own}
+    for text, line in _merged([(name, text) for name, text, _ in own], len(reviewers)):
+        yield line, styles[text]
+
+
+def _merged(notes: Iterable[tuple[str, str]], reviewers: int) -> Iterator[tuple[str, str]]:
+    """Yield each text once, and the line that names the reviewers whom it is about."""
+    names: dict[str, list[str]] = {}
+    for name, text in notes:
+        names.setdefault(text, []).append(name)
+    for text, own in names.items():
+        every = len(own) == reviewers > 1
+        yield text, f"{'each reviewer' if every else ', '.join(own)}: {text}"
 
 
 def _by_reviewer(summary: Summary, say: Callable[[ReviewerSummary], str]) -> list[str]:
@@ -281,31 +312,26 @@ def _interval_scope(reviewer: ReviewerSummary) -> str:
 
 
 def _mix(reviewer: ReviewerSummary) -> str:
-    counts = ((reviewer.authored, "authored"), (reviewer.github, "github"))
+    counts = ((reviewer.authored, "written for the set"), (reviewer.github, "from GitHub"))
     return ", ".join(f"{count} {word}" for count, word in counts if count)
 
 
 def _own_remarks(reviewer: ReviewerSummary) -> Iterator[tuple[str, str]]:
     if reviewer.repeats > 1:
-        yield f"{reviewer.repeats} repeats, an oracle counts as their mean", ""
-    yield from ((text, "") for text in repeat_lines(reviewer))
-    yield from ((text, "") for text in burden_lines(reviewer))
-    if (alarms := clean_line(reviewer)) is not None:
-        yield alarms, ""
+        yield f"{reviewer.repeats} repeats; an oracle counts as the mean of its repeats", ""
+    if (advice := advice_line(reviewer)) is not None:
+        yield advice, ""
     if reviewer.resolvable is not None:
-        score, agents = reviewer.resolvable, ", ".join(map(ascii_line, reviewer.agents))
-        rate = f" ({format_percent(score.micro)}%)" if score.known else ""
-        yield f"of those that {agents} resolves from the human comment: {rate_cell(score)}{rate}", ""
+        yield (
+            f"resolvable oracles: {', '.join(map(ascii_line, reviewer.agents))} resolves them from the human comment",
+            "",
+        )
     if len(reviewer.agents) > 1:
         yield f"its trials used different agents: {', '.join(map(ascii_line, reviewer.agents))}", "yellow"
     if reviewer.skipped:
         reasons = sorted(reviewer.skipped, key=lambda reason: -reviewer.skipped[reason])
         shown = "; ".join(map(ascii_line, reasons[:3])) + ("; and other reasons" if len(reasons) > 3 else "")
         yield f"{format_count(sum(reviewer.skipped.values()), 'trial')} skipped: {shown}", "yellow"
-    if reviewer.regressions.measured:
+    if reviewer.regressions.broken:
         broken, trials = reviewer.regressions.broken, format_count(reviewer.regressions.measured, "trial")
-        yield f"{broken} of {trials} broke passing tests", "red" if broken else ""
-    if reviewer.cost_usd is not None:
-        rest = f", and {format_count(reviewer.unpriced, 'step')} of unknown cost" if reviewer.unpriced else ""
-        failed = f" ({format_dollars(reviewer.failed_usd)} of it in failed attempts)" if reviewer.failed_usd else ""
-        yield f"{format_dollars(reviewer.cost_usd)} USD{failed}{rest}", ""
+        yield f"{broken} of {trials} broke passing tests", "red"

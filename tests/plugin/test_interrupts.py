@@ -48,7 +48,9 @@ info.from_current = classmethod(from_current)
 
 
 #: What every end that a signal brings says, in one line.
-KEPT = re.compile(r"(?m)^crab: ended by (.+); finished steps are kept in \S+\.crab: run the same command again")
+KEPT = re.compile(
+    r"(?m)^crab: ended by (.+); finished steps are kept in \S+\.crab: run the same command again to go on; pytest-crab report \S+ shows"
+)
 
 
 def heed_interrupts() -> None:

@@ -167,7 +167,7 @@ def test_a_repeat_is_a_trial_of_its_own(lab: Any) -> None:
     result.assert_outcomes(passed=2)
     assert [trial["repeat"] for trial in lab.records()] == [1, 2]
     result.stdout.fnmatch_lines(
-        ["shop-1::human  2/2*", "shop-1::human[[]2]  2/2*", "*2 repeats, an oracle counts as their mean"]
+        ["shop-1::human  2/2*", "shop-1::human[[]2]  2/2*", "*2 repeats; an oracle counts as the mean of its repeats"]
     )
 
 

@@ -17,7 +17,8 @@ DIFF = "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1,2 +1,3 @@\n a\n-b\n+c\n+d\n"
 
 
 def text(trials: list[Trial]) -> str:
-    return "\n".join(line.text for line in summary_lines(summarise(trials), 400))
+    """Return the results with single spaces between cells."""
+    return "\n".join(" ".join(line.text.split()) for line in summary_lines(summarise(trials), 400))
 
 
 def paid(usd: float | None, seconds: float, *, reused: bool = False) -> dict[str, Any]:
@@ -50,8 +51,8 @@ def test_net_lift_takes_the_controls_verdict_for_an_empty_review(make_trial: Mak
     assert mine.lift.comparison.gained == ("b::c1",)
     assert (mine.lift.net, mine.lift.cost_usd, mine.lift.seconds) == (1, 3.0, 8.0)
     assert "mine: net lift +25.0 points (95% interval " in text(trials)
-    assert "the rates are +0.0 points apart, but the lift is over the 4 oracles known in both" in text(trials)
-    assert "verdict; 3.00 USD per net caught oracle; 8 s per net caught oracle" in text(trials)
+    assert "the net lift of mine is not the difference of the two rates" in text(trials)
+    assert "USD per net caught oracle - 3.00\nSeconds per net caught oracle - 8" in text(trials)
 
 
 def test_a_lift_that_wins_nothing_has_no_price(make_trial: MakeTrial) -> None:
@@ -132,7 +133,9 @@ def test_repeats_show_stability_and_the_noise_floor(make_trial: MakeTrial) -> No
     assert steady.flips == pytest.approx(1 / 3)
     assert steady.rates == pytest.approx((3 / 4, 1 / 3))
     assert steady.pass_at == pytest.approx({"1": 0.5, "2": 2 / 3})
-    assert "noise floor: 33.3% of verdicts differ between two runs; pass@2 66.7%" in text(trials)
+    shown = text(trials).splitlines()
+    assert {"Same verdict every time 2/3", "Differ between 2 runs (%) 33.3", "pass@2 (%) 66.7"} <= set(shown)
+    assert "Rates of the repeats (%) 33.3-75.0" in shown
     assert set(steady.variance) == {"repository", "pull request", "oracle", "run"}
     assert "more instances or more repeats? as much money again would narrow the interval of the rate by 29%" in text(
         trials
@@ -162,7 +165,11 @@ def test_what_reviewers_catch_together(make_trial: MakeTrial) -> None:
     (pair,) = together.pairs
     assert (pair.both, pair.only_first, pair.only_second, pair.kappa) == (1, 1, 1, 0.0)
     assert pair.comparison.difference == 0
-    assert "adding b to a: 1 more oracle for 0.25 USD" in text(trials)
+    heads, cells = text(trials).partition("Caught: 1st, 2nd ")[2].splitlines()[:2]
+    assert heads.startswith("both 1st only 2nd only 2nd - 1st ")
+    assert "2nd costs USD" in heads
+    assert cells.startswith("a, b 1 1 1 +0.0 ")
+    assert " 0.25 " in cells
 
 
 def test_burden_counts_findings_idle_ones_and_lines(make_trial: MakeTrial) -> None:
@@ -175,7 +182,9 @@ def test_burden_counts_findings_idle_ones_and_lines(make_trial: MakeTrial) -> No
     burden = mine.burden
     assert (burden.trials, burden.findings, burden.idle, burden.without_effect) == (2, 5, 2, 4)
     assert (burden.revisions, burden.added, burden.removed) == (2, 2, 1)
-    assert "5 findings, 2 in reviews that led to no catch, 4 without effect on any oracle" in text(trials)
+    shown = text(trials)
+    assert "Findings 5\nIn reviews that caught nothing 2\nWithout effect on any oracle 4\n" in shown
+    assert "Revisions 2\nLines added, removed +2 -1\n" in shown
 
 
 def test_effect_is_unknown_where_it_was_not_asked_for(make_trial: MakeTrial) -> None:
@@ -192,7 +201,7 @@ def test_first_findings_make_a_curve(make_trial: MakeTrial) -> None:
     summary = summarise(trials)
     assert summary.reviewers[0].curve == {"3": 0.5, "1": 0.0, "all": 1.0}
     assert summary.together.reviewers == ("mine",)
-    assert "with only its first findings: 1: 0.0%, 3: 50.0%, all: 100.0%" in text(trials)
+    assert "Rate, first 1 findings (%) 0.0 - -\nRate, first 3 findings (%) 50.0 - -\n" in text(trials)
 
 
 def test_versions_and_digests_of_what_took_part(make_trial: MakeTrial) -> None:
@@ -217,5 +226,5 @@ def test_a_repeat_keeps_its_number_where_another_is_lacking(make_trial: MakeTria
 
 def test_findings_of_several_repeats_are_said_to_be(make_trial: MakeTrial) -> None:
     trials = [make_trial("mine", "a", GREEN, findings=3, repeat=at) for at in (1, 2)]
-    assert "mine: 6 findings in all 2 repeats, 0 in reviews that led to no catch" in text(trials)
-    assert "mine: 3 findings, 0 in reviews" in text(trials[:1])
+    assert "Findings, all repeats 6\nIn reviews that caught nothing 0\n" in text(trials)
+    assert "Findings 3\n" in text(trials[:1])

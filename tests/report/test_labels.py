@@ -54,7 +54,7 @@ def test_the_second_rate_is_over_what_the_agent_resolves(make_trial: MakeTrial, 
     assert (reviewer.resolvable.oracles, reviewer.resolvable.known, reviewer.resolvable.micro) == (3, 2, 0.5)
     assert (reviewer.overall.oracles, reviewer.overall.micro) == (5, 0.5)
     assert [one.resolvable for one in reviewer.oracles] == [True, True, True, False, None]
-    line = "codex: of those that claude-code resolves from the human comment: 1/2 (50.0%)"
+    line = "Caught of resolvable 1/2 50.0%"
     assert line in shown(trials).splitlines()
     assert serialization.read(ReviewerSummary, serialization.dump(reviewer), []) == reviewer
 

@@ -138,6 +138,7 @@ def test_revisions_of_one_review_tell_the_agents_noise_and_pay_for_the_review_on
     assert (mine.stability.reviews, mine.stability.flips) == (1, 0.5)
     assert mine.stability.variance["agent"] == pytest.approx(1.0)
     assert "reviewer" not in mine.stability.variance
-    text = "\n".join(line.text for line in summary_lines(summarise(trials), 400))
-    assert "noise floor: 50.0% of verdicts differ between two revisions of one review" in text
+    text = "\n".join(" ".join(line.text.split()) for line in summary_lines(summarise(trials), 400))
+    assert "Reviews of a pull request 1\nRevisions of a review 2\n" in text
+    assert "Differ between 2 revisions (%) 50.0" in text
     assert "% as revisions of the same reviews" in text

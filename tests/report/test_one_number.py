@@ -207,12 +207,13 @@ def test_net_lift_and_cost_are_those_of_one_run(tmp_path: Path, make_trial: Call
     (mine,) = [one for one in data["reviewers"] if one["reviewer"] == "mine"]
     assert (mine["lift"]["net"], mine["lift"]["cost_usd"], mine["cost_usd"]) == (3, 6 * 0.75 / 3, 2 * 6 * 0.75)
     assert (mine["overall"]["low"], mine["burden"]["findings"], mine["burden"]["idle"]) == (4 / 6, 12, 4)
-    told = " ".join(line.text for line in summary_lines(summary, 200))
-    written = (tmp_path / "summary.md").read_text().replace("\\", "")
+    told = "\n".join(" ".join(line.text.split()) for line in summary_lines(summary, 200))
+    written = (tmp_path / "summary.md").read_text().replace("\\", "").replace(" | ", " ")
     for text in (told, written):
         assert "mine: net lift +50.0 points" in text
-        assert "1.50 USD per net caught oracle" in text
-        assert "12 findings in all 2 repeats, 4 in reviews that led to no catch" in text
+        assert "USD per net caught oracle - 1.50" in text
+        assert "Findings, all repeats - 12" in text
+        assert "In reviews that caught nothing - 4" in text
     rows = tables(tmp_path)
     heads, *rates = rows["rates"]
     shown = dict(zip(heads, next(row for row in rates if row[0] == "mine"), strict=True))

@@ -39,17 +39,21 @@ Caught/known        claude-code             human* none
 functional   1/1 100.0% (0-100)                  -    -
 security      1/2 50.0% (0-100) 1/1 100.0% (0-100)    -
 
+Details                        claude-code human* none
+Findings                                 9      1    -
+In reviews that caught nothing           0      0    -
+Broke passing tests                    1/2      -    -
+Cost (USD)                            1.25      -    -
+Steps of unknown cost                    3      -    -
+
 human*: simulated agent: location overlap only
 privileged (*), shown the answer: human, simulated
-claude-code: 2 instances: 1 authored, 1 github
-human*: 1 instance: 1 authored
-none: 1 instance: 1 authored
+claude-code: 2 instances: 1 written for the set, 1 from GitHub
+human*: 1 instance: 1 written for the set
+none: 1 instance: 1 written for the set
 claude-code: 95% intervals over 2 pull requests, for this 1 repository only
 human*: 95% intervals over 1 pull request, for this 1 repository only
-claude-code: 9 findings, 0 in reviews that led to no catch
 claude-code: 1 of 2 trials broke passing tests
-claude-code: 1.25 USD, and 3 steps of unknown cost
-human*: 1 finding, 0 in reviews that led to no catch
 none: 1 trial skipped: github cannot be reached
 
 Unknown oracles, not counted in any rate
@@ -130,7 +134,7 @@ def test_a_rule_that_books_unknown_as_missed_is_said(make_trial: MakeTrial) -> N
 def test_repeats_show_parts_of_an_oracle(make_trial: MakeTrial) -> None:
     text = shown([make_trial("codex", "a", reason, repeat=at) for at, reason in enumerate((GREEN, FAILED), start=1)])
     assert " 0.5/1 " in text
-    assert "codex: 2 repeats, an oracle counts as their mean" in text
+    assert "codex: 2 repeats; an oracle counts as the mean of its repeats" in text
 
 
 def test_a_simulated_run_says_so_in_a_fixed_sentence(make_trial: MakeTrial) -> None:

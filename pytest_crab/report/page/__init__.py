@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
+from pytest_crab.report.detail_tables import detail_tables
 from pytest_crab.report.files import write_report_file
 from pytest_crab.report.mediator_text import mediator_lines, mediator_tables
 from pytest_crab.report.page.charts import Bar, cost_plot, forest_plot, heat_map, overlap_plot, timeline
@@ -28,8 +29,8 @@ from pytest_crab.report.page.rows import index_row, subject_detail, trial_detail
 from pytest_crab.report.page.rulers import RulersBuilder
 from pytest_crab.report.pull_requests import read_subject
 from pytest_crab.report.summary import Summary
-from pytest_crab.report.summary_tables import finding_tables, label
-from pytest_crab.report.summary_text import repeat_lines
+from pytest_crab.report.summary_tables import SummaryTable, finding_tables, label
+from pytest_crab.report.summary_text import advice_line
 from pytest_crab.report.transcripts import Transcript, drop_transcripts, read_transcript
 from pytest_crab.types import Trial, TrialId
 
@@ -178,9 +179,15 @@ def _values(summary: Summary, when: str, near: Mapping[str, Counter[str]]) -> di
         "notes": _notes(summary),
         "agent_tables": list(mediator_tables(summary)),
         "agent_lines": list(mediator_lines(summary)),
-        "repeat_lines": {one.reviewer: list(repeat_lines(one)) for one in summary.reviewers},
+        "repeats": _repeats(summary),
+        "advice": {one.reviewer: advice_line(one) for one in summary.reviewers},
         "firsts": list(dict.fromkeys(k for one in summary.reviewers for k in one.curve)),
     }
+
+
+def _repeats(summary: Summary) -> SummaryTable | None:
+    """Return the table of repeats, findings, revisions and costs; None where nothing was repeated."""
+    return next(detail_tables(summary)) if any(one.repeats > 1 for one in summary.reviewers) else None
 
 
 def _notes(summary: Summary) -> list[str]:
