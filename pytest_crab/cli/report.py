@@ -36,6 +36,9 @@ from pytest_crab.report.swe_prbench_text import prbench_lines
 from pytest_crab.report.terminal import summary_lines
 from pytest_crab.report.write_report import remake
 
+#: The place of a run's records where no other is named.
+_STORE = Path(".crab")
+
 
 @click.command()
 @click.argument("place", required=False, type=click.Path(exists=True, path_type=Path))
@@ -74,12 +77,14 @@ def report(
 ) -> None:
     """Print recorded results and write their pages, running nothing.
 
-    With a PLACE (a report's folder, its trials.jsonl, or a store): print the summary, and write summary.json,
-    index.html, summary.md and oracles.csv beside the records. With --recorded: print the rates of recorded verdicts,
-    with union and overlaps and rates per repository.
+    PLACE is a report's folder, its trials.jsonl, or a store; .crab if not given. Prints the summary, and writes
+    summary.json, index.html, summary.md and oracles.csv beside the records. With --recorded: prints the
+    rates of recorded verdicts, with union and overlaps and rates per repository.
     """
-    if (place is None) == (folder is None) or (trials is not None and folder is None):
+    if (place is not None and folder is not None) or (trials is not None and folder is None):
         raise click.UsageError("name a report's folder, or --recorded with a set; --against goes with --recorded")
+    if place is None and folder is None:
+        place = _STORE
     if out is not None and (folder is None or trials is not None):
         raise click.UsageError("--out goes with --recorded, and not with --against")
     if labels is not None and place is None:

@@ -104,7 +104,7 @@ def _pair_table(pairs: Sequence[Pair]) -> SummaryTable:
     )
     rows = [_pair_cells(pair) for pair in pairs]
     columns = [[head, *cells] for head, cells in zip(heads, zip(*rows, strict=True), strict=True)]
-    shown = [column for column in columns if any(cell != NOTHING for cell in column[1:])]
+    shown = [column for column in columns if set(column[1:]) - {NOTHING, format_dollars(0)}]
     names = [f"{ascii_line(pair.first)}, {ascii_line(pair.second)}" for pair in pairs]
     return SummaryTable("Pairs of reviewers", "Caught: 1st, 2nd", names, shown)
 

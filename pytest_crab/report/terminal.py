@@ -227,7 +227,10 @@ def _unknown_texts(own: ReviewerSummary) -> Iterator[str]:
     low, high = format_percent(own.overall.low), format_percent(own.overall.high)
     has = "1 oracle has" if unknown == 1 else f"{format_number(unknown)} oracles have"
     yield f"{has} no verdict; the rate lies between {low}% and {high}%"
-    causes = [f"{count} {ascii_line(cause)}" for cause, count in own.unknown_causes.items()]
+    causes = [
+        f"{format_count(count, 'verdict')} unknown, {ascii_line(cause, 400)}"
+        for cause, count in own.unknown_causes.items()
+    ]
     yield from causes[:_CAUSES]
     if len(causes) > _CAUSES:
         yield f"and {format_count(len(causes) - _CAUSES, 'more cause')}, in summary.json"

@@ -49,7 +49,8 @@ info.from_current = classmethod(from_current)
 
 #: What every end that a signal brings says, in one line.
 KEPT = re.compile(
-    r"(?m)^crab: ended by (.+); finished steps are kept in \S+\.crab: run the same command again to go on; pytest-crab report \S+ shows"
+    r"(?m)^crab: ended by (.+); finished steps are kept in \S+\.crab: run the same command again to go on; "
+    r"pytest-crab report \S+ shows"
 )
 
 

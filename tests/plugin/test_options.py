@@ -146,6 +146,9 @@ def test_a_folder_without_instances_is_told(bare: Any) -> None:
     result = bare.pytester.runpytest("empty", "--reviewer=human")
     assert result.ret == pytest.ExitCode.NO_TESTS_COLLECTED
     result.stdout.fnmatch_lines(["crab: no instance was found*instance.yaml*pytest-crab quickstart*"])
+    missing = bare.pytester.runpytest("missing", "--reviewer=human")
+    assert missing.ret == pytest.ExitCode.USAGE_ERROR
+    missing.stdout.no_fnmatch_line("*no instance was found*")
 
 
 @pytest.mark.parametrize(

@@ -71,7 +71,7 @@ def test_an_unproved_oracle_is_an_error_and_the_others_count(lab: Any) -> None:
             "*ERROR at setup of human on worn-3*",
             "*oracle of c1*",
             "human*: 1 oracle has no verdict; the rate lies between 83.3% and 100.0%",
-            "human*: 1 broken: *",
+            "human*: 1 verdict unknown, broken: *",
         ]
     )
     result.stdout.no_fnmatch_line("*Traceback*")

@@ -58,9 +58,9 @@ none: 1 trial skipped: github cannot be reached
 
 Unknown oracles, not counted in any rate
 claude-code: 1 oracle has no verdict; the rate lies between 50.0% and 75.0%
-claude-code: 1 broken
+claude-code: 1 verdict unknown, broken
 none: 1 oracle has no verdict; the rate lies between 0.0% and 100.0%
-none: 1 not run
+none: 1 verdict unknown, not run
 
                 Comments                          Pass rate (%) Caught
 Reviewer    Total Per PR Behav. Struct. Overall       95% Macro /known Unknown
@@ -217,8 +217,8 @@ def test_causes_of_unknown_verdicts_are_counted(make_trial: MakeTrial, make_resu
         "broken: no space left": 1,
     }
     lines = shown(trials).splitlines()
-    assert "codex: 6 reviewer error: the key is wrong" in lines
-    assert "codex: 1 broken: no space left" in lines
+    assert "codex: 6 verdicts unknown, reviewer error: the key is wrong" in lines
+    assert "codex: 1 verdict unknown, broken: no space left" in lines
 
 
 def test_tokens_are_told_by_reviewer_and_model(make_trial: MakeTrial) -> None:
