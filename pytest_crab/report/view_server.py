@@ -9,9 +9,11 @@ from __future__ import annotations
 import http.server
 import json
 import secrets
+import sys
 from collections.abc import Mapping
 from http import HTTPStatus
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from pytest_crab.errors import BadInput
@@ -49,6 +51,11 @@ class ViewServer(http.server.ThreadingHTTPServer):
     def reports(self) -> list[LiveReport]:
         """Return the reports that there are now."""
         return [self._reports.setdefault(folder, LiveReport(folder)) for folder in find_reports(self.place)]
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Print what went wrong, but for a browser that went away before it had its answer."""
+        if not isinstance(sys.exc_info()[1], ConnectionError):
+            super().handle_error(request, client_address)
 
     def is_asked_here(self, host: str) -> bool:
         """Return whether a request names this server as its host, and not a name that was made to point here."""

@@ -59,8 +59,8 @@ class ProbeMeasures:
     """
 
     questions: int
-    mean: float | None
-    agreement: float | None
+    mean: float | None = None
+    agreement: float | None = None
     letters: Mapping[str, int]
 
 

@@ -16,7 +16,7 @@ SAMPLES, SEED = 1000, 20260101
 class RankAgreement:
     """Kendall's tau-b of two rankings, with the 95% interval of its bootstrap; None where a ranking is all ties."""
 
-    tau: float | None
+    tau: float | None = None
     low: float | None = None
     high: float | None = None
 

@@ -2,8 +2,10 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import typing
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, strategies as st
@@ -136,6 +138,28 @@ def test_a_summary_comes_back(tmp_path: Path, make_trial: MakeTrial) -> None:
     write_summary(path, summary)
     assert read_summary(path) == summary
     assert json.loads(path.read_text())["reviewers"][0]["overall"]["high"] == 1
+
+
+def records_in(kind: Any) -> Iterator[type]:
+    """The dataclasses that a type is made of, itself included; some more than once."""
+    if dataclasses.is_dataclass(kind):
+        yield kind
+    for inner in [
+        *typing.get_args(kind),
+        *(typing.get_type_hints(kind) if dataclasses.is_dataclass(kind) else {}).values(),
+    ]:
+        yield from records_in(inner)
+
+
+@pytest.mark.parametrize("record", [Summary, Trial])
+def test_a_field_that_may_be_none_has_a_default_since_files_leave_it_out(record: type) -> None:
+    for kind in set(records_in(record)):
+        hints = typing.get_type_hints(kind)
+        optional = {name for name, hint in hints.items() if type(None) in typing.get_args(hint)}
+        needed = {
+            one.name for one in dataclasses.fields(kind) if one.default is one.default_factory is dataclasses.MISSING
+        }
+        assert not optional & needed, kind
 
 
 @pytest.mark.parametrize("text", ["", "{", '{"schema": 9}', '{"reviewers": 3}'])

@@ -129,3 +129,15 @@ def test_a_port_that_is_taken_is_one_sentence(report: Path) -> None:
         done = CliRunner().invoke(main, ["view", str(report), "--port", str(server.server_port)])
     assert done.exit_code == 1
     assert done.output.startswith(f"Error: port {server.server_port} cannot be listened on: ")
+
+
+def test_a_browser_that_went_away_is_no_error(report: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with ViewServer(report) as server:
+        for error, words in ((BrokenPipeError(), ""), (ValueError("a real one"), "a real one")):
+            try:
+                raise error
+            except (OSError, ValueError):
+                server.handle_error(None, ("127.0.0.1", 1))
+            printed = capsys.readouterr().err
+            assert words in printed
+            assert bool(words) == bool(printed)

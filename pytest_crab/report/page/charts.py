@@ -168,7 +168,7 @@ def _free(taken: list[tuple[float, float]], x: float, y: float) -> float:
 
 def history_plot(runs: Sequence[tuple[str, Mapping[str, Rate]]]) -> Markup:
     """Return the rates of each reviewer over several runs in their order, a line for each reviewer."""
-    top, bottom, right = 12.0, 212.0, 82.0
+    top, bottom, right = 22.0, 222.0, 96.0
     step = (right - 10) / max(1, len(runs) - 1)
     parts = []
     for tick in (0, 25, 50, 75, 100):
@@ -185,7 +185,8 @@ def history_plot(runs: Sequence[tuple[str, Mapping[str, Rate]]]) -> Markup:
         shapes += [_mark(rate_words(f"{run}, {name}", rate), _dot(x, y, 5, "point")) for x, y, run, rate in own]
         if own:
             x, y, *_ = own[-1]
-            shapes.append(_text(x + 1.5, _free(taken, x, y + 4), name))
+            anchor, aside = ("end", -1.5) if x > 60 else ("start", 1.5)
+            shapes.append(_text(x + aside, _free(taken, x, y + (4 if x <= 60 else -8)), name, anchor))
         parts.append(Markup('<g class="series-{}">{}</g>').format(number % SERIES, Markup("").join(shapes)))
     return _svg(bottom + 8, "Rate of each reviewer in each run, in the order of time", parts)
 

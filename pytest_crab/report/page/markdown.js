@@ -60,5 +60,6 @@ function markdown(text, links = false) {
       }
     }
   }
+  for (const one of box.querySelectorAll("pre")) one.textContent = one.textContent.replace(/\n+$/, "\n");
   return box;
 }

@@ -94,7 +94,7 @@ def test_a_line_joins_the_runs_that_have_a_rate() -> None:
     better = Rate(oracles=4, known=4, caught=2.0, micro=0.5)
     svg = history_plot([("old", {"a": RATE}), ("lost", {"a": NONE, "b": RATE}), ("new", {"a": better})])
     (trend,) = parts(svg, "line", "trend")
-    assert (trend["x1"], trend["x2"], trend["y1"], trend["y2"]) == ("10.00%", "82.00%", "162.0", "112.0")
+    assert (trend["x1"], trend["x2"], trend["y1"], trend["y2"]) == ("10.00%", "96.00%", "172.0", "122.0")
     assert [words.partition("%")[0] for words in labels(svg)] == ["old, a: 25.0", "new, a: 50.0", "lost, b: 25.0"]
     assert len(parts(svg, "g", "series-0")) == len(parts(svg, "g", "series-1")) == 1
 

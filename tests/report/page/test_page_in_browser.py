@@ -273,15 +273,24 @@ def test_the_numbers_are_there_without_scripts(browser: Browser, url: str) -> No
 
 
 def test_a_served_page_offers_new_records(
-    browser: Browser, make_report: Callable[[Path, int], Path], make_trial: Callable[..., Trial], tmp_path: Path
+    browser: Browser,
+    make_report: Callable[[Path, int], Path],
+    make_trial: Callable[..., Trial],
+    look: Callable[[Page, str], None],
+    tmp_path: Path,
 ) -> None:
-    make_report(tmp_path, 2)
+    for name in ("first", "second"):
+        make_report(tmp_path / name, 2)
     with ViewServer(tmp_path) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        watched = Watched(browser.new_page(), server.url)
+        page = browser.new_context(bypass_csp=True).new_page()
+        page.goto(server.url)
+        look(page, "view-reports")
+        address = str(page.locator("tbody a").first.get_attribute("href"))
+        watched = Watched(browser.new_page(), server.url + address)
         watched.page.fill("#f-text", "name-")
         watched.open_trial(2)
-        with TrialLog(tmp_path / "trials.jsonl", resume=True) as log:
+        with TrialLog(tmp_path / "first" / "trials.jsonl", resume=True) as log:
             log.append(make_trial("codex", "name-new", Reason.GREEN))
         watched.page.click("#live button")
         watched.page.wait_for_selector("#live[data-state]:has-text('5 trials')")
