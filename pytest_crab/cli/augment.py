@@ -12,16 +12,14 @@ import click
 
 from pytest_crab import serialization
 from pytest_crab.benchmarks.native import new_set, require_new
-from pytest_crab.cli.judges import Asking, check_option, cost_line, judge_options, print_plan
+from pytest_crab.cli.judges import Asking, judge_options, print_plan, use_lines
 from pytest_crab.curation.augment import Augmentation, augment as merge_reviews, augmentation_questions
 from pytest_crab.errors import BadInput, CrabError
 from pytest_crab.formats import format_count
 from pytest_crab.instances import FILE, load_instances
 from pytest_crab.instances.dump import instance_yaml
-from pytest_crab.report.judge_text import check_lines
 from pytest_crab.report.loading import trials_file
 from pytest_crab.report.match_sources import stored_reviews
-from pytest_crab.scoring.judges.calibration import calibration_line
 from pytest_crab.scoring.judges.same_concern import CONCERNS
 from pytest_crab.scoring.stored_reviews import StoredReview
 from pytest_crab.types import Instance
@@ -40,7 +38,6 @@ DECISIONS, LOCK = "augmentation.jsonl", "crab.lock"
 @click.option("--votes", type=click.IntRange(min=1), default=5, show_default=True, help="Votes on each pair.")
 @click.option("--out", type=click.Path(path_type=Path), help="The new set; the folder must be new or empty.")
 @judge_options
-@check_option
 def augment(
     folder: Path,
     *,
@@ -49,7 +46,6 @@ def augment(
     votes: int,
     out: Path | None,
     asking: Asking,
-    check: bool,
 ) -> None:
     """Add the findings of several reviewers to SET as comments that people should annotate, without duplicates.
 
@@ -67,15 +63,14 @@ def augment(
         with asking.open({judge: CONCERNS}) as (bench,):
             bench.judge = dataclasses.replace(bench.judge, votes=votes)  # type: ignore[type-var]
             if out is None or asking.plan:
-                print_plan(bench, augmentation_questions(instances, reviews), check=check)
+                print_plan(bench, augmentation_questions(instances, reviews), check=asking.check)
                 return
             done = merge_reviews(instances, reviews, bench.decide)
-            checks = bench.check_forms() if check else ()
-            known = calibration_line(bench.calibration)
+            use = asking.use(bench)
         _write(folder, out, done, [new for new, old in zip(done.instances, instances, strict=True) if new is not old])
     except (CrabError, ValueError) as error:
         raise click.ClickException(str(error)) from error
-    click.echo("\n".join([*_lines(out, done), f"{judge}: {known}", *check_lines(checks), cost_line(bench)]))
+    click.echo("\n".join([*_lines(out, done), *use_lines(use)]))
 
 
 def _require_known(reviews: Sequence[StoredReview], known: set[str], folder: Path) -> None:

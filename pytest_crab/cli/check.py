@@ -123,9 +123,11 @@ def check(
     for sentence in duplicates(instances):
         report.fault("ids", sentence)
     counted = []
+    to_audit = _unaudited_ids(instances) if audit else set()
     with scratch("check") as passing:
         for instance in instances:
-            snapshot = _check_trees(instance, report, FileStore(store).cache, passing, fetch=fetch)
+            brings = fetch or instance.id in to_audit  # an audit needs the source too
+            snapshot = _check_trees(instance, report, FileStore(store).cache, passing, fetch=brings)
             if stats:
                 counted.append(SizedInstance(instance=instance, changed=_count_changed_lines(instance, snapshot)))
     _check_locks(instances, report, write=write)
@@ -261,6 +263,14 @@ def _audit(instances: Sequence[Instance], runtime: str, store: Path, jobs: int, 
     except BadInput as error:
         raise click.ClickException(str(error)) from error
     click.echo(f"{format_count(audited, 'oracle')} audited and recorded")
+
+
+def _unaudited_ids(instances: Sequence[Instance]) -> set[str]:
+    """Return the ids of the instances to audit; none where a lock cannot be read, which is a fault of its own."""
+    try:
+        return {instance.id for instance, _ in lock.find_unaudited(instances)}
+    except BadInput:
+        return set()
 
 
 def _where(instance: Instance) -> str:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
-from pytest_crab import runtimes
+from pytest_crab import runtimes, serialization
 from pytest_crab.errors import BadInput, CrabError
+from pytest_crab.scoring.location import RULES
 from pytest_crab.scoring.similarity import EMBEDDING, Similarity, load_measures
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -24,6 +26,20 @@ def store_option(text: str, *names: str) -> Callable[[F], F]:
 def embedding_option(text: str) -> Callable[[F], F]:
     """Return the option ``--embedding``, with this help text."""
     return click.option("--embedding", metavar="MODEL", help=text)
+
+
+#: The rule by which places match.
+location_rule_option: Callable[[F], F] = click.option(
+    "--location-rule", "rule", type=click.Choice(list(RULES)), default="paper", show_default=True,
+    help="How places match: as AACR-Bench's paper says, or as one of its releases computes.",
+)  # fmt: skip
+
+json_option: Callable[[F], F] = click.option("--json", "as_json", is_flag=True, help="Print data instead of text.")
+
+
+def print_json(found: object) -> None:
+    """Print a record as data."""
+    click.echo(json.dumps(serialization.dump(found), indent=1, allow_nan=False))
 
 
 def load_embedding(model: str) -> Similarity:

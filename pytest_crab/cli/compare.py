@@ -128,7 +128,13 @@ def compare(
             )
     except BadInput as error:
         raise click.UsageError(str(error)) from error  # 2, since 1 is a gate that failed
-    outcome = RunOutcome(status=0, only_trials_failed=True, max_broken=max_broken, max_unknown=max_unknown)
+    outcome = RunOutcome(
+        status=0,
+        only_trials_failed=True,
+        max_broken=max_broken,
+        max_unknown=max_unknown,
+        max_unknown_option="--max-unknown",
+    )
     decision = decide(dataclasses.replace(outcome, counts=tuple(counts), baselines=tuple(against)))
     paragraph = decision.paragraph if terms.gated else None
     if page is not None:

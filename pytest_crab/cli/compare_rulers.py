@@ -3,38 +3,25 @@
 from __future__ import annotations
 
 import dataclasses
-import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import click
 
-from pytest_crab import serialization
-from pytest_crab.cli.choices import embedding_option, load_similarities
-from pytest_crab.cli.judges import (
-    Asking,
-    check_option,
-    cost_line,
-    judge_options,
-    labels_option,
-    print_plan,
-    require_judge,
-)
+from pytest_crab.cli.choices import embedding_option, json_option, load_similarities, location_rule_option, print_json
+from pytest_crab.cli.judges import Asking, judge_options, labels_option, print_plan, require_judge, use_lines
 from pytest_crab.errors import CrabError
 from pytest_crab.formats import NOTHING, format_count, format_decimal, format_percent, format_table
 from pytest_crab.report.judge_text import judge_lines
-from pytest_crab.report.judging import JudgeReport, calibrate_findings, labels_of, questions_of
+from pytest_crab.report.judging import labels_of, questions_of
 from pytest_crab.report.loading import trials_file
 from pytest_crab.report.mediator_text import ranks_text
 from pytest_crab.report.recorded_rulers import ruler_lines
 from pytest_crab.report.ruler_cells import BINARY, Cell
 from pytest_crab.report.rulers import RulerComparison, RulerPair, compare_rulers as compare, reviews_of
 from pytest_crab.scoring.judges import require_hits
-from pytest_crab.scoring.judges.bench import JudgeBench
-from pytest_crab.scoring.location import RULES
 from pytest_crab.scoring.similarity import EMBEDDING, MEASURES
 from pytest_crab.text import one_line
-from pytest_crab.types.reviews import FREE
 
 #: So many cells in which rulers differ are printed, unless --all asks for each.
 SHOWN = 10
@@ -44,25 +31,20 @@ SHOWN = 10
 @click.argument("report", type=click.Path(exists=True, path_type=Path))
 @click.option("--similarity", is_flag=True, help="Also BLEU-4, ROUGE-L and chrF (the extra pytest-crab[similarity]).")
 @embedding_option("Also the cosine of embeddings by this sentence-transformers model.")
-@click.option(
-    "--location-rule", type=click.Choice(list(RULES)), default="paper", show_default=True,
-    help="How location matches: as AACR-Bench's paper says, or as one of its releases computes.",
-)  # fmt: skip
+@location_rule_option
 @click.option("--judge", "judges", multiple=True, metavar="NAME", help="Also this judge of crab.yaml; repeatable.")
 @judge_options
-@check_option
 @labels_option
 @click.option("--all", "everything", is_flag=True, help="Print every comment on which rulers differ.")
-@click.option("--json", "as_json", is_flag=True, help="Print data instead of text.")
+@json_option
 def compare_rulers(
     report: Path,
     *,
     similarity: bool,
     embedding: str | None,
-    location_rule: str,
+    rule: str,
     judges: tuple[str, ...],
     asking: Asking,
-    check: bool,
     labels: str | None,
     everything: bool,
     as_json: bool,
@@ -85,21 +67,21 @@ def compare_rulers(
             if asking.plan:
                 questions = list(questions_of(trials, file.parent))
                 for bench in benches:
-                    print_plan(bench, questions, check=check)
+                    print_plan(bench, questions, check=asking.check)
                 return
             known = [None if labels is None else labels_of(trials, labels, bench.judge.labels) for bench in benches]
-            found = compare(file, similarities=measures, judges=benches, location_rule=location_rule)
-            asked = [
-                _complete(judge, bench, own, check=check)
-                for judge, bench, own in zip(found.judges, benches, known, strict=True)
+            found = compare(file, similarities=measures, judges=benches, location_rule=rule)
+            uses = [
+                asking.use(bench, judged.findings, own)
+                for bench, judged, own in zip(benches, found.judged, known, strict=True)
             ]
-            found = dataclasses.replace(found, judges=tuple(asked))
+            found = dataclasses.replace(found, judges=tuple(uses))
     except CrabError as error:
         raise click.ClickException(str(error)) from error
     if as_json:
-        click.echo(json.dumps(serialization.dump(found), indent=1, allow_nan=False))
+        print_json(found)
     else:
-        click.echo("\n".join([*_lines(found, everything=everything), *map(cost_line, benches)]))
+        click.echo("\n".join(_lines(found, everything=everything)))
 
 
 def _require_rulers(judges: Sequence[str]) -> None:
@@ -122,8 +104,9 @@ def _lines(found: RulerComparison, *, everything: bool) -> Iterator[str]:
             yield from _cell_lines(cell, found.hit_rulers)
     if len(found.differing) > most:
         yield f"and {len(found.differing) - most} more; --all prints them"
-    for judge in found.judges:
-        yield from judge_lines(judge, by_label=everything)
+    for judged, use in zip(found.judged, found.judges, strict=True):
+        yield from judge_lines(judged, by_label=everything)
+        yield from use_lines(use)
 
 
 def _rate_table(found: RulerComparison) -> Iterator[str]:
@@ -167,19 +150,3 @@ def _cell_lines(cell: Cell, rulers: Sequence[str]) -> Iterator[str]:
         yield f"    comment: {one_line(cell.text, 120)}"
     if cell.matched is not None:
         yield f"    finding: {one_line(cell.matched, 120)}"
-
-
-def _complete(
-    judge: JudgeReport, bench: JudgeBench, labels: Mapping[tuple[str, int], str] | None, *, check: bool
-) -> JudgeReport:
-    """Return a judge's report with the checks that were asked for, its calibration, kept if new, and what it used."""
-    checks = bench.check_forms() if check else ()
-    calibration = None if labels is None else calibrate_findings(judge.findings, labels)
-    bench.keep_calibration(calibration)
-    return dataclasses.replace(
-        judge,
-        checks=checks,
-        calibration=calibration or bench.calibration,
-        asked=len(bench.asked),
-        usage=bench.usage or FREE,
-    )

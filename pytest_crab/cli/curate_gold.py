@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from pytest_crab.cli.choices import store_option
-from pytest_crab.cli.judges import Asking, cost_line, judge_options, print_plan
+from pytest_crab.cli.judges import Asking, asked_line, check_lines, judge_options, print_plan
 from pytest_crab.curation.collect import Collection
 from pytest_crab.curation.filter import comment_questions
 from pytest_crab.curation.gold import (
@@ -109,7 +109,7 @@ def calibrate(out: Path, *, judge: str, keep: str, asking: Asking) -> None:
                 for question in comment_questions(pull, [one], bench.judge)
             }
             if asking.plan:
-                print_plan(bench, asked.values())
+                print_plan(bench, asked.values(), check=asking.check)
                 return
             answers = bench.decide(asked.values())
             unasked = [one.reason for one in answers.values() if len(one.votes) < bench.judge.votes]
@@ -120,10 +120,10 @@ def calibrate(out: Path, *, judge: str, keep: str, asking: Asking) -> None:
             test = parts[TEST]
             kept = FilterCalibration(compared=sum(test.counts.values()), precision=test.precision(labels))
             keep_filter_calibration(bench, kept)
-            click.echo(cost_line(bench))
+            use = asking.use(bench)
     except CrabError as error:
         raise click.ClickException(str(error)) from error
-    click.echo("\n".join(_calibration_lines(parts, labels)))
+    click.echo("\n".join([asked_line(use), *check_lines(use), *_calibration_lines(parts, labels)]))
     for key, label in sorted(gold.items()):
         if part_of(key) == TUNING and key in found and found[key] != label:
             click.echo(f"tuning: {key[0]}::{key[1]} is {label}, the judge says {found[key] or 'no label'}")

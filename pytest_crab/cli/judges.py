@@ -15,10 +15,15 @@ from click.core import ParameterSource
 from pytest_crab.cli.asking import AskingOptions, asking_options, plan_line, spent_line
 from pytest_crab.clients.services import StepServices
 from pytest_crab.errors import BadInput
+from pytest_crab.formats import format_count
+from pytest_crab.report.judging import calibrate_findings
 from pytest_crab.scoring.judges import JUDGES, build_judge
-from pytest_crab.scoring.judges.bench import JudgeBench
+from pytest_crab.scoring.judges.bench import JudgeBench, JudgeUse
+from pytest_crab.scoring.judges.calibration import calibration_line
+from pytest_crab.scoring.judges.reviews import JudgedFinding
 from pytest_crab.scoring.judges.votes import JudgeQuestion
 from pytest_crab.settings import Settings, load_settings
+from pytest_crab.text import one_line
 from pytest_crab.types import TrialId
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -37,7 +42,18 @@ OPTIONS_OF_JUDGES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asking(AskingOptions):
-    """The options that say how a command asks its judges."""
+    """The options that say how a command asks its judges; ``check``: they are also asked in other forms."""
+
+    check: bool = False
+
+    def use(
+        self,
+        bench: JudgeBench,
+        findings: Iterable[JudgedFinding] = (),
+        labels: Mapping[tuple[str, int], str] | None = None,
+    ) -> JudgeUse:
+        """Return a judge's part so far; ``labels`` are those of people, which its ``findings`` are compared with."""
+        return bench.use(check=self.check, calibration=None if labels is None else calibrate_findings(findings, labels))
 
     @contextmanager
     def open(self, wanted: Mapping[str, Sequence[str] | None]) -> Iterator[list[JudgeBench]]:
@@ -69,13 +85,17 @@ class Asking(AskingOptions):
             ]
 
 
-#: The options of Asking; the command gets them as ``asking``.
-judge_options = asking_options(Asking, whom="judges", what="votes", kept="judgements")
-
 #: Asks a judge's questions in other forms too.
-check_option: Callable[[F], F] = click.option(
+_check_option = click.option(
     "--check-judge", "check", is_flag=True, help="Also count the answers that change with order or length."
 )
+
+
+def judge_options(command: F) -> F:
+    """Add the options of Asking to a command, which gets them as ``asking``."""
+    asking = asking_options(Asking, whom="judges", what="votes", kept="judgements")
+    return _check_option(asking(command))
+
 
 #: Holds judges against people, and keeps the result for every command and run that asks them.
 labels_option: Callable[[F], F] = click.option(
@@ -94,15 +114,28 @@ def require_judge(*, named: bool) -> None:
             raise click.UsageError(f"{option} is about a judge; name one with --judge")
 
 
-def print_plan(bench: JudgeBench, questions: Iterable[JudgeQuestion], *, check: bool = False) -> None:
+def print_plan(bench: JudgeBench, questions: Iterable[JudgeQuestion], *, check: bool) -> None:
     """Print the votes that a judge's questions need; ``check``: in every form. Raises BadInput, StoreError."""
     click.echo(plan_line(bench.name, bench.plan(questions, check=check), "vote"))
 
 
-def cost_line(bench: JudgeBench) -> str:
-    """Return the sentence on what a judge was asked, and what that cost."""
-    failed = len(bench.failed)
-    return spent_line(bench.name, "judgement", asked=len(bench.asked), failed=failed, usage=bench.usage)
+def use_lines(use: JudgeUse) -> Iterator[str]:
+    """Yield what a judge was asked and what that cost, and how far its labels can be trusted."""
+    yield asked_line(use)
+    yield f"  {calibration_line(use.calibration)}"
+    yield from check_lines(use)
+
+
+def asked_line(use: JudgeUse) -> str:
+    """Return what a judge was asked and what that cost."""
+    return spent_line(one_line(use.judge, 60), "judgement", asked=use.asked, failed=use.failed, usage=use.usage)
+
+
+def check_lines(use: JudgeUse) -> Iterator[str]:
+    """Yield how many labels change if a question is put in another form."""
+    for check in use.checks:
+        asked = format_count(check.compared, "question")
+        yield f"  the label of {check.changed} of {asked} changes if the question is {check.form}"
 
 
 def _build(name: str, settings: Settings, labels: Sequence[str] | None) -> Any:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
-from pytest_crab import serialization
 from pytest_crab.benchmarks.aacr_submissions import has_submissions, read_submissions
-from pytest_crab.cli.judges import Asking, check_option, cost_line, judge_options, print_plan, require_judge
+from pytest_crab.cli.choices import json_option, location_rule_option, print_json
+from pytest_crab.cli.judges import Asking, judge_options, print_plan, require_judge, use_lines
 from pytest_crab.errors import CrabError
 from pytest_crab.formats import format_names
 from pytest_crab.report.loading import trials_file
@@ -29,17 +28,12 @@ from pytest_crab.report.matching import (
 from pytest_crab.scoring.judges.bench import JudgeBench
 from pytest_crab.scoring.judges.issue_category import CATEGORIES
 from pytest_crab.scoring.judges.same_concern import CONCERNS
-from pytest_crab.scoring.location import RULES
 from pytest_crab.scoring.stored_reviews import StoredReview
-from pytest_crab.types.reviews import FREE
 
 
 @click.command()
 @click.argument("place", type=click.Path(exists=True, path_type=Path))
-@click.option(
-    "--location-rule", "rule", type=click.Choice(list(RULES)), default="paper", show_default=True,
-    help="How places match: as AACR-Bench's paper says, or as one of its releases computes.",
-)  # fmt: skip
+@location_rule_option
 @click.option(
     "--judge", metavar="NAME",
     help=f"This same-concern judge of crab.yaml compares concerns; {EQUAL_TEXTS} compares the texts without a model.",
@@ -50,8 +44,7 @@ from pytest_crab.types.reviews import FREE
 )  # fmt: skip
 @click.option("--by", "dimensions", multiple=True, metavar="DIMENSION", help="Slice by this dimension; repeatable.")
 @judge_options
-@check_option
-@click.option("--json", "as_json", is_flag=True, help="Print data instead of text.")
+@json_option
 def match(
     place: Path,
     *,
@@ -60,7 +53,6 @@ def match(
     categories: str | None,
     dimensions: tuple[str, ...],
     asking: Asking,
-    check: bool,
     as_json: bool,
 ) -> None:
     """Match the findings of stored reviews with the known comments of their pull requests.
@@ -81,15 +73,18 @@ def match(
                 for bench in benches:
                     compares = bench.judge.knows_hits
                     questions = concern_questions(reviews, rule) if compares else category_questions(reviews)
-                    print_plan(bench, questions, check=check and compares)
+                    print_plan(bench, questions, check=asking.check and compares)
                 return
-            found = _measure(reviews, rule, judge, benches, check=check)
+            found = _measure(reviews, rule, judge, benches, check=asking.check)
     except (CrabError, ValueError) as error:
         raise click.ClickException(str(error)) from error
     found = dataclasses.replace(found, left_out=left_out)
-    costs = [cost_line(bench) for bench in benches]
-    lines = [*match_lines(found, dimensions), *([""] if costs else []), *costs]
-    click.echo(json.dumps(serialization.dump(found), indent=1, allow_nan=False) if as_json else "\n".join(lines))
+    if as_json:
+        print_json(found)
+    else:
+        click.echo("\n".join(match_lines(found, dimensions)))
+        for use in found.judges:
+            click.echo("\n".join(use_lines(use)))
 
 
 def _measure(
@@ -103,12 +98,8 @@ def _measure(
         else:
             reviews, categories = with_categories(reviews, bench.decide), bench.name
     found = match_reviews(reviews, rule, judge, decide)
-    for bench in (bench for bench in benches if bench.judge.knows_hits):
-        checks = bench.check_forms() if check else ()
-        found = dataclasses.replace(found, checks=checks, asked=len(bench.asked), usage=bench.usage or FREE)
-    return dataclasses.replace(
-        found, categories=categories, calibrations={bench.name: bench.calibration for bench in benches}
-    )
+    uses = tuple(bench.use(check=check and bench.judge.knows_hits) for bench in benches)
+    return dataclasses.replace(found, categories=categories, judges=uses)
 
 
 def _reviews_at(place: Path) -> tuple[list[StoredReview], int]:

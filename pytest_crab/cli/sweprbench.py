@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-import dataclasses
-import json
 from pathlib import Path
 
 import click
 
-from pytest_crab import serialization
-from pytest_crab.cli.choices import embedding_option, load_embedding
-from pytest_crab.cli.judges import Asking, check_option, cost_line, judge_options, labels_option, print_plan
+from pytest_crab.cli.choices import embedding_option, json_option, load_embedding, print_json
+from pytest_crab.cli.judges import Asking, judge_options, labels_option, print_plan, use_lines
 from pytest_crab.errors import CrabError
-from pytest_crab.formats import format_count
 from pytest_crab.report.files import read_trials
-from pytest_crab.report.judging import labels_of, questions_of
+from pytest_crab.report.judge_text import agreement_line
+from pytest_crab.report.judging import judge_agreements, labels_by_finding, labels_of, questions_of
 from pytest_crab.report.loading import trials_file
-from pytest_crab.report.swe_prbench import LabelAgreement, label_agreements, score_trials
+from pytest_crab.report.swe_prbench import score_trials
 from pytest_crab.report.swe_prbench_text import prbench_lines
 from pytest_crab.scoring.similarity import Similarity
 from pytest_crab.scoring.swe_prbench import word_overlap
 from pytest_crab.statistics.swe_prbench import LABELS, RULES
-from pytest_crab.text import one_line
 
 
 @click.command("sweprbench")
@@ -39,8 +35,7 @@ from pytest_crab.text import one_line
 @embedding_option("Compare texts by this sentence-transformers model, not by their words.")
 @labels_option
 @judge_options
-@check_option
-@click.option("--json", "as_json", is_flag=True, help="Print data instead of text.")
+@json_option
 def sweprbench(
     report: Path,
     *,
@@ -49,7 +44,6 @@ def sweprbench(
     embedding: str | None,
     labels: str | None,
     asking: Asking,
-    check: bool,
     as_json: bool,
 ) -> None:
     """Score the reviews that REPORT holds by SWE-PRBench's equation 2, with every component.
@@ -66,32 +60,24 @@ def sweprbench(
             if asking.plan:
                 questions = list(questions_of([trial for trial in trials if trial.variant is None], file.parent))
                 for bench in benches:
-                    print_plan(bench, questions, check=check)
+                    print_plan(bench, questions, check=asking.check)
                 return
-            found = []
-            for bench in benches:
-                own = score_trials(bench.name, trials, file.parent, bench.decide, similar, rule=rule, labels=known)
-                bench.keep_calibration(own.calibration)
-                checks = bench.check_forms() if check else ()
-                found.append(dataclasses.replace(own, calibration=own.calibration or bench.calibration, checks=checks))
+            found = [
+                score_trials(bench.name, trials, file.parent, bench.decide, similar, rule=rule) for bench in benches
+            ]
+            uses = [asking.use(bench, own.findings, known) for bench, own in zip(benches, found, strict=True)]
     except CrabError as error:
         raise click.ClickException(str(error)) from error
-    agreements = list(label_agreements(found))
+    agreements = list(judge_agreements({own.judge: labels_by_finding(own.findings) for own in found}))
     if as_json:
-        data = {"similarity": embedding or "words", "reports": found, "agreements": agreements}
-        click.echo(json.dumps(serialization.dump(data), indent=1, allow_nan=False))
+        print_json({"similarity": embedding or "words", "reports": found, "agreements": agreements, "judges": uses})
         return
     click.echo(f"rule {rule}; texts compared by {embedding or 'their common words'}; numbers from 0 to 1")
-    for own, bench in zip(found, benches, strict=True):
-        click.echo("\n".join([*prbench_lines(own), cost_line(bench)]))
-    click.echo("\n".join(map(_agreement_line, agreements)), nl=bool(agreements))
+    for own, use in zip(found, uses, strict=True):
+        click.echo("\n".join([*prbench_lines(own), *use_lines(use)]))
+    for agreement in agreements:
+        click.echo(agreement_line(agreement))
 
 
 def _similarity(embedding: str | None) -> Similarity:
     return word_overlap if embedding is None else load_embedding(embedding)
-
-
-def _agreement_line(own: LabelAgreement) -> str:
-    first, second = map(one_line, own.judges)
-    value = "" if own.kappa is None else f", kappa {own.kappa:.3f}"
-    return f"{first} and {second}: the same label for {own.agreed} of {format_count(own.findings, 'finding')}{value}"

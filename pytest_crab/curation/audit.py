@@ -9,25 +9,10 @@ from pathlib import Path
 from pytest_crab.curation.assessment import Role, StateAssessment
 from pytest_crab.curation.certify import Certificate
 from pytest_crab.formats import NOTHING, format_count, format_decimal, format_table
+from pytest_crab.statistics.shares import Share
 from pytest_crab.types import Comment
 
 _HEADINGS = ("oracle", "strictness", "sharpness", "flake bound", "lines", "kind", "isolation")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheckShare:
-    """A part of a whole, as counts."""
-
-    part: int
-    whole: int
-
-    @property
-    def value(self) -> float | None:
-        """The share; None of nothing."""
-        return self.part / self.whole if self.whole else None
-
-    def __str__(self) -> str:
-        return NOTHING if self.value is None else f"{self.value:.2f} ({self.part}/{self.whole})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,8 +25,8 @@ class OracleAudit:
 
     instance: str
     comment: str
-    strictness: CheckShare | None
-    sharpness: CheckShare | None
+    strictness: Share | None
+    sharpness: Share | None
     flake_bound: float | None
     lines: int
     kind: str
@@ -54,21 +39,21 @@ class OracleAudit:
         if self.strictness is None or self.sharpness is None:
             return ("could not be measured",)
         found = []
-        if self.strictness.part < self.strictness.whole:
-            refused = self.strictness.whole - self.strictness.part
-            found.append(f"over-fitted: it refuses {refused} of {self.strictness.whole} other right fixes")
-        if self.sharpness.part < self.sharpness.whole:
-            passing = self.sharpness.whole - self.sharpness.part
-            found.append(f"loose: it passes {passing} of {self.sharpness.whole} near misses")
+        if self.strictness.part < self.strictness.known:
+            refused = self.strictness.known - self.strictness.part
+            found.append(f"over-fitted: it refuses {refused} of {self.strictness.known} other right fixes")
+        if self.sharpness.part < self.sharpness.known:
+            passing = self.sharpness.known - self.sharpness.part
+            found.append(f"loose: it passes {passing} of {self.sharpness.known} near misses")
         return tuple(found) if found or self.proved else ("not proved",)
 
     def lacks(self, least: int) -> str | None:
         """Return a sentence if it is checked against fewer than ``least`` accepts or rejects, else None."""
         counts = {"accept": self.strictness, "reject": self.sharpness}
         few = [
-            format_count(share.whole, name)
+            format_count(share.known, name)
             for name, share in counts.items()
-            if share is not None and share.whole < least
+            if share is not None and share.known < least
         ]
         return f"has {' and '.join(few)}; at least {least} of each are needed to trust it" if few else None
 
@@ -94,8 +79,8 @@ def _row(certificate: Certificate, comment: Comment) -> OracleAudit:
     proof = one.proof if one is not None else None
     seen = certificate.seen.get(comment.id)
     if proof is not None:
-        shares: list[CheckShare | None] = [
-            CheckShare(part=len(names), whole=len(names)) for names in (comment.accepts, comment.rejects)
+        shares: list[Share | None] = [
+            Share(part=len(names), known=len(names)) for names in (comment.accepts, comment.rejects)
         ]
     elif seen is not None:
         shares = [_share(seen, role) for role in (Role.ACCEPT, Role.REJECT)]
@@ -114,12 +99,12 @@ def _row(certificate: Certificate, comment: Comment) -> OracleAudit:
     )
 
 
-def _share(seen: Sequence[StateAssessment], role: Role) -> CheckShare | None:
+def _share(seen: Sequence[StateAssessment], role: Role) -> Share | None:
     """Return the share of right states of a role; None if a run was never started."""
     states = [state for state in seen if state.role is role]
     if not all(state.known for state in states):
         return None
-    return CheckShare(part=sum(state.right for state in states), whole=len(states))
+    return Share.of(state.right for state in states)
 
 
 def code_lines(text: str) -> int:
@@ -131,8 +116,8 @@ def code_lines(text: str) -> int:
 def _cells(row: OracleAudit) -> tuple[str, ...]:
     return (
         f"{row.instance} {row.comment}",
-        "?" if row.strictness is None else str(row.strictness),
-        "?" if row.sharpness is None else str(row.sharpness),
+        "?" if row.strictness is None else _fraction(row.strictness),
+        "?" if row.sharpness is None else _fraction(row.sharpness),
         format_decimal(row.flake_bound),
         str(row.lines),
         row.kind,
@@ -140,10 +125,14 @@ def _cells(row: OracleAudit) -> tuple[str, ...]:
     )
 
 
+def _fraction(share: Share) -> str:
+    return NOTHING if share.rate is None else f"{share.rate:.2f} ({share.part}/{share.known})"
+
+
 def _totals(found: Sequence[OracleAudit]) -> tuple[str, ...]:
-    def pool(shares: Iterable[CheckShare | None]) -> str:
+    def pool(shares: Iterable[Share | None]) -> str:
         known = [share for share in shares if share is not None]
-        return str(CheckShare(part=sum(share.part for share in known), whole=sum(share.whole for share in known)))
+        return _fraction(Share(part=sum(share.part for share in known), known=sum(share.known for share in known)))
 
     bounds = [row.flake_bound for row in found if row.flake_bound is not None]
     behavioral = sum(row.kind == "behavioral" for row in found)

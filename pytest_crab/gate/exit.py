@@ -66,7 +66,8 @@ class RunOutcome:
     ``fail_under`` None means that there is no floor, ``baselines`` None that there is no baseline; with neither there
     is no gate. ``objections`` are sentences of hooks, each of which fails the gate; ``given_up``
     are those on reviewers whose trials were not all run, so that no gate passes. ``account`` is said of the whole.
-    ``shown_drop_only``: a gate that measured enough and is inconclusive ends with 0.
+    ``shown_drop_only``: a gate that measured enough and is inconclusive ends with 0. ``max_unknown_option`` is the
+    name under which the caller could choose ``max_unknown``.
     """
 
     status: int
@@ -81,6 +82,7 @@ class RunOutcome:
     given_up: tuple[str, ...] = ()
     account: str = ""
     shown_drop_only: bool = False
+    max_unknown_option: str = "--crab-max-unknown"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,9 +170,10 @@ def refuse(
         return None
     if fail_under is not None and not 0 <= fail_under <= 1:
         return f"--crab-fail-under is {fail_under:g}; it should be a rate between 0 and 1, such as 0.3"
+    which = f"the agent {agent}, which is only the default," if defaulted else f"the agent {agent}"
     faults = {
+        f"{which} only compares locations and understands nothing; name a real one with --agent": simulated,
         f"the agent {agent} was only the default; name one with --agent": defaulted,
-        f"the agent {agent} only compares locations and understands nothing; name a real one with --agent": simulated,
         f"the agent {agent} is shown the answer; name another with --agent": privileged,
         "the runtime is not named, so it may differ between runs; add --crab-runtime": not runtime_named,
         "no reviewer but the control is named; add --reviewer": not gated,
@@ -214,7 +217,7 @@ def _rulings(
     unknown = _exact(own.unknown)
     if unknown / total > _exact(outcome.max_unknown) and not outcome.errors_as_misses:
         share = f"{_count(unknown)} of {_count(total)} oracles are unknown ({_percent(unknown / total)})"
-        most = f"at most {_percent(_exact(outcome.max_unknown))} may be (--crab-max-unknown)"
+        most = f"at most {_percent(_exact(outcome.max_unknown))} may be ({outcome.max_unknown_option})"
         yield GateResult.INCONCLUSIVE, f"{own.reviewer}: {share}, and {most}."
     yield from (
         (ruling.result, explain_baseline(one, ruling)) for one, ruling in against if one.reviewer == own.reviewer

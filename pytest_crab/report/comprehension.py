@@ -13,6 +13,7 @@ from pytest_crab.scoring.choices.questions import CHANGE_TYPE, LINES, PROBES, SO
 from pytest_crab.scoring.choices.scorer import CHOICES
 from pytest_crab.scoring.refinement import RefinementScorer
 from pytest_crab.statistics.exact_match import RELEASE, VARIANTS
+from pytest_crab.statistics.shares import Share
 from pytest_crab.types import Score, Trial, Verdict
 
 #: The task of an agent, which stands before the probes.
@@ -37,27 +38,6 @@ _Run = tuple[str, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ResultShare:
-    """A part of ``known`` cases; ``unknown`` more have no result."""
-
-    part: int = 0
-    known: int = 0
-    unknown: int = 0
-
-    @property
-    def rate(self) -> float | None:
-        """The share; None of nothing."""
-        return self.part / self.known if self.known else None
-
-
-def share_of(results: Iterable[bool | None]) -> ResultShare:
-    """Return the share of results that are true; None is an unknown one."""
-    found = list(results)
-    known = [result for result in found if result is not None]
-    return ResultShare(part=sum(known), known=len(known), unknown=len(found) - len(known))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ModelComprehension:
     """One model. ``tasks`` has, by task and language, the share of runs that are right.
 
@@ -70,9 +50,9 @@ class ModelComprehension:
     name: str
     measure: str | None = None
     scale: str = ""
-    tasks: Mapping[str, Mapping[str, ResultShare]] = field(default_factory=dict)
-    variants: Mapping[str, ResultShare] = field(default_factory=dict)
-    failures: Mapping[str, Mapping[str, ResultShare]] = field(default_factory=dict)
+    tasks: Mapping[str, Mapping[str, Share]] = field(default_factory=dict)
+    variants: Mapping[str, Share] = field(default_factory=dict)
+    failures: Mapping[str, Mapping[str, Share]] = field(default_factory=dict)
 
 
 @dataclass(kw_only=True)
@@ -141,33 +121,33 @@ def _model(name: str, runs: _Runs, scale: str) -> ModelComprehension:
         measure=runs.measure,
         scale=scale,
         tasks=tasks,
-        variants={variant: share_of(own.values()) for variant, own in runs.variants.items()},
+        variants={variant: Share.of(own.values()) for variant, own in runs.variants.items()},
         failures={
             word: _failures(runs.results, matched=matched) for word, matched in (("missed", False), ("matched", True))
         },
     )
 
 
-def _by_language(results: Mapping[_Run, bool | None], languages: Mapping[str, str]) -> dict[str, ResultShare]:
+def _by_language(results: Mapping[_Run, bool | None], languages: Mapping[str, str]) -> dict[str, Share]:
     names = sorted({languages[instance] for instance, _ in results} - {""})
     own = {
-        name: share_of(result for (instance, _), result in results.items() if languages[instance] == name)
+        name: Share.of(result for (instance, _), result in results.items() if languages[instance] == name)
         for name in names
     }
-    return {**own, ALL: share_of(results.values())}
+    return {**own, ALL: Share.of(results.values())}
 
 
-def _failures(results: Mapping[str, Mapping[_Run, bool | None]], *, matched: bool) -> dict[str, ResultShare]:
+def _failures(results: Mapping[str, Mapping[_Run, bool | None]], *, matched: bool) -> dict[str, Share]:
     """Return how often each step failed, in the runs with an exact match or without; empty where nothing is joined."""
     asked = {run for probe in PROBES for run in results.get(probe, {})}
     runs = [run for run, result in results.get(REFINEMENT, {}).items() if result is matched and run in asked]
     if not runs:
         return {}
     found = {
-        step: share_of(_failed(own) for run in runs if (own := _results(results, probes, run)))
+        step: Share.of(_failed(own) for run in runs if (own := _results(results, probes, run)))
         for step, probes in STEPS.items()
     }
-    return {"any": share_of(_failed(_results(results, PROBES, run)) for run in runs), **found}
+    return {"any": Share.of(_failed(_results(results, PROBES, run)) for run in runs), **found}
 
 
 def _results(results: Mapping[str, Mapping[_Run, bool | None]], probes: Sequence[str], run: _Run) -> list[bool | None]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from pytest_crab.formats import NOTHING, format_count, format_table
-from pytest_crab.report.comprehension import ALL, TASKS, ModelComprehension, ResultShare
+from pytest_crab.report.comprehension import ALL, TASKS, ModelComprehension
 from pytest_crab.statistics.exact_match import VARIANTS
+from pytest_crab.statistics.shares import Share
 from pytest_crab.text import one_line
 
 #: A place in a table: a task and a language.
@@ -97,7 +98,7 @@ def _failures(models: Sequence[ModelComprehension], case: str) -> Iterator[str]:
         yield from format_table([("model", "rows", *steps), *rows])
 
 
-def _cell(share: ResultShare) -> str:
+def _cell(share: Share) -> str:
     return NOTHING if share.rate is None else f"{100 * share.rate:.1f}"
 
 

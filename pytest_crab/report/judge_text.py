@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from pytest_crab.formats import format_count, format_decimal, format_percent, format_table
-from pytest_crab.report.judging import JudgeReport
-from pytest_crab.scoring.judges.calibration import calibration_line
-from pytest_crab.scoring.judges.votes import FormCheck
+from pytest_crab.report.judging import JudgeAgreement, JudgeReport
 from pytest_crab.statistics.signal import Measure, Signal
 from pytest_crab.text import one_line
 
@@ -28,8 +26,6 @@ def judge_lines(found: JudgeReport, *, by_label: bool = False) -> Iterator[str]:
         if own.unknown_findings or own.unknown_bugs:
             findings, bugs = format_count(own.unknown_findings, "finding"), format_count(own.unknown_bugs, "comment")
             yield f"  {name}: not known of {findings} and {bugs}, which do not count"
-    yield from check_lines(found.checks)
-    yield f"  {calibration_line(found.calibration)}"
     for reason, count in list(found.unknown.items())[:_SHOWN]:
         yield f"  {count} unknown: {one_line(reason, 200)}"
     if by_label:
@@ -39,11 +35,11 @@ def judge_lines(found: JudgeReport, *, by_label: bool = False) -> Iterator[str]:
                 yield f"  {name}: recall by {one_line(dimension)}: {shares}"
 
 
-def check_lines(checks: Iterable[FormCheck]) -> Iterator[str]:
-    """Yield how many labels change if a question is put in another form."""
-    for check in checks:
-        asked = format_count(check.compared, "question")
-        yield f"  the label of {check.changed} of {asked} changes if the question is {check.form}"
+def agreement_line(one: JudgeAgreement) -> str:
+    """Return how far two judges agree."""
+    first, second = map(one_line, one.judges)
+    value = "" if one.kappa is None else f", kappa {one.kappa:.4f}"
+    return f"{first} and {second}: the same label for {one.agreed:,} of {format_count(one.compared, 'case')}{value}"
 
 
 def _signals(judge: str, judged: Sequence[tuple[str, Signal]]) -> Iterator[str]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from statistics import fmean
 
 from pytest_crab.benchmarks.judged import JudgedRelease, JudgedRun
-from pytest_crab.formats import NOTHING, format_decimal, format_percent, format_table
-from pytest_crab.statistics.paired import kappa
+from pytest_crab.formats import NOTHING, format_percent, format_table
+from pytest_crab.report.judge_text import agreement_line
+from pytest_crab.report.judging import JudgeAgreement, judge_agreements
 from pytest_crab.statistics.signal import f_measure
 from pytest_crab.text import one_line
 
@@ -47,15 +47,6 @@ class JudgedRates:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JudgeAgreement:
-    """Cohen's kappa of two judges over ``cells``, each a known issue under one reviewer."""
-
-    judges: tuple[str, str]
-    cells: int
-    kappa: float | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedSummary:
     """The numbers of a release; ``union`` has by judge how many known issues any reviewer found.
 
@@ -84,11 +75,7 @@ def summarise_judged(release: JudgedRelease) -> JudgedSummary:
         golden=release.golden,
         rates=tuple(_rates(runs) for _, runs in sorted(groups.items())),
         union={judge: len({key[1:] for key, hit in cells.items() if hit}) for judge, cells in found.items() if cells},
-        agreements=tuple(
-            _agreement(one, other, found[one], found[other])
-            for one, other in combinations(judges, 2)
-            if found[one].keys() & found[other].keys()
-        ),
+        agreements=tuple(judge_agreements(found)),
         notes=release.notes,
     )
 
@@ -106,10 +93,8 @@ def judged_lines(summary: JudgedSummary) -> Iterator[str]:
         if judge in summary.union:
             yield f"found by any reviewer: {summary.union[judge]}"
     for one in summary.agreements:
-        value = format_decimal(one.kappa, 4)
         yield ""
-        first, second = map(one_line, one.judges)
-        yield f"{first} and {second}: kappa {value} over {one.cells:,} known issues by reviewer"
+        yield f"{agreement_line(one)}, each a known issue under one reviewer"
 
 
 def _cells(rates: JudgedRates) -> list[str]:
@@ -150,9 +135,3 @@ def _precision_recall(run: JudgedRun) -> tuple[float | None, float | None]:
 def _mean(values: Sequence[float | None]) -> float | None:
     known = [value for value in values if value is not None]
     return fmean(known) if known and len(known) == len(values) else None
-
-
-def _agreement(one: str, other: str, first: dict[_Cell, bool], second: dict[_Cell, bool]) -> JudgeAgreement:
-    keys = sorted(first.keys() & second.keys())
-    value = kappa([first[key] for key in keys], [second[key] for key in keys])
-    return JudgeAgreement(judges=(one, other), cells=len(keys), kappa=value)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from pytest_crab.errors import BadInput
 from pytest_crab.report.pull_requests import Subject, read_subject
@@ -19,10 +21,10 @@ from pytest_crab.scoring.judges.reviews import (
     pull_request_digest,
     questions_of as review_questions,
 )
-from pytest_crab.scoring.judges.votes import FormCheck, Gold, JudgeQuestion
+from pytest_crab.scoring.judges.votes import Gold, JudgeQuestion
 from pytest_crab.statistics.paired import kappa
 from pytest_crab.statistics.signal import LABELS, JudgedReview, Signal, signal
-from pytest_crab.types import Trial, TrialId, Unit, Usage
+from pytest_crab.types import Trial, TrialId, Unit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,9 +40,7 @@ class JudgeReport:
     """All findings by one judge, and the reasons of unknown labels with their counts.
 
     ``reviewers`` have CR-Evaluator's measures; there are none by a judge with other labels. ``labels`` counts by
-    reviewer the findings of each label. ``checks`` are those of other forms of the questions, where they were asked
-    for; ``calibration`` is None where the judge was never compared with labels by people. ``asked`` counts the
-    judgements that were not stored, and ``usage`` is what they used.
+    reviewer the findings of each label.
     """
 
     judge: str
@@ -48,10 +48,16 @@ class JudgeReport:
     findings: tuple[JudgedFinding, ...]
     labels: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     unknown: Mapping[str, int] = field(default_factory=dict)
-    checks: tuple[FormCheck, ...] = ()
-    calibration: Calibration | None = None
-    asked: int = 0
-    usage: Usage | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeAgreement:
+    """Two judges on the ``compared`` cases that both labelled: how many they label alike, and Cohen's kappa."""
+
+    judges: tuple[str, str]
+    compared: int
+    agreed: int
+    kappa: float | None
 
 
 def questions_of(trials: Sequence[Trial], report: Path) -> Iterator[JudgeQuestion]:
@@ -135,15 +141,30 @@ def labels_of(trials: Sequence[Trial], dimension: str, labels: Sequence[str]) ->
 
 def calibrate_findings(findings: Iterable[JudgedFinding], labels: Mapping[tuple[str, int], str]) -> Calibration:
     """Return how far a judge's labels agree with those by people."""
-    own = {(finding.trial, finding.finding): finding.label for finding in findings}
-    both = [(own[key], label) for key, label in labels.items() if key in own]
-    known = [(one, other) for one, other in both if one is not None]
+    findings = list(findings)
+    own = labels_by_finding(findings)
+    known = [(own[key], label) for key, label in labels.items() if key in own]
     return Calibration(
         compared=len(known),
         agreed=sum(one == other for one, other in known),
-        unknown=len(both) - len(known),
+        unknown=sum((one.trial, one.finding) in labels for one in findings) - len(known),
         kappa=kappa([one for one, _ in known], [other for _, other in known]),
     )
+
+
+def labels_by_finding(findings: Iterable[JudgedFinding]) -> dict[tuple[str, int], str]:
+    """Return the known labels by trial and finding."""
+    return {(one.trial, one.finding): one.label for one in findings if one.label is not None}
+
+
+def judge_agreements(labels: Mapping[str, Mapping[Any, Any]]) -> Iterator[JudgeAgreement]:
+    """Yield the agreement of each two judges that labelled the same cases; ``labels`` are by judge and case."""
+    for one, other in itertools.combinations(labels, 2):
+        pairs = [(labels[one][case], labels[other][case]) for case in labels[one].keys() & labels[other].keys()]
+        if pairs:
+            first, second = zip(*pairs, strict=True)
+            agreed = sum(a == b for a, b in pairs)
+            yield JudgeAgreement(judges=(one, other), compared=len(pairs), agreed=agreed, kappa=kappa(first, second))
 
 
 def questions_by_trial(trials: Sequence[Trial], report: Path) -> dict[TrialId, dict[Cell, JudgeQuestion]]:

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from pytest_crab.formats import format_count, format_decimal, format_percent, format_table
-from pytest_crab.report.judge_text import check_lines
 from pytest_crab.report.matching import MatchReport, ReviewerMatches
-from pytest_crab.scoring.judges.calibration import calibration_line
 from pytest_crab.statistics.matched import MatchRates
 from pytest_crab.text import one_line
 
@@ -36,9 +34,6 @@ def match_lines(found: MatchReport, dimensions: Sequence[str] = ()) -> Iterator[
         yield f"  {format_count(found.unplaced, 'comment')} on no file, which count neither way: they have no place"
     if found.dropped:
         yield f"  {format_count(found.dropped, 'pull request')} without a finding not counted, as the rule has it"
-    yield from check_lines(found.checks)
-    for judge, calibration in found.calibrations.items():
-        yield f"  {one_line(judge, 60)}: {calibration_line(calibration)}"
     for reason, count in list(found.unknown.items())[:_SHOWN]:
         yield f"  {count} of {found.pairs} pairs unknown: {one_line(reason, 200)}"
     known = {dimension for one in found.reviewers for dimension in one.by_label}

@@ -12,14 +12,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pytest_crab.diffs import ChangedFile, Hunk, excerpt, parse_hunks
-from pytest_crab.scoring.judges.calibration import Calibration
+from pytest_crab.scoring.judges.bench import JudgeUse
 from pytest_crab.scoring.judges.issue_category import CATEGORIES
 from pytest_crab.scoring.judges.same_concern import DIFFERENT, SAME
-from pytest_crab.scoring.judges.votes import Decide, FormCheck, Gold, JudgeQuestion, VotedLabel
+from pytest_crab.scoring.judges.votes import Decide, Gold, JudgeQuestion, VotedLabel
 from pytest_crab.scoring.location import RULES, LocationRule, Place, place_of_finding
 from pytest_crab.scoring.stored_reviews import OF_PULL_REQUESTS, StoredReview
 from pytest_crab.statistics.matched import Hit, MatchMeasures, measure, measure_by
-from pytest_crab.types import Usage
 
 #: Compares texts instead of asking a model.
 EQUAL_TEXTS = "equal-texts"
@@ -59,10 +58,8 @@ class MatchReport:
     ``left_out`` are trials without a review, or whose findings are not on record; they count neither way.
     ``unplaced`` are comments on no file, which the rule cannot match; they count neither way.
     ``dropped`` are pull requests without a finding, where the rule does not count these. ``pairs`` are those whose
-    concerns were to be compared, and ``unknown`` counts the reasons of those without an answer. ``checks`` are those of
-    other forms of the questions, ``asked`` the judgements that were not stored, and ``usage`` is what they used.
-    ``categories`` is the judge that named the categories of findings, None where none did. ``calibrations`` has how far
-    each of the judges agrees with people, None where that is not known.
+    concerns were to be compared, and ``unknown`` counts the reasons of those without an answer. ``categories`` is the
+    judge that named the categories of findings, None where none did; ``judges`` are both as they were asked.
     """
 
     rule: str
@@ -73,11 +70,8 @@ class MatchReport:
     unplaced: int = 0
     pairs: int = 0
     unknown: Mapping[str, int] = field(default_factory=dict)
-    checks: tuple[FormCheck, ...] = ()
-    asked: int = 0
-    usage: Usage | None = None
     categories: str | None = None
-    calibrations: Mapping[str, Calibration | None] = field(default_factory=dict)
+    judges: tuple[JudgeUse, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,10 +12,11 @@ from pytest_crab.formats import (
     format_percent,
     format_whole_percent,
 )
-from pytest_crab.report.mediators import FROM_HUMAN, LEAST_AGENTS, PROBES, Mediators, ResolvedShare
+from pytest_crab.report.mediators import FROM_HUMAN, LEAST_AGENTS, PROBES, Mediators
 from pytest_crab.report.summary import Summary
 from pytest_crab.report.summary_tables import SummaryTable
 from pytest_crab.statistics.rank_agreement import RankAgreement
+from pytest_crab.statistics.shares import Share
 from pytest_crab.text import ascii_line
 
 
@@ -88,5 +89,5 @@ def _percent(rate: float | None) -> str:
     return NOTHING if rate is None else f"{format_percent(rate)}%"
 
 
-def _share(own: ResolvedShare | None) -> str:
-    return NOTHING if own is None else f"{format_number(own.caught)}/{own.known} {_percent(own.rate)}"
+def _share(own: Share | None) -> str:
+    return NOTHING if own is None else f"{format_number(own.part)}/{own.known} {_percent(own.rate)}"

@@ -14,6 +14,7 @@ from pytest_crab.scoring.choices.questions import DIMENSION
 from pytest_crab.statistics.comparison import Key
 from pytest_crab.statistics.crossed_shares import CrossedCell, Place, crossed_shares
 from pytest_crab.statistics.rank_agreement import RankAgreement, kendall_tau, rank_agreement
+from pytest_crab.statistics.shares import Share
 
 #: Scores of fewer agents say nothing of a correlation.
 LEAST_AGENTS = 3
@@ -23,31 +24,18 @@ FROM_HUMAN, PROBES = "from human", "probes"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ResolvedShare:
-    """Of ``known`` oracles, how many were caught, or resolved."""
-
-    caught: float
-    known: int
-
-    @property
-    def rate(self) -> float | None:
-        """The share; None of nothing."""
-        return self.caught / self.known if self.known else None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class AgentResult:
     """One agent: its rate by reviewer, over the oracles known everywhere, and the mean of these rates.
 
-    ``human`` are the oracles that it resolves from the human's comment: those so marked by ``certify --agent``, or else
-    what it caught with the reviewer ``human``; None: neither is on record. ``probes`` is its rate as an answerer of the
-    same name, None: there is none, and ``by_probe`` that of each probe.
+    ``human`` is the share that it resolves from the human's comment, of the oracles so marked by ``certify --agent``,
+    or else of those that the reviewer ``human`` had; None: neither is on record. ``probes`` is its rate as an answerer
+    of the same name, None: there is none, and ``by_probe`` that of each probe.
     """
 
     agent: str
     rates: Mapping[str, float] = field(default_factory=dict)
     mean: float | None = None
-    human: ResolvedShare | None = None
+    human: Share | None = None
     probes: float | None = None
     by_probe: Mapping[str, float] = field(default_factory=dict)
 
@@ -145,13 +133,13 @@ def _answers(answering: Sequence[ReviewerSummary]) -> dict[str, Any]:
     return {"probes": own.overall.micro, "by_probe": known}
 
 
-def _from_human(agent: str, rows: Sequence[ReviewerSummary]) -> ResolvedShare | None:
+def _from_human(agent: str, rows: Sequence[ReviewerSummary]) -> Share | None:
     own = [row for row in rows if agent in row.agents and row.variant is None]
     marks = {oracle.key: oracle.resolvable for row in own for oracle in row.oracles if oracle.resolvable is not None}
     if marks:
-        return ResolvedShare(caught=sum(marks.values()), known=len(marks))
+        return Share(part=sum(marks.values()), known=len(marks))
     human = [row.overall for row in own if row.review_by == "human"]
-    return ResolvedShare(caught=float(human[0].caught), known=human[0].known) if human else None
+    return Share(part=float(human[0].caught), known=human[0].known) if human else None
 
 
 def _ranks(

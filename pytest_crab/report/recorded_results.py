@@ -11,20 +11,12 @@ from pytest_crab.formats import NOTHING, format_count, format_decimal, format_na
 from pytest_crab.report.reviewer_summary import KIND
 from pytest_crab.statistics import overlap
 from pytest_crab.statistics.comparison import Measured
+from pytest_crab.statistics.shares import Share
 from pytest_crab.text import one_line
 from pytest_crab.types import SCHEMA, Instance, Kind
 
 #: One oracle: its instance and its comment.
 Key = tuple[str, str]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Share:
-    """Of ``oracles`` so many were caught; ``rate`` None: there are none."""
-
-    caught: int
-    oracles: int
-    rate: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,7 +155,7 @@ def _tool(
         comments=comments,
         comments_per_pull_request=None if comments is None else comments / len(names),
         overall=_share(keys, caught),
-        macro=_mean([Fraction(share.caught, share.oracles) for share in shares]),
+        macro=_mean([Fraction(share.part) / share.known for share in shares]),
         by_kind={kind: _share(own, caught) for kind, own in sorted(_group(kinds, lambda key: kinds[key]).items())},
         by_repository={
             repo: _share(own, caught) for repo, own in sorted(_group(keys, lambda key: repositories[key[0]]).items())
@@ -181,8 +173,7 @@ def _group(keys: Iterable[Key], name: Callable[[Key], str]) -> dict[str, list[Ke
 
 
 def _share(keys: Sequence[Key], caught: Collection[Hashable]) -> Share:
-    count = sum(key in caught for key in keys)
-    return Share(caught=count, oracles=len(keys), rate=count / len(keys) if keys else None)
+    return Share.of(key in caught for key in keys)
 
 
 def _mean(values: Sequence[Fraction]) -> float | None:
@@ -240,10 +231,10 @@ def _overall(summary: RecordedSummary) -> Iterator[list[str]]:
 def _repositories(summary: RecordedSummary) -> Iterator[list[str]]:
     yield ["repository", "oracles", *(tool.tool for tool in summary.tools)]
     everyone = (*summary.tools, *([summary.human] if summary.human else []))
-    sizes = {repo: share.oracles for tool in everyone for repo, share in tool.by_repository.items()}
+    sizes = {repo: share.known for tool in everyone for repo, share in tool.by_repository.items()}
     for repo, oracles in sorted(sizes.items(), key=lambda pair: (-pair[1], pair[0].lower())):
         shares = [tool.by_repository[repo] for tool in summary.tools]
-        yield [repo, str(oracles), *(f"{share.caught} ({_rate(share.rate)})" for share in shares)]
+        yield [repo, str(oracles), *(f"{share.part} ({_rate(share.rate)})" for share in shares)]
 
 
 def _only(tools: Sequence[str], of: int) -> str:
@@ -257,7 +248,7 @@ def _rate(rate: float | None) -> str:
 
 
 def _of(share: Share) -> str:
-    return f"{share.caught}/{share.oracles}"
+    return f"{share.part}/{share.known}"
 
 
 def _list_counts(counts: Mapping[str, int]) -> str:

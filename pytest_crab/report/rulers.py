@@ -21,7 +21,7 @@ from pytest_crab.report.judging import JudgeReport, judge_report, judge_trials
 from pytest_crab.report.pull_requests import Subject, read_subject
 from pytest_crab.report.recorded_rulers import RecordedRuler, recorded_rulers
 from pytest_crab.report.ruler_cells import BINARY, Cell, cells_of, hit_rulers_of
-from pytest_crab.scoring.judges.bench import JudgeBench
+from pytest_crab.scoring.judges.bench import JudgeBench, JudgeUse
 from pytest_crab.scoring.review_rulers import PAPER
 from pytest_crab.scoring.similarity import Similarity
 from pytest_crab.statistics.paired import kappa
@@ -75,7 +75,7 @@ def _share(alone: int | None, both: int | None) -> float | None:
 class RulerComparison:
     """All rulers over one report: rates, pairs of rulers, and the cells in which a hit of one is none of the other.
 
-    ``hit_rulers`` are the rulers that know hits, ``judges`` the reports of judges that were asked for it, and
+    ``hit_rulers`` are the rulers that know hits, ``judged`` the reports of the ``judges`` that were asked for it, and
     ``recorded`` what the trials' records say of the rulers that scored them.
     """
 
@@ -86,7 +86,8 @@ class RulerComparison:
     rates: tuple[RulerRate, ...]
     pairs: tuple[RulerPair, ...]
     differing: tuple[Cell, ...]
-    judges: tuple[JudgeReport, ...] = ()
+    judged: tuple[JudgeReport, ...] = ()
+    judges: tuple[JudgeUse, ...] = ()
     recorded: Mapping[str, RecordedRuler] = field(default_factory=dict)
 
 
@@ -134,7 +135,7 @@ def compare_rulers(
         location_rule=location_rule,
     )
     return dataclasses.replace(
-        compared, judges=tuple(judge_report(judge, trials, judged[judge.name]) for judge in judges)
+        compared, judged=tuple(judge_report(judge, trials, judged[judge.name]) for judge in judges)
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,15 +11,13 @@ from statistics import fmean
 from pytest_crab.benchmarks.sweprbench_reports import RecordedScore
 from pytest_crab.clients.status_table import Status
 from pytest_crab.diffs import changed_lines
-from pytest_crab.report.judging import calibrate_findings, questions_by_trial
+from pytest_crab.report.judging import questions_by_trial
 from pytest_crab.report.pull_requests import read_subject
-from pytest_crab.scoring.judges.calibration import Calibration
 from pytest_crab.scoring.judges.reviews import Cell, JudgedFinding, label_of_finding
-from pytest_crab.scoring.judges.votes import Decide, FormCheck, VotedLabel
+from pytest_crab.scoring.judges.votes import Decide, VotedLabel
 from pytest_crab.scoring.location import Place
 from pytest_crab.scoring.similarity import Similarity
 from pytest_crab.scoring.swe_prbench import MIDDLE_ACTIONABILITY, LabelledFinding, match_review
-from pytest_crab.statistics.paired import kappa
 from pytest_crab.statistics.swe_prbench import (
     CONFIRMED,
     LABELS,
@@ -75,8 +72,7 @@ class PrbenchReviewer:
 class PrbenchReport:
     """All reviews by one judge; ``left_out`` counts the trials that are not scored, by their reason.
 
-    ``findings`` have the judge's own labels, before matching; ``calibration`` holds them against labels by people,
-    and ``checks`` against those of other forms of the questions.
+    ``findings`` have the judge's own labels, before matching.
     """
 
     judge: str
@@ -85,18 +81,6 @@ class PrbenchReport:
     reviews: tuple[PrbenchReview, ...]
     findings: tuple[JudgedFinding, ...]
     left_out: Mapping[str, int] = field(default_factory=dict)
-    calibration: Calibration | None = None
-    checks: tuple[FormCheck, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LabelAgreement:
-    """Two judges on the findings that both labelled: how many, how many alike, and Cohen's kappa."""
-
-    judges: tuple[str, str]
-    findings: int
-    agreed: int
-    kappa: float | None
 
 
 def score_trials(
@@ -107,11 +91,10 @@ def score_trials(
     similar: Similarity,
     *,
     rule: str = PAPER,
-    labels: Mapping[tuple[str, int], str] | None = None,
 ) -> PrbenchReport:
     """Score the last record of every trial of a contestant on a pull request with human comments.
 
-    ``labels`` are those that people gave findings. Raises BadInput, and what ``decide`` raises.
+    Raises BadInput, and what ``decide`` raises.
     """
     wanted = [trial for trial in trials if trial.variant is None and trial.comments]
     asked = questions_by_trial(wanted, report)
@@ -136,7 +119,6 @@ def score_trials(
         reviews=tuple(reviews),
         findings=tuple(findings),
         left_out=dict(left_out.most_common()),
-        calibration=None if labels is None else calibrate_findings(findings, labels),
     )
 
 
@@ -176,22 +158,6 @@ def recorded_lines(recorded: Sequence[RecordedScore], found: PrbenchReport) -> I
 
 #: Scores that differ by less are the same.
 _SAME = 1e-9
-
-
-def label_agreements(reports: Sequence[PrbenchReport]) -> Iterator[LabelAgreement]:
-    """Yield the agreement of each two judges on the labels of findings, before matching."""
-    for one, other in itertools.combinations(reports, 2):
-        first, second = (
-            {(finding.trial, finding.finding): finding.label for finding in found.findings if finding.label is not None}
-            for found in (one, other)
-        )
-        pairs = [(first[key], second[key]) for key in first.keys() & second.keys()]
-        yield LabelAgreement(
-            judges=(one.judge, other.judge),
-            findings=len(pairs),
-            agreed=sum(a == b for a, b in pairs),
-            kappa=kappa([a for a, _ in pairs], [b for _, b in pairs]),
-        )
 
 
 def _why_not(trial: Trial, cells: Mapping[TrialId, Mapping[Cell, VotedLabel]]) -> str | None:

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from pytest_crab.formats import NOTHING, format_count, format_decimal, format_table
-from pytest_crab.report.judge_text import check_lines
 from pytest_crab.report.swe_prbench import PrbenchReport, PrbenchReviewer
-from pytest_crab.scoring.judges.calibration import calibration_line
 from pytest_crab.statistics.swe_prbench import RELEASE, ScoreSummary
 from pytest_crab.text import one_line
 
@@ -35,8 +33,6 @@ def prbench_lines(found: PrbenchReport) -> Iterator[str]:
                 yield f"  {one_line(one.reviewer)}: {format_count(count, 'review')} {what}"
     for reason, count in found.left_out.items():
         yield f"  {format_count(count, 'review')} not scored: {one_line(reason, 200)}"
-    yield from check_lines(found.checks)
-    yield f"  {calibration_line(found.calibration)}"
 
 
 def _rows(one: PrbenchReviewer) -> Iterator[list[str]]:

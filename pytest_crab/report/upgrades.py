@@ -69,7 +69,11 @@ def upgraded_summary(value: Mapping[str, Any]) -> Mapping[str, Any]:
     reviewers = value.get("reviewers")
     if value.get("schema", SCHEMA) != SCHEMA or not isinstance(reviewers, list):
         return value
-    return {**value, "reviewers": [_reviewer(own) if isinstance(own, Mapping) else own for own in reviewers]}
+    found = {**value, "reviewers": [_reviewer(own) if isinstance(own, Mapping) else own for own in reviewers]}
+    mediators = value.get("mediators")
+    if isinstance(mediators, Mapping) and isinstance(mediators.get("agents"), list):
+        found["mediators"] = {**mediators, "agents": [_agent(own) for own in mediators["agents"]]}
+    return found
 
 
 def upgraded_subject(value: Any) -> Any:
@@ -115,6 +119,12 @@ def _reviewer(own: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(own.get("oracles"), list):
         known["oracles"] = [_with_labels(one) if isinstance(one, Mapping) else one for one in own["oracles"]]
     return known
+
+
+def _agent(own: Any) -> Any:
+    if isinstance(own, Mapping) and isinstance(own.get("human"), Mapping):
+        return {**own, "human": _rename_fields(own["human"], {"caught": "part"})}
+    return own
 
 
 def _rename_fields(value: Mapping[str, Any], names: Mapping[str, str] = _RENAMED) -> dict[str, Any]:

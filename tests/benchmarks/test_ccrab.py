@@ -21,7 +21,7 @@ def no_mirror(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def rates(summary: RecordedSummary) -> dict[str, Any]:
-    return {tool.tool: (tool.comments, tool.overall.caught, tool.overall.oracles, tool.macro) for tool in summary.tools}
+    return {tool.tool: (tool.comments, tool.overall.part, tool.overall.known, tool.macro) for tool in summary.tools}
 
 
 @pytest.mark.parametrize("zipped", [True, False])
@@ -38,7 +38,7 @@ def test_recorded_verdicts_give_the_hand_counted_totals(
     assert (summary.oracles, summary.instances, summary.repositories) == (4, 3, 2)
     assert rates(summary) == {"alpha": (5, 2, 4, 0.5), "beta": (5, 3, 4, pytest.approx(2 / 3))}
     assert [tool.comments_per_pull_request for tool in summary.tools] == [pytest.approx(5 / 3)] * 2
-    assert (summary.union.caught, summary.union.rate) == (4, 1.0)
+    assert (summary.union.part, summary.union.rate) == (4, 1.0)
     assert {overlap.tools: overlap.oracles for overlap in summary.overlaps} == {
         (): 0,
         ("alpha",): 1,
@@ -48,7 +48,7 @@ def test_recorded_verdicts_give_the_hand_counted_totals(
     alpha, beta = summary.tools
     assert alpha.absent == (made.names[2],)
     assert beta.absent == ()
-    assert {repo: (share.caught, share.oracles) for repo, share in alpha.by_repository.items()} == {
+    assert {repo: (share.part, share.known) for repo, share in alpha.by_repository.items()} == {
         "one/app": (2, 3),
         "two/lib": (0, 1),
     }
@@ -172,7 +172,7 @@ def test_rows_that_say_different_things_of_one_comment_say_nothing(tmp_path: Pat
     recording = read_recording(tmp_path / "set")
     assert dict(recording.results["beta"][made.names[0]].verdicts) == {"c0": None, "c1": None}
     beta = summarise_recording(recording).tools[1]
-    assert (beta.overall.caught, beta.unjudged) == (1, (f"{made.names[0]}: c0", f"{made.names[0]}: c1"))
+    assert (beta.overall.part, beta.unjudged) == (1, (f"{made.names[0]}: c0", f"{made.names[0]}: c1"))
 
 
 def test_only_takes_the_instances_with_a_match(tmp_path: Path, made: Any) -> None:

@@ -70,7 +70,7 @@ def test_rates_union_and_kappa(martian: Path) -> None:
     assert stern.precision == 0.25
     assert summary.union == {"kind": 2, "stern": 1}
     (agreement,) = summary.agreements  # agree on 2 of 3; by chance 2/3 * 1/3 + 1/3 * 2/3
-    assert (agreement.cells, agreement.kappa) == (3, pytest.approx((2 / 3 - 4 / 9) / (5 / 9)))
+    assert (agreement.compared, agreement.kappa) == (3, pytest.approx((2 / 3 - 4 / 9) / (5 / 9)))
 
 
 @pytest.mark.parametrize(
@@ -231,7 +231,7 @@ def test_martians_published_rows_follow_from_its_judgements() -> None:
 def test_martians_judges_agree_as_published() -> None:
     summary = summarise_judged(read_judged(DATA / "martian"))
     (agreement,) = summary.agreements
-    assert (agreement.cells, round(agreement.kappa or 0, 4)) == (1644, 0.9425)
+    assert (agreement.compared, round(agreement.kappa or 0, 4)) == (1644, 0.9425)
     assert summary.union == {"anthropic_claude-opus-4-5-20251101": 118, "openai_gpt-5.2": 117}
     assert summary.golden.startswith("137 known issues, sha256 ")
 

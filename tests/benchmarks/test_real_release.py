@@ -23,13 +23,13 @@ def test_recorded_verdicts_give_the_paper_s_numbers() -> None:
     summary = summarise_recording(ccrab.recording(ccrab.read(ccrab.find(RELEASE))))
     assert (summary.oracles, summary.instances, summary.repositories) == (234, 184, 67)
     rows = {tool.tool: tool for tool in summary.tools}
-    found = {name: (row.comments, row.overall.caught, len(row.absent)) for name, row in rows.items()}
+    found = {name: (row.comments, row.overall.part, len(row.absent)) for name, row in rows.items()}
     assert found == {"codex": (324, 47, 20), "pr-agent": (524, 54, 6)}
     assert {name: f"{100 * (row.macro or 0):.1f}" for name, row in rows.items()} == {
         "codex": "21.6",
         "pr-agent": "25.4",
     }
-    assert summary.union.caught == 68
+    assert summary.union.part == 68
     assert not any(row.unjudged for row in rows.values())
 
 

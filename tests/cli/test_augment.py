@@ -104,7 +104,8 @@ def test_duplicates_go_and_every_decision_is_on_record(tmp_path: Path, provider:
     code, output = augment("--out", "grown")
     assert code == 0, output
     assert len(provider.asked) == 55
-    assert "pairs: not compared with labels by people" in output
+    assert "pairs: 55 judgements asked and stored" in output
+    assert "not compared with labels by people" in output
     (instance,) = load_instances(tmp_path / "grown")
     bodies = {comment.id: comment.body for comment in instance.comments}
     assert bodies == {

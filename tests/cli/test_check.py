@@ -170,10 +170,16 @@ def test_fetch_says_what_cannot_be_reached(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
     monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple/")
     monkeypatch.delenv("PIP_FIND_LINKS", raising=False)
-    write("a", SDIST)
+    folder = write("a", SDIST)
     result = run("set", "--fetch")
-    assert "not checked: diffs and lines: a: the sdist of no-such-package 1 cannot be reached" in result.output
+    unreachable = "not checked: diffs and lines: a: the sdist of no-such-package 1 cannot be reached"
+    assert unreachable in result.output
     assert result.exit_code == 0
+    (folder / "check.diff").write_text(CHANGE.format("too", "2"))
+    with (folder / "instance.yaml").open("a") as file:
+        file.write("    accepts: [check.diff]\n    rejects: [check.diff]\n")
+    assert "--fetch brings it" in run("set").output
+    assert unreachable in run("set", "--audit").output
 
 
 def test_a_set_is_locked_and_held_to_it() -> None:

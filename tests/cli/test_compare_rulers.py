@@ -188,7 +188,7 @@ def test_a_judge_is_a_ruler_and_gives_the_papers_measures(
     pair = pairs["tests", "scripted"]
     assert (pair["both"], pair["only_one"], pair["only_other"], pair["neither"]) == (1, 0, 1, 2)
     assert {(cell["reviewer"], cell["comment"]) for cell in found["differing"]} == {("beta", "c0")}
-    (judge,) = found["judges"]
+    (judge,) = found["judged"]
     signals = {one["reviewer"]: one["signal"] for one in judge["reviewers"]}
     alpha = signals["alpha"]
     assert [alpha[name] for name in ("hits", "valid", "noise", "findings", "bugs_hit", "bugs")] == [2, 1, 1, 4, 1, 3]
@@ -216,7 +216,7 @@ def test_a_judge_of_another_rule_is_a_ruler_by_its_first_label(
     rates = {(rate["reviewer"], rate["ruler"]): (rate["comments"], rate["mean"]) for rate in found["rates"]}
     assert rates["alpha", "pairs"] == (3, pytest.approx(1 / 3))
     assert rates["beta", "pairs"] == (2, 0.5)
-    (judge,) = found["judges"]
+    (judge,) = found["judged"]
     assert judge["reviewers"] == []  # CR-Evaluator's measures are of its own labels
     assert judge["labels"] == {"alpha": {"SAME": 2, "DIFFERENT": 2}, "beta": {"SAME": 1, "DIFFERENT": 1}}
     output = compare(tmp_path, judged, "--judge", "pairs")[1]

@@ -117,7 +117,7 @@ def test_judgements_are_paid_for_once_planned_and_checked(tmp_path: Path, provid
     code, output = match(tmp_path, trials, "--judge", "panel")
     assert len(provider.asked) == 9
     found = data(tmp_path, trials, "--judge", "pairs", "--check-judge")
-    assert [(check["form"], check["compared"], check["changed"]) for check in found["checks"]] == [
+    assert [(check["form"], check["compared"], check["changed"]) for check in found["judges"][0]["checks"]] == [
         ("swapped", 2, 0),
         ("padded", 2, 0),
     ]

@@ -59,8 +59,18 @@ def test_the_tables() -> None:
 
 def test_the_data() -> None:
     data = json.loads(run("--recorded", "set", "--json").output)
-    assert data["union"] == {"caught": 2, "oracles": 3, "rate": 2 / 3}
+    assert data["union"] == {"part": 2, "known": 3, "unknown": 0}
     assert [(tool["tool"], tool["macro"]) for tool in data["tools"]] == [("bob", 0.75), ("eve", 0.25)]
+
+
+def test_without_a_place_the_store_is_reported(tmp_path: Path) -> None:
+    missing = run()
+    assert (missing.exit_code, ".crab: there is no trials.jsonl" in missing.output) == (1, True), missing.output
+    Path(".crab", "report").mkdir(parents=True)
+    Path(".crab", "report", "trials.jsonl").touch()
+    assert run().output.endswith(f"report: {Path('.crab', 'report', 'index.html')}\n")
+    for refused in (("--against", "set"), ("--recorded", "set", "set"), ("--out", "new")):
+        assert run(*refused).exit_code == 2
 
 
 def test_every_bad_record_is_one_sentence() -> None:

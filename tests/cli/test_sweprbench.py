@@ -132,16 +132,16 @@ def test_judges_are_held_against_each_other_and_against_people(tmp_path: Path, p
     found = data(tmp_path, trials, "--judge", "kind", "--judge", "stern", "--judge-labels", "use")
     (agreement,) = found["agreements"]
     # one of C P F and the other of C F F: by chance 1/3 * 1/3 + 1/3 * 2/3
-    assert (agreement["findings"], agreement["agreed"]) == (3, 2)
+    assert (agreement["compared"], agreement["agreed"]) == (3, 2)
     assert agreement["kappa"] == pytest.approx((2 / 3 - 1 / 3) / (2 / 3))
-    kind, stern = found["reports"]
+    kind, stern = found["judges"]
     assert [(one["calibration"]["agreed"], one["calibration"]["compared"]) for one in (kind, stern)] == [(1, 2), (2, 2)]
-    checked = data(tmp_path, trials, "--judge", "kind", "--check-judge")["reports"][0]["checks"]
+    checked = data(tmp_path, trials, "--judge", "kind", "--check-judge")["judges"][0]["checks"]
     assert [(check["form"], check["compared"]) for check in checked] == [("swapped", 6), ("padded", 6)]
     del provider.asked[12:]
     code, output = score(tmp_path, trials, "--judge", "kind", "--judge", "stern")
     assert (code, len(provider.asked)) == (0, 12)
-    assert "the same label for 2 of 3 findings, kappa 0.500" in output
+    assert "the same label for 2 of 3 cases, kappa 0.500" in output
     assert "agrees with people on 2 of 2 findings" in output  # kept by the command before
     ruled = CliRunner().invoke(main, ["compare-rulers", str(tmp_path), "--judge", "stern", "--json"])
     (judge,) = json.loads(ruled.output)["judges"]

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given, strategies as st
 
 from pytest_crab.curation.assessment import Role, StateAssessment, judge_states
-from pytest_crab.curation.audit import CheckShare, OracleAudit, _share, code_lines, table
+from pytest_crab.curation.audit import OracleAudit, _share, code_lines, table
 from pytest_crab.curation.explanations import explain
+from pytest_crab.statistics.shares import Share
 from pytest_crab.types import Ending, Run, TestOutcome
 
 
@@ -67,18 +68,18 @@ def test_what_was_never_started_is_not_the_oracles_doing() -> None:
     assert not judge_states("c0", [idle])[0].known
     assert explain(judge_states("c0", [*states(), idle])) == ()
     assert _share([idle], Role.ACCEPT) is None
-    assert _share(states(), Role.ACCEPT) == CheckShare(part=1, whole=1)
+    assert _share(states(), Role.ACCEPT) == Share(part=1, known=1)
 
 
 @given(st.integers(0, 50), st.integers(0, 50))
 def test_a_share_is_between_nothing_and_all(part: int, more: int) -> None:
-    share = CheckShare(part=part, whole=part + more)
-    assert (share.value is None) == (part + more == 0)
-    assert share.value is None or 0 <= share.value <= 1
+    share = Share(part=part, known=part + more)
+    assert (share.rate is None) == (part + more == 0)
+    assert share.rate is None or 0 <= share.rate <= 1
 
 
 def row(strict: tuple[int, int], sharp: tuple[int, int], *, proved: bool = True) -> OracleAudit:
-    strictness, sharpness = (CheckShare(part=part, whole=whole) for part, whole in (strict, sharp))
+    strictness, sharpness = (Share(part=part, known=whole) for part, whole in (strict, sharp))
     return OracleAudit(
         instance="i", comment="c0", strictness=strictness, sharpness=sharpness, flake_bound=0.95, lines=9,
         kind="behavioral", isolation="none", proved=proved,

@@ -229,7 +229,8 @@ def test_a_control_changes_nothing(outcome: RunOutcome) -> None:
 @pytest.mark.parametrize(
     ("fields", "sentence"),
     [
-        ({"defaulted": True, "simulated": True}, "the agent mini was only the default; name one with --agent"),
+        ({"defaulted": True, "simulated": True}, "the agent mini, which is only the default, only compares locations"),
+        ({"defaulted": True}, "the agent mini was only the default; name one with --agent"),
         (
             {"simulated": True, "privileged": True},
             "the agent mini only compares locations and understands nothing; ",

@@ -11,9 +11,10 @@ import pytest
 from click.testing import CliRunner
 
 from pytest_crab.cli import main
-from pytest_crab.report.comprehension import ResultShare, comprehension
+from pytest_crab.report.comprehension import comprehension
 from pytest_crab.report.files import write_trials
 from pytest_crab.statistics.exact_match import VARIANTS
+from pytest_crab.statistics.shares import Share
 from pytest_crab.types import Judgement, Provenance, Reason, Score, ScoredComment, Trial, Unit, verdict_score
 
 ANSWERS = {"c": Reason.CORRECT, "m": Reason.INCORRECT, "-": Reason.NO_ANSWER}
@@ -70,26 +71,26 @@ def test_shares_are_by_task_and_language() -> None:
     big, small = comprehension(TRIALS, rule="plain")
     assert (big.name, big.measure) == ("big", "letters")
     assert big.tasks["refinement"] == {
-        "c": ResultShare(part=1, known=2),
-        "go": ResultShare(part=0, known=1),
-        "all": ResultShare(part=1, known=3),
+        "c": Share(part=1, known=2),
+        "go": Share(part=0, known=1),
+        "all": Share(part=1, known=3),
     }
-    assert big.tasks["solution-hard"]["all"] == ResultShare(part=1, known=2)  # one row has no question on its solution
-    assert small.tasks["lines-easy"]["all"] == ResultShare(part=1, known=2, unknown=1)
+    assert big.tasks["solution-hard"]["all"] == Share(part=1, known=2)  # one row has no question on its solution
+    assert small.tasks["lines-easy"]["all"] == Share(part=1, known=2, unknown=1)
 
 
 def test_failures_are_by_step_with_and_without_an_exact_match() -> None:
     big, small = comprehension(TRIALS, rule="plain")
     assert big.failures["missed"] == {
-        "any": ResultShare(part=2, known=2),
-        "change-type": ResultShare(part=0, known=2),
-        "lines": ResultShare(part=1, known=2),
-        "solution": ResultShare(part=1, known=1),
+        "any": Share(part=2, known=2),
+        "change-type": Share(part=0, known=2),
+        "lines": Share(part=1, known=2),
+        "solution": Share(part=1, known=1),
     }
-    assert big.failures["matched"]["any"] == ResultShare(part=0, known=1)
+    assert big.failures["matched"]["any"] == Share(part=0, known=1)
     assert small.failures["missed"] == {}  # of the rows that it refined none is missed
-    assert small.failures["matched"]["any"] == ResultShare(unknown=1)  # no answer is wrong, and one is missing
-    assert small.failures["matched"]["lines"] == ResultShare(part=0, known=1)
+    assert small.failures["matched"]["any"] == Share(unknown=1)  # no answer is wrong, and one is missing
+    assert small.failures["matched"]["lines"] == Share(part=0, known=1)
 
 
 @pytest.mark.parametrize(("rule", "shares"), [("plain", [1, 2, 1, 1]), ("release", [1, 2, 2, 1])])
@@ -104,7 +105,7 @@ def test_other_reviewers_and_the_record_of_before_do_not_count() -> None:
     assert comprehension([mine], rule="plain") == []
     score = verdict_score("refinement", "c0", Judgement(reason=Reason.CORRECT), dict.fromkeys(VARIANTS, True))
     (old,) = comprehension([trial("human", "c-0", [score], agent="big")], rule="release")
-    assert [old.variants[name] for name in VARIANTS] == [ResultShare(part=1, known=1), *[ResultShare(unknown=1)] * 3]
+    assert [old.variants[name] for name in VARIANTS] == [Share(part=1, known=1), *[Share(unknown=1)] * 3]
 
 
 def test_the_command_marks_the_best_of_each_scale(tmp_path: Path) -> None:

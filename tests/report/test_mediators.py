@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from pytest_crab.report.markdown import markdown_lines
-from pytest_crab.report.mediators import ResolvedShare
 from pytest_crab.report.summary import Summary, summarise
 from pytest_crab.report.terminal import summary_lines
+from pytest_crab.statistics.shares import Share
 from pytest_crab.types import CONTROL, Reason, Revision, Trial, Unit, Usage
 
 MakeTrial = Callable[..., Trial]
@@ -63,8 +63,8 @@ def test_what_an_agent_resolves_is_what_it_catches_from_the_human_who_is_no_revi
     assert found is not None
     assert found.reviewers == ("a",)
     assert [own.human for own in found.agents] == [
-        ResolvedShare(caught=1.0, known=2),
-        ResolvedShare(caught=2.0, known=2),
+        Share(part=1.0, known=2),
+        Share(part=2.0, known=2),
     ]
 
 

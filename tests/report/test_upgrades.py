@@ -10,6 +10,7 @@ import pytest
 from pytest_crab.report.files import read_summary, read_trials
 from pytest_crab.report.recorded_rulers import recorded_rulers
 from pytest_crab.report.summary import summarise
+from pytest_crab.report.upgrades import upgraded_summary
 from pytest_crab.scoring.judges.calibration import Calibration
 
 OLD = Path(__file__).parent / "schema1"
@@ -77,3 +78,10 @@ def test_an_old_summary_and_one_that_is_made_anew_have_the_same_rates(at: int) -
             word: rate["known"] for word, rate in old["by_kind"].items()
         }
         assert [oracle.verdicts for oracle in one.oracles] == [oracle["verdicts"] for oracle in old["oracles"]]
+
+
+def test_a_share_of_older_summaries_is_read_under_its_present_names() -> None:
+    agents = [{"agent": "one", "human": {"caught": 1.5, "known": 2}}, {"agent": "two", "human": None}]
+    value = {"reviewers": [], "mediators": {"reviewers": [], "oracles": 2, "agents": agents}}
+    one, two = upgraded_summary(value)["mediators"]["agents"]
+    assert (one["human"], two["human"]) == ({"part": 1.5, "known": 2}, None)

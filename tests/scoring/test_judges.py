@@ -131,11 +131,11 @@ def test_a_judgement_is_asked_and_paid_for_once(provider: ScriptedProvider, make
     found = bench.decide([question(), question(), question("Another.")])
     assert [decision.label for decision in found.values()] == ["BUG_HIT", "BUG_HIT"]
     assert len(provider.asked) == 2
-    assert bench.usage is not None
-    assert bench.usage.cost_usd is not None
+    spent = bench.use().usage.cost_usd
+    assert spent is not None
     again = make_bench(timeout=30.0)
     assert one(again, question()).label == "BUG_HIT"
-    assert again.usage is None
+    assert (again.use().asked, again.use().usage.cost_usd) == (0, 0)
     assert len(provider.asked) == 2
 
 
@@ -249,7 +249,7 @@ def test_a_plan_counts_votes_and_takes_the_cost_of_stored_ones(
     bench.decide(asked[:1])
     plan = bench.plan(asked)
     assert (plan.votes, plan.stored) == (6, 2)
-    assert plan.cost_usd == pytest.approx(4 * bench.usage.cost_usd / 2)
+    assert plan.cost_usd == pytest.approx(4 * (bench.use().usage.cost_usd or 0) / 2)
     bench.decide(asked)
     assert bench.plan(asked).cost_usd == 0.0
 

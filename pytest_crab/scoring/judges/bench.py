@@ -24,6 +24,24 @@ from pytest_crab.scoring.judges.votes import (
 from pytest_crab.scoring.protocols import ResultCache
 from pytest_crab.scoring.step_cache import StepPlan, plan_steps
 from pytest_crab.types import Usage, total_usage
+from pytest_crab.types.reviews import FREE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeUse:
+    """One judge's part in a report: what it was asked, and how far its labels can be trusted.
+
+    ``asked`` counts the judgements that were not stored, ``failed`` those that could not be got, and ``usage`` is for
+    both. ``checks`` are those of other forms of the questions, where they were asked for; ``calibration`` is None where
+    the judge was never compared with labels by people.
+    """
+
+    judge: str
+    asked: int
+    failed: int
+    usage: Usage
+    checks: tuple[FormCheck, ...]
+    calibration: Calibration | None
 
 
 @dataclass(kw_only=True)
@@ -87,20 +105,27 @@ class JudgeBench:
         asked = (dataclasses.replace(one, form=form) for one in questions for form in forms)
         return plan_steps(self.cache, self.steps(asked))
 
+    def use(self, *, check: bool = False, calibration: Calibration | None = None) -> JudgeUse:
+        """Return the judge's part so far; ``check`` asks other forms too, and a new ``calibration`` is kept.
+
+        Raises what ``decide`` raises.
+        """
+        if calibration is not None and calibration.compared:
+            keep_calibration(self.cache.store, self.judge.identity(), calibration)
+        checks = self.check_forms() if check else ()
+        return JudgeUse(
+            judge=self.name,
+            asked=len(self.asked),
+            failed=len(self.failed),
+            usage=total_usage(vote.usage for vote in self.asked) or FREE,
+            checks=checks,
+            calibration=calibration or self.calibration,
+        )
+
     @property
     def calibration(self) -> Calibration | None:
         """The stored agreement of the judge with people; None: not known. Raises BadInput, StoreError."""
         return find_calibration(self.cache.store, self.judge.identity())
-
-    def keep_calibration(self, found: Calibration | None) -> None:
-        """Keep how far the judge agrees with people, if anything was compared. Raises BadInput, StoreError."""
-        if found is not None and found.compared:
-            keep_calibration(self.cache.store, self.judge.identity(), found)
-
-    @property
-    def usage(self) -> Usage | None:
-        """The usage of the votes that were asked here; None if all of them were stored."""
-        return total_usage(vote.usage for vote in self.asked)
 
     def _decide(self, question: JudgeQuestion, identity: Mapping[str, Any]) -> VotedLabel:
         votes: list[Vote] = []

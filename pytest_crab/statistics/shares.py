@@ -1,0 +1,27 @@
+"""A part of a whole, as counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Share:
+    """A part of ``known`` cases; ``unknown`` more have no result. Means over repeats make ``part`` a fraction."""
+
+    part: float = 0
+    known: int = 0
+    unknown: int = 0
+
+    @classmethod
+    def of(cls, results: Iterable[bool | None]) -> Share:
+        """Return the share of results that are true; None is an unknown one."""
+        found = list(results)
+        known = len(found) - found.count(None)
+        return cls(part=found.count(True), known=known, unknown=len(found) - known)
+
+    @property
+    def rate(self) -> float | None:
+        """The share; None of nothing."""
+        return self.part / self.known if self.known else None
