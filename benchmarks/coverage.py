@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import argparse
 import functools
+import itertools
 import random
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from statistics import NormalDist, fmean, stdev
 
@@ -304,18 +305,25 @@ def rate_covered(seed: int, repositories: int, truth: Truth) -> tuple[bool, floa
     return low <= truth.rate <= high, high - low
 
 
-def grid_rows(count: int) -> Iterator[str]:
-    """Coverage of 95% intervals of a rate, and in brackets their mean width in points."""
+def rate_grid(cell: Callable[[int, Truth], tuple[float, float]]) -> Iterator[str]:
+    """Yield a table by repositories, correlation and rate; ``cell`` returns two shares, the second for brackets."""
     yield f"| repositories | correlation | {' | '.join(f'rate {rate:g}' for rate in RATES)} |"
     yield f"|---|---|{'---|' * len(RATES)}"
-    for repositories in EVEN:
-        for correlation in ALIKE:
-            cells = []
-            for rate in RATES:
-                draws = [rate_covered(seed, repositories, Truth(rate, correlation)) for seed in range(count)]
-                share, width = (sum(column) / count for column in zip(*draws, strict=True))
-                cells.append(f"{100 * share:.1f} ({100 * width:.0f})")
-            yield f"| {repositories} | {correlation:g} | {' | '.join(cells)} |"
+    for repositories, correlation in itertools.product(EVEN, ALIKE):
+        shares = [cell(repositories, Truth(rate, correlation)) for rate in RATES]
+        cells = [f"{100 * one:.1f} ({100 * other:.1f})" for one, other in shares]
+        yield f"| {repositories} | {correlation:g} | {' | '.join(cells)} |"
+
+
+def grid_rows(count: int) -> Iterator[str]:
+    """Coverage of 95% intervals of a rate, and in brackets their mean width in points."""
+
+    def covered(repositories: int, truth: Truth) -> tuple[float, float]:
+        draws = [rate_covered(seed, repositories, truth) for seed in range(count)]
+        share, width = (sum(column) / count for column in zip(*draws, strict=True))
+        return share, width
+
+    yield from rate_grid(covered)
 
 
 def differences(
@@ -376,19 +384,16 @@ def false_alarm(seed: int, reviewers: int, looks: int) -> tuple[bool, bool]:
 
 def null_rows(count: int) -> Iterator[str]:
     """How often an unchanged reviewer fails, and in brackets one of the same rate that misses elsewhere."""
-    yield f"| repositories | correlation | {' | '.join(f'rate {rate:g}' for rate in RATES)} |"
-    yield f"|---|---|{'---|' * len(RATES)}"
-    for repositories in EVEN:
-        for correlation in ALIKE:
-            cells = []
-            for rate in RATES:
-                source, truth = random.Random(f"{repositories} {correlation} {rate}"), Truth(rate, correlation)
-                same, moved = (
-                    sum(_shows_drop(*draw(source, repositories, truth)) for _ in range(count))
-                    for draw in (unchanged, lambda *own: differences(*own, drop=0.0))
-                )
-                cells.append(f"{100 * same / count:.1f} ({100 * moved / count:.1f})")
-            yield f"| {repositories} | {correlation:g} | {' | '.join(cells)} |"
+
+    def alarms(repositories: int, truth: Truth) -> tuple[float, float]:
+        source = random.Random(f"{repositories} {truth.correlation} {truth.rate}")
+        same, moved = (
+            sum(_shows_drop(*draw(source, repositories, truth)) for _ in range(count)) / count
+            for draw in (unchanged, lambda *own: differences(*own, drop=0.0))
+        )
+        return same, moved
+
+    yield from rate_grid(alarms)
 
 
 def unchanged(source: random.Random, repositories: int, truth: Truth) -> tuple[list[float], list[int]]:

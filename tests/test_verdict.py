@@ -69,6 +69,14 @@ def test_each_run_has_one_reason(seen: Run, reason: Reason) -> None:
     assert judge(PROOF, seen).reason is reason
 
 
+def test_one_failure_alone_has_no_others_beside_it() -> None:
+    assert judge(PROOF, RED).detail == f"{B} failed with AssertionError"
+    missing = judge(replace(PROOF, expected=(B, A)), run())
+    assert missing.detail.startswith(A)  # in one order, whatever the proof's is
+    replaced = judge(PROOF, replace(GREEN, altered=("z.z", "a.a", "m.m")))
+    assert replaced.detail == "a.a was replaced"
+
+
 def test_nothing_expected_is_nothing_caught() -> None:
     assert judge(replace(PROOF, expected=()), run()).reason is Reason.NOT_COLLECTED
 
@@ -113,6 +121,7 @@ def test_the_record_holds_every_expected_test_and_twenty_others_by_safe_names() 
     told = outcomes_for_record(PROOF, run(*strangers, failed, outcome("said to you", "passed")))
     assert [test.id for test in told] == [A, *(f"other::{number}" for number in range(20))]
     assert (told[0].exception, told[0].where) == ("Error:_" + "x" * 53, "a_b.py:7" + "y" * 192)
+    assert [test.id for test in outcomes_for_record(PROOF, RED)] == [A, B]
     (stranger,) = outcomes_for_record(PROOF, run(outcome("say yes!")))
     assert (stranger.id, stranger.exception, stranger.where) == ("say_yes_", None, None)
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
+from pytest_crab.gate.baseline import BaselineComparison
 from pytest_crab.gate.exit import Decision, OracleCounts, RunOutcome, decide, refuse
 from pytest_crab.gate.results import ORDER, GateResult
 
@@ -293,9 +294,29 @@ def test_where_only_a_shown_drop_fails_an_inconclusive_gate_ends_with_zero() -> 
         ([counted(5, 4, unknown=1)], {"max_unknown": 0.1, "floor": 0.55}, 0),
         ([counted(5, 5)], {"given_up": ("codex: gave up",)}, 8),
         ([counted(0, 10, reviewer="other"), counted(490, 490, unknown=20)], {}, 1),
+        ([counted(5, 3, unknown=2, reviewer="other"), counted(490, 490, unknown=20)], {}, 8),
+        ([counted(490, 490, unknown=20)], {"baselines": (BaselineComparison(reviewer="codex", baseline="old"),)}, 8),
     ],
 )
 def test_where_only_a_shown_drop_fails_the_rest_stays(
     counts: list[OracleCounts], fields: dict[str, Any], code: int
 ) -> None:
     assert ruled(*counts, shown_drop_only=True, **fields).exit_code == code
+
+
+def test_one_oracle_in_twenty_may_be_broken_and_one_unknown() -> None:
+    assert ruled(counted(95, 0, broken=5)).verdict is GateResult.PASSED
+    assert ruled(counted(94, 0, broken=6)).verdict is GateResult.BROKEN
+    assert ruled(counted(95, 0, unknown=5)).verdict is GateResult.PASSED
+    too_many = ruled(counted(94, 0, unknown=6))
+    assert too_many.verdict is GateResult.INCONCLUSIVE
+    assert "6 of 100 oracles are unknown (6%)" in too_many.paragraph
+    assert OracleCounts(reviewer="codex", caught=1, missed=1).total == 2
+
+
+def test_a_reviewer_is_told_of_its_own_baseline_alone() -> None:
+    baselines = tuple(BaselineComparison(reviewer=name, baseline=f"{name} of old") for name in ("mine", "yours"))
+    counts = [counted(9, 1, reviewer=one.reviewer) for one in baselines]
+    told = {own.reviewer: own.paragraph for own in ruled(*counts, baselines=baselines).rulings}
+    assert ["yours of old" in told["mine"], "mine of old" in told["yours"]] == [False, False]
+    assert ["mine of old" in told["mine"], "yours of old" in told["yours"]] == [True, True]

@@ -85,6 +85,32 @@ def test_a_cost_that_is_not_known_is_not_told() -> None:
     assert side_by_side(run("ccm"), after).after.cost_usd is None
 
 
+def test_a_free_run_costs_nothing() -> None:
+    free = {
+        "review": Review(version="r1", usage=Usage(cost_usd=0.0)),
+        "revision": Revision(version="1", usage=Usage(cost_usd=0.0)),
+    }
+    assert side_by_side(run("ccm"), run("ccm", **free)).after.cost_usd == 0.0
+
+
+def test_another_runtime_is_refused_and_none_or_auto_says_nothing() -> None:
+    local = run("ccm", runtime="local")
+    assert "the runtime was docker and is local" in side_by_side(run("ccm"), local).refusal
+    for nothing_known in ("none", "auto"):
+        assert side_by_side(run("ccm", runtime=nothing_known), local).refusal is None
+
+
+def test_a_share_of_one_in_ten_is_assumed_to_flip_between_single_runs() -> None:
+    assert ASSUMED_FLIPS == 0.1
+    (baseline,) = run("cccmmm").reviewers
+    assert design(baseline).noise == pytest.approx(0.1)  # half of it in each of two runs
+
+
+def test_a_lacking_oracle_is_unknown_once() -> None:
+    whole = side_by_side(run("ccm"), run("cc"), whole=True)
+    assert (whole.comparison.pairs, whole.comparison.known, whole.comparison.doubtful) == (3, 2, 1)
+
+
 def test_controls_are_nobodys_counterpart() -> None:
     summary = summarise([trial("a", Reason.GREEN), trial("a", Reason.FAILED, reviewer="none", variant=CONTROL)])
     assert list(contestants(summary)) == ["mine"]
