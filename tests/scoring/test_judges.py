@@ -244,11 +244,11 @@ def test_a_plan_counts_votes_and_takes_the_cost_of_stored_ones(
     provider.script = label("NOISE")
     bench = make_bench(votes=2)
     asked = [question(f"Finding {n}.") for n in range(3)]
-    assert (bench.plan(asked).votes, bench.plan(asked).stored, bench.plan(asked).cost_usd) == (6, 0, None)
+    assert (bench.plan(asked).steps, bench.plan(asked).stored, bench.plan(asked).cost_usd) == (6, 0, None)
     assert not provider.asked
     bench.decide(asked[:1])
     plan = bench.plan(asked)
-    assert (plan.votes, plan.stored) == (6, 2)
+    assert (plan.steps, plan.stored) == (6, 2)
     assert plan.cost_usd == pytest.approx(4 * (bench.use().usage.cost_usd or 0) / 2)
     bench.decide(asked)
     assert bench.plan(asked).cost_usd == 0.0
