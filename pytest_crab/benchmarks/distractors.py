@@ -20,7 +20,7 @@ WRONG = 3
 _SHORTEST = 10
 
 _FORMATTING = re.compile(r"\b(?:indentation|spacing|lint)", re.IGNORECASE)
-_ELSEWHERE = re.compile(r"\b(?:revert|as above|ditto)\b", re.IGNORECASE)
+_ELSEWHERE = re.compile(r"\b(?:revert|as above|ditto)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

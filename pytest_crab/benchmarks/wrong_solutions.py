@@ -25,7 +25,7 @@ DRAWS = 40
 
 #: Code of these characters alone is never masked, since that would only break the syntax. The release masks such an
 #: element in one of its 143 questions on C and C# in which the masked text is on one line.
-_PUNCTUATION = re.compile(r"[\s()\[\]{}.,;:]+")
+_PUNCTUATION = re.compile(r"""[\s()\[\]{}.,;:]+|\w{0,2}["'`]+""")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

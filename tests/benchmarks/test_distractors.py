@@ -62,6 +62,7 @@ def test_wrong_lines_are_as_many_others_and_as_near_or_as_far_as_can_be(data: st
         ("The Indentation is off", "formatting"),
         ("Please run the linter", "formatting"),
         ("Same here, ditto.", "something else"),
+        ("I think reverting would do", "something else"),
         ("Rename this splinter please", None),
         ("Why is this public at all?", None),
     ],

@@ -92,6 +92,28 @@ def test_a_row_without_enough_other_texts_has_a_reason_instead() -> None:
     assert "no element" in str(wrong_solutions(brackets, "HEAD", Answers("f", "x")))
 
 
+@pytest.mark.parametrize(
+    ("lang", "line", "elements"),
+    [
+        ("python", 'x = f"a {b}"  # c', ["x", "=", "a ", "b", "# c"]),
+        ("c", "p->q = r[0] != 'c';", ["p", "->", "q", "=", "r", "0", "!=", "c"]),
+        ("csharp", 'var s = "t";', ["var", "s", "=", "t"]),
+        ("cpp", "auto x = std::move(y);", ["auto", "x", "=", "std", "move", "y"]),
+        ("go", 'x := "t"', ["x", ":=", "t"]),
+        ("java", "int x = y.z(1);", ["int", "x", "=", "y", "z", "1"]),
+        ("javascript", "const f = () => `t`;", ["const", "f", "=", "=>", "t"]),
+        ("php", "<?php return $x ?? 1;", ["<?php", "return", "$", "x", "??", "1"]),
+        ("ruby", "x = y if z", ["x", "=", "y", "if", "z"]),
+    ],
+)
+def test_elements_are_leaves_of_the_syntax_tree_in_every_language_of_the_release(
+    lang: str, line: str, elements: list[str]
+) -> None:
+    row = ReviewedCode(old=" ", new=f" \n+{line}" if lang != "php" else f"+{line}\n ", review="Add it", lang=lang)
+    code = strip_marks(row.new)
+    assert [code[each.start : each.end] for each in changed_elements(row)] == elements
+
+
 def test_a_comment_is_one_element_and_characters_of_several_bytes_shift_nothing() -> None:
     found = solutions(Answers("ü: all", "# six", "# seven", "# eight", "# nine", "# ten", "# eleven"))
     assert found["solution_wrong_hard"][0] == "2-    return 1\n2+    # eleven\n3+    return sum(prices)"
