@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 #: The stop reasons of a whole answer, of one that is cut, and of a refusal.
 _WHOLE = frozenset({"end_turn", "stop_sequence", "stop"})
 _CUT = frozenset({"max_tokens", "length", "model_context_window_exceeded"})
-_REFUSED = frozenset({"refusal", "content_filter"})
+REFUSED = frozenset({"refusal", "content_filter"})
 #: Those of an answer that is whole and calls tools.
 CALLS = frozenset({"tool_use", "tool_calls", "function_call"})
 
@@ -76,7 +76,7 @@ def require_success(code: int, body: str) -> None:
 def require_whole(stop: Any, max_tokens: int, also: frozenset[str] = frozenset()) -> None:
     """Raise ModelError unless an answer that stopped for this reason is whole; ``also`` are further good reasons."""
     stop = str(stop)
-    if stop in _REFUSED:
+    if stop in REFUSED:
         raise model_error(Status.REFUSED, "the model refuses")
     if stop in _CUT:
         raise model_error(Status.LIMIT, f"the answer was cut ({stop}; max_tokens is {max_tokens})")

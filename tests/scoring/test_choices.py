@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from pytest_crab.clients.services import StepServices
-from pytest_crab.errors import BadInput, MalformedAnswer, ModelUnavailable
+from pytest_crab.errors import BadInput, ModelUnavailable
 from pytest_crab.models import Gateway
 from pytest_crab.scoring.choices import ANSWERERS
 from pytest_crab.scoring.choices.answers import Answers
@@ -147,7 +147,7 @@ def test_the_likeliest_letter_of_three_is_chosen(given: dict[str, float], letter
     ],
 )
 def test_an_answer_without_log_probabilities_cannot_be_read(document: Any) -> None:
-    with pytest.raises(MalformedAnswer):
+    with pytest.raises(ModelUnavailable):
         read_log_probabilities(document)
 
 
@@ -288,9 +288,12 @@ def test_a_provider_that_fails_or_gives_no_log_probabilities_books_nothing_wrong
     instance: Instance, provider: ScriptedProvider, services: StepServices
 ) -> None:
     provider.script = lambda _asked: say("A")
+    with pytest.raises(ModelUnavailable, match="no log-probabilities: name a provider and a model that give them"):
+        ask(ASKING[3], instance, "change-type", services)
+    provider.script = lambda _asked: refuse()
     found = score_of("change-type", ask(ASKING[3], instance, "change-type", services).answers, "log-probabilities")
     assert (found.reason, found.evidence["letters"]) == (Reason.NO_ANSWER, "------")
-    assert "log-probabilities" in (found.detail or "")
+    assert "refuses" in (found.detail or "")
     provider.script = lambda _asked: fail(500)
     with pytest.raises(ModelUnavailable):
         ask(ASKING[0], instance, "change-type", services)

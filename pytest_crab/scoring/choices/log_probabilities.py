@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pytest_crab.clients.model_http import as_json, post_checked
-from pytest_crab.errors import MalformedAnswer
+from pytest_crab.clients.model_http import REFUSED, as_json, post_checked
+from pytest_crab.clients.status_table import Status, model_error
 from pytest_crab.model_access import ModelAccess, Services
 from pytest_crab.scoring.choices.answers import Answers, ChosenOption
 from pytest_crab.scoring.choices.asking import QuestionSettings, ask_all
@@ -67,15 +67,20 @@ class LogProbabilityAnswerer(QuestionSettings):
 def read_log_probabilities(document: Any) -> Mapping[str, float]:
     """Return the log-probabilities of the next token, by token, out of an answer in either protocol.
 
-    Raises MalformedAnswer for an answer without.
+    Raises ModelRefused for a refusal, and ModelUnavailable for any other answer without: its provider would give none
+    to the next question either.
     """
     try:
-        found = document["choices"][0]["logprobs"]
+        choice = document["choices"][0]
+        if choice.get("finish_reason") in REFUSED:
+            raise model_error(Status.REFUSED, "the model refuses")
+        found = choice["logprobs"]
         if "content" in found:
             return {str(each["token"]): float(each["logprob"]) for each in found["content"][0]["top_logprobs"]}
         return {str(token): float(value) for token, value in found["top_logprobs"][0].items()}
     except (LookupError, TypeError, ValueError, AttributeError) as error:
-        raise MalformedAnswer("its answer has no log-probabilities", "bad_output") from error
+        sentence = "its answer has no log-probabilities: name a provider and a model that give them, or use letters"
+        raise model_error(Status.CLIENT_ERROR, sentence) from error
 
 
 def choose(log_probabilities: Mapping[str, float], letters: str) -> ChosenOption:
