@@ -76,7 +76,10 @@ def leaves(suffix: str, source: bytes) -> Iterator[Leaf]:
 
     Code that does not parse as a whole has leaves too. Raises EngineError where the extra is missing.
     """
-    waiting = [parser_of(GRAMMARS[suffix])(source)]
+    grammar = GRAMMARS[suffix]
+    if suffix == ".php" and b"<?" not in source:  # a piece of a file, which would be one text of a page
+        grammar = grammar._replace(function="language_php_only")
+    waiting = [parser_of(grammar)(source)]
     while waiting:
         node = waiting.pop()
         waiting.extend(reversed(node.children))

@@ -103,13 +103,14 @@ def test_a_row_without_enough_other_texts_has_a_reason_instead() -> None:
         ("java", "int x = y.z(1);", ["int", "x", "=", "y", "z", "1"]),
         ("javascript", "const f = () => `t`;", ["const", "f", "=", "=>", "t"]),
         ("php", "<?php return $x ?? 1;", ["<?php", "return", "$", "x", "??", "1"]),
+        ("php", "    return $x ?? 1;", ["return", "$", "x", "??", "1"]),
         ("ruby", "x = y if z", ["x", "=", "y", "if", "z"]),
     ],
 )
 def test_elements_are_leaves_of_the_syntax_tree_in_every_language_of_the_release(
     lang: str, line: str, elements: list[str]
 ) -> None:
-    row = ReviewedCode(old=" ", new=f" \n+{line}" if lang != "php" else f"+{line}\n ", review="Add it", lang=lang)
+    row = ReviewedCode(old=" ", new=f" \n+{line}" if "<?" not in line else f"+{line}\n ", review="Add it", lang=lang)
     code = strip_marks(row.new)
     assert [code[each.start : each.end] for each in changed_elements(row)] == elements
 
