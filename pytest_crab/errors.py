@@ -62,11 +62,11 @@ class WorldError(CrabError):
 
 
 class EngineError(WorldError):
-    """The container engine, the disk or the sandbox program failed; whoever ran inside is not to blame."""
+    """The container engine, the disk or the sandbox program failed, and not the code that ran inside."""
 
 
 class DiskShort(EngineError):
-    """A disk was nearly full while a sandbox wrote there, and its file system does not tell whose doing that was."""
+    """A disk was nearly full while a sandbox wrote there, and it is not known whether the sandbox filled it."""
 
 
 class InstallFailed(CrabError):
@@ -133,7 +133,7 @@ class LimitSpent(ContestantError):
 
 
 class GatewayError(WorldError):
-    """The gateway, a cassette or the budget let no model answer; neither reviewer nor agent is to blame."""
+    """The gateway, a cassette or the budget let no model answer; this is not an error of the reviewer or agent."""
 
 
 class Cancelled(CrabError):

@@ -30,7 +30,7 @@ def scratch(name: str) -> Iterator[Path]:
     with locked_folder(place):
         folder = tempfile.TemporaryDirectory(prefix=f"{name}-", dir=place)
         lock = try_lock_folder(Path(folder.name))
-        assert lock is not None  # nobody else makes or looks for folders meanwhile
+        assert lock is not None  # no other process makes or looks for folders meanwhile
     try:
         with folder:
             yield Path(folder.name)

@@ -1,4 +1,4 @@
-"""A simulated agent: a finding that lies where a human commented leads to that comment's own reference."""
+"""A simulated agent: applies the reference fix of each human comment whose lines a finding overlaps."""
 
 from __future__ import annotations
 

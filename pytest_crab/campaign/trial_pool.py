@@ -44,7 +44,7 @@ class TrialPool:
     """Trials on an executor, each under a key; at most as many run as the executor has workers.
 
     The executor is given work and whom to tell of its steps, and returns a future of the trial. ``ended`` is called
-    with each trial that came to its end, in whatever thread it did.
+    with each trial that finished, in the thread in which it finished.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class TrialPool:
         self._trials: dict[Hashable, Trial] = {}
         self._watch = Watch()
         self._guard = threading.Lock()
-        self._interrupted = False  # in a submission, so that a trial may run whose future nobody has
+        self._interrupted = False  # in a submission, so that a trial may run before its future is stored
         self.stopped = False
 
     def submit(self, key: Hashable, work: Work) -> None:

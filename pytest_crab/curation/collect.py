@@ -29,7 +29,7 @@ class CandidateSource(Protocol):
         """
 
     def complete(self, candidate: PullCandidate, context: CurationContext) -> PullCandidate | Rejection:
-        """Return the candidate with source, diff, comments and activity. Raises CrabError where the world fails."""
+        """Return the candidate with source, diff, comments and activity. Raises CrabError on an outage."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

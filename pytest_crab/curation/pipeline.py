@@ -82,7 +82,7 @@ class DecisionStep:
         return {"": as_decision(self._candidate, self._stage.run(self._candidate, self._context))}
 
     def lasts(self, result: StageDecision) -> bool:
-        """Return whether the decision stands; a failure of the world does not."""
+        """Return whether the decision is final; a failure of the infrastructure is not."""
         return result.fate is not Fate.FAILED
 
 

@@ -39,7 +39,7 @@ class Publication(SettingsStage):
     """The rules of what is published.
 
     ``licences`` are those of projects whose review comments may be passed on as they stand, under the project's
-    licence. ``cutoffs`` are the days (YYYY-MM-DD) up to which models say that they have seen the world, by the model's
+    licence. ``cutoffs`` are the days (YYYY-MM-DD) of the models' training cutoffs, by the model's
     name: a pull request that was merged on or before it may have been seen. ``own_words`` names a judge of crab.yaml
     that restates each comment: then the comment itself is linked and not passed on, whatever the licence, and without
     such a licence neither is the description of the pull request.

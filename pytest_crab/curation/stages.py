@@ -8,8 +8,8 @@ To add a stage:
    that has to go is taken out with ``candidate.drop({id: reason})``; a candidate that loses its last comment so is
    rejected by the pipeline. An oracle goes to ``CandidateComment.comment`` (``oracle``, ``kind``, ``accepts``,
    ``rejects``), its text to ``candidate.files``, an environment to ``candidate.environment``, a doubt to ``flags``.
-3. Where the world fails, and not the candidate, ``run`` raises a CrabError: the candidate has failed for now, with the
-   error's sentence, and is tried again by the next run.
+3. If the infrastructure fails, and not the candidate, ``run`` raises a CrabError: the candidate has failed for now,
+   with the error's sentence, and is tried again by the next run.
 4. Name it in ``STAGES``, in its place: stages run in the order of the table.
 
 The pipeline stores each decision under the digest of the candidate, the stage's name, its version and its settings, so
@@ -101,7 +101,7 @@ class Stage(Protocol):
     def run(self, candidate: PullCandidate, context: CurationContext) -> PullCandidate | Rejection:
         """Return the candidate as this stage leaves it, or its rejection.
 
-        Raises CrabError where the world failed and the candidate should be tried again.
+        Raises CrabError if the infrastructure failed and the candidate should be tried again.
         """
 
 

@@ -37,7 +37,7 @@ class GateLooks:
         return self.parts[repo] <= self.look
 
     def end(self) -> None:
-        """Note that the run came to its end: the last look is due, if no earlier one decided."""
+        """Note that the run has finished: the last look is due, unless an earlier one decided."""
         if self.decided is None:
             self.look = self.looks
 

@@ -42,7 +42,7 @@ def program(script: str) -> str:
 
 
 class Reader:
-    """Reads a channel as its bytes come in; ``foreign`` and ``ended`` say how far it can be believed."""
+    """Reads a channel as its bytes come in; ``foreign`` and ``ended`` say whether messages are genuine and complete."""
 
     def __init__(self, key: bytes) -> None:
         self.foreign = False

@@ -117,7 +117,7 @@ def _inside(place: Path) -> Iterator[Path]:
 
 
 def list_page(place: Path, reports: list[LiveReport]) -> ServedPage:
-    """Return the page that leads to several reports, or waits for the first record."""
+    """Return the page that links to several reports, or waits for the first record."""
     rows, runs = [], []
     for one in reports:
         name = str(one.folder.relative_to(place))

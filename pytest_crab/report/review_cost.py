@@ -18,8 +18,8 @@ class Burden:
     """A reviewer's burden, summed over trials that were measured to their end; with repeats all of them count.
 
     ``findings`` is how many there were, ``idle`` how many of them stand in reviews after which no oracle was caught,
-    and ``without_effect`` how many led to no catch alone; None: ``--crab-attribute`` was not asked for. What the
-    control catches too, where one ran, is no finding's effect. ``added`` and ``removed`` are lines of the revisions, of
+    and ``without_effect`` how many are not enough for any catch alone; None: ``--crab-attribute`` was not asked for.
+    If a control ran, a catch of it is no finding's effect. ``added`` and ``removed`` are lines of the revisions, of
     which there are ``revisions``.
     """
 

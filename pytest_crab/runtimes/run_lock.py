@@ -100,7 +100,7 @@ def _sweep(lock: Path) -> bool:
     descriptor = _take(lock)
     if descriptor is None:
         return False
-    try:  # the lock is held meanwhile, so that nobody takes a file for his that goes
+    try:  # the lock is held meanwhile, so that no other process locks a file that is being removed
         there = lock.with_suffix("").exists()
         remove_folder(lock.with_suffix(""))
         lock.unlink(missing_ok=True)

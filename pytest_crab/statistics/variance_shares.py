@@ -48,7 +48,7 @@ class Noise:
 
     @property
     def parts(self) -> dict[str, float]:
-        """The variance of each source that can be told apart; what is the reviewer's is what agents leave of it."""
+        """The variance of each source that can be separated; the reviewer's is the rest after the agent's."""
         if self.within is None:
             return {} if self.across is None else {"run": self.across}
         reviewer = {} if self.across is None else {"reviewer": max(0.0, self.across - self.within)}

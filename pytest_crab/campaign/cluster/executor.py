@@ -210,7 +210,7 @@ class ClusterExecutor(Executor):
     # --- workers that come and go -----------------------------------------------------------------------------------
 
     def _look(self) -> None:
-        """See which workers are there; a run without a scheduler or without workers comes to its end."""
+        """Check which workers are connected; end a run without a scheduler or without workers."""
         if self._gone is not None:
             return
         try:

@@ -34,7 +34,7 @@ class DiagnosisPlugin:
         self.missing, self.kinds = [], []
 
     def pytest_exception_interact(self, call):
-        """Look at one failure and at all that led to it."""
+        """Look at one failure and at the exceptions that caused it."""
         value, seen = call.excinfo.value, 0
         while value is not None and seen < 20:
             seen += 1

@@ -144,7 +144,7 @@ class Supervisor:
         before = self.counters()
         null = os.open(os.devnull, os.O_RDONLY)
         out, out_end = os.pipe()
-        told, told_end = (end.detach() for end in _socket.socketpair())  # which nobody can open through /proc
+        told, told_end = (end.detach() for end in _socket.socketpair())  # which no process can open through /proc
         keep = {told_end} if report else set()
         pid = self.fork(lambda: target(told_end), keep, (null, out_end, out_end))
         for end in (null, out_end, told_end):
@@ -324,7 +324,7 @@ class Supervisor:
         return conclude(seen, lambda data, code: understand(data, token, code))
 
     def main(self):
-        """Say hello and do the runs; the host trusts nothing unless this comes to its end."""
+        """Send the greeting and do the runs; the host discards all results unless this finishes."""
         hello = {"hello": sys.version.split()[0]}
         if "recorder" in self.parts:
             try:

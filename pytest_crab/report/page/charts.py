@@ -265,7 +265,7 @@ def timeline(bars: Iterable[Bar]) -> Markup:
     bottom = 4 + LANE * len(free)
     parts += [_text(2, bottom + 16, f"{first:%H:%M:%S} UTC", "start", "tick")]
     parts += [_text(98, bottom + 16, f"after {format_duration(span)}", "end", "tick")]
-    return _svg(bottom + 22, "When each trial ran; a bar leads to its trial", parts)
+    return _svg(bottom + 22, "When each trial ran; a bar links to its trial", parts)
 
 
 #: The ends of a candidate in a stage, in the order of a funnel's bar, each with the class of its part.

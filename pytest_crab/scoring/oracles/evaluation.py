@@ -157,11 +157,11 @@ def _breaks_tests(context: ScoringContext, run: Run | None) -> bool | None:
 def _blame(
     context: ScoringContext, suspects: Sequence[ProvedComment], runs: Mapping[str, Run]
 ) -> tuple[dict[str, Judgement], list[ProvedComment]]:
-    """Find out whose doing it was that runs came to no end: the proved reference is run once more.
+    """Decide whether the revision or the infrastructure kept runs from finishing: run the proved reference once more.
 
-    Where that comes to no end either, it was the world: the judgement says so, by comment. Where it is green, a process
-    that left early or wrote into the report was seen doing so, and that stands. Whatever else ended a run may have come
-    from outside too; these are returned, to be run again.
+    If that does not finish either, the infrastructure failed, and the judgement says so for each comment. If it
+    is green, an early exit or a write into the report was observed, and that judgement stands. Anything else that ended
+    a run may have come from outside; these comments are returned, to be run again.
     """
     if not suspects:
         return {}, []
