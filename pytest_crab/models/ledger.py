@@ -224,8 +224,7 @@ class Ledger:
         if self._over:
             return (
                 f"the budget of the run is spent ({format_dollars(self._spent, 4)} of {self.budget or 0:g} USD)"
-                ": raise --crab-budget and run again, "
-                "finished steps are kept"
+                ": raise --crab-budget (of a pytest-crab command: --budget) and run again, finished steps are kept"
             )
         if self._unknown is not None:
             return self._unknown
