@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -21,11 +21,15 @@ from pytest_crab.cli.asking import AskingOptions, asking_options, spent_line
 from pytest_crab.cli.choices import load_embedding
 from pytest_crab.clients.infill import AFTER, BEFORE
 from pytest_crab.errors import BadInput, CrabError
-from pytest_crab.formats import format_count
+from pytest_crab.formats import format_count, format_names
+from pytest_crab.scoring.similarity import Similarity
 from pytest_crab.settings import Api, Settings, load_settings
 from pytest_crab.types import ChangeType, TrialId
 
 _PROVIDED = "PROVIDER:MODEL"
+
+#: The most rows that are named for one reason to leave them out.
+_SHOWN = 20
 
 
 @click.command()
@@ -72,19 +76,21 @@ def distractors(rows: Path, *, out: Path, everything: bool, asking: AskingOption
         raise click.ClickException(str(error)) from error
     except OSError as error:
         raise click.ClickException(f"{out} cannot be written ({error.strerror}): name another file") from error
-    left_out = found.left_out
-    click.echo(f"{out}: {format_count(len(found.made), 'row')} with questions, {left_out.total()} left out")
-    for line in [*(f"  {count}: {why}" for why, count in sorted(left_out.items())), *lines]:
+    total = sum(map(len, found.left_out.values()))
+    click.echo(f"{out}: {format_count(len(found.made), 'row')} with questions, {total} left out")
+    for why, names in sorted(found.left_out.items()):
+        click.echo(f"  {len(names)}: {why} ({format_names(names, _SHOWN)})")
+    for line in lines:
         click.echo(line)
 
 
 @dataclass
 class _Rows:
-    """The rows with questions by their names, their code, and the reasons of those that have none."""
+    """The rows with questions by their names, their code, and by reason the names of those that have none."""
 
     made: dict[str, dict[str, object]] = field(default_factory=dict)
     code: dict[str, ReviewedCode] = field(default_factory=dict)
-    left_out: Counter[str] = field(default_factory=Counter)
+    left_out: defaultdict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
 
 
 def _read_rows(file: Path, *, everything: bool) -> _Rows:
@@ -98,7 +104,7 @@ def _read_rows(file: Path, *, everything: bool) -> _Rows:
         fault = None if everything else fault_of_comment(row.review)
         found = fault or questions_on(row)
         if isinstance(found, str):
-            rows.left_out[found] += 1
+            rows.left_out[found].append(f"line {number}")
         else:
             rows.made[f"line-{number}"] = {**json.loads(line), **found}
             rows.code[f"line-{number}"] = row
@@ -112,10 +118,10 @@ def _add_solutions(rows: _Rows, asking: AskingOptions, **named: Any) -> list[str
 
     A row that brings such a question keeps it; a row without enough wrong solutions is left out.
     """
+    if not _names_models(**named):
+        return []
     settings = load_settings(Path.cwd())
     models = _models(settings, **named)
-    if models is None:
-        return []
     code = {
         name: row
         for name, row in rows.code.items()
@@ -127,7 +133,7 @@ def _add_solutions(rows: _Rows, asking: AskingOptions, **named: Any) -> list[str
             return [f"{format_count(len(code), 'row')}, {stored} stored, {len(code) - stored} to ask"]
         for name, found in bench.make(code).items():
             if isinstance(found, str):
-                rows.left_out[found] += 1
+                rows.left_out[found].append(name.replace("-", " "))
                 del rows.made[name]
             else:
                 rows.made[name] |= found
@@ -147,30 +153,30 @@ def _open_bench(models: Surrogates, settings: Settings, asking: AskingOptions) -
         )
 
 
-def _models(settings: Settings, *, template: str | None, **named: Any) -> Surrogates | None:
-    """Return the models that the options name; None: they name none. Raises BadInput, UsageError."""
-    surrogate, infill, embedding = named.pop("surrogate"), named.pop("infill"), named.pop("embedding")
-    if surrogate is None:
-        if infill or embedding or template:
-            raise click.UsageError(
-                "--infill, --embedding and --template are for questions on the solution: name --surrogate"
-            )
-        return None
+def _names_models(
+    *, surrogate: str | None, infill: str | None, embedding: str | None, template: str | None, **_: Any
+) -> bool:
+    """Return whether the options name models. Raises UsageError."""
+    if surrogate is None and (infill or embedding or template):
+        raise click.UsageError(
+            "--infill, --embedding and --template are for questions on the solution: name --surrogate"
+        )
     if template is not None and not (template.count(BEFORE) == template.count(AFTER) == 1):
         raise click.UsageError(f"--template should have {BEFORE} and {AFTER}, each once")
+    return surrogate is not None
+
+
+def _models(
+    settings: Settings, *, surrogate: str, infill: str | None, embedding: str | None, **others: Any
+) -> Surrogates:
+    """Return the models that the options name. Raises BadInput, UsageError."""
     surprised = _model(surrogate, "--surrogate", settings)
-    local = embedding is not None and ":" not in embedding
-    return Surrogates(
-        surprised=surprised,
-        filling=_model(infill, "--infill", settings) if infill else surprised,
-        comparing=load_embedding(embedding)
-        if local
-        else _model(embedding, "--embedding", settings)
-        if embedding
-        else surprised,
-        template=template,
-        **named,
-    )
+    filling = surprised if infill is None else _model(infill, "--infill", settings)
+    comparing: SurrogateSettings | Similarity = surprised
+    if embedding is not None:
+        local = ":" not in embedding
+        comparing = load_embedding(embedding) if local else _model(embedding, "--embedding", settings)
+    return Surrogates(surprised=surprised, filling=filling, comparing=comparing, **others)
 
 
 def _model(text: str, option: str, settings: Settings) -> SurrogateSettings:

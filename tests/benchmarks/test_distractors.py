@@ -81,8 +81,13 @@ def test_rows_become_questions_that_can_be_imported(tmp_path: Path) -> None:
     done = CliRunner().invoke(main, ["distractors", str(tmp_path / "rows.jsonl"), "--out", str(tmp_path / "q.jsonl")])
     assert done.exit_code == 0, done.output
     assert "2 rows with questions, 3 left out" in done.output
-    for why in ("the comment is on formatting", "no line is marked as changed", "the code has too few other lines"):
-        assert f"  1: {why}" in done.output
+    reasons = {
+        3: "the comment is on formatting",
+        4: "no line is marked as changed",
+        5: "the code has too few other lines",
+    }
+    for number, why in reasons.items():
+        assert re.search(rf"  1: {why}.* \(line {number}\)", done.output)
     first, second = map(json.loads, (tmp_path / "q.jsonl").read_text().splitlines())
     assert (first["type_correct"], first["loc_correct"]) == ("modify", [2, 3])
     assert (second["type_correct"], second["loc_correct"], second["kept"]) == ("add_only", [0, 2], 1)
@@ -193,7 +198,10 @@ def test_a_provider_that_cannot_do_a_step_is_one_sentence_and_its_answer_is_not_
 def test_a_row_whose_element_has_too_few_others_is_left_out_and_counted(provider: ScriptedProvider) -> None:
     provider.script = lambda asked: say("same") if "seed" in asked.body else surrogate(asked)
     done = ask_for("q.jsonl", "--draws", "7")
-    assert "1 row with questions, 2 left out\n  2: the model filled in fewer than 6 different texts" in done.output
+    assert (
+        "1 row with questions, 2 left out\n  2: the model filled in fewer than 6 different texts (line 1, line 2)"
+        in done.output
+    )
 
 
 @pytest.mark.parametrize(
