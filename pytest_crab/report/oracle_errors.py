@@ -18,9 +18,12 @@ class MeasuredErrors:
     oracles: int
     unmeasured: int
 
-    def __str__(self) -> str:
+    def words(self) -> str:
+        """Return both rates in words, and how many oracles have none; empty where no oracle is measured."""
+        if self.unmeasured == self.oracles:
+            return ""
         rest = f"; {self.unmeasured} of {self.oracles} oracles not measured" if self.unmeasured else ""
-        return f"oracle errors: false accepts {self.false_accept}, false rejects {self.false_reject}{rest}"
+        return f"false accepts {self.false_accept}, false rejects {self.false_reject}{rest}"
 
 
 def measured_errors(rows: Iterable[TrialRow]) -> MeasuredErrors | None:

@@ -264,9 +264,8 @@ def remarks(summary: Summary) -> Iterator[tuple[str, str]]:
         yield text, "yellow"
     for text in _by_reviewer(summary, _interval_scope) if any(map(_interval_scope, reviewers)) else ():
         yield text, ""
-    errors = summary.oracle_errors
-    if errors is not None and errors.unmeasured < errors.oracles:
-        yield str(errors), ""
+    if summary.oracle_errors is not None and (errors := summary.oracle_errors.words()):
+        yield f"oracle errors: {errors}", ""
     if summary.superseded:
         yield f"{format_count(summary.superseded, 'trial')} replaced by a later record of the same trial", ""
     yield from _notes_by_reviewer(summary)

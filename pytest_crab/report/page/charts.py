@@ -289,5 +289,6 @@ def funnel_plot(stages: Sequence[Mapping[str, Any]]) -> Markup:
             shapes.append(_rect(x, y + 20, width, 16, kind))
             x += width
         told = f"{stage['stage']}: {counts['in']} in, {words or 'none came'}"
-        parts.append(_mark(told, _rect(0, y, 100, 40, "hit"), _text(0, y + 14, told), *shapes))
+        short = f"{stage['stage']}: {counts['kept']} of {counts['in']} kept"
+        parts.append(_mark(told, _rect(0, y, 100, 40, "hit"), _text(0, y + 14, short), *shapes))
     return _svg(44 * len(stages) + 2, "Pull requests at each stage of curation, by their end", parts)

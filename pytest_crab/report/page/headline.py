@@ -62,13 +62,14 @@ def parse_time(text: str | None) -> datetime | None:
 
 def run_facts(summary: Summary, when: str) -> Iterator[tuple[str, str]]:
     """Yield who ran what and when: a name and its words, without those that are not on record."""
-    reviewers = summary.reviewers
+    reviewers, errors = summary.reviewers, summary.oracle_errors
     facts = {
         "When": when,
         "Reviewers": ", ".join(_with_version(one) for one in reviewers),
         "Coding agent": _agents(reviewers),
         "Models": ", ".join(_distinct(_models(reviewers))) or "none on record",
         "Set": _set_words(summary),
+        "Oracle errors": "" if errors is None else errors.words(),
         "False alarms": "; ".join(f"{label(one)} {line}" for one in reviewers if (line := clean_line(one)) is not None),
         "Repeats": str(max((one.repeats for one in reviewers), default=0)),
         "Runtime": ", ".join(_distinct(name for one in reviewers for name in one.runtimes)),
