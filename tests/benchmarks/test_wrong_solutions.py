@@ -14,6 +14,7 @@ pytest.importorskip("tree_sitter", reason="syntax trees need the extra mutation"
 
 from pytest_crab.benchmarks.codereviewqa import strip_marks
 from pytest_crab.benchmarks.distractors import ReviewedCode
+from pytest_crab.benchmarks.surrogates import RowAnswers, Surrogates, SurrogateSettings
 from pytest_crab.benchmarks.wrong_solutions import (
     TokenSurprisal,
     changed_elements,
@@ -174,3 +175,13 @@ def test_the_release_replaces_one_element_on_an_added_line() -> None:
         one_line += 1
         inside += any(each.start <= start and end <= each.end for each in changed_elements(code))
     assert (inside, one_line) == (137, 143)
+
+
+def test_a_measure_of_ones_own_compares_without_a_model() -> None:
+    model = SurrogateSettings(model="m")
+    models = Surrogates(surprised=model, filling=model, comparing=lambda one, other: len(one) / len(other))
+
+    def refuse(*_: Any) -> Any:
+        raise AssertionError("no model is needed")
+
+    assert RowAnswers(models=models, services=refuse, perform=refuse).compare("ab", ["abcd", "ab"]) == [0.5, 1.0]
