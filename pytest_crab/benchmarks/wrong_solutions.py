@@ -6,9 +6,10 @@ surprised is masked, a model fills the mask in with other texts, and embeddings 
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -114,22 +115,31 @@ def surrogate_head(instructions: str, row: ReviewedCode) -> str:
 def changed_elements(row: ReviewedCode) -> list[CodeElement]:
     """Return the leaves of the syntax tree of the revised code that lie on added lines, without punctuation.
 
-    Raises EngineError without the grammars.
+    Of a leaf that lies on other lines too, such as a long comment, it is the parts on added lines. Raises EngineError
+    without the grammars.
     """
-    code = strip_marks(row.new)
-    source = code.encode()
-    added = {number for number, line in enumerate(row.new.split("\n"), 1) if line.startswith("+")}
-    return [
-        CodeElement(
-            start=len(source[: leaf.start].decode(errors="replace")),
-            end=len(source[: leaf.end].decode(errors="replace")),
-            first_line=leaf.first_line,
-            last_line=leaf.last_line,
-        )
-        for leaf in leaves(f".{ENDINGS[row.lang]}", source)
-        if added.issuperset(range(leaf.first_line, leaf.last_line + 1))
-        and not _PUNCTUATION.fullmatch(source[leaf.start : leaf.end].decode(errors="replace"))
-    ]
+    source = strip_marks(row.new).encode()
+    found: list[CodeElement] = []
+    for leaf in leaves(f".{ENDINGS[row.lang]}", source):
+        start = len(source[: leaf.start].decode(errors="replace"))
+        end = start + len(source[leaf.start : leaf.end].decode(errors="replace"))
+        found += _added_parts(row.new, start, end, range(leaf.first_line, leaf.last_line + 1))
+    return found
+
+
+def _added_parts(new: str, start: int, end: int, numbers: range) -> Iterator[CodeElement]:
+    """Yield the parts on added lines of a piece of the code without marks, which lies on the lines of these numbers."""
+    lines = new.split("\n")
+    code = strip_marks(new)
+    for added, run in itertools.groupby(numbers, lambda number: lines[number - 1].startswith("+")):
+        first, *_, last = [*run] * 2
+        before = sum(max(len(line), 1) for line in lines[: first - 1])  # a line break for each mark
+        until = sum(max(len(line), 1) for line in lines[:last]) - 1
+        text = code[max(start, before) : min(end, until)]
+        own = text.strip()
+        if added and own and not _PUNCTUATION.fullmatch(own):
+            at = max(start, before) + len(text) - len(text.lstrip())
+            yield CodeElement(start=at, end=at + len(own), first_line=first, last_line=last)
 
 
 def token_surprisals(tokens: Sequence[TextToken], text: str, start: int) -> tuple[TokenSurprisal, ...]:
