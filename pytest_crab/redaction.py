@@ -16,7 +16,8 @@ class Redactor:
 
     def __init__(self, secrets: Mapping[str, str]) -> None:
         long = ((value, stand_in) for value, stand_in in secrets.items() if len(value) >= SHORTEST_SECRET)
-        self._secrets = sorted(long, key=lambda pair: -len(pair[0]))
+        longest_first = sorted(long, key=lambda pair: -len(pair[0]))
+        self._secrets = [(spelled, stand_in) for secret, stand_in in longest_first for spelled in _spellings(secret)]
 
     @classmethod
     def of_variables(cls, names: Iterable[str], environ: Mapping[str, str]) -> Redactor:
@@ -25,9 +26,8 @@ class Redactor:
 
     def text(self, text: str) -> str:
         """The text without secrets, as they are and as JSON writes them."""
-        for secret, stand_in in self._secrets:
-            for spelled in _spellings(secret):
-                text = text.replace(spelled, stand_in)
+        for spelled, stand_in in self._secrets:
+            text = text.replace(spelled, stand_in)
         return text
 
     def body(self, body: bytes) -> bytes:
@@ -47,10 +47,9 @@ class Redactor:
     def find(self, text: str | bytes) -> str | None:
         """Return the stand-in of a secret that the text holds, as it is or as JSON writes it; None if it holds none."""
         content = text.encode(errors="surrogateescape") if isinstance(text, str) else text
-        for secret, stand_in in self._secrets:
-            if any(spelled.encode(errors="surrogateescape") in content for spelled in _spellings(secret)):
-                return stand_in
-        return None
+        return next(
+            (told for spelled, told in self._secrets if spelled.encode(errors="surrogateescape") in content), None
+        )
 
 
 def _spellings(secret: str) -> set[str]:

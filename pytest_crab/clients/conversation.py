@@ -8,13 +8,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from pytest_crab.clients.model_http import CALLS, address, as_json, connection, post, require_success, require_whole
+from pytest_crab.clients.model_http import CALLS, as_json, connection, post, require_success, require_whole
 from pytest_crab.clients.status_table import Status, model_error
 from pytest_crab.settings import Api
 
 if TYPE_CHECKING:
-    import httpx2
-
+    from pytest_crab.clients.gateway_connection import GatewayConnection
     from pytest_crab.model_access import ModelAccess
 
 _UNREADABLE = "its answer is not in its provider's protocol"
@@ -84,7 +83,7 @@ class Conversation:
     """
 
     def __init__(
-        self, settings: RequestSettings, access: ModelAccess, client: httpx2.Client, tools: Sequence[Tool]
+        self, settings: RequestSettings, access: ModelAccess, client: GatewayConnection, tools: Sequence[Tool]
     ) -> None:
         self.messages: list[dict[str, Any]] = []
         self.exchanges: list[Mapping[str, Any]] = []
@@ -103,8 +102,7 @@ class Conversation:
 
     def _ask(self, path: str, document: Mapping[str, Any], seconds: float) -> Any:
         """Send one request to a path of the provider and return its good answer, read. Raises ModelError."""
-        url = f"{address(self._settings.provider)}/{path}"
-        answer = post(self._client, url, document, token=self._token, timeout=seconds)
+        answer = post(self._client, self._settings.provider, path, document, token=self._token, timeout=seconds)
         told = as_json(answer.text)
         self.exchanges.append({"asked": self.messages[-1]["content"], "status": answer.status_code, "told": told})
         require_success(answer.status_code, answer.text)
@@ -121,7 +119,7 @@ def open_conversation(
 
 
 def start_conversation(
-    settings: RequestSettings, access: ModelAccess, client: httpx2.Client, tools: Sequence[Tool] = ()
+    settings: RequestSettings, access: ModelAccess, client: GatewayConnection, tools: Sequence[Tool] = ()
 ) -> Conversation:
     """Return a conversation in the protocol of the settings' provider, over a connection that others use too."""
     kind = _Messages if settings.protocol() is Api.ANTHROPIC else _ChatCompletions

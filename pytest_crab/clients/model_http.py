@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from http.client import HTTPException
 from typing import TYPE_CHECKING, Any
 
+from pytest_crab.clients.gateway_connection import GatewayAnswer, GatewayConnection
 from pytest_crab.clients.status_table import Status, http_status, model_error
 
 if TYPE_CHECKING:
-    import httpx2
-
     from pytest_crab.model_access import ModelAccess
 
 #: The stop reasons of a whole answer, of one that is cut, and of a refusal.
@@ -26,43 +26,36 @@ _LONGEST_QUOTE = 300
 
 
 @contextmanager
-def connection(access: ModelAccess) -> Iterator[httpx2.Client]:
-    """Open an HTTP client on the gateway's socket of this step.
-
-    A Unix socket needs no certificates and no proxies, and reading them takes longer than some forty requests.
-    """
-    import httpx2
-
-    transport = httpx2.HTTPTransport(uds=str(access.socket), verify=False, trust_env=False)
-    with httpx2.Client(transport=transport, trust_env=False) as client:
-        yield client
-
-
-def address(provider: str) -> str:
-    """Return the base of the URLs at which the gateway takes requests to a provider."""
-    return f"http://gateway/{provider}"
+def connection(access: ModelAccess) -> Iterator[GatewayConnection]:
+    """Open the way to the gateway's socket of this step."""
+    opened = GatewayConnection(access.socket)
+    try:
+        yield opened
+    finally:
+        opened.close()
 
 
 def post(
-    client: httpx2.Client, url: str, document: Mapping[str, Any], *, token: str, timeout: float
-) -> httpx2.Response:
-    """Send one request and wait for its answer, whatever its status is. Raises ModelError where there is none."""
-    import httpx2
+    client: GatewayConnection, provider: str, path: str, document: Mapping[str, Any], *, token: str, timeout: float
+) -> GatewayAnswer:
+    """Send one request to a provider's path and wait for its answer, whatever its status is.
 
+    Raises ModelError where there is none.
+    """
     headers = {"authorization": f"Bearer {token}", "anthropic-version": "2023-06-01"}
     try:
-        return client.post(url, json=document, headers=headers, timeout=timeout)
-    except httpx2.TimeoutException as error:
+        return client.post(f"/{provider}/{path}", document, headers, timeout)
+    except TimeoutError as error:
         raise model_error(Status.TIMEOUT, f"no answer within {timeout:g} s") from error
-    except httpx2.HTTPError as error:
-        raise model_error(Status.CLIENT_ERROR, f"the connection broke ({error})") from error
+    except (OSError, HTTPException) as error:
+        raise model_error(Status.CLIENT_ERROR, f"the connection broke ({error or type(error).__name__})") from error
 
 
 def post_checked(
-    client: httpx2.Client, provider: str, path: str, document: Mapping[str, Any], token: str, timeout: float
+    client: GatewayConnection, provider: str, path: str, document: Mapping[str, Any], token: str, timeout: float
 ) -> str:
     """Send one request to a provider's path and return the text of its good answer. Raises ModelError."""
-    answer = post(client, f"{address(provider)}/{path}", document, token=token, timeout=timeout)
+    answer = post(client, provider, path, document, token=token, timeout=timeout)
     require_success(answer.status_code, answer.text)
     return answer.text
 

@@ -68,8 +68,9 @@ class Account:
     which those ``asking`` are not booked yet. ``lasting`` faults stay; the others are forgotten once a later request
     succeeds, and count for little where an earlier one did. ``overspent``: the fault is that its trial spent all
     that it may cost. ``given_up`` are the questions that were tried as often as may be, with the answers that they are
-    given from then on. ``allowance`` is what its trial may pay in this run (None: no end), ``short``: a request was
-    refused since it might have cost more.
+    given from then on. ``unrecorded`` are requests with answers that the task ``recorder`` has yet to write.
+    ``allowance`` is what its trial may pay in this run (None: no end), ``short``: a request was refused since it might
+    have cost more.
     """
 
     token: str
@@ -86,7 +87,8 @@ class Account:
     tasks: set[asyncio.Task[Any]] = field(default_factory=set)
     asking: set[asyncio.Task[Any]] = field(default_factory=set)
     transports: set[asyncio.Transport] = field(default_factory=set)
-    recordings: list[asyncio.Task[None]] = field(default_factory=list)
+    unrecorded: list[Any] = field(default_factory=list)
+    recorder: asyncio.Task[None] | None = None
     _asked: defaultdict[str, itertools.count[int]] = field(default_factory=lambda: defaultdict(itertools.count))
     lasting: str | None = None
     passing: str | None = None
@@ -142,7 +144,8 @@ class Account:
         for task in tuple(self.tasks):
             task.cancel()
         await asyncio.gather(*self.tasks, return_exceptions=True)
-        await asyncio.gather(*self.recordings, return_exceptions=True)
+        if self.recorder is not None:
+            await asyncio.gather(self.recorder, return_exceptions=True)
         for transport in self.transports:
             transport.abort()
         self.transports.clear()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import datetime
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import aiohttp
@@ -239,24 +239,27 @@ class Proxy:
         return response
 
     def _record(self, request: ModelRequest, answer: Answer) -> None:
-        """Start writing a recording, after those before it; closing the account waits for it."""
+        """Have a recording written, after those before it; closing the account waits for it."""
         account = request.account
-        if not self.settings.record or answer.status not in RECORDED:
-            return
-        before = account.recordings[-1:]
+        if self.settings.record and answer.status in RECORDED:
+            account.unrecorded.append((request, answer))
+            if account.recorder is None or account.recorder.done():
+                account.recorder = asyncio.create_task(self._write_recordings(account))
 
-        def write() -> None:
-            self.cassettes.record(request.question_for_cassettes(), answer, (account.token,))
+    async def _write_recordings(self, account: Account) -> None:
+        """Write what is to be recorded, all that has come meanwhile in one thread, until nothing is left."""
 
-        async def write_in_turn() -> None:
-            await asyncio.gather(*before, return_exceptions=True)
-            try:
-                await asyncio.to_thread(write)
-            except (OSError, ValueError, RecursionError) as error:
-                sentence = f"an answer could not be recorded in {self.cassettes.folder}: {error}"
-                account.lasting = account.lasting or sentence
+        def write(waiting: Sequence[tuple[ModelRequest, Answer]]) -> None:
+            for request, answer in waiting:
+                try:
+                    self.cassettes.record(request.question_for_cassettes(), answer, (account.token,))
+                except (OSError, ValueError, RecursionError) as error:
+                    sentence = f"an answer could not be recorded in {self.cassettes.folder}: {error}"
+                    account.lasting = account.lasting or sentence
 
-        account.recordings.append(asyncio.create_task(write_in_turn()))
+        while account.unrecorded:
+            waiting, account.unrecorded = account.unrecorded, []
+            await asyncio.to_thread(write, waiting)
 
     # --- replayed ---------------------------------------------------------------------------------------------------
 

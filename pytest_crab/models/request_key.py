@@ -92,7 +92,8 @@ def normalise(body: Mapping[str, Any]) -> dict[str, Any]:
     A pure function of the body; doing it again changes nothing.
     """
     names: dict[str, str] = {}
-    known = {*_names_in(body), *_ANY_UUID.findall(json.dumps([body.get(name) for name in DROPPED]))}
+    who = [body[name] for name in DROPPED if name in body]
+    known = {*_names_in(body), *(_ANY_UUID.findall(json.dumps(who)) if who else ())}
     longest_first = "|".join(map(re.escape, sorted(known, reverse=True)))
     pattern_of_names = re.compile(rf"(?<![\w-])(?:{longest_first})(?![\w-])")
 

@@ -16,10 +16,10 @@ from pytest_crab.scoring.choices.answers import Answers, ChosenOption
 from pytest_crab.scoring.choices.questions import Question, option_lines
 
 if TYPE_CHECKING:
-    import httpx2
+    from pytest_crab.clients.gateway_connection import GatewayConnection
 
 #: Asks one question, whose prompt is given, over a connection that all of them share.
-Ask = Callable[["ModelAccess", "httpx2.Client", Question, str], ChosenOption]
+Ask = Callable[["ModelAccess", "GatewayConnection", Question, str], ChosenOption]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

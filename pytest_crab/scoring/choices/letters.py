@@ -19,7 +19,7 @@ from pytest_crab.settings import Api
 from pytest_crab.statistics.choices import LETTERS
 
 if TYPE_CHECKING:
-    import httpx2
+    from pytest_crab.clients.gateway_connection import GatewayConnection
 
 
 def _json_schema(letters: str) -> dict[str, Any]:
@@ -79,14 +79,16 @@ class LetterAnswerer(QuestionSettings):
         fields = CONSTRAINTS[self.constrain](questions[0].letters)
         request = dataclasses.replace(self, api=self.protocol(), options={**(self.options or {}), **fields})
 
-        def ask(access: ModelAccess, client: httpx2.Client, question: Question, prompt: str) -> ChosenOption:
+        def ask(access: ModelAccess, client: GatewayConnection, question: Question, prompt: str) -> ChosenOption:
             conversation = start_conversation(request, access, client)
             conversation.messages.append({"role": "user", "content": prompt})
             return read_letter(conversation.next_turn(self.timeout).text, question.letters)
 
         return ask_all(self, services, questions, ask)
 
-    def _ask_biased(self, access: ModelAccess, client: httpx2.Client, question: Question, prompt: str) -> ChosenOption:
+    def _ask_biased(
+        self, access: ModelAccess, client: GatewayConnection, question: Question, prompt: str
+    ) -> ChosenOption:
         """Ask for the one token that is a letter: a bias would make a longer answer a row of letters."""
         bias = {str(token): _BIAS for token in self.letter_tokens[: len(question.letters)]}
         document = {

@@ -15,7 +15,7 @@ from pytest_crab.scoring.choices.questions import Question
 from pytest_crab.settings import Api
 
 if TYPE_CHECKING:
-    import httpx2
+    from pytest_crab.clients.gateway_connection import GatewayConnection
 
 CHAT, COMPLETIONS = "chat", "completions"
 
@@ -47,7 +47,7 @@ class LogProbabilityAnswerer(QuestionSettings):
     def answer(self, questions: Sequence[Question], services: Services) -> Answers:
         """See Answerer."""
 
-        def ask(access: ModelAccess, client: httpx2.Client, question: Question, prompt: str) -> ChosenOption:
+        def ask(access: ModelAccess, client: GatewayConnection, question: Question, prompt: str) -> ChosenOption:
             path, document = self._request(prompt)
             answer = post_checked(client, self.provider, path, document, access.token, self.timeout)
             return choose(read_log_probabilities(as_json(answer)), question.letters)
