@@ -47,6 +47,7 @@ GROUPS: dict[str, dict[str, Subcommand]] = {
         "sweprbench": Subcommand("sweprbench:sweprbench", "Score stored reviews by SWE-PRBench's rule."),
         "compare-rulers": Subcommand("compare_rulers:compare_rulers", "Measure stored reviews by several rulers."),
         "comprehension": Subcommand("comprehension:comprehension", "Print how well models read review comments."),
+        "contamination": Subcommand("contamination:contamination", "Measure whether models have seen a set."),
         "distractors": Subcommand("distractors:distractors", "Make questions on your own reviewed code."),
         "audit-table": Subcommand("audit_table:audit_table", "Check the numbers of a published table."),
     },

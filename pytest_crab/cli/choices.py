@@ -11,6 +11,7 @@ import click
 
 from pytest_crab import runtimes, serialization
 from pytest_crab.errors import BadInput, CrabError
+from pytest_crab.formats import format_names
 from pytest_crab.scoring.location import RULES
 from pytest_crab.scoring.similarity import EMBEDDING, Similarity, load_measures
 
@@ -74,3 +75,21 @@ record_option: Callable[[F], F] = click.option(
     "--report", type=click.Path(path_type=Path),
     help="A report's folder, or its trials.jsonl; the one in the store if not given.",
 )  # fmt: skip
+
+#: The scale of a model, for tables of several models.
+scale_option: Callable[[F], F] = click.option(
+    "--scale", "scales", multiple=True, metavar="NAME=SCALE", help="Put this model under a scale; repeatable."
+)
+
+
+def parse_scales(texts: Sequence[str], models: Sequence[str] | None = None) -> dict[str, str]:
+    """Return the scales by model. Raises UsageError, also for a model that is none of ``models``."""
+    named = [text.partition("=") for text in texts]
+    wrong = [text for text, (name, _, scale) in zip(texts, named, strict=True) if not name or not scale]
+    if wrong:
+        raise click.UsageError(f"--scale {wrong[0]} should be NAME=SCALE")
+    scales = {name: scale for name, _, scale in named}
+    unknown = set(scales) - set(models) if models is not None else set()
+    if unknown:
+        raise click.UsageError(f"--scale names {min(unknown)}; the models are {format_names(models or (), 20)}")
+    return scales

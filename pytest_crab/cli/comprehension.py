@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 
 from pytest_crab import serialization
+from pytest_crab.cli.choices import parse_scales, scale_option
 from pytest_crab.errors import CrabError
-from pytest_crab.formats import format_names
 from pytest_crab.report.comprehension import comprehension as read_models
 from pytest_crab.report.comprehension_text import comprehension_lines
 from pytest_crab.report.files import read_trials
@@ -19,9 +19,7 @@ from pytest_crab.statistics.exact_match import RULES, VARIANTS
 
 @click.command()
 @click.argument("reports", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
-@click.option(
-    "--scale", "scales", multiple=True, metavar="NAME=SCALE", help="Put this model under a scale; repeatable."
-)
+@scale_option
 @click.option(
     "--rule", type=click.Choice(RULES), default=RULES[0], show_default=True,
     help="Compare texts as the variants are described, or as CodeReviewQA's release does.",
@@ -38,11 +36,7 @@ def comprehension(
 
     REPORTS are folders of reports, stores, or trials.jsonl files. An answerer and an agent of one name are one model.
     """
-    named = [text.partition("=") for text in scales]
-    wrong = [text for text, (name, _, scale) in zip(scales, named, strict=True) if not name or not scale]
-    if wrong:
-        raise click.UsageError(f"--scale {wrong[0]} should be NAME=SCALE")
-    by_name = {name: scale for name, _, scale in named}
+    by_name = parse_scales(scales)
     try:
         trials = [trial for report in reports for trial in read_trials(trials_file(report))]
     except CrabError as error:
@@ -50,10 +44,7 @@ def comprehension(
     models = read_models(trials, rule=rule, variant=variant, scales=by_name)
     if not models:
         raise click.ClickException("no trial has answers to probes, or a refinement from the reviewer human")
-    unknown = set(by_name) - {model.name for model in models}
-    if unknown:
-        names = format_names([model.name for model in models], 20)
-        raise click.UsageError(f"--scale names {min(unknown)}; the models are {names}")
+    parse_scales(scales, [model.name for model in models])
     if as_json:
         click.echo(json.dumps(serialization.dump(models), indent=1, allow_nan=False))
     else:

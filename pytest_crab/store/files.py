@@ -17,10 +17,10 @@ from pytest_crab.atomic import write_atomically
 from pytest_crab.errors import Cancelled, StoreError
 from pytest_crab.locks import lock_file
 
-#: The kinds of objects that are kept: steps of trials and of curation, transcripts, judgements and calibrations.
+#: The kinds of objects that are kept: steps of trials and of curation, transcripts, and what models judged or scored.
 STEPS = (
     *("proof", "review", "revision", "verdict", "transcript", "audit", "judgement", "answers", "calibration"),
-    *("curation", "near-miss", "proposal", "surprisal", "infill", "cosines"),
+    *("curation", "near-miss", "proposal", "surprisal", "infill", "cosines", "text-score"),
 )
 
 _KEY = re.compile(r"[0-9a-f]{64}")

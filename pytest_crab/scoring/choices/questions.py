@@ -67,7 +67,7 @@ def probes_of(instance: Instance) -> tuple[Comment, ...]:
 def questions_of(instance: Instance, probe: str) -> tuple[Question, ...]:
     """Return a probe's question in every order of its options: see ``orders``. Raises SourceError."""
     text, options = _question(instance, probe)
-    context = _context(instance)
+    context = context_of(instance)
     return tuple(
         Question(context=context, text=text, options=tuple(options[place] for place in order))
         for order in orders(len(options))
@@ -112,7 +112,7 @@ def _lines(numbers: Sequence[int]) -> str:
     return f"line {numbers[0]}" if len(numbers) == 1 else f"lines {', '.join(map(str, numbers))}"
 
 
-def _context(instance: Instance) -> str:
+def context_of(instance: Instance) -> str:
     """Return the code with line numbers, and the comment. Raises SourceError."""
     snippet = instance.source.snippet
     assert snippet is not None
