@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_crab.errors import AgentError
-from pytest_crab.instances.recorded import NOT_ON_RECORD, is_recorded_name, recorded_file
+from pytest_crab.instances.recorded import NOT_ON_RECORD, recording_of, require_recordings
 from pytest_crab.protocols import Checkout
 from pytest_crab.types import Finding, Instance, PullRequest, Revision
 
@@ -30,19 +30,11 @@ class ReplayAgent:
     simulated: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
-        if (self.revisions is None) == (self.reviewer is None):
-            raise ValueError("either revisions, a folder, or reviewer, a name in the set's recorded results, is needed")
-        if self.reviewer is not None and not is_recorded_name(self.reviewer):
-            raise ValueError(f"reviewer is {self.reviewer!r}; it should be a name in the set's recorded results")
-        if self.revisions is not None and not Path(self.folder, self.revisions).is_dir():
-            raise ValueError(f"revisions names {self.revisions}, which is no folder")
+        require_recordings("revisions", self.revisions, self.reviewer, self.folder)
 
     def bind(self, instance: Instance) -> BoundReplayAgent:
         """The agent that repeats what was recorded for this instance."""
-        if self.reviewer is not None:
-            return BoundReplayAgent(file=recorded_file(instance, self.reviewer, ".diff"))
-        assert self.revisions is not None
-        return BoundReplayAgent(file=Path(self.folder, self.revisions, f"{instance.id}.diff"))
+        return BoundReplayAgent(file=recording_of(instance, ".diff", self.revisions, self.reviewer, self.folder))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -280,21 +280,17 @@ def recording_at(folder: Path) -> Recording:
         raise BadInput(str(folder), [sentence]) from error
 
 
-def recording(release: Release, texts: Mapping[str, Sequence[str]] | None = None) -> Recording:
-    """Every recorded result of the instances that count, by tool and instance.
+def recording(release: Release) -> Recording:
+    """Return every recorded result on resolved comments, or on all comments where no resolved one is on record.
 
-    ``texts`` are the comments by instance; without it, the resolved ones are. An instance that a tool's archive has not
-    is not there: who counts decides what that means.
+    An instance that a tool's archive has not is not there.
     """
-    if texts is None:
-        names = sorted(release.outcomes.get(HUMAN, {}))
-        texts = {name: release.resolved_texts(name) for name in names if release.resolved_texts(name)}
-        if not texts:
-            texts = {
-                name: tuple(dict.fromkeys((*(texts or {}).get(name, ()), *outcome.verdicts)))
-                for outcomes in release.outcomes.values()
-                for name, outcome in sorted(outcomes.items())
-            }
+    names = sorted(release.outcomes.get(HUMAN, {}))
+    texts = {name: tuple(own) for name in names if (own := release.resolved_texts(name))}
+    if not texts:
+        every = ((name, own) for outcomes in release.outcomes.values() for name, own in sorted(outcomes.items()))
+        for name, outcome in every:
+            texts[name] = tuple(dict.fromkeys((*texts.get(name, ()), *outcome.verdicts)))
     found: dict[str, dict[str, Result]] = {}
     for tool in sorted(release.outcomes):
         results_of = {name: release.result(tool, name, own) for name, own in texts.items()}

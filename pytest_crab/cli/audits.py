@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from pytest_crab.cli.choices import choose_runtime
 from pytest_crab.cli.progress import as_they_end
-from pytest_crab.cli.run_contexts import proving_context, refuse_foreign
+from pytest_crab.cli.run_contexts import proving_context, refuse_foreign, side_by_side
 from pytest_crab.curation.certify import Certificate, certify, is_given
 from pytest_crab.instances import lock
 from pytest_crab.types import Instance
@@ -34,17 +32,13 @@ def audit(
     if not pending:
         return
     name = choose_runtime(runtime)
-    with proving_context(name, store) as (crew, run_context), ThreadPoolExecutor(max_workers=jobs) as pool:
+    with proving_context(name, store) as (crew, run_context), side_by_side(run_context, jobs) as pool:
         refuse_foreign(run_context, pending)
         work = {each.id: functools.partial(certify, each, crew, run_context) for each in pending}
-        try:
-            with contextlib.closing(as_they_end(pool, work, "instances")) as ended:
-                for _, certificate in ended:
-                    if certificate.skipped is not None:
-                        skip(certificate.instance, f"its oracles are not audited: {certificate.skipped}")
-                        continue
-                    folder = Path(certificate.instance.folder).parent
-                    yield certificate, lock.record_audits(folder, certificate.instance, certificate.outcomes)
-        except BaseException:
-            run_context.stop()
-            raise
+        with as_they_end(pool, work) as ended:
+            for _, certificate in ended:
+                if certificate.skipped is not None:
+                    skip(certificate.instance, f"its oracles are not audited: {certificate.skipped}")
+                    continue
+                folder = Path(certificate.instance.folder).parent
+                yield certificate, lock.record_audits(folder, certificate.instance, certificate.outcomes)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -14,7 +12,7 @@ from pytest_crab.cli.certify_agent import crew_with, resolve_all
 from pytest_crab.cli.choices import choose_runtime, runtime_option, store_option
 from pytest_crab.cli.lookup import display_path, instance_files
 from pytest_crab.cli.progress import as_they_end
-from pytest_crab.cli.run_contexts import proving_context, refuse_foreign
+from pytest_crab.cli.run_contexts import proving_context, refuse_foreign, side_by_side
 from pytest_crab.curation import audit as auditing, proof_report
 from pytest_crab.curation.certify import Certificate, certify as certify_instance
 from pytest_crab.curation.set_statistics import ENOUGH
@@ -84,15 +82,12 @@ def certify(
     with proving_context(name, store, settings, budget) as (crew, run_context):
         refuse_foreign(run_context, measured)
         work = {each.id: functools.partial(certify_instance, each, crew, run_context) for each in measured}
-        with ThreadPoolExecutor(max_workers=jobs) as pool:
-            try:
-                certificates = _certify_all(work, pool, name, write=write)
-                found = []
-                if asked is not None:
-                    found = resolve_all(certificates, asked, run_context, pool, attempts=attempts, write=write)
-            except BaseException:
-                run_context.stop()
-                raise
+        with side_by_side(run_context, jobs) as pool:
+            with as_they_end(pool, work) as ended:
+                done = {at: _report(certificate, name, write=write) for at, certificate in ended}
+            certificates, found = [done[each] for each in work], []
+            if asked is not None:
+                found = resolve_all(certificates, asked, run_context, pool, attempts=attempts, write=write)
     unknown = any(one.mark is None for one in found)
     sound = _audit(certificates, least) if audit else True
     _summary(certificates, without=len(instances) - len(measured))
@@ -100,19 +95,6 @@ def certify(
         _hint(certificates)
     nothing = bool(certificates) and all(each.skipped is not None for each in certificates)
     ctx.exit(1 if nothing or unknown or not sound or any(each.problems for each in certificates) else 0)
-
-
-def _certify_all(
-    work: Mapping[str, Callable[[Callable[[str], None]], Certificate]],
-    pool: ThreadPoolExecutor,
-    runtime: str,
-    *,
-    write: bool,
-) -> list[Certificate]:
-    """Certify instances side by side, and report each when it ends; return the certificates in order."""
-    with contextlib.closing(as_they_end(pool, work, "instances")) as ended:
-        done = {at: _report(certificate, runtime, write=write) for at, certificate in ended}
-    return [done[name] for name in work]
 
 
 def _load(files: Sequence[Path]) -> list[Instance]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -81,7 +80,7 @@ def resolve_all(
         for name, each in proved.items()
     }
     found: list[Resolution] = []
-    with contextlib.closing(as_they_end(pool, work, "instances")) as ended:
+    with as_they_end(pool, work) as ended:
         for name, own in ended:
             for one in own:
                 click.echo(_line(one, crew.spec.agent))

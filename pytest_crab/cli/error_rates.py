@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,7 +13,7 @@ from pytest_crab.cli.certify_agent import AgentCrew, crew_with
 from pytest_crab.cli.choices import choose_runtime, runtime_option, store_option
 from pytest_crab.cli.lookup import instance_files
 from pytest_crab.cli.progress import as_they_end
-from pytest_crab.cli.run_contexts import proving_context, refuse_foreign
+from pytest_crab.cli.run_contexts import proving_context, refuse_foreign, side_by_side
 from pytest_crab.curation import near_misses
 from pytest_crab.curation.near_misses import ChangedTree
 from pytest_crab.curation.resolutions import measure_false_rejects
@@ -136,19 +134,15 @@ def error_rates(
     name = choose_runtime(runtime)
     with (
         proving_context(name, store, settings, budget) as (crew, run_context),
-        ThreadPoolExecutor(max_workers=jobs) as pool,
+        side_by_side(run_context, jobs) as pool,
     ):
         refuse_foreign(run_context, instances)
         work = {one.id: functools.partial(_measure, one, crew, run_context, sources) for one in instances}
         found = []
-        try:
-            with contextlib.closing(as_they_end(pool, work, "instances")) as ended:
-                for _, measured in ended:
-                    _report(measured, write=write)
-                    found.append(measured)
-        except BaseException:
-            run_context.stop()
-            raise
+        with as_they_end(pool, work) as ended:
+            for _, measured in ended:
+                _report(measured, write=write)
+                found.append(measured)
     _summarise(found)
     ctx.exit(1 if any(one.problem is not None for one in found) else 0)
 

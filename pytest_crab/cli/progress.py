@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Executor, wait
+from contextlib import closing, contextmanager
 from typing import TypeVar
 
 import click
@@ -19,13 +20,21 @@ R = TypeVar("R")
 _INTERVAL = 0.2
 
 
+@contextmanager
 def as_they_end(
-    pool: Executor, work: Mapping[str, Callable[[Callable[[str], None]], R]], noun: str
-) -> Generator[tuple[str, R], None, None]:
-    """Run ``work`` on a pool, by name, and give each result as soon as it is there.
+    pool: Executor, work: Mapping[str, Callable[[Callable[[str], None]], R]]
+) -> Iterator[Iterator[tuple[str, R]]]:
+    """Run ``work`` on instances on a pool, by name, and yield each result as soon as it is there.
 
     Work is called with what it tells its steps to. Raises what work raises; then what has not begun never does.
     """
+    with closing(_results(pool, work)) as results:
+        yield results
+
+
+def _results(
+    pool: Executor, work: Mapping[str, Callable[[Callable[[str], None]], R]]
+) -> Generator[tuple[str, R], None, None]:
     watch = Watch()
     line = TerminalLine(_write, lambda: shutil.get_terminal_size().columns) if sys.stderr.isatty() else None
     wanted, clock = SlotsWanted(Slots()), RunClock()
@@ -43,9 +52,9 @@ def as_they_end(
             for future in sorted(ended, key=list(futures).index):
                 yield futures[future], future.result()
             if line is not None and open_:
-                line.show(progress_text(progress, len(work), noun, elapsed=clock.elapsed))
+                line.show(progress_text(progress, len(work), "instances", elapsed=clock.elapsed))
             elif open_ and clock.is_due():
-                click.echo(progress_text(progress, len(work), noun, elapsed=clock.elapsed), err=True)
+                click.echo(progress_text(progress, len(work), "instances", elapsed=clock.elapsed), err=True)
     finally:
         if line is not None:
             line.wipe()

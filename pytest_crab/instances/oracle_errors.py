@@ -85,12 +85,6 @@ def oracle_digest(instance: Instance, comment: Comment) -> str:
     return file_digest(Path(instance.folder, comment.required_oracle.file))[:16]
 
 
-def is_current(instance: Instance, comment: Comment, errors: OracleErrors) -> bool:
-    """Return whether all measurements are of the oracle as it is now."""
-    now = oracle_digest(instance, comment)
-    return all(one.oracle == now for one in errors.measurements.values())
-
-
 def read_errors(folder: Path) -> dict[str, dict[str, OracleErrors]]:
     """Return what is on record of the set in ``folder``, by instance and comment. Raises BadInput."""
     path = folder / FILE

@@ -24,3 +24,23 @@ def recorded_file(instance: Instance, reviewer: str, suffix: str) -> Path:
 def is_recorded_name(reviewer: str) -> bool:
     """Return True if results can be recorded under a name: up to 60 letters, digits, dots, underscores and hyphens."""
     return _NAME.fullmatch(reviewer) is not None
+
+
+def require_recordings(kind: str, place: str | None, reviewer: str | None, folder: str) -> None:
+    """Raise ValueError unless either ``place``, a folder below ``folder``, or a reviewer's name says where they lie.
+
+    ``kind`` names the setting: reviews or revisions.
+    """
+    if (place is None) == (reviewer is None):
+        raise ValueError(f"either {kind}, a folder, or reviewer, a name in the set's recorded results, is needed")
+    if reviewer is not None and not is_recorded_name(reviewer):
+        raise ValueError(f"reviewer is {reviewer!r}; it should be a name in the set's recorded results")
+    if place is not None and not Path(folder, place).is_dir():
+        raise ValueError(f"{kind} names {place}, which is no folder")
+
+
+def recording_of(instance: Instance, suffix: str, place: str | None, reviewer: str | None, folder: str) -> Path:
+    """Return the file of an instance's recording, as settings say that ``require_recordings`` has passed."""
+    if reviewer is not None:
+        return recorded_file(instance, reviewer, suffix)
+    return Path(folder, place or "", f"{instance.id}{suffix}")

@@ -18,7 +18,6 @@ from pytest_crab.scoring.judges.reviews import (
     JudgedFinding,
     JudgedTrial,
     judged_trial,
-    pull_request_digest,
     questions_of as review_questions,
 )
 from pytest_crab.scoring.judges.votes import Gold, JudgeQuestion
@@ -180,14 +179,13 @@ def questions_by_trial(trials: Sequence[Trial], report: Path) -> dict[TrialId, d
 
 def _questions(trial: Trial, subject: Subject) -> Iterator[tuple[Cell, JudgeQuestion]]:
     assert trial.review is not None
-    pull_request = pull_request_digest(subject.repo, subject.title, subject.body, subject.diff)
     own = {comment.id for comment in trial.comments}
     known = {
         each.id: Gold(body=each.body, path=each.path, lines=each.lines, side=each.side)
         for each in subject.comments
         if each.id in own
     }
-    return review_questions(trial.instance, pull_request, trial.review.findings, known, subject.diff)
+    return review_questions(trial.instance, subject.digest, trial.review.findings, known, subject.diff)
 
 
 def _review(trial: Trial, judgement: JudgedTrial) -> JudgedReview:

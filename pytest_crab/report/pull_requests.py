@@ -12,6 +12,7 @@ from pytest_crab import serialization
 from pytest_crab.errors import BadInput
 from pytest_crab.report.files import write_report_file
 from pytest_crab.report.upgrades import upgraded_subject
+from pytest_crab.scoring.judges.reviews import pull_request_digest
 from pytest_crab.types import SCHEMA, Instance, Side
 
 #: Where these files lie in a report's folder.
@@ -48,7 +49,7 @@ class Subject:
     @property
     def digest(self) -> str:
         """The digest that names the pull request in a judge's questions."""
-        return serialization.digest([self.repo, self.title, self.body, self.diff])
+        return pull_request_digest(self.repo, self.title, self.body, self.diff)
 
 
 def subject_of(instance: Instance, diff: str) -> Subject:

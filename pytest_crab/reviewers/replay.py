@@ -11,7 +11,7 @@ from typing import Any
 from pytest_crab.diffs import touched_paths
 from pytest_crab.errors import ReviewerError
 from pytest_crab.formats import format_first
-from pytest_crab.instances.recorded import NOT_ON_RECORD, is_recorded_name, recorded_file
+from pytest_crab.instances.recorded import NOT_ON_RECORD, recording_of, require_recordings
 from pytest_crab.parsing.findings import read_answer, read_review
 from pytest_crab.protocols import Checkout
 from pytest_crab.types import Instance, PullRequest, Review
@@ -30,19 +30,11 @@ class ReplayReviewer:
     folder: str = "."
 
     def __post_init__(self) -> None:
-        if (self.reviews is None) == (self.reviewer is None):
-            raise ValueError("either reviews, a folder, or reviewer, a name in the set's recorded results, is needed")
-        if self.reviewer is not None and not is_recorded_name(self.reviewer):
-            raise ValueError(f"reviewer is {self.reviewer!r}; it should be a name in the set's recorded results")
-        if self.reviews is not None and not Path(self.folder, self.reviews).is_dir():
-            raise ValueError(f"reviews names {self.reviews}, which is no folder")
+        require_recordings("reviews", self.reviews, self.reviewer, self.folder)
 
     def bind(self, instance: Instance) -> BoundReplayReviewer:
         """The reviewer that repeats what was recorded for this instance."""
-        if self.reviewer is not None:
-            return BoundReplayReviewer(file=recorded_file(instance, self.reviewer, ".json"))
-        assert self.reviews is not None
-        return BoundReplayReviewer(file=Path(self.folder, self.reviews, f"{instance.id}.json"))
+        return BoundReplayReviewer(file=recording_of(instance, ".json", self.reviews, self.reviewer, self.folder))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

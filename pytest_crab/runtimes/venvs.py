@@ -115,15 +115,24 @@ def _installed_packages() -> tuple[str, ...]:
 
 def running_layout(interpreter: interpreters.Interpreter, node: nodes.Node | None = None) -> Layout:
     """The interpreter that runs this, with the packages that it has, and a node beside it."""
-    prefixes = {sys.prefix, sys.base_prefix, str(Path(os.path.realpath(sys.executable)).parent.parent)}
+    own = (sys.prefix, sys.base_prefix, str(Path(os.path.realpath(sys.executable)).parent.parent))
+    prefixes = set(map(_without_dots, own))
     binds = {prefix: prefix for prefix in prefixes if prefix not in (*_SYSTEM_PREFIXES, "/")}
-    site = tuple(dict.fromkeys(sysconfig.get_path(name) for name in ("purelib", "platlib")))
+    site = tuple(dict.fromkeys(_without_dots(sysconfig.get_path(name)) for name in ("purelib", "platlib")))
     masked = _masked_places(interpreter) if sys.prefix != sys.base_prefix else ()
-    layout = Layout(python=sys.executable, site=site, version=interpreter.full, binds=binds, masked=masked)
+    layout = Layout(
+        python=_without_dots(sys.executable), site=site, version=interpreter.full, binds=binds, masked=masked
+    )
     if node is None:
         return layout
     beside = {**binds, **node.binds}
     return dataclasses.replace(layout, binds=beside, node=str(node.program), node_version=node.version)
+
+
+def _without_dots(path: str) -> str:
+    """Return a path without ``..``: in a sandbox the folders before it are not there. Later links stay."""
+    head, dots, tail = path.rpartition("/../")
+    return f"{os.path.realpath(f'{head}/..')}/{tail}" if dots else path
 
 
 def venv_layout(cache: Path, instance: Instance, chosen: Chosen, build: Builder, check: Callable[[], None]) -> Layout:

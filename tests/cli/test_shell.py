@@ -152,16 +152,17 @@ def test_what_a_trial_left_is_made_again_from_its_record() -> None:
     write_record(Path(".crab", "report"), Revision(diff=CHANGE.format(3, 5)))
     result = run_trial("shop-1::near", "-c", 'python -c "import shop; print(shop.TWO)"')
     assert (result.stdout, result.exit_code) == ("5\n", 0)
-    assert result.stderr == "shop-1 was changed since this trial: what you see may be something else\n"
+    assert result.stderr.startswith("shop-1 was changed since this trial")
 
 
 def test_a_trial_without_a_tree_of_its_own_says_why() -> None:
     write_record(Path("report"), None, Revision(diff=CHANGE.format(8, 5)))
     where = "--report=report"
     nothing = run_trial("shop-1::near[1]", where)
-    assert (nothing.exit_code, nothing.output) == (1, "Error: shop-1::near came to no revision: the reviewer hung\n")
+    assert (nothing.exit_code, "no revision: the reviewer hung" in nothing.output) == (1, True), nothing.output
     assert "the revision of shop-1::near[2] does not apply" in run_trial("shop-1::near[2]", where).output
     assert "name one of them: shop-1::near, shop-1::near[2]" in run_trial("shop-1::near", where).output
     assert "leave out --at" in run_trial("shop-1::near[2]", where, "--at=head").output
     unknown = run_trial("shop-1::far", where).output
-    assert unknown == "Error: shop-1::far is not among the 2 trials of report/trials.jsonl; there is shop-1::near\n"
+    assert "shop-1::far is not among the 2 trials of report/trials.jsonl" in unknown
+    assert "there is shop-1::near" in unknown

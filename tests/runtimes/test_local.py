@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import sysconfig
 import threading
 import time
 from collections.abc import Callable
@@ -17,7 +18,7 @@ import pytest
 
 from pytest_crab.errors import Cancelled, ImageError
 from pytest_crab.protocols import ORACLE_LIMITS, Command, Completed
-from pytest_crab.runtimes import venvs
+from pytest_crab.runtimes import interpreters, venvs
 from pytest_crab.runtimes.bubblewrap_runtime import BubblewrapRuntime
 from pytest_crab.runtimes.environments import image_key
 from pytest_crab.runtimes.slots import Slots, one_builder
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 #: Waits for the right to build something in a cache for a moment.
 OTHER = """
 import sys
+import sysconfig
 from pathlib import Path
 from pytest_crab.runtimes.slots import one_builder
 looks = [None, None]
@@ -229,3 +231,19 @@ def test_an_install_that_fails_leaves_nothing(instance: Instance, tmp_path: Path
         assert [path for path in left if not (path / "complete").exists()] == []
     finally:
         runtime.close()
+
+
+def test_the_running_interpreter_is_named_without_dots(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for folder in ("here", "venv/bin", "venv/lib"):
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "venv" / "bin" / "python").symlink_to(sys.executable)
+    venv = f"{tmp_path}/here/../venv"
+    monkeypatch.setattr(sys, "prefix", venv)
+    monkeypatch.setattr(sys, "executable", f"{venv}/bin/python")
+    monkeypatch.setattr(sysconfig, "get_path", lambda _name: f"{venv}/lib")
+    interpreter = interpreters.find(interpreters.running_version())
+    assert interpreter is not None
+    layout = venvs.running_layout(interpreter)
+    assert (layout.python, layout.site) == (f"{tmp_path}/venv/bin/python", (f"{tmp_path}/venv/lib",))
+    assert f"{tmp_path}/venv" in layout.binds
+    assert [place for place in layout.binds if ".." in place] == []

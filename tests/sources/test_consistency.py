@@ -52,13 +52,15 @@ def test_a_reference_that_does_nothing_is_a_fault(instance: Instance, tmp_path: 
     faults, _ = judged(
         instance, tmp_path / "cache", {"reference.diff": change("kept.log", "kept", "kept")}, reference=None
     )
-    assert faults == ["the reference leaves head as it is; it should resolve the comments"]
+    (fault,) = faults
+    assert fault.startswith("the reference leaves head as it is")
 
 
 def test_a_comment_outside_the_diff_is_a_warning(instance: Instance, tmp_path: Path) -> None:
     faults, warnings = judged(instance, tmp_path / "cache", {}, path="kept.log", lines=(1, 1))
     assert faults == []
-    assert warnings == ["comments[0].path (kept.log) is not in the pull request's diff"]
+    (warning,) = warnings
+    assert warning.startswith("comments[0].path (kept.log)")
 
 
 def test_lines_that_the_diff_does_not_show_are_a_warning(instance: Instance, tmp_path: Path) -> None:
@@ -71,7 +73,8 @@ def test_lines_that_the_diff_does_not_show_are_a_warning(instance: Instance, tmp
         lines=(20, 20),
     )
     assert faults == []
-    assert warnings == ["comments[0].lines [20, 20] are not all in the pull request's diff"]
+    (warning,) = warnings
+    assert warning.startswith("comments[0].lines [20, 20]")
 
 
 def with_references(instance: Instance, tmp_path: Path, references: list[str]) -> list[str]:

@@ -26,7 +26,7 @@ def overhead(benchmark_script: Callable[[str], Any], monkeypatch: pytest.MonkeyP
 
 def test_inspect_ai_is_not_asked_for_on_an_old_engine(rivals: Any, tmp_path: Path) -> None:
     with rivals.inspect_ai(tmp_path, "image", "", "", "20.10.24+dfsg1") as told:
-        assert told == "inspect-ai needs Docker Engine 24 or later, and this one is 20.10.24+dfsg1"
+        assert ("Docker Engine 24" in told, "20.10.24+dfsg1" in told) == (True, True)
 
 
 def test_inspect_ai_is_not_asked_for_without_compose(
@@ -36,7 +36,7 @@ def test_inspect_ai_is_not_asked_for_without_compose(
     (tmp_path / "docker").chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
     with rivals.inspect_ai(tmp_path, "image", "", "", "26.1.5") as told:
-        assert told == "inspect-ai needs docker compose, and the docker client here has no such plugin"
+        assert "needs docker compose" in told
 
 
 @pytest.mark.parametrize(
