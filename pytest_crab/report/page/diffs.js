@@ -52,7 +52,7 @@ const changedLines = (data, mark) => data ? data.rows.filter((each) => each[0] =
 // One file of the pull request, with its revision beside it; it is folded if nobody commented on it and the revision leaves it alone.
 function pair(path, changed, revised, remarks, absent) {
   const quiet = (words) => make("p", { class: "quiet nothing" }, words);
-  const touched = remarks.length || revised;
+  const touched = Boolean(remarks.length || revised);
   return make("section", { class: changed && revised ? "pair" : "pair alone", "aria-label": path || "not a git diff" },
     changed ? file(changed, remarks, "Pull request", touched) : quiet("The pull request does not touch " + path + "."),
     revised ? file(revised, [], "Revision") : touched ? quiet(absent) : null);

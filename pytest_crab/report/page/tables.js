@@ -76,7 +76,7 @@ function offerColumns(wide) {
     const edge = wide.getBoundingClientRect().right + 1;
     const outside = heads.filter((head) => head.getBoundingClientRect().right > edge).length;
     button.hidden = wide.scrollWidth <= wide.clientWidth + 1;
-    button.textContent = outside ? outside + " more column" + (outside === 1 ? "" : "s") + " →" : "← First columns";
+    button.textContent = outside ? outside + " column" + (outside === 1 ? "" : "s") + " to the right →" : "← First columns";
   };
   button.addEventListener("click", () => { wide.scrollTo({ left: button.textContent.startsWith("←") ? 0 : wide.scrollLeft + 0.6 * wide.clientWidth }); });
   wide.addEventListener("scroll", count, { passive: true });
@@ -86,14 +86,13 @@ function offerColumns(wide) {
 
 // Columns of the second rank are folded, and unfolded by a button.
 function unfolder(table) {
-  const count = table.querySelectorAll("thead .more").length;
-  if (!count) return null;
-  const button = make("button", { type: "button", "aria-expanded": "false" }, "Show " + count + " more columns");
+  if (!table.querySelector("thead .more")) return null;
+  const button = make("button", { type: "button", "aria-expanded": "false" }, "Show all columns");
   table.classList.add("folded");
   button.addEventListener("click", () => {
     const folded = table.classList.toggle("folded");
     button.setAttribute("aria-expanded", String(!folded));
-    button.textContent = folded ? "Show " + count + " more columns" : "Fold " + count + " columns";
+    button.textContent = folded ? "Show all columns" : "Show fewer columns";
   });
   return button;
 }

@@ -40,6 +40,9 @@ DIFF = (
     " one\n+two = load('<b>')\n+three = two\n-old\n last\n"
 )
 
+#: What nobody comments on.
+FAR = "diff --git a/docs/far.md b/docs/far.md\n--- a/docs/far.md\n+++ b/docs/far.md\n@@ -1 +1,2 @@\n one\n+two\n"
+
 
 @pytest.fixture(scope="session")
 def make_report(make_trial: Callable[..., Trial], make_result: Callable[..., Any]) -> Callable[[Path, int], Path]:
@@ -106,7 +109,7 @@ def _subject(instance: str) -> Subject:
         title=HOSTILE,
         body=HOSTILE + DESCRIPTION,
         url="javascript:alert(1)",
-        diff=DIFF,
+        diff=DIFF + FAR,
         comments=(comment,),
     )
 

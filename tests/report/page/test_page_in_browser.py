@@ -107,6 +107,10 @@ def test_a_trial_is_a_pull_request_under_review(watched: Watched) -> None:
     assert page.locator("#trial .human").first.locator(".badge").inner_text() == verdict
     pair = page.locator("#trial section.pair").first
     assert pair.locator(".code").count() == 2, "the revision lies beside the file that it changes"
+    untouched = page.locator("#trial details.file", has_text="docs/far.md")
+    assert untouched.get_attribute("open") is None, "nobody commented on it and the revision leaves it alone"
+    page.locator("#trial .tree button", has_text="far.md").click()
+    assert untouched.get_attribute("open") is not None
     steps = page.locator("[aria-label='Steps of the trial'] tbody tr").all_inner_texts()
     assert [row.split("\t")[0] for row in steps] == ["review", "revision"]
     assert "0.02" in steps[0]
@@ -247,7 +251,7 @@ def test_tables_are_sorted_filtered_and_saved(watched: Watched) -> None:
     assert sorted(names.all_inner_texts()) == sorted(first)
     folded = page.locator("table[data-table=rates] thead th", has_text="Bounds %")
     assert folded.is_hidden()
-    page.click("text=Show 6 more columns")
+    page.click("text=Show all columns")
     assert folded.is_visible()
     page.fill("#f-text", "name-11@")
     with page.expect_download() as waiting:
