@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
 from pytest_crab.formats import format_dollars, format_duration
@@ -108,9 +108,9 @@ def progress_text(
     """
     count = len(progress.running)
     left = max(0, total - progress.done - count)
-    parts = [f"{progress.done}/{total} {noun}" + (f", {count} running, {left} left" if elapsed is not None else "")]
+    parts = [f"{progress.done}/{total} {noun}"]
     if elapsed is not None:
-        parts.append(_times(elapsed, progress.done, total))
+        parts += [*_times(elapsed, progress.done, total), f"{count} running, {left} to come"]
     if progress.cost_usd is not None or budget is not None:
         spent = format_dollars(progress.cost_usd or 0.0)
         parts.append(f"{spent} USD" if budget is None else f"{spent} of {format_dollars(budget)} USD")
@@ -122,12 +122,11 @@ def progress_text(
     return _BAR.join(parts)
 
 
-def _times(elapsed: float, done: int, total: int) -> str:
-    """Return the time so far, and an estimate of the time that is left once something is done."""
-    text = format_duration(elapsed)
-    return (
-        text if not done or done >= total else f"{text}, about {format_duration(elapsed / done * (total - done))} left"
-    )
+def _times(elapsed: float, done: int, total: int) -> Iterator[str]:
+    """Yield the time so far, and an estimate of the time that is left once something is done."""
+    yield format_duration(elapsed)
+    if 0 < done < total:
+        yield f"about {format_duration(elapsed / done * (total - done))} left"
 
 
 class SlotsWanted:

@@ -220,6 +220,6 @@ def _disk_text(told: Forecast, disk: DiskNeed, budget: int | None) -> str:
 def _need_text(need: ReviewerNeed) -> str:
     counts = ", ".join(f"{count} {step.removesuffix('s')}s" for step, count in need.steps.items())
     if need.usd is None:
-        why = "a step of these has no priced one in the store" if need.unpriced else "nothing priced is stored"
+        why = "the store has no priced step of some of these kinds" if need.unpriced else "the store has no priced step"
         return f"would run at least {counts}; cost not known: {why}"
     return f"would run at least {counts}; about {format_dollars(need.usd)} USD by what stored ones cost"

@@ -63,5 +63,5 @@ def test_a_line_is_cut_to_the_room_and_wiped_without_a_trace() -> None:
     line.wipe()
     line.wipe()
     assert written[1:] == ["\b" * 33 + " " * 33 + "\b" * 33]
-    line.show("1/10 trials | 2 min, about 9 min left | 0.10 USD")
-    assert written[-1] == " [1/10 trials]"
+    line.show("1/10 trials | 2 min | about 9 min left | 0.10 USD")
+    assert written[-1] == " [1/10 trials | 2 min]"

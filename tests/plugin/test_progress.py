@@ -37,11 +37,11 @@ def test_text(progress: Progress, text: str, terminal: Terminal) -> None:
 def test_time_and_money_are_told_with_what_is_left() -> None:
     running = tuple((TrialId(name, "r"), "review", 1.0) for name in "ab")
     progress = Progress(running=running, done=3, cost_usd=0.5)
-    counts, times, money, _ = progress_text(progress, 9, elapsed=60.0, budget=5.0).split(" | ")
-    assert (counts, money) == ("3/9 trials, 2 running, 4 left", "0.50 of 5.00 USD")
-    assert times == "60 s, about 2 min left"
+    counts, *times, money, _ = progress_text(progress, 9, elapsed=60.0, budget=5.0).split(" | ")
+    assert (counts, money) == ("3/9 trials", "0.50 of 5.00 USD")
+    assert times == ["60 s", "about 2 min left", "2 running, 4 to come"]
     first = Progress(running=running, done=0, cost_usd=None)
-    assert progress_text(first, 9, elapsed=5.0, budget=5.0).split(" | ")[1:3] == ["5 s", "0.00 of 5.00 USD"]
+    assert progress_text(first, 9, elapsed=5.0, budget=5.0).split(" | ")[1:4:2] == ["5 s", "0.00 of 5.00 USD"]
 
 
 def test_a_line_is_due_every_thirty_seconds() -> None:
@@ -74,7 +74,7 @@ def test_it_appears_on_a_terminal_and_is_wiped(
     slow: Any, arguments: tuple[str, ...], terminal: Terminal, seen: Seen
 ) -> None:
     text = terminal(slow.path, *arguments)
-    assert re.search(r"\[0/1 trials, 1 running, 0 left \| \d+ s \|", text), text
+    assert re.search(r"\[0/1 trials \| \d+ s \| 1 running, 0 to come[] ]", text), text
     screen = seen(text)
     assert "0/1 trials" not in screen
     assert re.search(r"^instances/shop-1/instance\.yaml.*F(AILED 0/2 caught)?( +\[100%\])?$", screen, re.MULTILINE), (
@@ -128,5 +128,5 @@ def test_without_a_terminal_it_has_lines_of_its_own(slow: Any) -> None:
     )
     result = slow.spawn("--reviewer=slow", "instances/shop-1")
     assert "\b" not in result.stdout.str()
-    result.stdout.fnmatch_lines(["crab: 0/1 trials, 1 running, 0 left | *"])
+    result.stdout.fnmatch_lines(["crab: 0/1 trials | * | 1 running, 0 to come | *"])
     assert "0/1 trials" not in slow.spawn("--reviewer=slow", "-q", "instances/shop-1").stdout.str()

@@ -111,7 +111,10 @@ def test_the_controller_says_how_far_its_workers_are(slow: Any) -> None:
     result = slow.spawn("--reviewer=slow", "--crab-repeat=3", "--crab-budget=5", "-n2", "instances", "test_ours.py")
     trials = len(slow.records())
     lines = [line for line in result.outlines if line.startswith("crab: ") and " trials, " in line]
-    counts = [re.match(rf"crab: (\d+)/{trials} trials, (\d+) running, (\d+) left \| \d+ s", line) for line in lines]
+    counts = [
+        re.match(rf"crab: (\d+)/{trials} trials \| [^|]+\|(?:[^|]+\|)? (\d+) running, (\d+) to come", line)
+        for line in lines
+    ]
     assert all(counts), lines
     done = [int(count[1]) for count in counts if count]
     assert done == sorted(done)
@@ -124,5 +127,5 @@ def test_the_controller_says_how_far_its_workers_are(slow: Any) -> None:
 def test_on_a_terminal_its_line_is_wiped(slow: Any, on_terminal: Any, seen: Any) -> None:
     argv = [sys.executable, "-m", "pytest", "--crab-runtime=local", "--reviewer=slow", "-n2", "instances"]
     text = on_terminal(slow.path, argv)
-    assert re.search(r"\[0/\d+ trials, 2 running, \d+ left \| \d+ s \|", text), text
+    assert re.search(r"\[0/\d+ trials \| \d+ s \| 2 running, \d+ to come", text), text
     assert " running, " not in seen(text)
