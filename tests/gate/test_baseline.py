@@ -350,3 +350,22 @@ def test_more_looks_ask_for_more() -> None:
     assert results[5][0] is GateResult.INCONCLUSIVE
     assert "99% interval" in results[5][1]
     assert "--crab-gate-looks" in results[5][1]
+
+
+def test_a_reviewer_that_cannot_be_compared_makes_no_other_harder_to_fail() -> None:
+    # six lost of sixty: one reviewer alone fails, one of two that are compared does not
+    fails = compare(run("c" * 30 + "m" * 30), run("c" * 24 + "m" * 36))
+    assert 0.0125 < fails.p_drop < 0.025
+    mine = BaselineComparison(reviewer="mine", baseline="old", comparison=fails)
+    alike = dataclasses.replace(mine, reviewer="yours")
+    refused = dataclasses.replace(alike, refusal="the runtime differs")
+
+    def result(other: BaselineComparison) -> GateResult:
+        return rule_on_baselines([mine, other])[0].result
+
+    assert (result(alike), result(refused)) == (GateResult.INCONCLUSIVE, GateResult.FAILED)
+
+
+def test_a_comparison_with_the_anchor_is_named_so() -> None:
+    plain = BaselineComparison(reviewer="mine", baseline="old")
+    assert (plain.name, dataclasses.replace(plain, anchored=True).name) == ("mine", "mine against old")
