@@ -23,6 +23,7 @@ import pytest
 # and numpy and yaml cannot be imported twice
 import pytest_crab.plugin.registration
 import pytest_crab.runtimes.bubblewrap_runtime
+import pytest_crab.runtimes.docker
 import pytest_crab.runtimes.slots
 import pytest_crab.sources.tree
 
