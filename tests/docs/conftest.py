@@ -18,6 +18,25 @@ _FENCE = re.compile(r"^```(sh|text)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _PROGRESS = re.compile(r"^\d+/\d+ instances, .* left \| .*\n", re.MULTILINE)
 _MARK = "==== the end of block"
 
+#: Variables that a reader's shell does not have.
+_OURS = ("ANTHROPIC", "CRAB_", "GITHUB_", "GIT_", "PYTEST_")
+
+
+@pytest.fixture(scope="session")
+def environ() -> Callable[..., dict[str, str]]:
+    """``environ(**more)`` has the variables of a reader's shell, in which this environment's programs are found.
+
+    Plugins of the tests' own environment are not loaded: they are half of the start of each pytest.
+    """
+
+    def make(**more: str) -> dict[str, str]:
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(_OURS)}
+        path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+        plugins = "-p no:hypothesispytest -p no:anyio"
+        return {**kept, "PATH": path, "CRAB_RUNTIME": "local", "PYTEST_ADDOPTS": plugins, **more}
+
+    return make
+
 
 @pytest.fixture
 def run_page() -> Callable[[Path, Path, Mapping[str, str]], list[str]]:
@@ -29,14 +48,16 @@ def run_page() -> Callable[[Path, Path, Mapping[str, str]], list[str]]:
 
 
 @pytest.fixture(scope="session")
-def first_run(made_once: Callable[[str, Callable[[Path], object]], Path]) -> Path:
-    """The folder of the README's first run: its store, its set, and ``printed.json`` with a text per block."""
+def first_run(
+    made_once: Callable[[str, Callable[[Path], object]], Path], environ: Callable[..., dict[str, str]]
+) -> Path:
+    """The folder of the README's first run: its store, its set, and ``printed.json`` with a text per block.
+
+    Every oracle is proved by one run of each state instead of two, which nothing printed says.
+    """
 
     def make(folder: Path) -> None:
-        ours = ("CRAB_", "PYTEST_", "ANTHROPIC")
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
-        path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-        printed = _print(ROOT / "README.md", folder, {**kept, "PATH": path, "CRAB_RUNTIME": "local"})
+        printed = _print(ROOT / "README.md", folder, environ(CRAB_PROOF_RUNS="1"))
         (folder / "printed.json").write_text(json.dumps(printed))
 
     return made_once("first-run", make)

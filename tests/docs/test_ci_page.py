@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -19,20 +17,18 @@ PAGE = ROOT / "docs" / "how-to" / "ci.md"
 
 @pytest.mark.bubblewrap
 def test_a_person_comes_from_a_clone_to_a_gated_bot(
-    tmp_path: Path, first_run: Path, run_page: Callable[..., None]
+    tmp_path: Path, first_run: Path, run_page: Callable[..., None], environ: Callable[..., dict[str, str]]
 ) -> None:
     shutil.copytree(first_run / ".crab", tmp_path / ".crab", symlinks=True)  # what is proved is proved
     (tmp_path / "instances").symlink_to(ROOT / "instances")
     event = {"pull_request": {"number": 7, "head": {"sha": "b" * 40, "repo": {"full_name": "owner/name"}}}}
     (tmp_path / "event.json").write_text(json.dumps(event))
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("CRAB_", "PYTEST_", "GITHUB_"))}
     with ScriptedForge() as forge:
         github = {
             "GITHUB_API_URL": forge.url, "GITHUB_SERVER_URL": forge.url, "GITHUB_REPOSITORY": forge.project,
             "GITHUB_EVENT_PATH": str(tmp_path / "event.json"), "GITHUB_TOKEN": next(iter(forge.accounts)),
         }  # fmt: skip
-        path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-        run_page(PAGE, tmp_path, {**kept, **github, "PATH": path, "CRAB_RUNTIME": "local"})
+        run_page(PAGE, tmp_path, environ(CRAB_PROOF_RUNS="1", **github))
         (note,) = forge.notes
     assert "**Gate failed, exit status 1.**" in note.body
     assert "mine: 1 lost and 0 gained against the baseline" in note.body

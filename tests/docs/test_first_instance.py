@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,13 +14,11 @@ PAGE = Path(__file__).parents[2] / "docs" / "tutorial" / "first-instance.md"
 
 @pytest.mark.bubblewrap
 def test_a_newcomer_ends_with_a_certified_instance(
-    tmp_path: Path, needs_an_index: None, run_page: Callable[..., None]
+    tmp_path: Path, needs_an_index: None, run_page: Callable[..., None], environ: Callable[..., dict[str, str]]
 ) -> None:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("CRAB_", "PYTEST_", "GIT_"))}
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     here = tmp_path / "empty"
     here.mkdir()
-    run_page(PAGE, here, {**kept, "PATH": path, "HOME": str(tmp_path), "GIT_CONFIG_NOSYSTEM": "1"})
+    run_page(PAGE, here, environ(HOME=str(tmp_path), GIT_CONFIG_NOSYSTEM="1"))
     instance = load_instance(here / "mine" / "till-7")
     assert instance.environment.packages
     assert '"proved": true' in (here / "mine" / "proofs.json").read_text()

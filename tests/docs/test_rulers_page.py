@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -43,16 +41,16 @@ def label(asked: Asked) -> Reply:
 
 
 @pytest.mark.bubblewrap
-def test_one_command_measures_a_review_set_by_every_ruler(tmp_path: Path, run_page: Callable[..., None]) -> None:
+def test_one_command_measures_a_review_set_by_every_ruler(
+    tmp_path: Path, run_page: Callable[..., None], environ: Callable[..., dict[str, str]]
+) -> None:
     pytest.importorskip("sacrebleu")
     pytest.importorskip("rouge_score")
     for name in ("projects", INSTANCE):
         shutil.copytree(ROOT / "instances/quickstart" / name, tmp_path / "instances/quickstart" / name)
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("CRAB_", "PYTEST_"))}
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     with ScriptedProvider(label) as provider:
         (tmp_path / "crab.yaml").write_text(CRAB_YAML.replace("URL", provider.openai_url))
-        run_page(PAGE, tmp_path, {**kept, "PATH": path, "CRAB_RUNTIME": "local", "CRAB_PROOF_RUNS": "1"})
+        run_page(PAGE, tmp_path, environ(CRAB_PROOF_RUNS="1"))
         asked = len(provider.asked)
     report = tmp_path / ".crab" / "report"
     trials = [json.loads(line) for line in (report / "trials.jsonl").read_text().splitlines()]

@@ -15,17 +15,15 @@ PAGE = ROOT / "docs" / "how-to" / "ten-minutes.md"
 
 @pytest.mark.bubblewrap
 def test_a_bot_is_measured_as_a_command_and_as_a_package(
-    tmp_path: Path, needs_an_index: None, run_page: Callable[..., None]
+    tmp_path: Path, needs_an_index: None, run_page: Callable[..., None], environ: Callable[..., dict[str, str]]
 ) -> None:
     (tmp_path / "instances").symlink_to(ROOT / "instances")
     site = tmp_path / "site"
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("CRAB_", "PYTEST_", "PIP_"))}
     # The package goes beside the environment of the tests, not into it.
     aside = tmp_path / "bin" / "pip"
     aside.parent.mkdir()
     aside.write_text(f'#!/bin/sh\nshift\nexec {sys.executable} -m pip install --target {site} "$@"\n')
     aside.chmod(0o755)
-    path = os.pathsep.join([str(aside.parent), str(Path(sys.executable).parent), os.environ["PATH"]])
-    environ = {**kept, "PATH": path, "CRAB_RUNTIME": "local", "CRAB_PROOF_RUNS": "1", "PYTHONPATH": str(site)}
-    environ.pop("ANTHROPIC_API_KEY", None)
-    run_page(PAGE, tmp_path, environ)
+    path = os.pathsep.join([str(aside.parent), environ()["PATH"]])
+    reader = environ(PATH=path, CRAB_PROOF_RUNS="1", PYTHONPATH=str(site))
+    run_page(PAGE, tmp_path, {name: text for name, text in reader.items() if not name.startswith("PIP_")})
