@@ -26,7 +26,7 @@ REFINEMENT = RefinementScorer.name
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SolvedText:
-    """What a model is asked in one task about an instance, with the solution behind it, as one text."""
+    """The text that a model is asked in one task about an instance, with the solution behind it."""
 
     instance: str
     language: str
