@@ -81,6 +81,7 @@ class WorkersProgress:
         self._line: ProgressLine | None = None
         self._watch = Watch()
         self._total = 0
+        self._begun = False  # before the first trial pytest-xdist writes lines outside of any hook
         self._writing = threading.RLock()
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._show, name="crab-progress", daemon=True)
@@ -99,6 +100,7 @@ class WorkersProgress:
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_logstart(self, nodeid: str) -> Generator[None, object, object]:
         """Note that a worker has begun a trial."""
+        self._begun = True
         planned = self._recorder.find_plan(nodeid)
         if planned is not None:
             self._watch.step(planned.trial_id, "runs")
@@ -141,7 +143,7 @@ class WorkersProgress:
     def _show(self) -> None:
         while not self._ended.wait(_INTERVAL):
             with self._writing:
-                if self._line is not None and self._total and not self._ended.is_set():
+                if self._line is not None and self._total and self._begun and not self._ended.is_set():
                     self._line.show(self._watch.progress(), self._total, self._budget)
 
     @contextlib.contextmanager
