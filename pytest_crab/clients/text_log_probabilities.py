@@ -13,7 +13,7 @@ from pytest_crab.model_access import Services
 from pytest_crab.types import Usage
 
 #: What a provider that cannot do this should have, for errors.
-NEEDED = "its completions endpoint should take echo and logprobs, as the servers of vLLM and llama-cpp-python do"
+NEEDED = "its completions endpoint should take echo and logprobs, as vLLM's server does"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,12 +21,13 @@ class TextToken:
     """One token of a text; ``log_probability`` is that of the token after all tokens before it.
 
     It is None for the first token, before which there is nothing. ``likeliest``: no other token is more likely there,
-    so a model that decodes greedily would write this one.
+    so a model that decodes greedily would write this one. ``best`` is the likeliest token in its place.
     """
 
     text: str
     log_probability: float | None
     likeliest: bool = False
+    best: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +54,27 @@ def score_text(settings: ChatSettings, services: Services, text: str) -> ScoredT
     with services.models(settings.provider) as access, connection(access) as client:
         answer = post_checked(client, settings.provider, "completions", document, access.token, settings.timeout)
         return ScoredText(tokens=read_tokens(as_json(answer), text), usage=services.usage(access))
+
+
+def require_own_places(settings: ChatSettings, services: Services) -> None:
+    """Raise MalformedAnswer for a server that gives each token the log-probability of its place too late.
+
+    Where two texts first differ they have the same likeliest token, since it follows from the tokens before it. Raises
+    what score_text raises.
+    """
+    texts = [score_text(settings, services, f"{_SHARED}{end}").tokens for end in _ENDS]
+    pairs = zip(*texts, strict=False)
+    best = next(({token.best for token in pair} for pair in pairs if len({token.text for token in pair}) > 1), {""})
+    if len(best) > 1:
+        raise MalformedAnswer(
+            "it gives each token of a text the log-probabilities of the place behind it, as llama_cpp.server does; "
+            "use another server",
+            "bad_output",
+        )
+
+
+#: Texts that differ in their ends.
+_SHARED, _ENDS = "one two three four five six seven", (" eight", " (")
 
 
 def read_tokens(document: Any, text: str) -> tuple[TextToken, ...]:
@@ -84,8 +106,11 @@ def _token(text: Any, value: Any, likely: Any) -> TextToken:
     own = float(value)
     if not math.isfinite(own) or own > _ROUNDING:
         raise ValueError(f"{own} is no log-probability")
-    best = max(map(float, (likely or {}).values()), default=math.inf)
-    return TextToken(text=str(text), log_probability=min(own, 0.0), likeliest=own >= best)
+    known = {str(token): float(each) for token, each in (likely or {}).items()}
+    best = max(known, key=lambda token: known[token], default="")
+    return TextToken(
+        text=str(text), log_probability=min(own, 0.0), likeliest=own >= known.get(best, math.inf), best=best
+    )
 
 
 #: How far above 0 a server may round the log-probability of a sure token.

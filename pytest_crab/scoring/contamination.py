@@ -10,7 +10,7 @@ from typing import Any
 
 from pytest_crab import serialization
 from pytest_crab.clients.chat import ChatSettings, endpoint_of
-from pytest_crab.clients.text_log_probabilities import score_text
+from pytest_crab.clients.text_log_probabilities import require_own_places, score_text
 from pytest_crab.errors import Cancelled, CrabError, StoreError
 from pytest_crab.instances.files import file_bytes
 from pytest_crab.model_access import Services
@@ -132,6 +132,9 @@ class TextBench:
         if not unique:
             return {}
         first = min(unique.values(), key=lambda text: len(text.text))
+        plan = self.plan(unique.values())
+        if plan.stored < plan.steps:
+            require_own_places(self.settings, self.services(first, TextScoreStep.name))
         found: dict[str, TextScore | None] = {first.digest: self._score(first)}
         rest = [text for digest, text in unique.items() if digest not in found]
         with ThreadPoolExecutor(max_workers=self.jobs) as pool:

@@ -51,9 +51,12 @@ class Model:
     def __init__(self) -> None:
         self.scored: dict[str, list[tuple[str, Mapping[str, float]]]] = {}
         self.most = math.inf
+        self.late = False
 
     def __call__(self, asked: Asked) -> Reply:
         text = str(asked.body["prompt"])
+        if text.startswith("one two"):
+            return self.count(text)
         if len(self.scored) >= self.most:
             return fail(500)
         draw = random.Random(text)
@@ -63,6 +66,14 @@ class Model:
         ]
         usage = {"input": len(words), "output": 1}
         return say("!", echoed=self.scored[text], log_probabilities={"!": -0.5}, usage=usage)
+
+    def count(self, text: str) -> Reply:
+        """Answer the two texts that are asked first; ``late``: as a server that is one place too late."""
+        *words, end = re.findall(r" ?\S+", text)
+        best = " nine" if self.late and end == " eight" else " eight"
+        known = {end: -3.0, best: -0.1}
+        tokens = [*((word, {word: -0.1}) for word in words), (end, known)]
+        return say("!", echoed=tokens, log_probabilities={"!": -0.5}, usage={"input": 8, "output": 1})
 
 
 @pytest.fixture
@@ -113,7 +124,7 @@ def test_the_table_has_what_one_computes_by_hand_from_the_answers(model: Model, 
         assert whole["all_grams"] == pytest.approx(sum(pair[1] for pair in pairs) / 2)
     assert 0 < found["tasks"]["all probes"]["all"]["all_grams"] < 1
     assert [found["tasks"]["all probes"][name]["texts"] for name in ("c", "csharp", "all")] == [5, 5, 10]
-    body = provider.asked[0].body
+    body = provider.asked[-1].body
     assert (body["echo"], body["logprobs"], body["max_tokens"]) == (True, 1, 1)
 
 
@@ -129,7 +140,7 @@ def test_scores_are_planned_stored_and_paid_for_once(model: Model, provider: Scr
     model.most = math.inf
     code, again = run("--answerer=small", "--scale=large=big", "--answerer=large")
     assert "small: 7 text scores asked and stored" in again
-    assert len([asked for asked in provider.asked if asked.body["model"] == "m"]) == 5 + 7 + 7  # seven of them failed
+    assert len([asked for asked in provider.asked if asked.body["model"] == "m"]) == 5 + 7 + 7 + 2 * 2  # seven failed
     names = ["big", "large", "other", "small"]
     assert [line.strip() for line in again.splitlines() if line.strip() in names] == names * 2
     _, last = run("--answerer=small")
@@ -158,6 +169,13 @@ def test_what_gives_no_log_probabilities_is_one_sentence(
     assert (code, said in output) == (1, True), output
     assert output.count("\n") <= 1 + output.count("\n  ")
     assert len(provider.asked) <= 1
+
+
+def test_a_server_that_is_one_place_too_late_is_refused(model: Model, provider: ScriptedProvider) -> None:
+    model.late = True
+    code, output = run("--answerer=small")
+    assert (code, "place behind it" in output) == (1, True), output
+    assert not model.scored
 
 
 def test_a_set_without_rows_is_one_sentence(provider: ScriptedProvider, tmp_path: Path) -> None:

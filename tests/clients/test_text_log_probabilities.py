@@ -49,10 +49,11 @@ def changed(**changes: Any) -> dict[str, Any]:
 def test_each_token_has_its_log_probability_and_whether_it_is_the_likeliest() -> None:
     assert read_tokens(ANSWER, TEXT) == (
         TextToken(text="<s>", log_probability=None),
-        TextToken(text="a", log_probability=-1.5),
-        TextToken(text=" b", log_probability=-0.25, likeliest=True),
-        TextToken(text="\n", log_probability=-3.0),
-        TextToken(text="c", log_probability=0.0, likeliest=True),  # a server's rounding is no probability above 1
+        TextToken(text="a", log_probability=-1.5, best="The"),
+        TextToken(text=" b", log_probability=-0.25, likeliest=True, best=" b"),
+        TextToken(text="\n", log_probability=-3.0, best=" c"),
+        # a server's rounding is no probability above 1
+        TextToken(text="c", log_probability=0.0, likeliest=True, best="c"),
     )
 
 
