@@ -42,7 +42,7 @@ def stored(tmp_path):
         connection.close()
 
 
-@pytest.mark.parametrize("count", [2, 25, 2500])
+@pytest.mark.parametrize("count", [2, 25, 20_000])
 def test_many_jobs_are_one_transaction(store, tmp_path, count):
     store.add_many(Job(number, "a", {"n": number}) for number in range(1, count + 1))
     assert stored(tmp_path) == list(range(1, count + 1))
@@ -50,13 +50,36 @@ def test_many_jobs_are_one_transaction(store, tmp_path, count):
     assert [job.arguments for job in store.jobs()] == [{"n": number} for number in range(1, count + 1)]
 
 
-def test_all_or_nothing(store, tmp_path):
+@pytest.mark.parametrize("ids", [(1, 2, 3), (3, 1, 2), (1, 3, 2), (1, 2, 1)], ids=["last", "first", "between", "twice"])
+def test_all_or_nothing(store, tmp_path, ids):
     store.add(Job(3, "here"))
     with pytest.raises(Exception):
-        store.add_many([Job(1, "a"), Job(2, "b"), Job(3, "c")])
+        store.add_many([Job(id, "new") for id in ids])
     assert [job.task for job in store.jobs()] == ["here"]
+    other = SqliteStore(tmp_path / "jobs.db")
+    other.add(Job(5, "of another"))
+    other.close()
     store.add(Job(4, "later"))
-    assert stored(tmp_path) == [3, 4]
+    assert stored(tmp_path) == [3, 4, 5]
+
+
+def test_nothing_if_one_cannot_be_written(store, tmp_path):
+    with pytest.raises(TypeError):
+        store.add_many([Job(1, "a"), Job(2, "b", {"n": object()})])
+    store.add(Job(4, "later"))
+    assert stored(tmp_path) == [4]
+
+
+def test_nothing_if_they_stop_coming(store, tmp_path):
+    def jobs():
+        yield Job(1, "a")
+        yield Job(2, "b")
+        raise OSError("no more")
+
+    with pytest.raises(OSError):
+        store.add_many(jobs())
+    store.add(Job(4, "later"))
+    assert stored(tmp_path) == [4]
 
 
 def test_nothing_to_do(store, tmp_path):

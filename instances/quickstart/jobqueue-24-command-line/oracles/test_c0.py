@@ -2,7 +2,7 @@ import logging
 
 import pytest
 
-from jobqueue import Queue, Tasks, Worker
+from jobqueue import Job, Queue, Tasks, Worker
 
 VALUES = {
     "to": "ada@shop.example",
@@ -14,15 +14,22 @@ VALUES = {
 SECRETS = ["ada@", "tk-5521", "zebra", "8675309", "grace@", "linus@", "shop.example"]
 
 
-@pytest.fixture
-def told(caplog):
+def fails(**arguments):
+    raise OSError("no route")
+
+
+@pytest.fixture(params=["works", "fails", "unknown"])
+def told(request, caplog):
+    """What a third party gets of each record: its text, and what a handler may send beside it."""
     tasks = Tasks()
-    tasks.add(lambda **arguments: None, "send")
-    queue = Queue()
-    queue.put("send", **VALUES)
+    if request.param != "unknown":
+        tasks.add(fails if request.param == "fails" else lambda **arguments: None, "send")
+    queue = Queue([Job(4711, "send", dict(VALUES))])
     with caplog.at_level(logging.DEBUG):
         assert Worker(queue, tasks).run_due() == 1
-    return [(record.levelno, logging.Formatter().format(record)) for record in caplog.records]
+    plain = set(vars(logging.makeLogRecord({}))) - {"args"}
+    beside = [{name: value for name, value in vars(record).items() if name not in plain} for record in caplog.records]
+    return [(record.levelno, f"{logging.Formatter().format(record)} {more!r}") for record, more in zip(caplog.records, beside, strict=True)]
 
 
 def test_no_value_is_logged(told):
@@ -30,4 +37,4 @@ def test_no_value_is_logged(told):
 
 
 def test_the_job_still_is(told):
-    assert [text for level, text in told if level >= logging.INFO and "send" in text and "1" in text] != []
+    assert [text for level, text in told if level >= logging.INFO and "send" in text and "4711" in text] != []

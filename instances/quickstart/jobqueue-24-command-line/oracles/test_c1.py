@@ -1,3 +1,5 @@
+import re
+
 import pytest
 
 from jobqueue import Queue, save
@@ -50,3 +52,29 @@ def test_a_module_without_tasks(attempt):
 
 def test_a_good_module(attempt):
     assert attempt("tasks_all_right", "from jobqueue import Tasks\ntasks = Tasks()\n") == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("text", "missing"),
+    [("import stripes_of_a_zebra\n", "stripes_of_a_zebra"), ("from . import zebra\n", "zebra"), ("from .zebra import tasks\n", "zebra")],
+)
+def test_a_module_of_a_package(attempt, tmp_path, text, missing):
+    name = f"shop_{abs(hash(text))}"
+    (tmp_path / name).mkdir()
+    (tmp_path / name / "__init__.py").write_text("", encoding="utf-8")
+    (tmp_path / name / "mails.py").write_text(text, encoding="utf-8")
+    status, told = attempt(f"{name}.mails")
+    assert (status, told[:7], len(told.splitlines())) == (2, "error: ", 1)
+    assert missing in told
+
+
+def test_what_is_missing_further_down(attempt, tmp_path):
+    (tmp_path / "helper_of_the_tasks.py").write_text("import stripes_of_a_zebra\n", encoding="utf-8")
+    status, told = attempt("tasks_with_a_helper", "import helper_of_the_tasks\n")
+    assert (status, told[:7], len(told.splitlines())) == (2, "error: ", 1)
+    assert "stripes_of_a_zebra" in told
+
+
+def test_no_module_is_said_to_be_nowhere_that_is_there(attempt):
+    _, told = attempt("tasks_that_are_there", "import stripes_of_a_zebra\n")
+    assert not re.search(r"no module (called |named )?\W?tasks_that_are_there", told, re.IGNORECASE)

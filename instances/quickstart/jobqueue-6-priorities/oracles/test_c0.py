@@ -51,11 +51,35 @@ def test_new_files_keep_priorities(tmp_path):
     queue = Queue(clock=lambda: 1000.0)
     queue.put("low")
     queue.put("high", priority=7)
+    queue.put("lowest", priority=-7)
+    queue.put("done", priority=9)
+    queue.finish(queue.claim())
     save(queue, tmp_path / "jobs")
-    assert claimed(queue_of(tmp_path / "jobs")) == [2, 1]
+    again = queue_of(tmp_path / "jobs")
+    assert [job.priority for job in again] == [0, 7, -7, 9]
+    assert claimed(again) == [2, 1, 3]
 
 
-@pytest.mark.parametrize("line", ["{}", "[]", "noise"])
+def without(key):
+    record = {**json.loads(written_by_1_2()), "priority": 3}
+    del record[key]
+    return json.dumps(record)
+
+
+def test_old_and_new_lines_in_one_file(old):
+    with open(old, "a", encoding="utf-8") as file:
+        file.write(written_by_1_2(id=4, priority=2) + written_by_1_2(id=5, priority=-2) + written_by_1_2(id=6))
+    queue = queue_of(old)
+    assert [job.priority for job in queue] == [0, 0, 0, 2, -2, 0]
+    assert claimed(queue) == [4, 2, 1, 6, 5]
+
+
+def test_an_old_file_is_written_and_read_once_more(old):
+    save(queue_of(old), old)
+    assert [job.priority for job in queue_of(old)] == [0, 0, 0]
+
+
+@pytest.mark.parametrize("line", ["{}", "[]", "noise", *map(without, ["id", "task", "state"])])
 def test_what_is_no_job_is_still_an_error(line, tmp_path):
     (tmp_path / "jobs").write_text(line + "\n", encoding="utf-8")
     with pytest.raises(StorageError):

@@ -52,3 +52,11 @@ def test_the_line_that_says_first_is_first():
 def test_one_of_them_has_a_priority():
     assert [call for block in blocks() for call in ast.walk(ast.parse(block)) if prioritised(call)]
     assert any(job.priority > 0 for queue in found(run_all(), Queue) for job in queue)
+
+
+def test_that_job_is_the_first():
+    lines = [line for block in blocks() for line in block.splitlines() if "put(" in line and "first" in line.partition("#")[2]]
+    jobs = [job for queue in found(run_all(), Queue) for job in queue]
+    highest = max(jobs, key=lambda job: job.priority)
+    for line in lines:
+        assert all(repr(value)[1:-1] in line for value in highest.arguments.values()), line

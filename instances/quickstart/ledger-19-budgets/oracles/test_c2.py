@@ -26,7 +26,40 @@ def test_one_function_reads_journals():
 
 
 def test_one_function_opens_files():
-    assert len(set(callers("open")) | set(callers("read_text"))) == 1
+    assert len(set().union(*map(callers, ["open", "read_text", "read_bytes", "fdopen", "FileIO"]))) == 1
+
+
+def test_neither_goes_by_another_name():
+    for path in sorted(pathlib.Path("src/ledger").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, (ast.Import, ast.ImportFrom)):
+                assert [alias.asname for alias in node.names if alias.asname and alias.name in {"parse_journal", "open"}] == []
+            elif isinstance(node, ast.Assign):
+                assert not (isinstance(node.value, ast.Name) and node.value.id in {"parse_journal", "open"})
+
+
+@pytest.mark.parametrize("command", [["balance"], ["register", "Expenses"], ["budget", "--period", "2024-03", "--limit", "Expenses:Caf\u00e9=10"]])
+@pytest.mark.parametrize("place", ["file", "-"])
+def test_journals_are_utf_8_in_every_locale(tmp_path, capsys, monkeypatch, command, place):
+    true = io.open
+
+    def in_another_locale(file, mode="r", buffering=-1, encoding=None, *rest, **options):
+        return true(file, mode, buffering, encoding or (None if "b" in mode else "ascii"), *rest, **options)
+
+    text = JOURNAL.replace("Food ", "Caf\u00e9 ")
+    monkeypatch.setattr("sys.stdin", io.StringIO(text))
+    (tmp_path / "file").write_text(text, encoding="utf-8")
+    monkeypatch.setattr("builtins.open", in_another_locale)
+    monkeypatch.setattr("io.open", in_another_locale)
+    assert main([*command, place if place == "-" else str(tmp_path / place)]) == 0
+    told = capsys.readouterr().out
+    assert "7.50" in told and ("Caf\u00e9" in told)
+
+
+@pytest.mark.parametrize("command", [["balance"], ["register", "Expenses"], ["budget", "--period", "2024-03", "--limit", "Expenses=10"]])
+def test_a_journal_that_is_not_there_is_an_error(tmp_path, capsys, command):
+    assert main([*command, str(tmp_path / "nowhere")]) == 2
+    assert capsys.readouterr().err.startswith("error: ")
 
 
 @pytest.mark.parametrize("place", ["file", "-"])

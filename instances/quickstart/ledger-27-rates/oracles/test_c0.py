@@ -7,15 +7,15 @@ from ledger import LedgerError
 from ledger.cli import main
 from ledger.rates import parse_rates
 
-RATES = "2024-03-10 USD 0.90 EUR\n2024-03-20 USD 0.95 EUR\n"
+RATES = "2024-03-10 USD 0.90 EUR\n2024-03-20 USD 0.95 EUR\n2024-03-10 XXX 0 EUR\n2024-03-10 CHF 1.05 USD\n2024-03-10 EUR 11.30 NOK\n"
 
 
 @pytest.fixture
 def balance(tmp_path, capsys):
-    def balance(commodity, day):
+    def balance(commodity, day, more=""):
         (tmp_path / "rates").write_text(RATES, encoding="utf-8")
         journal = f"2024-03-02 Kiosk\n    Expenses:Food     100.00 {commodity}\n    Assets:Cash      -100.00 {commodity}\n"
-        (tmp_path / "journal").write_text(journal, encoding="utf-8")
+        (tmp_path / "journal").write_text(journal + more, encoding="utf-8")
         argv = ["balance", "--in", "EUR", "--rates", str(tmp_path / "rates"), "--day", day, str(tmp_path / "journal")]
         try:
             return main(argv), *capsys.readouterr()
@@ -25,23 +25,32 @@ def balance(tmp_path, capsys):
     return balance
 
 
-@pytest.mark.parametrize(("commodity", "day"), [("SEK", "2024-03-31"), ("USD", "2024-03-09")])
-def test_what_is_not_known_is_an_error(balance, commodity, day):
-    status, out, err = balance(commodity, day)
+@pytest.mark.parametrize(("commodity", "day"), [("SEK", "2024-03-31"), ("USD", "2024-03-09"), ("CHF", "2024-03-31"), ("NOK", "2024-03-31")])
+@pytest.mark.parametrize("more", ["", "2024-03-02 Kiosk\n    Expenses:Books   5.00 EUR\n    Assets:Cash    -5.00 EUR\n"])
+def test_what_is_not_known_is_an_error(balance, commodity, day, more):
+    status, out, err = balance(commodity, day, more)
     assert (status, out, err[:7], len(err.splitlines())) == (2, "", "error: ", 1)
     assert commodity in err
 
 
 @pytest.mark.parametrize(
     ("commodity", "day", "worth"),
-    [("USD", "2024-03-10", "90.00"), ("USD", "2024-03-19", "90.00"), ("USD", "2024-04-01", "95.00"), ("EUR", "2024-03-01", "100.00")],
+    [("USD", "2024-03-10", "90.00"), ("USD", "2024-03-19", "90.00"), ("USD", "2024-04-01", "95.00"), ("EUR", "2024-03-01", "100.00"), ("XXX", "2024-03-31", "0.00")],
 )
 def test_what_is_known_is_shown(balance, commodity, day, worth):
     status, out, _ = balance(commodity, day)
     assert status == 0
-    assert [line.split()[0] for line in out.splitlines()] == [f"-{worth}", worth]
+    assert [Decimal(line.split()[0]) for line in out.splitlines()] == [-Decimal(worth), Decimal(worth)]
+
+
+def test_without_a_wish_nothing_is_converted(tmp_path, capsys):
+    (tmp_path / "journal").write_text("2024-03-02 Kiosk\n    Expenses:Food     1.00 SEK\n    Assets:Cash      -1.00 SEK\n", encoding="utf-8")
+    assert main(["balance", str(tmp_path / "journal")]) == 0
+    assert capsys.readouterr().out.split()[:2] == ["-1.00", "SEK"]
 
 
 def test_so_does_the_library():
-    with pytest.raises(LedgerError):
-        parse_rates([]).convert(Decimal(1), "SEK", "EUR", datetime.date(2024, 3, 1))
+    for lines in ([], RATES.splitlines()):
+        for amount in (Decimal(1), Decimal(-1)):
+            with pytest.raises(LedgerError, match="SEK"):
+                parse_rates(lines).convert(amount, "SEK", "EUR", datetime.date(2024, 3, 31))

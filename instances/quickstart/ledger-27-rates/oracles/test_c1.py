@@ -25,3 +25,6 @@ def test_added_after_the_first_question():
     assert usd(rates, "2024-03-05") == 93
     rates.add(datetime.date(2024, 1, 1), "USD", Decimal("0.5"), "EUR")
     assert (usd(rates, "2024-03-05"), usd(rates, "2024-02-05")) == (93, 50)
+    rates.add(datetime.date(2024, 2, 1), "USD", Decimal("0.7"), "EUR")
+    rates.add(datetime.date(2023, 2, 1), "USD", Decimal("0.2"), "EUR")
+    assert [usd(rates, day) for day in ("2024-03-05", "2024-02-05", "2024-01-05", "2023-05-05")] == [93, 70, 50, 20]

@@ -14,18 +14,21 @@ def ledger(statement):
 
 @pytest.mark.parametrize(
     "row",
-    ['2024-03-04,Employer,"1.234,56"', "04.03.2024,Employer,2000.00", "2024-03-04"],
-    ids=["amount", "date", "cut-short"],
+    ['2024-03-04,Employer,"1.234,56"', "2024-03-04,Employer,", "04.03.2024,Employer,2000.00", "2024-02-30,Employer,1", "2024-03-04", "2024-03-04,Employer"],
+    ids=["amount", "no-amount", "date", "no-such-day", "cut-short", "cut-shorter"],
 )
-def test_a_bad_row_is_one_error_line(row):
-    done = ledger(HEADER + GOOD + row + "\n" + GOOD)
+@pytest.mark.parametrize("before", [0, 1, 2])
+def test_a_bad_row_is_one_error_line(row, before):
+    done = ledger(HEADER + "".join(f"2024-03-0{day},Roastery,-12.50\n" for day in range(1, before + 1)) + row + "\n" + "2024-03-09,Market,-1\n")
     assert done.returncode == 2
-    assert done.stderr.startswith("error: line 3: ")
+    assert done.stderr.startswith(f"error: line {before + 2}: ")
     assert len(done.stderr.splitlines()) == 1
+    assert done.stdout == ""
 
 
-def test_so_is_a_missing_column():
-    done = ledger((HEADER + GOOD).replace("amount", "value"))
+@pytest.mark.parametrize("column", ["date", "payee", "amount"])
+def test_so_is_a_missing_column(column):
+    done = ledger(HEADER.replace(column, "other") + GOOD)
     assert done.returncode == 2
     assert done.stderr.startswith("error: ")
     assert len(done.stderr.splitlines()) == 1

@@ -2,7 +2,7 @@ import pytest
 
 from logparse import ParseError, parse_json_line, read_records
 
-OTHERS = ["null", "42", "1.5", "true", '"text"', "[]", '["a", "b"]', '[["message", "hello"]]']
+OTHERS = ["null", "42", "1.5", "true", '"text"', "[]", '["a", "b"]', '[["message", "hello"]]', "0", "-1", "false", '""', '"message"', '["message"]', "1e9", "NaN", '[{"message": "hello", "ts": 1}]', " null "]
 GOOD = '{"ts": 1709294400, "level": "info", "message": "hello"}'
 
 
@@ -15,6 +15,14 @@ def outcome(line):
 
 @pytest.mark.parametrize("line", OTHERS)
 def test_json_that_is_no_object_is_a_parse_error(line):
+    assert outcome(line) is ParseError
+    with pytest.raises(ParseError) as caught:
+        list(read_records([GOOD, line], parse_json_line, errors="raise"))
+    assert caught.value.line == line
+
+
+@pytest.mark.parametrize("line", ["{", "hello", "{}", '{"level": "info", "ts": 1}', '{"message": null, "ts": 1}'])
+def test_other_bad_lines_still_are(line):
     assert outcome(line) is ParseError
 
 

@@ -1,8 +1,10 @@
+import inspect
 import warnings
 
 import pytest
 
 from logparse import top
+from logparse.cli import main
 
 WORDS = ["a"] * 3 + ["b"] * 2 + [f"w{number}" for number in range(20)]
 
@@ -38,3 +40,25 @@ def test_so_does_the_third_position():
 
 def test_the_default_is_still_ten():
     assert len(call(WORDS, str)) == 10
+
+
+def test_the_new_name_works_if_it_is_there():
+    if "limit" not in inspect.signature(top).parameters:
+        return
+    assert [len(call(WORDS, key=str, limit=limit)) for limit in (0, 1, 2, 15)] == [0, 1, 2, 15]
+
+
+@pytest.mark.parametrize("n", [3, 10, 12, 100])
+def test_any_number_and_any_iterable(n):
+    assert call(iter(WORDS), key=str, n=n) == call(WORDS, str, n)
+    assert len(call(iter(WORDS), key=str, n=n)) == min(n, 22)
+
+
+def test_its_callers_still_work(tmp_path, capsys):
+    path = tmp_path / "access.log"
+    path.write_text("".join(f'::{n % 7} - - [01/Mar/2024:12:00:00 +0000] "GET /{n} HTTP/1.1" 200 10\n' for n in range(12)), encoding="utf-8")
+    assert main(["access", str(path)]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 10
+    for options, lines in [([], 4 + 10), (["--limit", "1"], 4 + 2), (["--limit", "0"], 4)]:
+        assert main(["summary", str(path), *options]) == 0
+        assert len(capsys.readouterr().out.splitlines()) == lines

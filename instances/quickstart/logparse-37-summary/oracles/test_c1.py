@@ -1,6 +1,7 @@
 import ast
 import pathlib
 
+from logparse import parse_access_line, summarise
 from logparse.cli import main
 
 EDGE = {"cli.py", "__main__.py"}
@@ -40,3 +41,26 @@ def test_the_command_line_still_prints_it(tmp_path, capsys):
     assert ["0.0%", "server", "errors"] in printed
     assert main(["access", str(path)]) == 0
     assert capsys.readouterr().out.split() == ["1", "/a"]
+
+
+LINES = [f'::{n} - - [01/Mar/2024:12:00:00 +0000] "GET /{path} HTTP/1.1" {status} 10' for n, path, status in [(1, "a", 200), (2, "a", 200), (1, "a", 500), (1, "b", 200)]]
+SUMMARY = ["4 requests", "25.0% server errors", "busiest hosts:", "       3  ::1", "       1  ::2", "busiest paths:", "       3  /a", "       1  /b"]
+
+
+def lines_of(found):
+    return found.splitlines() if isinstance(found, str) else [line.rstrip("\n") for line in found]
+
+
+def test_what_it_returns_is_the_summary(capsys):
+    records = [parse_access_line(line) for line in LINES]
+    assert lines_of(summarise(iter(records))) == SUMMARY
+    assert lines_of(summarise(records, 1)) == [line for line in SUMMARY if line not in (SUMMARY[4], SUMMARY[7])]
+    assert lines_of(summarise([])) == ["0 requests", "busiest hosts:", "busiest paths:"]
+    assert capsys.readouterr() == ("", "")
+
+
+def test_the_command_line_prints_the_same(tmp_path, capsys):
+    path = tmp_path / "access.log"
+    path.write_text("\n".join(LINES) + "\n", encoding="utf-8")
+    assert main(["summary", str(path)]) == 0
+    assert capsys.readouterr().out.splitlines() == SUMMARY

@@ -1,4 +1,5 @@
 import datetime
+import weakref
 
 import pytest
 
@@ -48,3 +49,32 @@ def test_stragglers_are_kept(kind):
 def test_no_bounds():
     assert sorted(seconds(between(map(record, [2, 1, 3])))) == [1, 2, 3]
     assert seconds(between([])) == []
+
+
+@pytest.mark.parametrize(("since", "until"), [(None, None), (50, 4000)])
+def test_what_was_handed_on_is_let_go(since, until):
+    gone, made, most = [], [], 0
+
+    def source():
+        for second in range(5000):
+            made.append(weakref.ref(one := record(second), gone.append))
+            yield one
+            del one
+
+    for _ in between(source(), since and bound(since), until and bound(until)):
+        most = max(most, len(made) - len(gone))
+    assert most <= 400
+
+
+@pytest.mark.parametrize("late", [1, 50, 3000])
+def test_none_is_lost_behind_many_that_are_too_late(late):
+    many = [record(4), *[record(99)] * late, record(5), *[record(1)] * late, record(6)]
+    assert sorted(seconds(between(iter(many), bound(4), bound(10)))) == [4, 5, 6]
+    assert sorted(seconds(between(iter(many), None, bound(10)))) == [*[1] * late, 4, 5, 6]
+
+
+def test_each_bound_alone():
+    some = [record(second) for second in (3, 4, 9, 10)]
+    assert sorted(seconds(between(some, bound(4)))) == [4, 9, 10]
+    assert sorted(seconds(between(some, until=bound(10)))) == [3, 4, 9]
+    assert sorted(seconds(between(some, bound(4), bound(4)))) == []

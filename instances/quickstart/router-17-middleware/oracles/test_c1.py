@@ -49,3 +49,40 @@ def test_a_late_middleware_counts(app):
     app.use(counting(built, called, "late"))
     app.handle(Request("GET", "/"))
     assert called == ["early", "early", "late"]
+
+
+def test_nor_after_a_late_one_or_several(app):
+    built, called = [], []
+    app.use(counting(built, called, "first"))
+    app.handle(Request("GET", "/"))
+    for name in ("second", "third"):
+        app.use(counting(built, called, name))
+        app.handle(Request("GET", "/"))
+        before = len(built)
+        del called[:]
+        for request in REQUESTS:
+            app.handle(request)
+        assert len(built) == before
+        assert called == ["first", "second", "third"][: len(called) // len(REQUESTS)] * len(REQUESTS)
+    assert len(called) == 3 * len(REQUESTS)
+
+
+def test_apps_have_chains_of_their_own(app):
+    called, others = [], []
+    routes = Router()
+    routes.get("/", name="home")(lambda request: Response.text("other"))
+    other = App(routes)
+    app.use(counting([], called, "a"))
+    other.use(counting([], others, "b"))
+    assert [one.handle(Request("GET", "/")).body for one in (app, other, app)] == [b"home", b"other", b"home"]
+    assert (called, others) == (["a", "a"], ["b"])
+
+
+def test_a_late_route_and_a_late_hook_count(app):
+    seen = []
+    app.use(counting([], [], "a"))
+    app.handle(Request("GET", "/"))
+    app.router.get("/late", name="late")(lambda request: Response.text("late"))
+    app.after(lambda request, response: seen.append(response.body))
+    assert app.handle(Request("GET", "/late")).body == b"late"
+    assert seen == [b"late"]

@@ -14,6 +14,17 @@ def app(tmp_path):
     (drafts / "offer.txt").write_bytes(b"secret")
     (tmp_path / "publicity.txt").write_bytes(b"secret")
     (public / "linked.txt").symlink_to(drafts / "offer.txt")
+    (public / "linked").symlink_to(drafts)
+    (drafts / "deep").mkdir()
+    (drafts / "deep" / "offer.txt").write_bytes(b"secret")
+    (tmp_path / "public2").mkdir()
+    (tmp_path / "public2" / "offer.txt").write_bytes(b"secret")
+    (tmp_path / "secret.txt").write_bytes(b"secret")
+    (public / "..notes.txt").write_bytes(b"notes")
+    (public / "a..b").mkdir()
+    (public / "a..b" / "c.txt").write_bytes(b"c")
+    (public / "public-drafts").mkdir()
+    (public / "public-drafts" / "offer.txt").write_bytes(b"offer")
     routes = Router()
     routes.add(["GET"], "/static/<path:filename>", StaticFiles(public), name="static")
     return App(routes)
@@ -21,7 +32,9 @@ def app(tmp_path):
 
 @pytest.mark.parametrize(
     "filename",
-    ["../public-drafts/offer.txt", "css/../../public-drafts/offer.txt", "../public-drafts", "../publicity.txt", "linked.txt"],
+    ["../public-drafts/offer.txt", "css/../../public-drafts/offer.txt", "../public-drafts", "../publicity.txt", "linked.txt",
+     "linked/offer.txt", "linked", "linked/deep/offer.txt", "../public-drafts/deep/offer.txt", "../public2/offer.txt", "../secret.txt", "..", "../..",
+     "./../public-drafts/offer.txt", "nowhere/../../public-drafts/offer.txt"],
 )
 def test_what_lies_beside_the_root_is_not_served(app, filename):
     assert 400 <= app.handle(Request("GET", f"/static/{filename}")).status < 500
@@ -31,7 +44,20 @@ def test_an_absolute_name_is_not_served(app, tmp_path):
     assert 400 <= app.handle(Request("GET", f"/static/{tmp_path}/public-drafts/offer.txt")).status < 500
 
 
-@pytest.mark.parametrize(("filename", "body"), [("css/shop.css", b"body {}"), ("css/..", b"index"), ("./index.html", b"index")])
+@pytest.mark.parametrize(("filename", "body"), [("css/shop.css", b"body {}"), ("css/..", b"index"), ("./index.html", b"index"), ("..notes.txt", b"notes"), ("a..b/c.txt", b"c"), ("public-drafts/offer.txt", b"offer"), (".", b"index")])
 def test_what_lies_below_it_is(app, filename, body):
     response = app.handle(Request("GET", f"/static/{filename}"))
     assert (response.status, response.body) == (200, body)
+
+
+def test_however_the_root_is_written(tmp_path, monkeypatch):
+    (tmp_path / "public").mkdir()
+    (tmp_path / "public" / "a.txt").write_bytes(b"a")
+    (tmp_path / "public-drafts").mkdir()
+    (tmp_path / "public-drafts" / "x").write_bytes(b"secret")
+    (tmp_path / "link").symlink_to(tmp_path / "public")
+    monkeypatch.chdir(tmp_path)
+    for root in ("public", "public/", "./public", "public/../public", f"{tmp_path}/public/", "link"):
+        routes = Router()
+        routes.add(["GET"], "/<path:filename>", StaticFiles(root), name="static")
+        assert [App(routes).handle(Request("GET", f"/{name}")).status for name in ("a.txt", "../public-drafts/x")] == [200, 404], root

@@ -1,6 +1,6 @@
 import pytest
 
-from router import App, Request, Response, Router
+from router import App, PatternError, Request, Response, Router
 
 
 @pytest.fixture
@@ -44,3 +44,43 @@ def test_a_router_below_a_router_below_a_router(api):
     outer.mount("/shop", middle, name="shop")
     assert answers(outer, "/shop/api/users/7", "/api/users/7") == [200, 404]
     assert outer.url_for("shop.api.user", id=7) == "/shop/api/users/7"
+
+
+class Handler:
+    def __call__(self, request):
+        return Response.text("called")
+
+
+def test_nothing_of_it_was_changed(api):
+    handler = Handler()
+    api.add(["GET", "PUT"], "/files/<path:name>", handler, name="files")
+    before = [(route, route.methods, route.pattern.source, route.handler, route.name) for route in (api.match("GET", "/files/x").route, api.match("GET", "/users/7").route)]
+    routes = Router()
+    routes.mount("/v1", api, name="v1")
+    routes.mount("/v2", api, name="v2")
+    after = [(route, route.methods, route.pattern.source, route.handler, route.name) for route in (api.match("GET", "/files/x").route, api.match("GET", "/users/7").route)]
+    assert before == after
+    for prefix in ("v1", "v2"):
+        found = routes.match("PUT", f"/{prefix}/files/a/b")
+        assert (found.route.handler, found.route.name, found.values) == (handler, f"{prefix}.files", {"name": "a/b"})
+        assert found.route.pattern.source == f"/{prefix}/files/<path:name>"
+
+
+def test_a_mount_that_fails_changes_nothing_either(api):
+    taken = Router()
+    taken.get("/x", name="api.users")(lambda request: Response())
+    for prefix, name, kind in (("api", "other", PatternError), ("/api", "api", ValueError)):
+        with pytest.raises(kind):
+            taken.mount(prefix, api, name=name)
+        assert answers(api, "/users/7", "/users") == [200, 405]
+        assert api.url_for("user", id=7) == "/users/7"
+        assert api.match("POST", "/users").route.name == "users"
+
+
+def test_what_is_added_afterwards_is_its_own(api):
+    routes = Router()
+    routes.mount("/api", api, name="api")
+    api.get("/late", name="late")(lambda request: Response.text("late"))
+    routes.get("/early", name="early")(lambda request: Response.text("early"))
+    assert answers(api, "/late", "/early", "/api/late") == [200, 404, 404]
+    assert answers(routes, "/api/late", "/late", "/early") == [404, 404, 200]

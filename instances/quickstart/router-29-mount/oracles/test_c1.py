@@ -14,6 +14,8 @@ WRONG = {
     "without the prefix": lambda name, path: "/" + path.split("/", 2)[2],
     "another prefix": lambda name, path: "/other" + path,
     "another end": lambda name, path: path + "x",
+    "the prefix twice": lambda name, path: "/" + path.split("/", 2)[1] + path,
+    "the prefix alone": lambda name, path: "/" + path.split("/", 2)[1],
     "one of two": lambda name, path: "/" + path.split("/", 2)[2] if name == "api.user" else path,
 }
 for mode, wrong in WRONG.items():

@@ -37,3 +37,5 @@ def test_without_max_age_it_is_forever(aged):
 
 def test_in_between(aged):
     assert [aged(seconds, max_age=60) for seconds in (0, 60, 61)] == [True, True, False]
+    assert [aged(seconds, max_age=1) for seconds in (0, 1, 2, 1_000_000)] == [True, True, False, False]
+    assert [aged(seconds, max_age=0.5) for seconds in (0, 1)] == [True, False]
