@@ -31,6 +31,20 @@ def test_every_word_counts():
         assert inflection.singularize(word) == word
 
 
+@pytest.mark.parametrize("added", ["iOS", "McDonalds", "CI feedback", "DEVOPS"])
+def test_whatever_is_written_small_or_large(added):
+    inflection.add_uncountable(added)
+    for asked in (added, added.lower(), added.upper(), added.title(), added.swapcase()):
+        assert inflection.pluralize(asked) == asked
+        assert inflection.singularize(asked) == asked
+
+
+def test_the_librarys_own_words_are_known_in_any_case():
+    for word in ("Sheep", "SHEEP", "FISH", "Money"):
+        assert inflection.pluralize(word) == word
+        assert inflection.singularize(word) == word
+
+
 def test_other_words_are_counted():
     inflection.add_uncountable("GPU")
     assert inflection.pluralize("CPU") == "CPUs"

@@ -25,7 +25,7 @@ def singular(word):
         pytest.fail(f"singularize({word!r}): {error}")
 
 
-@pytest.mark.parametrize("added", ["c++", "(sic", "a[", "*nix", "what?", "x\\\\"])
+@pytest.mark.parametrize("added", ["c++", "(sic", "a[", "*nix", "what?", "x\\\\", "a)", "a{2", "[z-a]", "+", "(?P<", "\\\\d[", "a**"])
 def test_no_word_breaks_the_others(added):
     inflection.add_uncountable(added)
     assert singular("posts") == "post"
@@ -37,6 +37,12 @@ def test_special_characters_stand_for_themselves():
     assert singular("nods") == "nod"
     assert singular("posts") == "post"
     assert singular("gaas") == "gaa"
+    inflection.add_uncountable("p[ao]sts", "^nodes$", "b{2}s", "\\wits", ".*")
+    assert singular("pasts") == "past"
+    assert singular("nodes") == "node"
+    assert singular("bbs") == "bb"
+    assert singular("bits") == "bit"
+    assert inflection.pluralize("post") == "posts"
 
 
 def test_such_words_are_uncountable():

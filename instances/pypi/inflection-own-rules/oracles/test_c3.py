@@ -50,13 +50,18 @@ def test_the_code_is_not_there_twice():
     assert any(registers_pairs(known[name]) for name in shared)
     alone = reached_from("add_irregular", known) - shared
     assert not any(registers_pairs(known[name]) for name in alone)
+    own = {node.id for name in alone for node in ast.walk(known[name]) if isinstance(node, ast.Name)}
+    assert not own & {"PLURALS", "SINGULARS", "add_plural", "add_singular"}
 
 
-@pytest.mark.parametrize("singular, plural", [("criterion", "criteria"), ("ego", "selves"), ("opus", "works")])
+@pytest.mark.parametrize("singular, plural", [("criterion", "criteria"), ("ego", "selves"), ("opus", "works"), ("cow", "kine"), ("foo", "bar"), ("index", "indices")])
 def test_words_are_registered(singular, plural):
     inflection.add_irregular(singular, plural)
     assert inflection.pluralize(singular) == plural
     assert inflection.pluralize(plural) == plural
     assert inflection.singularize(plural) == singular
     assert inflection.pluralize(singular.capitalize()) == plural.capitalize()
+    assert inflection.pluralize(plural.capitalize()) == plural.capitalize()
+    assert inflection.singularize(plural.capitalize()) == singular.capitalize()
     assert inflection.pluralize("person") == "people"
+    assert (inflection.pluralize("cow"), inflection.singularize("kine")) == ("kine", "cow")

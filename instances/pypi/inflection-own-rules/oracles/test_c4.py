@@ -1,10 +1,13 @@
 """The new functions are in the reference, and those that take a pattern show how."""
 
 import ast
+import doctest
 import re
 from pathlib import Path
 
 import pytest
+
+import inflection
 
 NEW = ["add_irregular", "add_plural", "add_singular", "add_uncountable"]
 
@@ -30,9 +33,23 @@ def test_the_docstring_has_an_example_with_a_group(name):
     text = docstring(name)
     calls = [part for part in re.split(r"^(?=\s*>>>|\s*\w*\.?add_)", text, flags=re.M) if re.match(rf"\s*(>>> *)?(\w+\.)?{name}\(", part)]
     assert calls, f"no example of {name}()"
-    assert any(re.search(r"\\(g<)?\w", part) for part in calls), "no example refers to a group"
+    assert any(re.search(r"\\(g<\w+>|\d)", part) and re.search(r"\((?!\?[:=!<i])[^)]", part.partition("(")[2]) for part in calls), "no example refers to a group"
 
 
 @pytest.mark.parametrize("name", NEW)
 def test_descriptions_are_kept(name):
     assert len(docstring(name)) > 50
+
+
+@pytest.mark.parametrize("name", ["add_plural", "add_singular"])
+def test_what_the_example_shows_is_so(name):
+    kept = [(rules, list(rules)) for rules in (inflection.PLURALS, inflection.SINGULARS)]
+    words = {key: value for key, value in vars(inflection).items() if not key.startswith("__")}
+    told = []
+    try:
+        test = doctest.DocTestParser().get_doctest(docstring(name), {**words, "inflection": inflection}, name, None, 0)
+        doctest.DocTestRunner(verbose=False).run(test, out=told.append)
+    finally:
+        for rules, before in kept:
+            rules[:] = before
+    assert told == []

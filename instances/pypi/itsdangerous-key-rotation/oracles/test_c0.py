@@ -1,8 +1,12 @@
 """Telling which key signed a value takes no comparison that stops at the first byte that differs."""
 
+import ast
+from pathlib import Path
+
 import pytest
 
 from itsdangerous import BadSignature
+from itsdangerous import signer
 from itsdangerous.signer import HMACAlgorithm, Signer
 
 
@@ -28,6 +32,18 @@ class Watched(bytes):
         return bytes.__getitem__(self, place)
 
     __hash__ = bytes.__hash__
+
+
+def watch(name):
+    def watched(self, *args, **options):
+        Watched.compared += 1
+        return getattr(bytes, name)(self, *args, **options)
+
+    setattr(Watched, name, watched)
+
+
+for method in ("__lt__", "__le__", "__gt__", "__ge__", "__contains__", "__hash__", "decode", "hex", "startswith", "endswith", "find", "index", "count", "removeprefix", "removesuffix", "partition", "translate"):
+    watch(method)
 
 
 class WatchedAlgorithm(HMACAlgorithm):
@@ -63,7 +79,27 @@ def test_unknown_keys_are_still_refused():
         make(["old", "new"]).needs_rotation(signed)
 
 
+def test_the_source_compares_no_signatures():
+    tree = ast.parse(Path(signer.__file__).read_text(encoding="utf-8"))
+    [function] = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name == "needs_rotation"]
+    signs = (ast.Eq, ast.NotEq, ast.In, ast.NotIn)
+    compared = [node.lineno for node in ast.walk(function) if isinstance(node, ast.Compare) and any(isinstance(op, signs) for op in node.ops)]
+    assert compared == []
+
+
+@pytest.mark.parametrize(("key", "expected"), [("oldest", True), ("old", True), ("new", False)])
+@pytest.mark.parametrize("text", ["text", "", "a.b.c", "caf\u00e9"])
+def test_three_keys_and_any_value(key, expected, text):
+    signed = Signer(key).sign(text)
+    many = Signer(["oldest", "old", "new"])
+    assert many.needs_rotation(signed) is expected
+    assert many.needs_rotation(signed.decode()) is expected
+    for changed in (signed[:-1], signed + b"x", signed[:-1] + b"\xff", b"x" + signed):
+        with pytest.raises(BadSignature):
+            many.needs_rotation(changed)
+
+
 def test_plain_signer_gives_the_same_answers():
-    signer = Signer(["old", "new"])
-    assert signer.needs_rotation(Signer("old").sign("text")) is True
-    assert signer.needs_rotation(Signer("new").sign("text")) is False
+    both = Signer(["old", "new"])
+    assert both.needs_rotation(Signer("old").sign("text")) is True
+    assert both.needs_rotation(Signer("new").sign("text")) is False

@@ -22,12 +22,13 @@ def docstrings_of(name):
 def test_docstring_names_the_version(name):
     texts = docstrings_of(name)
     assert texts, f"{name} is gone"
-    assert any(re.search(r"^\.\. versionadded:: 2\.3(\.0)?$", t, re.M) for t in texts)
+    assert all(re.search(r"^\.\. versionadded:: 2\.3(\.0)?$", t, re.M) for t in texts)
 
 
 @pytest.mark.parametrize("name", NEW)
 def test_change_log_names_the_method(name):
     text = Path("CHANGES.rst").read_text(encoding="utf-8")
     newest = text.split("Version 2.2.0", 1)[0]
-    assert re.search(r"^Version 2\.3", newest, re.M), "no section for the next version"
+    assert re.search(r"^Version 2\.3\.0\n-+$", newest, re.M), "no section for the next version"
+    newest = re.split(r"^Version 2\.3\.0\n", newest, flags=re.M)[1]
     assert re.search(rf"\b{name}\b", newest), f"{name} is not in the change log"

@@ -37,3 +37,17 @@ def test_the_call_does_not_do_all_the_work():
     source = iter(range(100))
     mi.windowed_minmax(source, 2)
     assert len(list(source)) > 90
+
+
+@pytest.mark.parametrize("n", [0, -1, -10**9])
+def test_whatever_is_given_and_however(n):
+    for items in ([], "abc", range(5), iter("ab")):
+        with pytest.raises(ValueError):
+            mi.windowed_minmax(iterable=items, n=n)
+        with pytest.raises(ValueError):
+            mi.windowed_minmax(items, n, key=len)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 50])
+def test_other_sizes_are_taken(n):
+    assert len(list(mi.windowed_minmax(range(5), n))) == max(0, 6 - n)

@@ -2,6 +2,7 @@
 
 import os
 import stat
+import sys
 
 import pytest
 
@@ -71,3 +72,36 @@ def test_the_owner_can_read_and_replace_it(tmp_path):
     assert stat.S_IMODE(path.stat().st_mode) & 0o600 == 0o600
     with pytest.raises(FileExistsError):
         dotenv.save_dotenv({"C": "3"}, path)
+
+
+watched = {"folder": None, "seen": []}
+
+
+def look_on_the_way(event, arguments):
+    if watched["folder"] is not None and event in {"os.chmod", "os.rename", "os.link"}:
+        folder, watched["folder"] = watched["folder"], None
+        watched["seen"] += [path.name for path in folder.iterdir() if path.stat().st_size and path.stat().st_mode & 0o077]
+        watched["folder"] = folder
+
+
+sys.addaudithook(look_on_the_way)
+
+
+@pytest.mark.parametrize("mask", [0o022, 0, 0o002])
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_what_is_in_it_is_never_closed_to_others_later(tmp_path, mask, overwrite):
+    os.umask(mask)
+    watched.update(folder=tmp_path, seen=[])
+    try:
+        dotenv.save_dotenv({"TOKEN": "secret" * 5000}, tmp_path / ".env", overwrite)
+    finally:
+        watched["folder"] = None
+    assert watched["seen"] == []
+    assert open_to_others(tmp_path) == []
+    assert [path.name for path in tmp_path.iterdir()] == [".env"]
+
+
+def test_the_umask_is_as_it_was(tmp_path):
+    os.umask(0o027)
+    dotenv.save_dotenv({"TOKEN": "secret"}, tmp_path / ".env")
+    assert os.umask(0o022) == 0o027

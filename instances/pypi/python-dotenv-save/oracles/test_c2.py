@@ -1,5 +1,6 @@
 """Files are written as UTF-8 whatever the locale is, and in another encoding on request."""
 
+import inspect
 import os
 import subprocess
 import sys
@@ -45,6 +46,20 @@ def test_the_default_is_utf_8(tmp_path):
     path = tmp_path / ".env"
     save({"NAME": "J\u00fcrgen"}, path)
     assert "J\u00fcrgen".encode("utf-8") in path.read_bytes()
+    assert path.read_bytes()[:4] == b"NAME"
+    assert inspect.signature(dotenv.save_dotenv).parameters["encoding"].default in ("utf-8", "UTF-8", "utf8")
+
+
+def test_it_counts_when_a_file_is_replaced_too(tmp_path):
+    path = tmp_path / ".env"
+    path.write_text("a=b")
+    save({"NAME": "J\u00fcrgen", "N\u00c4ME": "x"}, path, overwrite=True, encoding="latin-1")
+    assert path.read_bytes().count("\u00fc".encode("latin-1")) == 1
+    assert dict(dotenv.dotenv_values(path, encoding="latin-1"))["NAME"] == "J\u00fcrgen"
+    save({"NAME": "J\u00fcrgen"}, path, overwrite=True)
+    assert dict(dotenv.dotenv_values(path)) == {"NAME": "J\u00fcrgen"}
+    save({"NAME": "J"}, path, overwrite=True, encoding=None)
+    assert dict(dotenv.dotenv_values(path)) == {"NAME": "J"}
 
 
 def test_overwrite_is_still_the_third_argument(tmp_path):

@@ -39,3 +39,32 @@ def test_the_callers_list_is_left_alone():
     taken = ["a", "a-2"]
     assert unique_slugify("a", taken) == "a-3"
     assert taken == ["a", "a-2"]
+
+
+class Once(list):
+    """Slugs that count how often somebody walks through them."""
+
+    walks = 0
+
+    def __iter__(self):
+        self.walks += 1
+        return super().__iter__()
+
+    def __contains__(self, slug):
+        self.walks += 1
+        return super().__contains__(slug)
+
+
+def test_they_are_walked_once():
+    for count in (0, 1, 5, 50):
+        taken = Once(in_use(count) if count else [])
+        unique_slugify("a", taken)
+        assert taken.walks <= 1
+
+
+def test_any_iterable_and_any_order():
+    for taken in (lambda: (slug for slug in ["a-3", "a-2", "a"]), lambda: {"a", "a-2", "a-3"}, lambda: dict.fromkeys(["a", "a-3", "a-2"]), lambda: ("a", "a-2", "a-3"), lambda: frozenset(["a", "a-2", "a-3"])):
+        assert unique_slugify("a", taken()) == "a-4"
+    assert unique_slugify("a", iter([])) == "a"
+    assert unique_slugify("a", ["a", "a-3"]) == "a-2"
+    assert unique_slugify("a", iter(["b", "a-2"])) == "a"

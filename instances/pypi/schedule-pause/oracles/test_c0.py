@@ -61,3 +61,33 @@ def test_it_runs_again_when_it_is_due(scheduler):
     overdue(job, seconds=5)
     scheduler.run_pending()
     assert runs == [1]
+
+
+@pytest.mark.parametrize("make", [lambda s: s.every().monday.at("10:30"), lambda s: s.every(2).weeks, lambda s: s.every(3).hours, lambda s: s.every().second, lambda s: s.every(5).to(10).minutes])
+def test_any_kind_of_job(scheduler, make):
+    runs = []
+    job = make(scheduler).do(runs.append, 1)
+    weekday, time = job.next_run.weekday(), job.next_run.time()
+    job.pause()
+    overdue(job, days=70, seconds=1) if job.start_day is None else setattr(job, "next_run", job.next_run - datetime.timedelta(days=70))
+    job.resume()
+    assert now() <= job.next_run + datetime.timedelta(seconds=1)
+    assert job.next_run <= now() + datetime.timedelta(days=14, hours=2)
+    if job.start_day is not None:
+        assert (job.next_run.weekday(), job.next_run.time()) == (weekday, time)
+    if job.unit != "seconds":
+        scheduler.run_pending()
+        assert runs == []
+    assert job.last_run is None
+    assert not job.paused
+
+
+def test_resuming_twice_changes_nothing_more(scheduler):
+    job = scheduler.every(10).minutes.do(print)
+    job.pause().pause()
+    overdue(job, hours=5)
+    assert job.resume() is job
+    first = job.next_run
+    job.resume()
+    assert job.next_run == first
+    assert scheduler.get_jobs() == [job]

@@ -46,3 +46,13 @@ def test_a_tag_may_be_zero():
     scheduler.pause(1)
     scheduler.resume(0)
     assert [job.paused for job in jobs] == [False, True]
+
+
+def test_neither_method_looks_at_tags_itself():
+    tree = ast.parse(Path("schedule/__init__.py").read_text(encoding="utf-8"))
+    [scheduler] = [node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == "Scheduler"]
+    looks = {node.name for node in scheduler.body if isinstance(node, ast.FunctionDef) for part in ast.walk(node) if isinstance(part, ast.Attribute) and part.attr == "tags"}
+    assert not {"pause", "resume"} & looks
+    assert len(looks) <= 2, looks
+    others = {node.name for node in tree.body if isinstance(node, ast.FunctionDef) for part in ast.walk(node) if isinstance(part, ast.Attribute) and part.attr == "tags"}
+    assert others == set()

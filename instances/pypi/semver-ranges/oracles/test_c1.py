@@ -37,3 +37,25 @@ def test_releases_as_before():
     check("2.0.0", "^1.2.3", False)
     check("1.3.0", "~1.2.3", False)
     check("1.2.2", "~1.2.3", False)
+
+
+def test_both_ends_may_be_pre_releases():
+    for pre in ("rc.1", "alpha", "0", "zzz"):
+        check(f"2.0.0-{pre}", "^1.2.3-rc.1", False)
+        check(f"1.3.0-{pre}", "~1.2.3-rc.1", False)
+        check(f"2.0.0-{pre}", "~1.2.3", False)
+        check(f"2.0.0-{pre}", "^1.0.0", False)
+        check(f"1.0.0-{pre}", "^0.2.3", False)
+        check(f"1.1.0-{pre}+b", "~1.0.0", False)
+        check(f"10.0.0-{pre}", "^9.9.9", False)
+
+
+def test_pre_releases_further_inside_and_outside():
+    check("1.3.0-alpha", "^1.2.3", True)
+    check("1.2.4-alpha", "~1.2.3", True)
+    check("3.0.0-alpha", "^1.2.3", False)
+    check("1.4.0-alpha", "~1.2.3", False)
+    check("1.2.3-rc.1", "~1.2.3", False)
+    check("1.2.3-rc.1", "^1.2.3-rc.1", True)
+    check("1.2.3-rc.10", "^1.2.3-rc.2", True)
+    check("1.2.3-rc.1", "~1.2.3-rc.2", False)

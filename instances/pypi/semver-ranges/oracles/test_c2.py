@@ -52,3 +52,27 @@ def test_what_the_class_refuses_is_refused():
     with pytest.raises(ValueError):
         Version.parse("1.4.0").match("^v1.2.3")
     assert Version.parse("1.4.0").match("^1.2.3") is True
+
+
+@pytest.mark.parametrize("text, expected", [("1.2.9", True), ("1.3", False), ("1.2", True), ("2", False)])
+def test_another_subclass_with_the_tilde(text, expected):
+    assert match(Short.parse(text), "~1.2") is expected
+
+
+def test_the_class_is_asked_for_each_range():
+    asked = []
+
+    class Asked(Version):
+        @classmethod
+        def parse(cls, version, optional_minor_and_patch=False):
+            asked.append((cls, version))
+            return super().parse(version, optional_minor_and_patch)
+
+    class Below(Asked):
+        pass
+
+    one = Below(1, 2, 4)
+    for operator in "^~":
+        del asked[:]
+        assert match(one, f"{operator}1.2.3") is True
+        assert (Below, "1.2.3") in asked

@@ -38,3 +38,16 @@ def test_plain_captions_and_other_formats():
     assert caption_of(tabulate([[1]], tablefmt="html", caption="One number")) == "One number"
     assert tabulate([[1]], tablefmt="plain", caption="a < b").splitlines()[0] == "a < b"
     assert "<td" in tabulate([["x"]], tablefmt="html", caption="c")
+
+
+@pytest.mark.parametrize("headers", [(), ["<i>n</i>"]], ids=["plain", "headers"])
+def test_cells_are_escaped_as_before_and_once(headers):
+    for text in ("<i>1</i>", "R&D", "&lt;"):
+        safe, raw = (str(tabulate([[text]], headers, tablefmt=fmt, caption="c & d")) for fmt in ("html", "unsafehtml"))
+        without = [str(tabulate([[text]], headers, tablefmt=fmt)) for fmt in ("html", "unsafehtml")]
+        assert [re.sub(r"<caption[^>]*>.*?</caption>\n?", "", text, flags=re.S) for text in (safe, raw)] == without
+
+
+@pytest.mark.parametrize("fmt", ["plain", "grid", "github", "mediawiki", "latex"])
+def test_formats_that_are_no_html_are_left_alone(fmt):
+    assert "a < b & 'c'" in tabulate([[1]], tablefmt=fmt, caption="a < b & 'c'")
