@@ -7,6 +7,7 @@ SCRIPT = """
 import json
 import pytest
 from router import Router
+from router.pattern import Pattern
 
 true, codes = Router.url_for, {}
 WRONG = {
@@ -16,6 +17,7 @@ WRONG = {
     "another end": lambda name, path: path + "x",
     "the prefix twice": lambda name, path: "/" + path.split("/", 2)[1] + path,
     "the prefix alone": lambda name, path: "/" + path.split("/", 2)[1],
+    "the other of two": lambda name, path: "/" + path.split("/", 2)[2] if name == "api.users" else path,
     "one of two": lambda name, path: "/" + path.split("/", 2)[2] if name == "api.user" else path,
 }
 for mode, wrong in WRONG.items():
@@ -25,6 +27,22 @@ for mode, wrong in WRONG.items():
 
     Router.url_for = url_for
     codes[mode] = int(pytest.main(["-q", "-x", "-p", "no:cacheprovider", "tests"]))
+
+Router.url_for, mount, build, prefixes = true, Router.mount, Pattern.build, set()
+
+
+def mounted(self, prefix, other, **options):
+    prefixes.add(prefix)
+    return mount(self, prefix, other, **options)
+
+
+def without(self, values):
+    path = build(self, values)
+    return next((path[len(prefix):] for prefix in prefixes if self.source.startswith(prefix + "/")), path)
+
+
+Router.mount, Pattern.build = mounted, without
+codes["built without the prefix"] = int(pytest.main(["-q", "-x", "-p", "no:cacheprovider", "tests"]))
 print(json.dumps(codes))
 """
 
