@@ -1,6 +1,8 @@
 """The update service is looked for where the caller says, not at an address of the function's own."""
 
+import ast
 import inspect
+import textwrap
 
 import pytest
 
@@ -43,9 +45,32 @@ def test_the_root_is_the_callers(monkeypatch, root):
     redfish.creds = {"user": "u", "pswd": "p"}
     assert redfish._find_updateservice_resource(root)["ret"] is True
     wanted = inspect.signature(redfish.get_firmware_update_capabilities).parameters
-    result = redfish.get_firmware_update_capabilities(*[root][: len(wanted)])
+    needed = [given for given in wanted.values() if given.default is given.empty]
+    result = redfish.get_firmware_update_capabilities(*[root][: len(needed)])
     assert result["ret"] is True, result.get("msg")
     assert result["entries"] == {"simple": PROTOCOLS}
+
+
+def test_the_address_is_not_written_into_the_function():
+    source = inspect.getsource(RedfishUtils.get_firmware_update_capabilities)
+    texts = [node.value for node in ast.walk(ast.parse(textwrap.dedent(source))) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    assert [text for text in texts if "redfish/" in text] == []
+
+
+@pytest.mark.parametrize("service", [{}, {"Actions": {}}], ids=["empty", "without-updates"])
+def test_a_service_that_updates_nothing_is_answered_for(monkeypatch, service):
+    pages = {"/rest/v9": {"UpdateService": {"@odata.id": "/rest/v9/Update"}}, "/rest/v9/Update": {"FirmwareInventory": {"@odata.id": "/x"}, **service}}
+    monkeypatch.setattr(RedfishUtils, "get_request", lambda self, uri: {"ret": True, "data": pages[uri[len("https://bmc"):].rstrip("/")]})
+    redfish = RedfishUtils.__new__(RedfishUtils)
+    redfish.root_uri = "https://bmc"
+    redfish.creds = {}
+    redfish._find_updateservice_resource("/rest/v9")
+    wanted = inspect.signature(redfish.get_firmware_update_capabilities).parameters
+    for page in (pages["/rest/v9/Update"], {}):
+        pages["/rest/v9/Update"] = page
+        result = redfish.get_firmware_update_capabilities(*["/rest/v9"][: len(wanted)])
+        assert str(result["ret"]) == "False"
+        assert not result.get("entries")
 
 
 class Exit(Exception):

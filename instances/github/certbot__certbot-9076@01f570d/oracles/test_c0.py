@@ -2,7 +2,10 @@
 
 import ast
 import builtins
+import re
 import symtable
+import sys
+import types
 from pathlib import Path
 
 import pytest
@@ -76,3 +79,60 @@ def test_the_snaps_are_promoted_with_a_version():
 @pytest.mark.parametrize("name", ["promote_snaps", "publish_windows", "get_snap_revisions"])
 def test_the_steps_are_still_there(name):
     assert name in {node.name for node in ast.parse(SOURCE).body if isinstance(node, ast.FunctionDef)}
+
+
+class Builds:
+    """What Azure Pipelines has of a project: the newest build of a definition comes first."""
+
+    def __init__(self, **options):
+        self.clients, self.known = self, "certbot" in str(options.get("base_url", ""))
+
+    def get_build_client(self):
+        return self
+
+    def get_builds(self, project=None, definitions=None, **options):
+        wanted = self.known and project == "certbot" and str(definitions).strip("[]'") == "3"
+        names = ["1.99.0", "1.98.0"] if wanted else ["0.2.0", "0.1.0"]
+        self.found = [types.SimpleNamespace(id=number, source_branch=f"refs/tags/v{name}") for number, name in enumerate(names, start=70)]
+        return types.SimpleNamespace(value=self.found)
+
+    def get_build(self, project, id, **options):
+        assert project == "certbot"
+        return next(build for build in self.found if build.id == id)
+
+
+@pytest.fixture
+def script(monkeypatch):
+    """The script as a module, with its neighbours played: nothing of it asks the network."""
+    latest = {"tag_name": "v1.99.0", "name": "v1.99.0"}
+    for name in ("azure", "azure.devops", "azure.devops.connection", "requests"):
+        monkeypatch.setitem(sys.modules, name, types.ModuleType(name))
+    sys.modules["azure.devops.connection"].Connection = Builds
+    sys.modules["requests"].get = lambda *args, **options: types.SimpleNamespace(json=lambda: latest, raise_for_status=lambda: None, status_code=200)
+    module = types.ModuleType("finish_release")
+    module.__file__ = str(PATH.resolve())
+    exec(compile(SOURCE, str(PATH), "exec"), vars(module))
+    return module
+
+
+def promoted(script, capsys):
+    """The versions with which the snaps are promoted; options that are required are given."""
+    found = []
+    script.promote_snaps, script.publish_windows = found.append, lambda css: None
+    arguments = ["--css", "host"]
+    try:
+        script.main(arguments)
+    except SystemExit:
+        needed = re.findall(r"--[a-z-]+", capsys.readouterr().err.partition("required:")[2])
+        script.main([*arguments, *[part for name in needed for part in (name, "1.99.0")]])
+    return found
+
+
+def test_it_is_the_version_that_was_released(script, capsys):
+    (version,) = promoted(script, capsys)
+    assert isinstance(version, str)
+    assert re.fullmatch(r"\d+\.\d+(\.\d+)?", version)
+    here = re.search(r"__version__ = '([\d.]+\d)", Path("certbot/certbot/__init__.py").read_text()).group(1)
+    assert version != here, "the version of the checkout is the next one"
+    if hasattr(script, "Connection") or "azure" in SOURCE.partition("import argparse")[2]:
+        assert version == "1.99.0"

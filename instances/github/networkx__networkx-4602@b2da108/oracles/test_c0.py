@@ -34,3 +34,34 @@ def test_random_triad_picks_any_three_nodes():
     triad = attempt(nx.random_triad, graph)
     assert len(triad) == 3
     assert set(triad) <= set(NODES)
+
+
+class Plain:
+    """Hashable, and neither in an order nor with a text of its own."""
+
+    def __repr__(self):
+        raise RuntimeError("nothing to show")
+
+    __str__ = __repr__
+
+
+KINDS = {
+    "complex": [complex(0, number) for number in range(6)],
+    "objects": [Plain() for _ in range(6)],
+    "pairs": [(1, "a"), ("a", 1), (1, 2), (2, "b"), (2, 1j), (2, 2j)],
+    "mixed": [7, "7", 7.5, frozenset([7]), b"7", (7,)],
+    "types": [int, str, float, list, dict, set],
+    "numbers": [5, 3, 1, 0, 2, 4],
+}
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_nodes_of_any_kind(kind):
+    nodes = KINDS[kind]
+    graph = nx.path_graph(nodes)
+    directed = nx.path_graph(nodes, create_using=nx.DiGraph)
+    for seed in (1, 2, 3):
+        result = attempt(nx.betweenness_centrality, graph, k=3, seed=seed)
+        assert len(result) == 6 and all(node in result for node in nodes)
+        triad = attempt(nx.random_triad, directed)
+        assert len(triad) == 3 and all(node in nodes for node in triad)

@@ -12,12 +12,10 @@ def ledger(statement):
     return subprocess.run(command, input=statement, capture_output=True, text=True, timeout=20)
 
 
-@pytest.mark.parametrize(
-    "row",
-    ['2024-03-04,Employer,"1.234,56"', "2024-03-04,Employer,", "04.03.2024,Employer,2000.00", "2024-02-30,Employer,1", "2024-03-04", "2024-03-04,Employer"],
-    ids=["amount", "no-amount", "date", "no-such-day", "cut-short", "cut-shorter"],
-)
-@pytest.mark.parametrize("before", [0, 1, 2])
+ROWS = ['2024-03-04,Employer,"1.234,56"', "2024-03-04,Employer,", "04.03.2024,Employer,2000.00", "2024-02-30,Employer,1", "2024-03-04", "2024-03-04,Employer"]
+
+
+@pytest.mark.parametrize(("row", "before"), zip(ROWS, [1, 0, 1, 2, 1, 0]), ids=["amount", "no-amount", "date", "no-such-day", "cut-short", "cut-shorter"])
 def test_a_bad_row_is_one_error_line(row, before):
     done = ledger(HEADER + "".join(f"2024-03-0{day},Roastery,-12.50\n" for day in range(1, before + 1)) + row + "\n" + "2024-03-09,Market,-1\n")
     assert done.returncode == 2
