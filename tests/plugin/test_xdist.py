@@ -110,7 +110,7 @@ def test_the_controller_says_how_far_its_workers_are(slow: Any) -> None:
     )
     result = slow.spawn("--reviewer=slow", "--crab-repeat=3", "--crab-budget=5", "-n2", "instances", "test_ours.py")
     trials = len(slow.records())
-    lines = [line for line in result.outlines if line.startswith("crab: ") and " trials, " in line]
+    lines = [line for line in result.outlines if line.startswith("crab: ") and " trials | " in line]
     counts = [
         re.match(rf"crab: (\d+)/{trials} trials \| [^|]+\|(?:[^|]+\|)? (\d+) running, (\d+) to come", line)
         for line in lines
