@@ -11,12 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from scipy import stats
 
 from pytest_crab.clients.services import StepServices
 from pytest_crab.errors import BadInput, ModelUnavailable
 from pytest_crab.models import Gateway
 from pytest_crab.scoring.choices import ANSWERERS
 from pytest_crab.scoring.choices.answers import Answers
+from pytest_crab.scoring.choices.fixed import ConstantAnswerer, RandomAnswerer
 from pytest_crab.scoring.choices.letter_text import read_letter
 from pytest_crab.scoring.choices.letters import LetterAnswerer
 from pytest_crab.scoring.choices.log_probabilities import LogProbabilityAnswerer, choose, read_log_probabilities
@@ -334,3 +336,14 @@ def test_answerers_without_a_model_are_what_they_say(instance: Instance) -> None
     assert all(abs(letters.count(letter) - 240) < spread for letter in "ABCD")
     assert draws.answer(questions, nowhere) == draws.answer(questions, nowhere)
     assert json.dumps(draws.identity()) != json.dumps(ANSWERERS.build(ANSWERERS.spec("random", {}, Path())).identity())
+
+
+def test_a_random_answerer_is_right_as_often_as_chance_says() -> None:
+    """2,400 draws of one in four, whose central 99.9% a biased answerer leaves."""
+    options = [tuple(f"{number} {letter}" for letter in "abcd") for number in range(2400)]
+    questions = [Question(context="c", text="t", options=each) for each in options]
+    for answerer, fair in ((RandomAnswerer(seed=3), True), (ConstantAnswerer(letter="A"), False)):
+        found = answerer.answer(questions, None)  # type: ignore[arg-type]  # it asks no model
+        counts = [sum(answer.letter == letter for answer in found.answers) for letter in "ABCD"]
+        low, high = stats.binom.interval(0.999, 2400, 0.25)
+        assert all(low <= count <= high for count in counts) is fair
