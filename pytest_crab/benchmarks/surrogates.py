@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from pytest_crab import serialization
 from pytest_crab.benchmarks.distractors import ReviewedCode
@@ -23,6 +23,7 @@ from pytest_crab.clients.infill import Filling, Gap, fill
 from pytest_crab.clients.text_log_probabilities import score_text
 from pytest_crab.errors import Cancelled, CrabError, EngineError, ModelError
 from pytest_crab.model_access import Services
+from pytest_crab.scoring.model_answer import ModelAnswerStep
 from pytest_crab.scoring.protocols import ResultCache
 from pytest_crab.types import Usage, total_usage
 
@@ -74,33 +75,6 @@ class NotStored(Exception):
     """An answer is not in the store, where none is to be asked for."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoredAnswerStep(Generic[R]):
-    """The step that asks a model once; ``known`` is everything that decides the answer, and ``ask`` asks."""
-
-    name: str
-    record: type[R]
-    known: Mapping[str, Any]
-    ask: Callable[[], R]
-
-    paid: ClassVar[bool] = True
-    deadline: ClassVar[None] = None
-    reruns: ClassVar[tuple[str, ...]] = ()
-
-    def keys(self) -> Mapping[str, str]:
-        """See scoring.protocols.Step."""
-        return {"": serialization.digest(self.known)}
-
-    def run(self, subjects: Sequence[str]) -> Mapping[str, R]:
-        """See scoring.protocols.Step. Raises ModelError, GatewayError."""
-        return dict.fromkeys(subjects, self.ask())
-
-    def lasts(self, result: R) -> bool:
-        """See scoring.protocols.Step."""
-        del result
-        return True
-
-
 @dataclass(frozen=True, kw_only=True)
 class RowAnswers:
     """The answers on one row, see SurrogateAnswers; ``perform`` gets the result of a step.
@@ -110,7 +84,7 @@ class RowAnswers:
 
     models: Surrogates
     services: Callable[[str], Services]
-    perform: Callable[[StoredAnswerStep[Any]], Any]
+    perform: Callable[[ModelAnswerStep[Any]], Any]
 
     def surprisals(self, head: str, code: str) -> Sequence[TokenSurprisal]:
         """See SurrogateAnswers. Raises EngineError, GatewayError, StoreError."""
@@ -150,7 +124,7 @@ class RowAnswers:
     def _get(
         self, name: str, model: SurrogateSettings, known: Mapping[str, Any], record: type[R], ask: Callable[[], R]
     ) -> R:
-        step = StoredAnswerStep(name=name, record=record, known={**model.endpoint(), **known}, ask=ask)
+        step = ModelAnswerStep(name=name, record=record, known={**model.endpoint(), **known}, ask=ask)
         try:
             found: R = self.perform(step)
         except ModelError as error:
@@ -218,19 +192,19 @@ class SolutionBench:
         return True
 
     def _solutions(
-        self, name: str, row: ReviewedCode, perform: Callable[[StoredAnswerStep[Any]], Any]
+        self, name: str, row: ReviewedCode, perform: Callable[[ModelAnswerStep[Any]], Any]
     ) -> Mapping[str, object] | str:
         answers = RowAnswers(models=self.models, services=lambda step: self.services(name, step), perform=perform)
         head = surrogate_head(self.models.surprised.instructions(), row)
         return wrong_solutions(row, head, answers, draws=self.models.draws)
 
-    def _perform(self, step: StoredAnswerStep[R]) -> R:
+    def _perform(self, step: ModelAnswerStep[R]) -> R:
         results = self.cache.results(step)
         if not results.reused:
             self.asked.append(results[""].usage)
         return results[""]
 
-    def _find(self, step: StoredAnswerStep[R]) -> R:
+    def _find(self, step: ModelAnswerStep[R]) -> R:
         found = self.cache.find(step)
         if not found:
             raise NotStored

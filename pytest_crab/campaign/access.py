@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from pytest_crab.scoring.judges.votes import JUDGEMENT
 from pytest_crab.settings import ModelSettings
 from pytest_crab.trial import Crew
-from pytest_crab.trial.plan import JUDGEMENT
 
 
 def provider_problems(crew: Crew, models: ModelSettings) -> Iterator[str]:

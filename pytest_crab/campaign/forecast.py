@@ -17,8 +17,9 @@ from pytest_crab.agents import AGENTS
 from pytest_crab.formats import format_size
 from pytest_crab.protocols import ORACLE_LIMITS
 from pytest_crab.runtimes.environment_stock import BASE, Stock, typical
+from pytest_crab.scoring.judges.votes import JUDGEMENT
 from pytest_crab.trial import Crew, RunContext
-from pytest_crab.trial.plan import JUDGEMENT, RUNS, SHARED, TrialPlan, nothing_stored, plan_contestants, plan_trial
+from pytest_crab.trial.plan import RUNS, SHARED, TrialPlan, nothing_stored, plan_contestants, plan_trial
 from pytest_crab.types import Instance, TrialId
 
 #: Seconds for looking trials up, and bytes of an earlier run's records that are read, at most.

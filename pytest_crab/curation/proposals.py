@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from pytest_crab import serialization
 from pytest_crab.clients.chat import ChatSettings
 from pytest_crab.curation.stages import CurationContext
 from pytest_crab.model_access import Services
+from pytest_crab.scoring.model_answer import ModelAnswerStep
 from pytest_crab.types import Usage
 
 T = TypeVar("T")
@@ -50,8 +50,7 @@ class Proposing(ChatSettings):
         messages = [{"role": "user", "content": question}]
         found: T | str = "nothing was asked"
         for number in range(1, self.attempts + 1):
-            step = ProposalStep(self, messages, number, services(number))
-            answer = context.cache.results(step)[""].answer
+            answer = context.cache.results(self._step(messages, number, services(number)))[""].answer
             found = verify(answer, number)
             if not isinstance(found, str):
                 break
@@ -59,39 +58,17 @@ class Proposing(ChatSettings):
             messages = [*messages, {"role": "assistant", "content": answer}, {"role": "user", "content": fault}]
         return found
 
-
-class ProposalStep:
-    """The step that asks a model once; see scoring.protocols.Step. Each answer is paid for once."""
-
-    name = "proposal"
-    record = Proposal
-    paid = True
-    deadline = None
-    reruns = ()
-
-    def __init__(
-        self, settings: Proposing, messages: Sequence[Mapping[str, str]], number: int, services: Services
-    ) -> None:
-        self._settings = settings
-        self._messages = messages
-        self._number = number
-        self._services = services
-
-    def keys(self) -> Mapping[str, str]:
-        """See scoring.protocols.Step: the number of attempts that may follow does not decide an answer."""
-        identity = dict(ChatSettings.identity(self._settings) or {})
+    def _step(
+        self, messages: Sequence[Mapping[str, str]], number: int, services: Services
+    ) -> ModelAnswerStep[Proposal]:
+        """Return the step of one attempt; how many may follow it does not decide its answer."""
+        identity = dict(ChatSettings.identity(self) or {})
         settings = {name: value for name, value in identity["settings"].items() if name not in ("attempts", "timeout")}
-        inputs = {"writer": {**identity, "settings": settings}, "messages": self._messages, "attempt": self._number}
-        return {"": serialization.digest(inputs)}
 
-    def run(self, subjects: Sequence[str]) -> Mapping[str, Proposal]:
-        """See scoring.protocols.Step. Raises ModelError, GatewayError."""
-        del subjects
-        with self._settings.chat(self._services) as chat:
-            answer = chat.ask(self._messages)
-            return {"": Proposal(answer=answer, usage=chat.usage(), transcript=chat.keep())}
+        def ask() -> Proposal:
+            with self.chat(services) as chat:
+                answer = chat.ask(messages)
+                return Proposal(answer=answer, usage=chat.usage(), transcript=chat.keep())
 
-    def lasts(self, result: Proposal) -> bool:
-        """See scoring.protocols.Step."""
-        del result
-        return True
+        known = {"writer": {**identity, "settings": settings}, "messages": messages, "attempt": number}
+        return ModelAnswerStep(name="proposal", record=Proposal, known=known, ask=ask)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import functools
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from pytest_crab import serialization
 from pytest_crab.clients.chat import ChatSettings, endpoint_of
@@ -15,6 +15,7 @@ from pytest_crab.errors import Cancelled, CrabError, StoreError
 from pytest_crab.instances.files import file_bytes
 from pytest_crab.model_access import Services
 from pytest_crab.scoring.choices.questions import context_of, option_lines, probes_of, questions_of
+from pytest_crab.scoring.model_answer import ModelAnswerStep
 from pytest_crab.scoring.protocols import ResultCache
 from pytest_crab.scoring.refinement import RefinementScorer
 from pytest_crab.scoring.step_cache import StepPlan, plan_steps
@@ -22,6 +23,8 @@ from pytest_crab.types import Instance, Usage, total_usage
 
 #: The task whose text ends with the revised code; every other task is a probe, whose text ends with the options.
 REFINEMENT = RefinementScorer.name
+
+_STEP = "text-score"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,42 +70,15 @@ class TextScore:
     usage: Usage | None = None
 
 
-class TextScoreStep:
-    """The step that has a model score one text; stored and paid for once, by model, endpoint and text."""
-
-    name = "text-score"
-    record = TextScore
-    paid = True
-    deadline = None
-    reruns = ()
-
-    def __init__(
-        self, settings: ChatSettings, identity: Mapping[str, Any], text: SolvedText, services: Services
-    ) -> None:
-        self._settings = settings
-        self._identity = identity
-        self._text = text
-        self._services = services
-
-    def keys(self) -> Mapping[str, str]:
-        """See scoring.protocols.Step."""
-        return {"": serialization.digest({**self._identity, "text": self._text.text})}
-
-    def run(self, subjects: Sequence[str]) -> Mapping[str, TextScore]:
-        """See scoring.protocols.Step. Raises ModelError, GatewayError."""
-        found = score_text(self._settings, self._services, self._text.text)
-        known = [token for token in found.tokens if token.log_probability is not None]
-        score = TextScore(
-            log_probabilities=tuple(token.log_probability or 0.0 for token in known),
-            likeliest="".join("1" if token.likeliest else "0" for token in known),
-            usage=found.usage,
-        )
-        return dict.fromkeys(subjects, score)
-
-    def lasts(self, result: TextScore) -> bool:
-        """See scoring.protocols.Step."""
-        del result
-        return True
+def _score(settings: ChatSettings, services: Services, text: str) -> TextScore:
+    """Have the model score one text. Raises ModelError, GatewayError."""
+    found = score_text(settings, services, text)
+    known = [token for token in found.tokens if token.log_probability is not None]
+    return TextScore(
+        log_probabilities=tuple(token.log_probability or 0.0 for token in known),
+        likeliest="".join("1" if token.likeliest else "0" for token in known),
+        usage=found.usage,
+    )
 
 
 @dataclass(kw_only=True)
@@ -134,7 +110,7 @@ class TextBench:
         first = min(unique.values(), key=lambda text: len(text.text))
         plan = self.plan(unique.values())
         if plan.stored < plan.steps:
-            require_own_places(self.settings, self.services(first, TextScoreStep.name))
+            require_own_places(self.settings, self.services(first, _STEP))
         found: dict[str, TextScore | None] = {first.digest: self._score(first)}
         rest = [text for digest, text in unique.items() if digest not in found]
         with ThreadPoolExecutor(max_workers=self.jobs) as pool:
@@ -169,11 +145,14 @@ class TextBench:
             self.asked.append(results[""])
         return results[""]
 
-    def _step(self, text: SolvedText) -> TextScoreStep:
+    def _step(self, text: SolvedText) -> ModelAnswerStep[TextScore]:
         settings = self.settings
-        identity = {
+        known = {
             "model": settings.model,
             "endpoint": endpoint_of(settings.provider, Path(settings.folder)),
             "options": settings.options,
+            "text": text.text,
         }
-        return TextScoreStep(settings, identity, text, self.services(text, TextScoreStep.name))
+        services = self.services(text, _STEP)
+        ask = functools.partial(_score, settings, services, text.text)
+        return ModelAnswerStep(name=_STEP, record=TextScore, known=known, ask=ask)

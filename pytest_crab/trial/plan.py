@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_crab.errors import CrabError
-from pytest_crab.scoring.judges.votes import VoteStep
+from pytest_crab.scoring.judges.votes import JUDGEMENT
 from pytest_crab.scoring.protocols import Step
 from pytest_crab.sources import is_fetched
 from pytest_crab.trial.context import TrialContext
@@ -18,9 +18,6 @@ from pytest_crab.trial.run_context import RunContext
 from pytest_crab.trial.steps import ReviewStep, RevisionStep
 from pytest_crab.types import Instance, Review, Revision
 from pytest_crab.types.reviews import known_costs
-
-#: The step in which judges are asked; only trials with a judge have it.
-JUDGEMENT = VoteStep.name
 
 STORED, RUNS, OPEN, NEEDLESS = "stored", "would run", "depends on what runs before", "not needed"
 

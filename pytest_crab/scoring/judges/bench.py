@@ -13,14 +13,16 @@ from pytest_crab.model_access import Services
 from pytest_crab.scoring.judges.calibration import Calibration, find_calibration, keep_calibration
 from pytest_crab.scoring.judges.votes import (
     FORMS,
+    JUDGEMENT,
     FormCheck,
     Judge,
     JudgeQuestion,
     Vote,
     VotedLabel,
-    VoteStep,
     decide,
+    vote_step,
 )
+from pytest_crab.scoring.model_answer import ModelAnswerStep
 from pytest_crab.scoring.protocols import ResultCache
 from pytest_crab.scoring.step_cache import StepPlan, plan_steps
 from pytest_crab.types import Usage, total_usage
@@ -142,15 +144,15 @@ class JudgeBench:
                 self.asked.append(found[""])
         return decide(votes)
 
-    def steps(self, questions: Iterable[JudgeQuestion]) -> Iterator[VoteStep]:
+    def steps(self, questions: Iterable[JudgeQuestion]) -> Iterator[ModelAnswerStep[Vote]]:
         """Yield the step of each vote on these questions, equal ones once. Raises BadInput."""
         identity = self.judge.identity()
         unique = {question.digest: question for question in questions}
         for question in unique.values():
             yield from self._steps(question, identity)
 
-    def _steps(self, question: JudgeQuestion, identity: Mapping[str, Any]) -> Iterator[VoteStep]:
+    def _steps(self, question: JudgeQuestion, identity: Mapping[str, Any]) -> Iterator[ModelAnswerStep[Vote]]:
         for number in range(1, self.judge.votes + 1):
             # A recording is named by its trial and step, and each vote is a draw of its own.
-            step = VoteStep.name if number == 1 else f"{VoteStep.name}-{number}"
-            yield VoteStep(self.judge, identity, question, number, self.services(question, step))
+            step = JUDGEMENT if number == 1 else f"{JUDGEMENT}-{number}"
+            yield vote_step(self.judge, identity, question, number, self.services(question, step))

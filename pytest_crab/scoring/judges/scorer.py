@@ -16,7 +16,7 @@ from pytest_crab.scoring.judges.reviews import (
     pull_request_digest,
     questions_of,
 )
-from pytest_crab.scoring.judges.votes import Gold, Judge, JudgeQuestion, VotedLabel, VoteStep
+from pytest_crab.scoring.judges.votes import JUDGEMENT, Gold, Judge, JudgeQuestion, VotedLabel
 from pytest_crab.scoring.protocols import ScorerEvidence, ScoringContext, Step
 from pytest_crab.scoring.review_rulers import NOT_ON_RECORD, has_texts
 from pytest_crab.scoring.unprepared import UnpreparedScorer
@@ -81,7 +81,7 @@ class JudgeScorer(UnpreparedScorer):
         bench = self._bench(context)
         found: Mapping[str, VotedLabel] = {}
         if questions:
-            with context.time_part(VoteStep.name) as clock:
+            with context.time_part(JUDGEMENT) as clock:
                 found = bench.decide(questions.values())
                 clock.reused = not bench.asked
             votes = [vote.usage for decision in found.values() for vote in decision.votes]

@@ -10,7 +10,11 @@ from typing import Any, Protocol
 
 from pytest_crab import serialization
 from pytest_crab.model_access import Services
+from pytest_crab.scoring.model_answer import ModelAnswerStep
 from pytest_crab.types import Finding, Side, Usage
+
+#: The name of the step that asks a judge once.
+JUDGEMENT = "judgement"
 
 #: Other forms of a question: finding and issue in the other order, and a finding with words that say nothing.
 FORMS = SWAPPED, PADDED = ("swapped", "padded")
@@ -120,51 +124,24 @@ class Judge(Protocol):
         """Ask once. Raises ModelError, GatewayError."""
 
 
-class VoteStep:
-    """The step that asks a judge a question once; ``number`` counts the votes on it from 1.
+def vote_step(
+    judge: Judge, identity: Mapping[str, Any], question: JudgeQuestion, number: int, services: Services
+) -> ModelAnswerStep[Vote]:
+    """Return the step that asks a judge of this identity a question once; ``number`` counts the votes on it from 1.
 
-    Each vote is stored and paid for once, by judge, rule, pull request, finding, known issue and number.
+    A vote is stored by judge, rule, pull request, finding, known issue and number.
     """
-
-    name = "judgement"
-    record = Vote
-    paid = True
-    deadline = None
-    reruns = ()
-
-    def __init__(
-        self, judge: Judge, identity: Mapping[str, Any], question: JudgeQuestion, number: int, services: Services
-    ) -> None:
-        self._judge = judge
-        self._identity = identity
-        self._question = question
-        self._number = number
-        self._services = services
-
-    def keys(self) -> Mapping[str, str]:
-        """See scoring.protocols.Step."""
-        question = self._question
-        inputs = {
-            "judge": self._identity,
-            "rule": self._judge.role,
-            "pull_request": question.pull_request,
-            "finding": question.finding,
-            "gold": question.gold,
-            "vote": self._number,
-            **({"form": question.form} if question.form else {}),
-            **({"code": question.code} if question.code else {}),
-        }
-        return {"": serialization.digest(inputs)}
-
-    def run(self, subjects: Sequence[str]) -> Mapping[str, Vote]:
-        """See scoring.protocols.Step. Raises ModelError, GatewayError."""
-        del subjects
-        return {"": self._judge.judge(self._services, self._question)}
-
-    def lasts(self, result: Vote) -> bool:
-        """See scoring.protocols.Step."""
-        del result
-        return True
+    known = {
+        "judge": identity,
+        "rule": judge.role,
+        "pull_request": question.pull_request,
+        "finding": question.finding,
+        "gold": question.gold,
+        "vote": number,
+        **({"form": question.form} if question.form else {}),
+        **({"code": question.code} if question.code else {}),
+    }
+    return ModelAnswerStep(name=JUDGEMENT, record=Vote, known=known, ask=lambda: judge.judge(services, question))
 
 
 def decide(votes: Sequence[Vote]) -> VotedLabel:

@@ -1,0 +1,42 @@
+"""The step that asks a model once, for what is asked outside of trials and for the votes of judges."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Generic, TypeVar
+
+from pytest_crab import serialization
+
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelAnswerStep(Generic[R]):
+    """The step that asks a model once; see scoring.protocols.Step. Each answer is stored and paid for once.
+
+    ``known`` is everything that decides the answer, as plain data, and ``ask`` asks. ``run`` raises what ``ask`` does:
+    ModelError, GatewayError.
+    """
+
+    name: str
+    record: type[R]
+    known: Mapping[str, Any]
+    ask: Callable[[], R]
+
+    paid: ClassVar[bool] = True
+    deadline: ClassVar[None] = None
+    reruns: ClassVar[tuple[str, ...]] = ()
+
+    def keys(self) -> Mapping[str, str]:
+        """See scoring.protocols.Step."""
+        return {"": serialization.digest(self.known)}
+
+    def run(self, subjects: Sequence[str]) -> Mapping[str, R]:
+        """See scoring.protocols.Step."""
+        return dict.fromkeys(subjects, self.ask())
+
+    def lasts(self, result: R) -> bool:
+        """See scoring.protocols.Step."""
+        del result
+        return True
