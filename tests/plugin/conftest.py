@@ -14,8 +14,6 @@ from pathlib import Path
 from typing import Any
 
 # pytester forgets what a run in its process imports, so that each would import these anew
-import httpcore2  # noqa: F401
-import httpx2  # noqa: F401
 import jinja2  # noqa: F401
 import numpy  # noqa: F401
 import pytest
