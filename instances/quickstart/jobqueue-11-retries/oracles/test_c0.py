@@ -88,3 +88,23 @@ def test_jobs_that_wait_again_take_their_place():
                 order.append((now[0], job.arguments["name"]))
                 job.state = State.WAITING if same is queue else State.DONE
         assert order == [(110.0, "near"), (120.0, "first"), (130.0, "middle"), (150.0, "far")]
+
+
+def test_it_overtakes_those_that_are_due_later():
+    now, calls = [100.0], []
+    tasks = Tasks()
+
+    @tasks.task
+    def ping(name):
+        calls.append((now[0], name))
+        if len(calls) == 1:
+            raise OSError("no")
+
+    queue = Queue(clock=lambda: now[0])
+    queue.put("ping", name="again")
+    for hours in (1, 2, 3):
+        queue.put("ping", delay=3600.0 * hours, name=f"in {hours} hours")
+    worker = Worker(queue, tasks, retries=1, backoff=lambda attempts: 10.0)
+    for now[0] in (100.0, 110.0, 3700.0):
+        worker.run_due()
+    assert calls == [(100.0, "again"), (110.0, "again"), (3700.0, "in 1 hours")]

@@ -20,6 +20,8 @@ def app(tmp_path):
     (tmp_path / "public2").mkdir()
     (tmp_path / "public2" / "offer.txt").write_bytes(b"secret")
     (tmp_path / "secret.txt").write_bytes(b"secret")
+    (tmp_path / "other" / "public").mkdir(parents=True)
+    (tmp_path / "other" / "public" / "offer.txt").write_bytes(b"secret")
     (public / "..notes.txt").write_bytes(b"notes")
     (public / "a..b").mkdir()
     (public / "a..b" / "c.txt").write_bytes(b"c")
@@ -34,7 +36,7 @@ def app(tmp_path):
     "filename",
     ["../public-drafts/offer.txt", "css/../../public-drafts/offer.txt", "../public-drafts", "../publicity.txt", "linked.txt",
      "linked/offer.txt", "linked", "linked/deep/offer.txt", "../public-drafts/deep/offer.txt", "../public2/offer.txt", "../secret.txt", "..", "../..",
-     "./../public-drafts/offer.txt", "nowhere/../../public-drafts/offer.txt"],
+     "../other/public/offer.txt", "./../public-drafts/offer.txt", "nowhere/../../public-drafts/offer.txt"],
 )
 def test_what_lies_beside_the_root_is_not_served(app, filename):
     assert 400 <= app.handle(Request("GET", f"/static/{filename}")).status < 500
