@@ -93,7 +93,10 @@ def _document(text: str, problems: list[str]) -> Any:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = f"line {mark.line + 1} " if mark else "the file "
-        raise _RefusalError(f"{line}is not YAML ({error.problem or error.context})") from None
+        problem = str(error.problem or error.context)
+        if "nesting depth" in problem:  # libyaml reads ahead, and newer ones have a limit of their own
+            raise _RefusalError(f"{line}is nested more than {MOST_DEPTH} deep") from None
+        raise _RefusalError(f"{line}is not YAML ({problem})") from None
     except yaml.YAMLError as error:
         raise _RefusalError(f"the file is not YAML ({' '.join(str(error).split())})") from None
     return document

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import textwrap
 from collections.abc import Generator, Sequence
 from typing import Any
@@ -72,7 +73,7 @@ class Header:
         reporter = self._config.pluginmanager.get_plugin("terminalreporter")
         if items or reporter is None or reporter.stats.get("deselected") or reporter.stats.get("error"):
             return []
-        if not all(path.exists() for _, path in named_paths(self._config)):
+        if not all(os.path.exists(path) for _, path in named_paths(self._config)):  # noqa: PTH110 - False for a long name
             return []  # pytest's own error names it
         advice = "pytest-crab quickstart DIR copies some to try, pytest-crab new writes one"
         return [f"crab: no instance was found: an instance is a folder with an instance.yaml ({advice})"]

@@ -61,7 +61,7 @@ def test_no_order_in_a_finding_makes_it_a_hit(
         )
         done = CliRunner().invoke(main, ["compare-rulers", str(report), "--judge=talked", "--json"])
     assert done.exit_code == 0, done.output
-    (judge,) = json.loads(done.output)["judges"]
+    (judge,) = json.loads(done.output)["judged"]
     labels = [finding.get("label") for finding in judge["findings"]]
     assert labels == ["NOISE"] * 4 + [None] * 2
     sent = "".join(asked.body["messages"][0]["content"] for asked in provider.asked)

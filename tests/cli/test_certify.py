@@ -354,7 +354,7 @@ def test_a_terminal_shows_what_goes_on(on_terminal: Callable[..., str], seen: Ca
     write("slow", "import time\n" + RED_THEN_GREEN.replace("    assert", "    time.sleep(0.5)\n    assert"))
     argv = [sys.executable, "-c", "from pytest_crab.cli import main; main()", "certify", "--runtime=local", "slow"]
     text = on_terminal(Path.cwd(), argv)
-    assert re.search(r"\[0/1 instances, .*?slow proof \d+s\]", text)
+    assert re.search(r"\[0/1 instances .*?slow proof \d+s\]", text)
     assert "[" not in seen(text)
     assert "1 of 1 oracles proved" in seen(text)
 

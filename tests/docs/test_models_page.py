@@ -54,7 +54,7 @@ def test_gateway_page_says_what_is_dropped_and_recorded() -> None:
     text = (REFERENCE / "gateway.md").read_text()
     first = keys("gateway.md", "Recordings")
     assert set(first[: len(DROPPED)]) == DROPPED
-    statuses = re.search(r"Recorded are answers with status ([0-9, and]+) that", text)
+    statuses = re.search(r"answers with status ([0-9, and]+) are recorded", text)
     assert statuses is not None
     assert {int(number) for number in re.findall(r"\d+", statuses.group(1))} == RECORDED
 

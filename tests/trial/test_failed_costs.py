@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pytest_crab.clients.model_http import address, connection, post
+from pytest_crab.clients.model_http import connection, post
 from pytest_crab.errors import ReviewerError
 from pytest_crab.protocols import Checkout
 from pytest_crab.report.reviewer_summary import ReviewerSummary
@@ -64,7 +64,7 @@ class Flaky:
     def review(self, pull_request: PullRequest, checkout: Checkout) -> Review:
         body = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "Well?"}]}
         with checkout.services.models("anthropic") as access, connection(access) as client:
-            post(client, f"{address('anthropic')}/v1/messages", body, token=access.token, timeout=60)
+            post(client, "anthropic", "v1/messages", body, token=access.token, timeout=60)
             self.failures -= 1
             if self.failures >= 0:
                 raise ReviewerError("too much to do", status="overloaded")
