@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
@@ -25,6 +24,7 @@ from pytest_crab.errors import Cancelled, CrabError, EngineError, ModelError
 from pytest_crab.model_access import Services
 from pytest_crab.scoring.model_answer import ModelAnswerStep
 from pytest_crab.scoring.protocols import ResultCache
+from pytest_crab.side_by_side import side_by_side
 from pytest_crab.types import Usage, total_usage
 
 
@@ -160,12 +160,8 @@ class SolutionBench:
 
         Raises EngineError for an answer that could not be got, in a sentence with the row's name, and Cancelled.
         """
-        with ThreadPoolExecutor(max_workers=self.jobs) as pool:
-            try:
-                return dict(zip(rows, pool.map(self._make, rows, rows.values()), strict=True))
-            except BaseException:
-                self.stop()
-                raise
+        with side_by_side(self.jobs, self.stop) as pool:
+            return dict(zip(rows, pool.map(self._make, rows, rows.values()), strict=True))
 
     def count_stored(self, rows: Mapping[str, ReviewedCode]) -> int:
         """Return how many rows need no answer that is not stored; asks nothing. Raises StoreError."""

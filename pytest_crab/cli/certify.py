@@ -12,7 +12,7 @@ from pytest_crab.cli.certify_agent import crew_with, resolve_all
 from pytest_crab.cli.choices import choose_runtime, runtime_option, store_option
 from pytest_crab.cli.lookup import display_path, instance_files
 from pytest_crab.cli.progress import as_they_end
-from pytest_crab.cli.run_contexts import proving_context, refuse_foreign, side_by_side
+from pytest_crab.cli.run_contexts import proving_context, refuse_foreign
 from pytest_crab.curation import audit as auditing, proof_report
 from pytest_crab.curation.certify import Certificate, certify as certify_instance
 from pytest_crab.curation.set_statistics import ENOUGH
@@ -23,6 +23,7 @@ from pytest_crab.instances.edit import rewrite
 from pytest_crab.instances.file_checks import content_faults
 from pytest_crab.instances.loading import duplicates
 from pytest_crab.instances.placeholders import unwritten
+from pytest_crab.side_by_side import side_by_side
 from pytest_crab.types import Instance
 
 
@@ -82,7 +83,7 @@ def certify(
     with proving_context(name, store, settings, budget) as (crew, run_context):
         refuse_foreign(run_context, measured)
         work = {each.id: functools.partial(certify_instance, each, crew, run_context) for each in measured}
-        with side_by_side(run_context, jobs) as pool:
+        with side_by_side(jobs, run_context.stop) as pool:
             with as_they_end(pool, work) as ended:
                 done = {at: _report(certificate, name, write=write) for at, certificate in ended}
             certificates, found = [done[each] for each in work], []

@@ -18,6 +18,7 @@ from pytest_crab.clients.services import StepServices
 from pytest_crab.errors import BadInput, Cancelled, CrabError, StoreError
 from pytest_crab.formats import format_first
 from pytest_crab.instances import load_instances
+from pytest_crab.report.comprehension import sort_by_scale
 from pytest_crab.report.contamination import contamination_lines, measure_model
 from pytest_crab.scoring.choices import ANSWERERS
 from pytest_crab.scoring.contamination import SolvedText, TextBench, TextScore, solved_texts
@@ -71,8 +72,7 @@ def contamination(
     models = [
         measure_model(name, texts, own, starts=starts, scale=by_name.get(name, "")) for name, own in scores.items()
     ]
-    order = list(dict.fromkeys(by_name.values()))
-    models.sort(key=lambda model: order.index(model.scale) if model.scale in order else len(order))
+    models = sort_by_scale(models, by_name)
     if as_json:
         click.echo(json.dumps(serialization.dump(models), indent=1, allow_nan=False))
     else:

@@ -13,7 +13,7 @@ from pytest_crab.cli.certify_agent import AgentCrew, crew_with
 from pytest_crab.cli.choices import choose_runtime, runtime_option, store_option
 from pytest_crab.cli.lookup import instance_files
 from pytest_crab.cli.progress import as_they_end
-from pytest_crab.cli.run_contexts import proving_context, refuse_foreign, side_by_side
+from pytest_crab.cli.run_contexts import proving_context, refuse_foreign
 from pytest_crab.curation import near_misses
 from pytest_crab.curation.near_misses import ChangedTree
 from pytest_crab.curation.resolutions import measure_false_rejects
@@ -29,6 +29,7 @@ from pytest_crab.instances.oracle_errors import (
     write_measurements,
 )
 from pytest_crab.scoring.oracles.proof import ProvedComment, prove
+from pytest_crab.side_by_side import side_by_side
 from pytest_crab.trial.context import TrialContext
 from pytest_crab.trial.crew import Crew
 from pytest_crab.trial.run_context import RunContext
@@ -134,7 +135,7 @@ def error_rates(
     name = choose_runtime(runtime)
     with (
         proving_context(name, store, settings, budget) as (crew, run_context),
-        side_by_side(run_context, jobs) as pool,
+        side_by_side(jobs, run_context.stop) as pool,
     ):
         refuse_foreign(run_context, instances)
         work = {one.id: functools.partial(_measure, one, crew, run_context, sources) for one in instances}

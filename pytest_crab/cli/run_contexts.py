@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from importlib import metadata
 from pathlib import Path
@@ -45,17 +44,6 @@ def proving_context(
         except CrabError as error:
             raise click.ClickException(str(error)) from error
         yield crew, run_context
-
-
-@contextmanager
-def side_by_side(run_context: RunContext, jobs: int) -> Iterator[ThreadPoolExecutor]:
-    """Yield a pool for work on instances; a failure stops what is under way."""
-    with ThreadPoolExecutor(max_workers=jobs) as pool:
-        try:
-            yield pool
-        except BaseException:
-            run_context.stop()
-            raise
 
 
 def refuse_foreign(run_context: RunContext, instances: Iterable[Instance]) -> None:

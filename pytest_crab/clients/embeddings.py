@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_crab.clients.chat import ChatSettings
-from pytest_crab.clients.model_http import as_json, connection, post_checked
+from pytest_crab.clients.model_http import connection, post_checked
 from pytest_crab.errors import MalformedAnswer
 from pytest_crab.model_access import Services
 from pytest_crab.types import Usage
@@ -30,7 +30,7 @@ def compare_embeddings(settings: ChatSettings, services: Services, text: str, ot
     document = {"model": settings.model, **settings.typed_options(), "input": [text, *others]}
     with services.models(settings.provider) as access, connection(access) as client:
         answer = post_checked(client, settings.provider, "embeddings", document, access.token, settings.timeout)
-        first, *rest = read_vectors(as_json(answer), 1 + len(others))
+        first, *rest = read_vectors(answer, 1 + len(others))
         return Cosines(values=tuple(_cosine(first, each) for each in rest), usage=services.usage(access))
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_crab.clients.chat import ChatSettings
-from pytest_crab.clients.model_http import as_json, connection, post_checked
+from pytest_crab.clients.model_http import connection, post_checked
 from pytest_crab.errors import MalformedAnswer
 from pytest_crab.model_access import Services
 from pytest_crab.types import Usage
@@ -52,7 +52,7 @@ def fill(
     }
     with services.models(settings.provider) as access, connection(access) as client:
         answer = post_checked(client, settings.provider, "completions", document, access.token, settings.timeout)
-        return Filling(text=_read_text(as_json(answer)), usage=services.usage(access))
+        return Filling(text=_read_text(answer), usage=services.usage(access))
 
 
 def _texts(gap: Gap, template: str | None) -> dict[str, str]:

@@ -53,11 +53,11 @@ def post(
 
 def post_checked(
     client: GatewayConnection, provider: str, path: str, document: Mapping[str, Any], token: str, timeout: float
-) -> str:
-    """Send one request to a provider's path and return the text of its good answer. Raises ModelError."""
+) -> Any:
+    """Send one request to a provider's path and return its good answer, as ``as_json`` reads it. Raises ModelError."""
     answer = post(client, provider, path, document, token=token, timeout=timeout)
     require_success(answer.status_code, answer.text)
-    return answer.text
+    return as_json(answer.text)
 
 
 def require_success(code: int, body: str) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_crab.clients.chat import ChatSettings
-from pytest_crab.clients.model_http import as_json, connection, post_checked
+from pytest_crab.clients.model_http import connection, post_checked
 from pytest_crab.errors import MalformedAnswer
 from pytest_crab.model_access import Services
 from pytest_crab.types import Usage
@@ -53,7 +53,7 @@ def score_text(settings: ChatSettings, services: Services, text: str) -> ScoredT
     }
     with services.models(settings.provider) as access, connection(access) as client:
         answer = post_checked(client, settings.provider, "completions", document, access.token, settings.timeout)
-        return ScoredText(tokens=read_tokens(as_json(answer), text), usage=services.usage(access))
+        return ScoredText(tokens=read_tokens(answer, text), usage=services.usage(access))
 
 
 def require_own_places(settings: ChatSettings, services: Services) -> None:

@@ -31,6 +31,11 @@ def is_file(path: Path) -> bool:
     return os.path.isfile(path)  # noqa: PTH113
 
 
+def exists(path: Path) -> bool:
+    """Return whether a path exists; False, where a Path raises, as for is_file."""
+    return os.path.exists(path)  # noqa: PTH110
+
+
 def instance_folder(path: Path) -> Path | None:
     """Return the instance folder that ``path`` is or lies in, or None."""
     return next((folder for folder in (path, *path.parents) if is_instance(folder)), None)

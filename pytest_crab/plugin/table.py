@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import textwrap
 from collections.abc import Generator, Sequence
 from typing import Any
@@ -14,7 +13,7 @@ from pytest_crab.errors import BadInput
 from pytest_crab.formats import format_count
 from pytest_crab.plugin.contestants import Contestants
 from pytest_crab.plugin.option_table import Options
-from pytest_crab.plugin.paths import named_paths
+from pytest_crab.plugin.paths import exists, named_paths
 from pytest_crab.plugin.recorder import Recorder
 from pytest_crab.plugin.resources import Resources
 from pytest_crab.plugin.runner import Runner
@@ -73,7 +72,7 @@ class Header:
         reporter = self._config.pluginmanager.get_plugin("terminalreporter")
         if items or reporter is None or reporter.stats.get("deselected") or reporter.stats.get("error"):
             return []
-        if not all(os.path.exists(path) for _, path in named_paths(self._config)):  # noqa: PTH110 - False for a long name
+        if not all(exists(path) for _, path in named_paths(self._config)):
             return []  # pytest's own error names it
         advice = "pytest-crab quickstart DIR copies some to try, pytest-crab new writes one"
         return [f"crab: no instance was found: an instance is a folder with an instance.yaml ({advice})"]

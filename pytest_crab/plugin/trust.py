@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -17,7 +16,7 @@ from pytest_crab.errors import BadInput
 from pytest_crab.instances import find_instances, load_instance
 from pytest_crab.instances.lock import content_digests
 from pytest_crab.plugin.items import InstanceFile
-from pytest_crab.plugin.paths import INSTANCE_FILE, is_file, is_set, named_path
+from pytest_crab.plugin.paths import INSTANCE_FILE, exists, is_file, is_set, named_path
 
 #: The file in the store that remembers which sets were trusted, by digest.
 TRUSTED = "trusted.json"
@@ -66,7 +65,7 @@ def _from_outside(config: pytest.Config, arguments: Iterable[str]) -> Iterator[t
     here = config.invocation_params.dir.resolve()
     for argument in arguments:
         path = named_path(config, argument)
-        if os.path.exists(path) and not path.resolve().is_relative_to(here):  # noqa: PTH110 - a Path may raise
+        if exists(path) and not path.resolve().is_relative_to(here):
             yield str(argument), path
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from pytest_crab.scoring.choices.questions import CHANGE_TYPE, LINES, PROBES, SOLUTION
 from pytest_crab.scoring.choices.scorer import CHOICES
@@ -65,6 +65,17 @@ class _Runs:
     languages: dict[str, str] = field(default_factory=dict)
 
 
+class Scaled(Protocol):
+    """A model that may have been given a word for its size."""
+
+    @property
+    def scale(self) -> str:
+        """The word; empty where none was given."""
+
+
+M = TypeVar("M", bound=Scaled)
+
+
 def comprehension(
     trials: Iterable[Trial], *, rule: str, variant: str = VARIANTS[0], scales: Mapping[str, str] | None = None
 ) -> list[ModelComprehension]:
@@ -77,8 +88,13 @@ def comprehension(
         if trial.variant is None and trial.skipped is None:
             for name, score in _own_scores(trial):
                 _add(found.setdefault(name, _Runs()), trial, score, rule, variant)
-    order = list(dict.fromkeys((scales or {}).values()))
     models = [_model(name, runs, (scales or {}).get(name, "")) for name, runs in found.items()]
+    return sort_by_scale(models, scales or {})
+
+
+def sort_by_scale(models: Iterable[M], scales: Mapping[str, str]) -> list[M]:
+    """Return models in the order in which ``scales`` names their scales, those without one last."""
+    order = list(dict.fromkeys(scales.values()))
     return sorted(models, key=lambda model: order.index(model.scale) if model.scale in order else len(order))
 
 

@@ -44,7 +44,7 @@ def measure_model(
     languages = sorted({text.language for text in texts})
     tasks: dict[str, Mapping[str, ContaminationMeasures]] = {}
     for task in TASKS:
-        own = [(text, found) for text, found in measured if task == text.task or _is_one(task, text)]
+        own = [(text, found) for text, found in measured if task in _tasks_of(text)]
         if own:
             by_language = {
                 language: summarise_texts([found for text, found in own if text.language == language])
@@ -54,8 +54,8 @@ def measure_model(
     return ModelContamination(name=name, scale=scale, tasks=tasks)
 
 
-def _is_one(task: str, text: SolvedText) -> bool:
-    return task == ALL_PROBES and text.task != REFINEMENT
+def _tasks_of(text: SolvedText) -> tuple[str, ...]:
+    return (text.task,) if text.task == REFINEMENT else (text.task, ALL_PROBES)
 
 
 def _measure(text: SolvedText, score: TextScore | None, starts: int) -> TextMeasure | None:

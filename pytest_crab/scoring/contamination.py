@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from pytest_crab.scoring.model_answer import ModelAnswerStep
 from pytest_crab.scoring.protocols import ResultCache
 from pytest_crab.scoring.refinement import RefinementScorer
 from pytest_crab.scoring.step_cache import StepPlan, plan_steps
+from pytest_crab.side_by_side import side_by_side
 from pytest_crab.types import Instance, Usage, total_usage
 
 #: The task whose text ends with the revised code; every other task is a probe, whose text ends with the options.
@@ -113,12 +113,8 @@ class TextBench:
             require_own_places(self.settings, self.services(first, _STEP))
         found: dict[str, TextScore | None] = {first.digest: self._score(first)}
         rest = [text for digest, text in unique.items() if digest not in found]
-        with ThreadPoolExecutor(max_workers=self.jobs) as pool:
-            try:
-                found |= zip((text.digest for text in rest), pool.map(self._try_to_score, rest), strict=True)
-            except BaseException:
-                self.stop()
-                raise
+        with side_by_side(self.jobs, self.stop) as pool:
+            found |= zip((text.digest for text in rest), pool.map(self._try_to_score, rest), strict=True)
         return found
 
     def plan(self, texts: Iterable[SolvedText]) -> StepPlan:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pytest_crab.clients.conversation import start_conversation
-from pytest_crab.clients.model_http import as_json, post_checked
+from pytest_crab.clients.model_http import post_checked
 from pytest_crab.errors import MalformedAnswer
 from pytest_crab.model_access import ModelAccess, Services
 from pytest_crab.scoring.choices.answers import Answers, ChosenOption
@@ -98,7 +98,7 @@ class LetterAnswerer(QuestionSettings):
             "max_completion_tokens": 1,
             "logit_bias": bias,
         }
-        found = as_json(post_checked(client, self.provider, "chat/completions", document, access.token, self.timeout))
+        found = post_checked(client, self.provider, "chat/completions", document, access.token, self.timeout)
         try:
             text = str(found["choices"][0]["message"]["content"])
         except (LookupError, TypeError) as error:

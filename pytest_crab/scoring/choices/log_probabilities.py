@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pytest_crab.clients.model_http import REFUSED, as_json, post_checked
+from pytest_crab.clients.model_http import REFUSED, post_checked
 from pytest_crab.clients.status_table import Status, model_error
 from pytest_crab.model_access import ModelAccess, Services
 from pytest_crab.scoring.choices.answers import Answers, ChosenOption
@@ -50,7 +50,7 @@ class LogProbabilityAnswerer(QuestionSettings):
         def ask(access: ModelAccess, client: GatewayConnection, question: Question, prompt: str) -> ChosenOption:
             path, document = self._request(prompt)
             answer = post_checked(client, self.provider, path, document, access.token, self.timeout)
-            return choose(read_log_probabilities(as_json(answer)), question.letters)
+            return choose(read_log_probabilities(answer), question.letters)
 
         return ask_all(self, services, questions, ask)
 

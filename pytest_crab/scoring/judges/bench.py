@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,6 +24,7 @@ from pytest_crab.scoring.judges.votes import (
 from pytest_crab.scoring.model_answer import ModelAnswerStep
 from pytest_crab.scoring.protocols import ResultCache
 from pytest_crab.scoring.step_cache import StepPlan, plan_steps
+from pytest_crab.side_by_side import side_by_side
 from pytest_crab.types import Usage, total_usage
 from pytest_crab.types.reviews import FREE
 
@@ -77,12 +77,8 @@ class JudgeBench:
         def ask(question: JudgeQuestion) -> VotedLabel:
             return self._decide(question, identity)
 
-        with ThreadPoolExecutor(max_workers=self.jobs) as pool:
-            try:
-                found = dict(zip(unique, pool.map(ask, unique.values()), strict=True))
-            except BaseException:
-                self.stop()
-                raise
+        with side_by_side(self.jobs, self.stop) as pool:
+            found = dict(zip(unique, pool.map(ask, unique.values()), strict=True))
         self.decided |= {digest: (unique[digest], decision) for digest, decision in found.items()}
         return found
 
