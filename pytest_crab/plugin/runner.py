@@ -17,7 +17,7 @@ from pytest_crab.campaign.trial_pool import AHEAD, AHEAD_ON_BUDGET, Notice, Tria
 from pytest_crab.errors import CrabError
 from pytest_crab.gate.looks import GateLooks
 from pytest_crab.plugin.contestants import Contestants
-from pytest_crab.plugin.items import TrialItem, Unmeasured
+from pytest_crab.plugin.items import Missed, TrialItem, Unmeasured
 from pytest_crab.plugin.option_table import Options
 from pytest_crab.plugin.progress import ProgressLine
 from pytest_crab.plugin.resources import Resources
@@ -243,7 +243,7 @@ class Runner:
                 report.crab_trial = trial  # type: ignore[attr-defined]
                 if call.excinfo is not None and call.excinfo.errisinstance(Unmeasured):
                     report.longrepr = "\n".join(explain(trial))  # pytest asks an item only about its call phase
-            elif report.failed and call.excinfo is not None and not call.excinfo.errisinstance(CrabError):
+            elif report.failed and call.excinfo is not None and not call.excinfo.errisinstance((CrabError, Missed)):
                 sentence = one_line(f"pytest-crab or one of its hooks failed: {call.excinfo.exconly()}")
                 report.crab_fault = sentence  # type: ignore[attr-defined]
         return report

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from typing import Any
 
 import pytest
 
 from pytest_crab.benchmarks.recorded import read_recording
+from pytest_crab.campaign.giving_up import cause_of
 from pytest_crab.errors import BadInput
 from pytest_crab.formats import format_count
 from pytest_crab.plugin.contestants import Contestants
@@ -18,7 +19,7 @@ from pytest_crab.plugin.recorder import Recorder
 from pytest_crab.plugin.resources import Resources
 from pytest_crab.plugin.runner import Runner
 from pytest_crab.report.agreement import agreement_lines, agreements
-from pytest_crab.report.explain import instance_line
+from pytest_crab.report.explain import instance_line, why
 from pytest_crab.report.gate_record import Gate
 from pytest_crab.report.headline import gate_line, says_all
 from pytest_crab.report.summary import Summary
@@ -28,6 +29,9 @@ from pytest_crab.types import Trial, Verdict
 
 #: What -r stands for where it is not given.
 _DEFAULT_REPORT = "fE"
+
+#: The most missed trials that pytest's section FAILURES shows unless it is asked for more.
+_SHOWN_MISSES = 3
 
 
 class Header:
@@ -93,6 +97,7 @@ class Table:
         self._recorder = recorder
         self._config = config
         self._hidden: dict[str, list[Any]] = {}
+        self._missed = 0
 
     def pytest_report_teststatus(self, report: pytest.TestReport | pytest.CollectReport) -> tuple[str, str, str] | None:
         """Say in verbose output how many oracles were caught; pytest's own categories and letters stay."""
@@ -107,9 +112,14 @@ class Table:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> Generator[None, object, object]:
-        """Print the results below everything that pytest prints, its short summary included."""
+        """Print the results below everything that pytest prints, its short summary included.
+
+        Unless -v or --tb asks for more, FAILURES and ERRORS have the misses where they are few, and one error a cause.
+        """
+        if self._config.get_verbosity() <= 0 and self._config.option.tbstyle == "auto":
+            self._hide(terminalreporter, self._uninformative(terminalreporter.stats))
         result = yield
-        self._show_short_summary(terminalreporter)
+        self._show(terminalreporter)
         self._print_results(terminalreporter)
         return result
 
@@ -154,6 +164,8 @@ class Table:
         for line in summary_lines(summary, width):
             markup = {line.style: True} if line.style else {}
             reporter.write_line(line.text, **markup)
+        if self._missed:
+            reporter.write_line(f"{self._missed} trials missed an oracle; -v shows each of them here")
         reporter.write_line(f"report: {self._options.report / 'index.html'} (records: trials.jsonl beside it)")
 
     def _print_gate(self, reporter: pytest.TerminalReporter, gate: Gate, width: int) -> None:
@@ -170,15 +182,33 @@ class Table:
     @pytest.hookimpl(specname="pytest_terminal_summary", trylast=True)
     def pytest_hide_misses_in_short_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Keep trials out of pytest's short summary, which repeats the results, unless -r asks for other lines."""
-        if self._config.option.reportchars != _DEFAULT_REPORT:
-            return
-        for category in ("failed", "error"):
-            reports = terminalreporter.stats.get(category, [])
-            self._hidden[category] = reports
-            terminalreporter.stats[category] = [one for one in reports if not hasattr(one, "crab_item")]
+        self._show(terminalreporter)
+        if self._config.option.reportchars == _DEFAULT_REPORT:
+            trials = [one for found in terminalreporter.stats.values() for one in found if hasattr(one, "crab_item")]
+            self._hide(terminalreporter, trials)
 
-    def _show_short_summary(self, reporter: pytest.TerminalReporter) -> None:
-        """Give pytest's last line the reports that its short summary left out."""
+    def _uninformative(self, stats: Mapping[str, Sequence[Any]]) -> list[Any]:
+        """Return the reports of trials that the results tell enough of: many misses, and repeated errors."""
+        known = {
+            one: trial
+            for one in (*stats.get("failed", ()), *stats.get("error", ()))
+            if not hasattr(one, "crab_fault") and (trial := self._recorder.find_trial(one.nodeid)) is not None
+        }
+        misses = [one for one in known if one.when == "call"]
+        self._missed = len(misses) if len(misses) > _SHOWN_MISSES else 0
+        first: dict[object, Any] = {}
+        errors = [one for one in known if one.when != "call" and first.setdefault(_cause(known[one]), one) is not one]
+        return [*(misses if self._missed else ()), *errors]
+
+    def _hide(self, reporter: pytest.TerminalReporter, reports: Iterable[Any]) -> None:
+        """Take these reports from pytest's own sections."""
+        hidden = set(reports)
+        for category in ("failed", "error"):
+            self._hidden[category] = found = reporter.stats.get(category, [])
+            reporter.stats[category] = [one for one in found if one not in hidden]
+
+    def _show(self, reporter: pytest.TerminalReporter) -> None:
+        """Give pytest's sections and its last line the reports that were hidden."""
         for category, reports in self._hidden.items():
             if reports:
                 reporter.stats[category] = reports
@@ -206,6 +236,11 @@ class RecordedAgreement:
                 continue
             lines += [f"recorded verdicts of {folder.name}:", *agreement_lines(found)] if found else []
         return lines
+
+
+def _cause(trial: Trial) -> object:
+    """Return why a trial is an error: equal for trials whose errors read alike."""
+    return cause_of(trial) or (trial.error, *sorted({why(one) for one in trial.having(Verdict.UNKNOWN)}))
 
 
 def _result_text(trial: Trial) -> str:

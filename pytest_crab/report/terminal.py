@@ -265,7 +265,7 @@ def remarks(summary: Summary) -> Iterator[tuple[str, str]]:
     for text in _by_reviewer(summary, _interval_scope) if any(map(_interval_scope, reviewers)) else ():
         yield text, ""
     if summary.oracle_errors is not None and (errors := summary.oracle_errors.words()):
-        yield f"oracle errors: {errors}", ""
+        yield f"oracles: {errors}", ""
     if summary.superseded:
         yield f"{format_count(summary.superseded, 'trial')} replaced by a later record of the same trial", ""
     yield from _notes_by_reviewer(summary)

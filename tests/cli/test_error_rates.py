@@ -95,8 +95,10 @@ def test_the_rates_stand_in_statistics_in_records_and_in_the_gate() -> None:
     argv = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--rootdir=.", "--reviewer=human", "set"]
     argv += ["--agent=simulated", "--crab-runtime=local", "--crab-report=out"]
     done = subprocess.run(argv, capture_output=True, text=True)
-    assert "oracle errors: false accepts 100.0% (1 of 1), false rejects not measured" in done.stdout
-    assert "false accepts 100.0% (1 of 1), false rejects not measured" in Path("out/index.html").read_text()
+    errors = "wrong fixes accepted 100.0% (1 of 1), right fixes refused not measured"
+    assert f"oracles: {errors}" in done.stdout
+    assert errors in Path("out/index.html").read_text()
+    assert errors in Path("out/summary.md").read_text()
     record = json.loads(Path("out/trials.jsonl").read_text())
     assert record["comments"][0]["false_accept"] == {"wrong": 1, "undecided": 0, "total": 1}
     left_out = subprocess.run([*argv, "--crab-max-oracle-error=0.5"], capture_output=True, text=True)

@@ -41,6 +41,26 @@ def test_the_control_misses_all_and_fails(lab: Any) -> None:
     assert [found.get("label") for found in trial["scores"]] == ["missed", "missed"]
 
 
+def test_many_misses_leave_the_results_to_be_read(lab: Any) -> None:
+    arguments = ("--reviewer=none", "--crab-repeat=2", "instances")
+    result = lab.run(*arguments)
+    result.assert_outcomes(failed=4)
+    result.stdout.fnmatch_lines(["4 trials missed an oracle; *-v*"])
+    result.stdout.no_fnmatch_line("*FAILURES*")
+    for asked in ("-v", "--tb=short"):
+        text = lab.run(*arguments, asked).stdout.str()
+        assert text.count("review: 0 findings") == 4
+        assert "trials missed an oracle" not in text
+    assert lab.run(*arguments, "-rf").stdout.str().count("\nFAILED ") == 4
+
+
+def test_errors_with_one_cause_are_told_once(lab: Any) -> None:
+    lab.make_sick()
+    result = lab.run("--reviewer=human", "--reviewer=none", "instances/worn-3")
+    result.assert_outcomes(errors=2)
+    assert result.stdout.str().count("worn-3: reviewer") == 1
+
+
 #: Counts how often trials are submitted, and the records that pytest's reports still hold in the end.
 COUNTER = """\
 from pytest_crab.plugin.runner import Runner
