@@ -113,11 +113,17 @@ def _wrong_colours(
     reasons: list[str] = []
     for state, runs in green:
         faults = _distinct(not_green(proof, run) for run in runs)
-        reasons.extend(f"is not green on {state}: {fault}" for fault in faults)
+        reasons.extend(f"is not green on {state}: {fault}{_advice(runs)}" for fault in faults)
     for state, runs in red:
         faults = _distinct(not_red(proof, run) for run in runs)
-        reasons.extend(f"is not red on {state}: {fault}" for fault in faults)
+        reasons.extend(f"is not red on {state}: {fault}{_advice(runs)}" for fault in faults)
     return reasons
+
+
+def _advice(runs: Sequence[Run]) -> str:
+    """Return what to do where a run was cut off."""
+    late = any(run.ending is Ending.TIMEOUT for run in runs)
+    return "; run again on a machine that does less, or raise timeout in instance.yaml" if late else ""
 
 
 def _distinct(faults: Iterator[str | None]) -> list[str]:

@@ -13,7 +13,7 @@ import click
 from pytest_crab import serialization
 from pytest_crab.benchmarks.ccrab import recording_at
 from pytest_crab.errors import BadInput
-from pytest_crab.formats import format_table, parse_points
+from pytest_crab.formats import format_table, parse_points, parse_share
 from pytest_crab.gate.baseline import BaselineComparison, rule_on_baselines
 from pytest_crab.gate.comparable import CONDITIONS
 from pytest_crab.gate.exit import MAX_BROKEN, MAX_UNKNOWN, OracleCounts, RunOutcome, decide
@@ -60,17 +60,19 @@ Compared = tuple[list[BaselineComparison], list[OracleCounts], list[tuple[str, s
 )
 @click.option(
     "--max-broken",
-    type=click.FloatRange(0, 1),
-    default=MAX_BROKEN,
+    metavar="SHARE",
+    callback=lambda _context, _option, text: _read_share(text),
+    default=f"{MAX_BROKEN:.0%}",
     show_default=True,
-    help="The gate's limit, a share from 0 to 1.",
+    help="The gate's limit, a share such as 5% or 0.05.",
 )
 @click.option(
     "--max-unknown",
-    type=click.FloatRange(0, 1),
-    default=MAX_UNKNOWN,
+    metavar="SHARE",
+    callback=lambda _context, _option, text: _read_share(text),
+    default=f"{MAX_UNKNOWN:.0%}",
     show_default=True,
-    help="The gate's limit, a share from 0 to 1.",
+    help="The gate's limit, a share such as 5% or 0.05.",
 )
 @click.option("--looks", type=click.IntRange(1), default=1, help="As --crab-gate-looks.")
 @click.option("--unit", type=click.Choice(UNITS), default=REPOSITORY, help="As --crab-gate-unit.")
@@ -202,6 +204,13 @@ def _write_page(page: Path, after: Path, compared: Sequence[ComparedReviewer], p
         raise click.ClickException(str(error)) from error
     except OSError as error:
         raise click.ClickException(f"{page} cannot be written: {error.strerror}") from error
+
+
+def _read_share(text: str) -> float:
+    try:
+        return parse_share(text)
+    except ValueError as error:
+        raise click.BadParameter(f"{text!r} is no share such as 5% or 0.05") from error
 
 
 def _read_margins(texts: Sequence[str]) -> dict[str, float]:

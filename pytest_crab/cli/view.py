@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import webbrowser
 from pathlib import Path
 
@@ -28,6 +29,7 @@ def view(place: Path, port: int, *, opens: bool) -> None:
         click.echo(f"{server.url}\nCtrl-C ends it.")
         if not server.reports():
             click.echo(f"{place} has no trials.jsonl yet; the page waits for the first record.")
+        threading.Thread(target=server.prepare, daemon=True).start()
         if opens:
             webbrowser.open(server.url)
         try:

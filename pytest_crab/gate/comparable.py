@@ -50,7 +50,7 @@ def differences(before: Conditions, after: Conditions) -> dict[str, str]:
         "agent": _change("the agent", *(tuple(map(AGENTS.current, one.agents)) for one in (before, after))),
         "agent-version": _change("the agent's client", *_both(before, after, "agent"))
         or _changed_models("the agent's model", *_both(before, after, "agent-model"))
-        or _change("what the agent says of itself (settings, model, files)", *_both(before, after, "agent-identity")),
+        or _changed_settings(before, after),
         "harness": _change("the harness", *_both(before, after, "harness")),
         "runtime": _change("the runtime", before.runtimes, after.runtimes),
         "leaky": f"{_join_names(leaky)} could read the public discussion" if leaky else "",
@@ -97,6 +97,13 @@ def _change(noun: str, before: Sequence[str], after: Sequence[str]) -> str:
     if not before or not after or set(before) == set(after):
         return ""
     return f"{noun} was {_join_names(before)} and is {_join_names(after)}"
+
+
+def _changed_settings(before: Conditions, after: Conditions) -> str:
+    """As _change, but without digests; a simulated agent's are those of the instances that it acted on."""
+    if before.simulated or not _change("", *_both(before, after, "agent-identity")):
+        return ""
+    return "the agent's settings, model or files changed since"
 
 
 def _changed_models(noun: str, before: Sequence[str], after: Sequence[str]) -> str:

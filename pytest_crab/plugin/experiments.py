@@ -79,4 +79,4 @@ def collect_set(experiment: Experiment, config: pytest.Config) -> None:
             place = f"crab.yaml: experiments.{experiment.name}.set"
             raise pytest.UsageError(f"{place} names {path}, and there is no such file or folder")
     config.args[:] = [str(path) for path in paths]
-    config.args_source = pytest.Config.ArgsSource.TESTPATHS
+    config.args_source = pytest.Config.ArgsSource.INVOCATION_DIR  # pytest prints its own setting for the other

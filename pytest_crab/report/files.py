@@ -78,6 +78,11 @@ def locate_trials(path: Path) -> Iterator[tuple[int, Trial]]:
         start += len(line)
 
 
+def read_record(line: bytes, where: str) -> Trial:
+    """Return the record of one whole line of a trials.jsonl. Raises BadInput, which names ``where``."""
+    return _record(Trial, _load(line, where, last=False), where)
+
+
 def copy_trials(path: Path, places: Iterable[tuple[Path, int]]) -> None:
     """Write the records at these places (file, byte) to ``path``, in this order, holding one at a time.
 

@@ -15,8 +15,8 @@ from pytest_crab.text import ascii_line, one_line
 LONGEST = 150
 
 
-def headlines(summary: Summary) -> Iterator[tuple[str, str | None]]:
-    """Yield for each reviewer its rate with its interval, and the gate's sentence on it, or None without one.
+def headlines(summary: Summary) -> Iterator[tuple[ReviewerSummary, str, str | None]]:
+    """Yield each reviewer with its rate and interval, and the gate's sentence on it, or None without one.
 
     Controls are left out, unless nothing else ran.
     """
@@ -25,7 +25,7 @@ def headlines(summary: Summary) -> Iterator[tuple[str, str | None]]:
     for own in contestants:
         ruling = rulings.get(own.reviewer)
         sentence = None if summary.gate is None or ruling is None else gate_sentence(summary.gate, ruling)
-        yield rate_sentence(own), sentence
+        yield own, rate_sentence(own), sentence
 
 
 def rate_sentence(own: ReviewerSummary) -> str:

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import re
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
 
 from pytest_crab.errors import BadInput
 from pytest_crab.formats import format_count, format_percent
-from pytest_crab.report.files import read_summary, read_trials
+from pytest_crab.report.files import read_record, read_summary
 from pytest_crab.report.loading import SUMMARY, TRIALS, load_summary, trials_file
-from pytest_crab.report.page import Live, open_page
+from pytest_crab.report.page import TRANSCRIPTS, Live, Page
 from pytest_crab.report.page.charts import history_plot
 from pytest_crab.report.page.rendering import render_page
+from pytest_crab.report.page.rows import subject_detail, trial_detail
+from pytest_crab.report.pull_requests import read_subject
 from pytest_crab.report.rates import Rate
-from pytest_crab.report.summary import SummaryBuilder
+from pytest_crab.report.summary import Summary, SummaryBuilder
 from pytest_crab.report.summary_tables import label
+from pytest_crab.report.transcripts import read_transcript
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,31 +34,72 @@ class ServedPage:
     policy: str
 
 
+class _Records:
+    """The records of a run that were read so far, each once, in a page without their details and in a summary.
+
+    ``summing`` is None where summary.json has the numbers.
+    """
+
+    def __init__(self, folder: Path, *, summing: bool) -> None:
+        self.page = Page(folder, None)
+        self.summing = SummaryBuilder() if summing else None
+        self._file = folder / TRIALS
+        self._end = 0
+        self._last = b""
+
+    def continues(self) -> bool:
+        """Return whether the file still has what was read last where it was."""
+        with self._file.open("rb") as file:
+            file.seek(self._end - len(self._last))
+            return file.read(len(self._last)) == self._last
+
+    def read_on(self) -> None:
+        """Read the records that were added. Raises BadInput, OSError."""
+        with self._file.open("rb") as file:
+            file.seek(self._end)
+            for line in file:
+                if not line.endswith(b"\n"):
+                    break  # it is being written
+                trial = read_record(line, f"{self._file}, byte {self._end}")
+                self.page.add(trial, self._end)
+                if self.summing is not None:
+                    self.summing.add(trial)
+                self._end, self._last = self._end + len(line), line
+
+
 class LiveReport:
     """A report whose page is made from its records, and made again once they change; safe for several threads."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._lock = threading.Lock()
+        self._records: _Records | None = None
         self._page: tuple[str, ServedPage] | None = None
+        self._ended: tuple[str, Summary | None] | None = None
         self._rates: tuple[str, Mapping[str, Rate]] | None = None
 
     def state(self) -> str:
         """Return a tag that changes whenever the records or the summary do."""
         return "-".join(f"{stamp:x}" for name in (TRIALS, SUMMARY) for stamp in _stamps(self.folder / name))
 
-    def under_way(self) -> bool:
-        """Return whether the summary lacks records: the run goes on, or was ended."""
+    def ended(self) -> Summary | None:
+        """Return the summary of a run that has ended; None if it lacks records: the run goes on, or was ended early."""
+        state, kept = self.state(), self._ended
+        if kept is None or kept[0] != state:
+            self._ended = kept = state, self._whole_summary()
+        return kept[1]
+
+    def _whole_summary(self) -> Summary | None:
         try:
             summary = read_summary(self.folder / SUMMARY)
         except BadInput:
-            return True
-        return sum(one.trials for one in summary.reviewers) + summary.superseded != self.trials()
+            return None
+        return summary if sum(one.trials for one in summary.reviewers) + summary.superseded == self.trials() else None
 
     def words(self) -> str:
         """Return the state of the run in one sentence."""
         trials = format_count(self.trials(), "trial")
-        if self.under_way():
+        if self.ended() is None:
             return f"The run is under way or was ended early: {trials} on record so far."
         return f"The run is complete: {trials} on record."
 
@@ -85,15 +132,36 @@ class LiveReport:
                 self._page = (state, self._render(Live(state=state, words=self.words(), several=several)))
             return self._page[1]
 
+    def detail(self, parts: Sequence[str]) -> dict[str, Any] | None:
+        """Return what the page shows of one trial or pull request; None: there is none. Raises BadInput, OSError."""
+        if len(parts) == 2 and parts[0] == "subject":
+            subject = read_subject(self.folder, unquote(parts[1]))
+            return None if subject is None else subject_detail(subject)
+        if len(parts) != 3 or parts[0] != "trial" or not re.fullmatch("[0-9]{1,15}", parts[1]):
+            return None
+        with (self.folder / TRIALS).open("rb") as file:
+            file.seek(int(parts[1]))
+            trial = read_record(file.readline(), f"{self.folder / TRIALS}, byte {parts[1]}")
+        if str(trial.id) != unquote(parts[2]):
+            return None  # the file was written anew
+        found = (read_transcript(self.folder, key) for key in trial.transcripts[:TRANSCRIPTS])
+        return trial_detail(trial, [one for one in found if one is not None])
+
     def _render(self, live: Live) -> ServedPage:
-        builder = SummaryBuilder()
-        with open_page(self.folder) as page:
-            for trial in read_trials(self.folder / TRIALS):
-                builder.add(trial)
-                page.add(trial)
-            summary = builder.summary(errors_as_misses=self._errors_as_misses())
-            rendered = page.render(summary, live)
-            return ServedPage(b"".join(page.chunks(rendered)), rendered.policy)
+        ended, records = self.ended(), self._records
+        if records is None or not records.continues() or (ended is None and records.summing is None):
+            self._records = records = _Records(self.folder, summing=ended is None)
+        try:
+            records.read_on()
+        except (BadInput, OSError):
+            self._records = None
+            raise
+        summary = ended
+        if summary is None:
+            assert records.summing is not None
+            summary = records.summing.summary(errors_as_misses=self._errors_as_misses())
+        rendered = records.page.render(summary, live)
+        return ServedPage(f"{rendered.head}{rendered.tail}".encode(), rendered.policy)
 
     def _errors_as_misses(self) -> bool:
         return (self.folder / SUMMARY).is_file() and read_summary(self.folder / SUMMARY).errors_as_misses
@@ -130,7 +198,7 @@ def list_page(place: Path, reports: list[LiveReport]) -> ServedPage:
             {
                 "name": name,
                 "when": one.when(),
-                "state": "under way" if one.under_way() else "complete",
+                "state": "under way" if one.ended() is None else "complete",
                 "trials": one.trials(),
                 "rates": problem or ", ".join(f"{who} {format_percent(rate.micro)}" for who, rate in rates.items()),
             }

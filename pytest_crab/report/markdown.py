@@ -25,7 +25,7 @@ from pytest_crab.report.summary_tables import (
     rate_tables,
     ruler_tables,
 )
-from pytest_crab.report.summary_text import lift_lines, together_lines
+from pytest_crab.report.summary_text import lift_line, together_lines
 from pytest_crab.report.terminal import remarks, unknown_head, unknown_lines
 from pytest_crab.text import one_line
 from pytest_crab.types import Kind
@@ -70,15 +70,15 @@ def head_lines(summary: Summary) -> Iterator[str]:
     if summary.gate is not None:
         yield f"**{escape_markdown(gate_line(summary.gate))}**"
         yield ""
-    for rate, gate in headlines(summary):
-        yield f"- **{escape_markdown(rate)}**{'' if gate is None else f'<br>{escape_markdown(gate)}'}"
+    for own, rate, gate in headlines(summary):
+        yield "<br>".join(
+            [f"- **{escape_markdown(rate)}**", *map(escape_markdown, filter(None, (gate, lift_line(own))))]
+        )
     yield ""
     if summary.gate is not None:
         yield from folded("The gate's reasons", [escape_markdown(summary.gate.paragraph, 5000)])
         for one in change_tables(summary.gate):
             yield from folded(one.title, _escaped(one))
-    lifted = [f"**{escape_markdown(text, 500)}**" for text in lift_lines(summary)]
-    yield from (line for text in lifted for line in (text, ""))
     yield from table(_HEADS, [_cells(reviewer) for reviewer in summary.reviewers])
 
 
@@ -89,15 +89,18 @@ def detail_lines(summary: Summary) -> Iterator[str]:
         yield from folded(one.title, _escaped(one))
     for one in ruler_tables(summary):
         yield from ("", *_escaped(one), "")
-        yield from (f"- {escape_markdown(text, 500)}" for text in ruler_lines(summary.rulers.values()))
+        yield from (f"- {escape_markdown(text)}" for text in ruler_lines(summary.rulers.values()))
     for one in mediator_tables(summary):
         yield from ("", *_escaped(one), "")
-        yield from (f"- {escape_markdown(text, 500)}" for text in mediator_lines(summary))
-    unknown = [f"{unknown_head(summary)}: {text}" for text in unknown_lines(summary)]
-    said = [*unknown, *together_lines(summary), *(text for text, _ in remarks(summary))]
+        yield from (f"- {escape_markdown(text)}" for text in mediator_lines(summary))
+    unknown = list(unknown_lines(summary))
+    if unknown:
+        yield ""
+        yield from folded(unknown_head(summary), (f"- {escape_markdown(text)}" for text in unknown))
+    said = [*together_lines(summary), *(text for text, _ in remarks(summary))]
     if said:
         yield ""
-        yield from (f"- {escape_markdown(text, 500)}" for text in said)
+        yield from (f"- {escape_markdown(text)}" for text in said)
 
 
 def escape_markdown(text: str, limit: int = 200) -> str:

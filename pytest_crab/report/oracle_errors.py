@@ -23,7 +23,7 @@ class MeasuredErrors:
         if self.unmeasured == self.oracles:
             return ""
         rest = f"; {self.unmeasured} of {self.oracles} oracles not measured" if self.unmeasured else ""
-        return f"wrong fixes accepted {self.false_accept}, right fixes refused {self.false_reject}{rest}"
+        return f"wrong fixes accepted {self.false_accept}, right ones refused {self.false_reject}{rest}"
 
 
 def measured_errors(rows: Iterable[TrialRow]) -> MeasuredErrors | None:

@@ -25,11 +25,20 @@ _WAYS = {
 }
 
 
-def lift_lines(summary: Summary) -> Iterator[str]:
-    """Yield the net lift of each reviewer over the control."""
-    for reviewer in summary.reviewers:
-        if reviewer.lift is not None:
-            yield f"{ascii_line(reviewer.reviewer)}: {_lift(reviewer, reviewer.lift)}"
+def lift_line(own: ReviewerSummary) -> str | None:
+    """Return a reviewer's net lift over the control; None where no control ran."""
+    lift = own.lift
+    if lift is None:
+        return None
+    difference, interval = lift.comparison.difference, lift.comparison.interval
+    if difference is None:
+        return f"no oracle has a verdict here and under the control {ascii_line(lift.control)}"
+    scope = ""
+    if interval is not None:
+        same = own.overall.interval is not None and own.overall.interval.basis == interval.basis
+        over = "" if same else f" over {interval.basis}"
+        scope = f" (95% interval {format_change_interval(interval)}{over})"
+    return f"net lift {format_points(difference)} points{scope} over the control {ascii_line(lift.control)}"
 
 
 def lift_note(summary: Summary) -> str | None:
@@ -69,12 +78,11 @@ def advice_line(reviewer: ReviewerSummary) -> str | None:
     if narrowing is None:
         return None
     priced = bool(reviewer.cost_usd) and not reviewer.unpriced
-    money = f"the next {format_dollars(reviewer.cost_usd or 0.0)} USD" if priced else "as much money again"
-    ways = [f"by {format_whole_percent(narrowing[name])} as {way}" for name, way in _WAYS.items() if name in narrowing]
-    return (
-        f"more instances or more repeats? {money} would narrow the interval of the rate {', '.join(ways[:-1])}, and "
-        f"{ways[-1]}"
-    )
+    money = f"{format_dollars(reviewer.cost_usd or 0.0)} USD more" if priced else "twice the money"
+    ways = [
+        f"{format_whole_percent(narrowing[name])} if spent on {way}" for name, way in _WAYS.items() if name in narrowing
+    ]
+    return f"with {money} the rate's interval narrows by {', by '.join(ways)}"
 
 
 def clean_line(reviewer: ReviewerSummary) -> str | None:
@@ -87,15 +95,3 @@ def clean_line(reviewer: ReviewerSummary) -> str | None:
         f"{format_count(clean.findings, 'finding')} in {format_count(clean.reviews, 'review')}, "
         f"{clean.alarmed} of them with any"
     )
-
-
-def _lift(own: ReviewerSummary, lift: Lift) -> str:
-    difference, interval = lift.comparison.difference, lift.comparison.interval
-    if difference is None:
-        return f"no oracle has a verdict here and under the control {ascii_line(lift.control)}"
-    scope = ""
-    if interval is not None:
-        same = own.overall.interval is not None and own.overall.interval.basis == interval.basis
-        over = "" if same else f" over {interval.basis}"
-        scope = f" (95% interval {format_change_interval(interval)}{over})"
-    return f"net lift {format_points(difference)} points{scope} over the control {ascii_line(lift.control)}"

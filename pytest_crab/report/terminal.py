@@ -32,7 +32,7 @@ from pytest_crab.report.summary_tables import (
     rate_tables,
     ruler_tables,
 )
-from pytest_crab.report.summary_text import advice_line, lift_lines, lift_note, together_lines
+from pytest_crab.report.summary_text import advice_line, lift_line, lift_note, together_lines
 from pytest_crab.text import ascii_line, one_line
 from pytest_crab.types import Kind
 
@@ -96,7 +96,7 @@ def summary_lines(summary: Summary, width: int = 80) -> list[Line]:
         _usage(summary, width),
         _unknown(summary, width),
         _table(summary, width),
-        [line for text in lift_lines(summary) for line in _wrap(text, width, "bold")],
+        [line for own in summary.reviewers for line in _lift(own, width)],
         _headlines(summary, width),
     ]
     return [line for block in blocks if block for line in (Line(""), *block)][1:]
@@ -177,9 +177,14 @@ def _fitting(widths: Sequence[int], room: int) -> int:
     return count
 
 
+def _lift(own: ReviewerSummary, width: int) -> list[Line]:
+    text = lift_line(own)
+    return [] if text is None else _wrap(f"{ascii_line(own.reviewer)}: {text}", width, "bold")
+
+
 def _headlines(summary: Summary, width: int) -> list[Line]:
     lines = []
-    for rate, gate in headlines(summary):
+    for _, rate, gate in headlines(summary):
         lines += _wrap(rate, width, "bold")
         lines += [] if gate is None else [Line(f"    {part}", "bold") for part in textwrap.wrap(gate, width - 4)]
     return lines

@@ -1,6 +1,6 @@
 """A server of reports for the person at this machine: it listens on the loopback address and asks for a token.
 
-The standard library's server is enough: it answers GET with three kinds of pages, made from records alone.
+The standard library's server is enough: it answers GET with pages and parts of them, made from records alone.
 Every path starts with the token, so that other users of the machine and other pages in the browser cannot read reports.
 """
 
@@ -11,6 +11,7 @@ import json
 import secrets
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -51,6 +52,13 @@ class ViewServer(http.server.ThreadingHTTPServer):
     def reports(self) -> list[LiveReport]:
         """Return the reports that there are now."""
         return [self._reports.setdefault(folder, LiveReport(folder)) for folder in find_reports(self.place)]
+
+    def prepare(self) -> None:
+        """Make the page of a single report, so that it is there once somebody opens it; errors are told then."""
+        reports = self.reports()
+        if len(reports) == 1:
+            with suppress(BadInput, OSError):
+                reports[0].page(several=False)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Print what went wrong, but for a browser that went away before it had its answer."""
@@ -100,6 +108,8 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         elif reports and parts == ["state"]:
             news = {"state": reports[0].state(), "words": reports[0].words()}
             self._send(HTTPStatus.OK, json.dumps(news).encode(), "application/json")
+        elif reports and (detail := reports[0].detail(parts)) is not None:
+            self._send(HTTPStatus.OK, json.dumps(detail, allow_nan=False).encode(), "application/json")
         else:
             self._send(HTTPStatus.NOT_FOUND, b"There is no such page.\n", "text/plain")
 

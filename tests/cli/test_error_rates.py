@@ -95,7 +95,7 @@ def test_the_rates_stand_in_statistics_in_records_and_in_the_gate() -> None:
     argv = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--rootdir=.", "--reviewer=human", "set"]
     argv += ["--agent=simulated", "--crab-runtime=local", "--crab-report=out"]
     done = subprocess.run(argv, capture_output=True, text=True)
-    errors = "wrong fixes accepted 100.0% (1 of 1), right fixes refused not measured"
+    errors = "wrong fixes accepted 100.0% (1 of 1), right ones refused not measured"
     assert f"oracles: {errors}" in done.stdout
     assert errors in Path("out/index.html").read_text()
     assert errors in Path("out/summary.md").read_text()

@@ -210,7 +210,10 @@ def test_who_cannot_be_gated_is_not_gated_later_either() -> None:
 
 def test_an_agent_whose_files_changed_is_refused() -> None:
     before, after = (run("ccm", versions={"agent-identity": digest}) for digest in ("d1", "d2"))
-    assert "was d1 and is d2; --crab-allow-difference=agent-version" in side_by_side(before, after).refusal
+    assert (
+        "settings, model or files changed since; --crab-allow-difference=agent-version"
+        in side_by_side(before, after).refusal
+    )
 
 
 def labelled(verdicts: dict[str, str], **fields: Any) -> Summary:

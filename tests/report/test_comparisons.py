@@ -137,9 +137,7 @@ def test_repeats_show_stability_and_the_noise_floor(make_trial: MakeTrial) -> No
     assert {"Same verdict every time 2/3", "Differ between 2 runs (%) 33.3", "pass@2 (%) 66.7"} <= set(shown)
     assert "Rates of the repeats (%) 33.3-75.0" in shown
     assert set(steady.variance) == {"repository", "pull request", "oracle", "run"}
-    assert "more instances or more repeats? as much money again would narrow the interval of the rate by 29%" in text(
-        trials
-    )
+    assert "with twice the money the rate's interval narrows by 29%" in text(trials)
 
 
 def test_one_run_shows_no_stability(make_trial: MakeTrial) -> None:

@@ -141,4 +141,4 @@ def test_revisions_of_one_review_tell_the_agents_noise_and_pay_for_the_review_on
     text = "\n".join(" ".join(line.text.split()) for line in summary_lines(summarise(trials), 400))
     assert "Reviews of a pull request 1\nRevisions of a review 2\n" in text
     assert "Differ between 2 revisions (%) 50.0" in text
-    assert "% as revisions of the same reviews" in text
+    assert "% if spent on revisions of the same reviews" in text

@@ -210,7 +210,7 @@ def test_net_lift_and_cost_are_those_of_one_run(tmp_path: Path, make_trial: Call
     told = "\n".join(" ".join(line.text.split()) for line in summary_lines(summary, 200))
     written = (tmp_path / "summary.md").read_text().replace("\\", "").replace(" | ", " ")
     for text in (told, written):
-        assert "mine: net lift +50.0 points" in text
+        assert "net lift +50.0 points" in text
         assert "USD per net caught oracle - 1.50" in text
         assert "Findings, all repeats - 12" in text
         assert "In reviews that caught nothing - 4" in text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import re
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -93,6 +94,22 @@ def test_a_page_follows_its_records(report: Path, make_trial: Callable[..., Tria
         assert '"i":"two"' in get(server, path)[2]
         remake(report, errors_as_misses=False)
         assert json.loads(get(server, path + "state")[2])["words"] == "The run is complete: 2 trials on record."
+
+
+def test_a_trial_is_read_once_it_is_opened(report: Path, make_trial: Callable[..., Trial]) -> None:
+    with TrialLog(report / "trials.jsonl", resume=True) as log:
+        log.append(make_trial("mine", "t/w o", Reason.FAILED))
+    with serving(report) as server:
+        path = urlsplit(server.url).path
+        first, second = re.findall(r'"d":"([^"]+)"', get(server, path)[2])
+        assert json.loads(get(server, path + first)[2])["error"] == HOSTILE
+        assert json.loads(get(server, path + second)[2])["results"][0]["verdict"] == "missed"
+        place, name = second.split("/")[1:]
+        for wrong, status in ((f"trial/0/{name}", 404), (f"trial/{int(place) + 1}/{name}", 500), ("subject/none", 404)):
+            assert get(server, path + wrong)[0] == status, wrong
+        write_trials(report / "trials.jsonl", [make_trial("mine", "three", Reason.GREEN)])
+        assert re.findall(r'"i":"([^"]+)"', get(server, path)[2]) == ["three"]
+        assert get(server, path + first)[0] == 404, "another record is there now"
 
 
 def test_a_half_written_record_is_left_out(report: Path) -> None:

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
+from urllib.parse import quote
 
 from pytest_crab.report.detail_tables import detail_tables
 from pytest_crab.report.files import write_report_file
@@ -27,7 +28,7 @@ from pytest_crab.report.page.headline import Clock, banners, idle_share, role, r
 from pytest_crab.report.page.rendering import Rendered, packed_block, render_page, safe_json
 from pytest_crab.report.page.rows import index_row, subject_detail, trial_detail
 from pytest_crab.report.page.rulers import RulersBuilder
-from pytest_crab.report.pull_requests import read_subject
+from pytest_crab.report.pull_requests import Subject, read_subject
 from pytest_crab.report.summary import Summary
 from pytest_crab.report.summary_tables import SummaryTable, finding_tables, label
 from pytest_crab.report.summary_text import advice_line
@@ -65,15 +66,16 @@ def open_page(report: Path) -> Iterator[Page]:
 class Page:
     """A page in the making: details go to a scratch file at once, only what is listed and counted stays.
 
-    So memory does not grow with the texts of trials.
+    So memory does not grow with the texts of trials. Without a scratch file the page has no details: it asks its server
+    for those of a trial that is opened.
     """
 
-    def __init__(self, report: Path, blocks: IO[bytes]) -> None:
+    def __init__(self, report: Path, blocks: IO[bytes] | None) -> None:
         self._report = report
         self._blocks = blocks
         self._rows: dict[TrialId, dict[str, Any]] = {}
         self._near: dict[TrialId, Counter[str]] = {}
-        self._subjects: dict[str, int | None] = {}
+        self._subjects: dict[str, int | str | None] = {}
         self._rulers = RulersBuilder()
         self._named: set[str] = set()
         self._clock = Clock()
@@ -81,17 +83,20 @@ class Page:
         self._room = ROOM
         self._count = 0
 
-    def add(self, trial: Trial) -> None:
-        """Take a trial in; a later record of the same one replaces it. Raises BadInput for a damaged subject."""
+    def add(self, trial: Trial, start: int = 0) -> None:
+        """Take a trial in; a later record of the same one replaces it. Raises BadInput for a damaged subject.
+
+        ``start`` is the byte of trials.jsonl that its record starts at, by which a server finds it.
+        """
         key = trial.id
         if trial.instance not in self._subjects:
             subject = read_subject(self._report, trial.instance)
-            self._subjects[trial.instance] = None if subject is None else self._block(subject_detail(subject))
+            self._subjects[trial.instance] = None if subject is None else self._subject_place(subject)
             if subject is not None:
                 self._rulers.note_subject(subject)
         self._rows[key] = {
             **index_row(trial),
-            "d": self._block(trial_detail(trial, list(self._transcripts(trial)))),
+            "d": self._trial_place(trial, start),
             "q": self._subjects[trial.instance],
         }
         self._rulers.add(trial)
@@ -125,6 +130,7 @@ class Page:
     def chunks(self, rendered: Rendered) -> Iterator[bytes]:
         """Yield the whole page in pieces."""
         yield rendered.head.encode()
+        assert self._blocks is not None
         self._blocks.seek(0)
         while chunk := self._blocks.read(_CHUNK):
             yield chunk
@@ -139,7 +145,19 @@ class Page:
                 self._room -= len(found.text)
                 yield found
 
+    def _trial_place(self, trial: Trial, start: int) -> int | str:
+        """Return the number of the block with a trial's details, or the server's address of them."""
+        if self._blocks is None:
+            return f"trial/{start}/{quote(str(trial.id), safe='')}"
+        return self._block(trial_detail(trial, list(self._transcripts(trial))))
+
+    def _subject_place(self, subject: Subject) -> int | str:
+        if self._blocks is None:
+            return f"subject/{quote(subject.instance, safe='')}"
+        return self._block(subject_detail(subject))
+
     def _block(self, data: Any) -> int:
+        assert self._blocks is not None
         self._blocks.write(packed_block(self._count, data))
         self._count += 1
         return self._count - 1

@@ -22,10 +22,11 @@ function breakable(node) {
   }
 }
 
-// The packed data with this number, as the page's maker put it in.
-async function unpack(number) {
-  if (number === null || number === undefined) return null;
-  const packed = Uint8Array.from(atob(JSON.parse(byId("d" + number).textContent)), (char) => char.charCodeAt(0));
+// Details: packed into the page under this number, or to be asked of the server that the page is from.
+async function unpack(place) {
+  if (place === null || place === undefined) return null;
+  if (typeof place === "string") return (await fetch(place)).json();
+  const packed = Uint8Array.from(atob(JSON.parse(byId("d" + place).textContent)), (char) => char.charCodeAt(0));
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
   return JSON.parse(await new Response(stream).text());
 }

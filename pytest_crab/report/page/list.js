@@ -101,7 +101,8 @@ function markSection() {
 async function route() {
   const hash = wanted();
   const trial = hash.startsWith("t=") ? byName.get(hash.slice(2)) : undefined;
-  if (trial) await show(trial);
+  if (trial) await show(trial).catch(() => byId("trial").replaceChildren(neighbours(trial),
+    make("p", { class: "warn" }, "This trial cannot be read: the server has stopped, or the records have changed. Load the page again.")));
   if (hash !== wanted()) return;
   byId("trial").hidden = !trial;
   for (const id of ["overview", "top", "sections"]) byId(id).hidden = Boolean(trial);
