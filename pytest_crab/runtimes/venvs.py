@@ -20,7 +20,7 @@ from typing import Any
 from pytest_crab import serialization
 from pytest_crab.errors import CrabError, ImageError
 from pytest_crab.protocols import INSTALL_LIMITS, INSTALL_SECONDS, OWN_PLACES, Command, Completed, Snapshot
-from pytest_crab.runtimes import build_failures, interpreters, nodes, uv_cli
+from pytest_crab.runtimes import build_failures, interpreters, nodes, seeds, uv_cli
 from pytest_crab.runtimes.bubblewrap import View
 from pytest_crab.runtimes.environments import PackageRoute, install_script, packages_of, pins_nothing, python_of
 from pytest_crab.runtimes.run_lock import remove_folder
@@ -144,7 +144,8 @@ def venv_layout(cache: Path, instance: Instance, chosen: Chosen, build: Builder,
     if not (folder / "complete").exists():
         with one_builder(f"venv-{key}"[:32], check, cache):
             if not (folder / "complete").exists():
-                _make_venv(folder, instance, layout, interpreter, build)
+                _plant_seed(folder, instance, layout, interpreter, build, check)
+                _install_packages(folder, instance, layout, build)
     return layout
 
 
@@ -178,29 +179,47 @@ def _masked_places(interpreter: interpreters.Interpreter) -> tuple[str, ...]:
     return tuple(path for path in dict.fromkeys(candidates) if Path(path).is_dir())
 
 
-def _make_venv(
-    folder: Path, instance: Instance, layout: Layout, interpreter: interpreters.Interpreter, build: Builder
+def _plant_seed(
+    folder: Path,
+    instance: Instance,
+    layout: Layout,
+    interpreter: interpreters.Interpreter,
+    build: Builder,
+    check: Callable[[], None],
 ) -> None:
+    """Make the virtual environment in ``folder`` without the pinned packages. Raises ImageError, Cancelled."""
     remove_folder(folder)  # of a killed build
     folder.mkdir(parents=True)
+    seed = seeds.place(interpreter)
+
+    def make() -> None:
+        argv = (str(interpreter.program), "-m", "venv", str(seed))
+        view = View(readable=_readable(layout, without=str(folder)), writable={str(seed): seed}, masked=layout.masked)
+        done = build(view, Command(argv=argv), INSTALL_SECONDS)
+        if done.exit_code != 0:
+            remove_folder(folder)
+            raise _failure(f"{instance.id}: CPython {interpreter.full} makes no virtual environment", done)
+
+    seeds.plant(seed, folder, check, make)
+
+
+def _install_packages(folder: Path, instance: Instance, layout: Layout, build: Builder) -> None:
+    """Install an environment's pinned packages into a fresh virtual environment. Raises ImageError, Cancelled."""
     (folder / "packages.txt").write_text(
         "".join(f"{package}\n" for package in packages_of(instance.required_environment))
     )
     install, tool = _installer(folder, instance.required_environment)
-    script = (
-        f'{_OUTSPOKEN}; set -e; "$1" -m venv "$2"; {install} -r "$2/packages.txt"; ls "$3" > "$2/distributions.txt"'
-    )
+    script = f'{_OUTSPOKEN}; set -e; {install} -r "$1/packages.txt"; ls "$2" > "$1/distributions.txt"'
     # uv compiles only for recent interpreters; what does not compile is none of the environment's business.
-    script += '; "$2/bin/python" -m compileall -q "$3" > /dev/null 2>&1 || true' if tool else ""
+    script += '; "$1/bin/python" -m compileall -q "$2" > /dev/null 2>&1 || true' if tool else ""
     env = uv_cli.variables(route_env()) if tool else route_env()
-    command = Command(argv=("sh", "-c", script, "sh", str(interpreter.program), str(folder), layout.site[0]), env=env)
     view = View(
         readable={**_readable(layout, without=str(folder)), **route_files(), **tool},
         writable={str(folder): folder},
         masked=layout.masked,
         network=True,
     )
-    done = build(view, command, INSTALL_SECONDS)
+    done = build(view, Command(argv=("sh", "-c", script, "sh", str(folder), layout.site[0]), env=env), INSTALL_SECONDS)
     if done.exit_code != 0:
         remove_folder(folder)
         raise _failure(f"{instance.id}: the pinned packages could not be installed", done)
@@ -210,7 +229,7 @@ def _make_venv(
 def _installer(folder: Path, environment: Environment) -> tuple[str, dict[str, Path]]:
     """The command that installs a list of packages, and the program that it needs: uv where they are of a moment."""
     if environment.resolved is None:
-        return '"$2/bin/python" -m pip install --no-cache-dir', {}
+        return '"$1/bin/python" -m pip install --no-cache-dir', {}
     uv = uv_cli.program()
     options = [f"--python={folder}/bin/python", "--no-cache", "--no-deps"]
     return shlex.join([str(uv), "pip", "install", *options, *uv_cli.arguments(environment.resolved)]), {str(uv): uv}

@@ -18,7 +18,8 @@ import pytest
 
 from pytest_crab.errors import Cancelled, ImageError
 from pytest_crab.protocols import ORACLE_LIMITS, Command, Completed
-from pytest_crab.runtimes import interpreters, venvs
+from pytest_crab.runtimes import interpreters, seeds, venvs
+from pytest_crab.runtimes.bubblewrap import View
 from pytest_crab.runtimes.bubblewrap_runtime import BubblewrapRuntime
 from pytest_crab.runtimes.environments import image_key
 from pytest_crab.runtimes.slots import Slots, one_builder
@@ -143,14 +144,44 @@ def test_a_shared_cache_has_one_builder_of_a_virtual_environment(
     pinned = replace(instance, environment=replace(instance.environment, packages=("pytest==8.3.4", "attrs==24.2.0")))
     chosen = venvs.choose(pinned)
     key = f"venv-{venvs.venv_name(pinned, chosen)}"[:32]
+    runtime = SubprocessRuntime(cache=tmp_path)
     found = []
 
-    def build(*_: object) -> Completed:
+    def build(view: View, command: Command, seconds: float) -> Completed:
         found.append(elsewhere(key, tmp_path))
-        return Completed(exit_code=0, stdout=b"", stderr=b"")
+        return runtime._run_build(view, command, seconds)
 
     venvs.venv_layout(tmp_path, pinned, chosen, build, lambda: None)
-    assert [*found, elsewhere(key, tmp_path)] == ["held", "free"]
+    runtime.close()
+    assert ({*found}, elsewhere(key, tmp_path)) == ({"held"}, "free")
+
+
+def test_an_environment_is_a_copy_of_a_seed_that_is_made_again_when_files_of_it_are_gone(
+    tmp_path: Path, instance: Instance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(seeds, "machine_folder", lambda: tmp_path)
+    runtime = SubprocessRuntime(cache=tmp_path)
+    commands: list[Command] = []
+
+    def build(view: View, command: Command, seconds: float) -> Completed:
+        commands.append(command)
+        return runtime._run_build(view, command, seconds)
+
+    def pip_of(package: str) -> str:
+        pinned = replace(instance, environment=replace(instance.environment, packages=(package,)))
+        layout = venvs.venv_layout(tmp_path, pinned, venvs.choose(pinned), build, lambda: None)
+        program = Path(layout.python).with_name("pip")
+        return subprocess.run([program, "list"], capture_output=True, text=True, check=True).stdout
+
+    assert "idna" in pip_of("idna==3.4")
+    second = pip_of("idna==3.5")
+    assert "3.5" in second and "3.4" not in second
+    assert len(commands) == 3  # one seed, two installations
+    seed = seeds.place(interpreters.find(interpreters.running_version()))
+    next(seed.rglob("pip/__init__.py")).unlink()
+    assert "idna" in pip_of("idna==3.6")
+    assert len(commands) == 5
+    runtime.close()
 
 
 def test_a_shared_cache_has_one_builder_of_a_tree(
