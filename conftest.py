@@ -34,8 +34,8 @@ def pytest_collection_finish() -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """Two more than there are processors for ``-n auto``, since many tests wait: for containers, clients and timers."""
-    return len(os.sched_getaffinity(0)) + 2
+    """Four more than there are processors for ``-n auto``: many tests wait for containers, clients and timers."""
+    return len(os.sched_getaffinity(0)) + 4
 
 
 @pytest.hookimpl(optionalhook=True)
