@@ -68,3 +68,13 @@ def test_the_limit_holds_with_other_options():
     for options in ({"word_boundary": True}, {"lowercase": False}, {"stopwords": ["world"]}, {"word_boundary": True, "save_order": True}):
         made = slugs("Hello World Again", 12, max_length=12, **options)
         assert max(map(len, made)) <= 12 and len(set(made)) == 12
+
+
+@pytest.mark.parametrize("separator", ["--", "__", "-~"])
+@pytest.mark.parametrize("limit", [6, 7, 8, 9, 10, 11, 12])
+def test_half_a_separator_does_not_dangle_either(separator, limit):
+    numbered = slugs("Hello World", 12, max_length=limit, separator=separator)[1:]
+    assert [slug for slug in numbered if len(slug) > limit] == []
+    between = re.escape(separator)
+    for number, slug in enumerate(numbered, start=2):
+        assert re.fullmatch(rf"[a-z]+({between}[a-z]+)?{between}{number}", slug), slug

@@ -91,3 +91,17 @@ def test_resuming_twice_changes_nothing_more(scheduler):
     job.resume()
     assert job.next_run == first
     assert scheduler.get_jobs() == [job]
+
+
+@pytest.mark.parametrize("tag", [None, "t"])
+def test_a_job_that_was_not_paused_is_not_skipped(scheduler, tag):
+    runs = []
+    paused, running = (scheduler.every(10).minutes.do(runs.append, name).tag("t") for name in ("paused", "running"))
+    paused.pause()
+    overdue(paused, hours=50)
+    due = overdue(running, minutes=3).next_run
+    scheduler.resume(tag)
+    assert running.next_run == due
+    assert running.resume().next_run == due
+    scheduler.run_pending()
+    assert runs == ["running"]
