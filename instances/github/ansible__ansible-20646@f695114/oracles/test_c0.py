@@ -1,5 +1,7 @@
 """An option that was given is passed on, whatever its type; one that was not is left out."""
 
+import sys
+
 import pytest
 
 from ansible.modules.cloud.amazon import rds
@@ -51,6 +53,8 @@ def validate(request, monkeypatch):
         ("license_model", "license_model", "general-public-license"),
         ("engine_version", "engine_version", "5.6"),
         ("port", "port", "5432"),
+        ("apply_immediately", "apply_immediately", False),
+        ("upgrade", "auto_minor_version_upgrade", False),
         ("backup_retention", "backup_retention_period", 0),
         ("multi_zone", "multi_az", True),
         ("multi_zone", "multi_az", False),
@@ -78,3 +82,18 @@ def test_an_option_that_the_command_does_not_know_is_an_error(validate, value):
 
 def test_a_default_of_false_that_the_command_does_not_know_is_passed_over(validate):
     assert validate(force_failover=False, new_instance_name=False) == {}
+
+
+@pytest.mark.parametrize(
+    "command", [["zone", "subnet"], ["option_group", "backup_window"], ["maint_window", "db_name"]], ids="-".join
+)
+def test_no_option_is_forgotten(validate, monkeypatch, command):
+    monkeypatch.setattr(sys.modules[__name__], "VALID", command)
+    given = {option: f"the-{option}" for option in command}
+    assert sorted(validate(**given).values()) == sorted(given.values())
+
+
+def test_tags_are_sent_as_pairs(monkeypatch):
+    monkeypatch.setattr(rds, "has_rds2", True, raising=False)
+    params = rds.validate_parameters(["instance_name"], VALID, Module(instance_name="db", tags={"team": "web"}))
+    assert list(params["tags"]) == [("team", "web")]

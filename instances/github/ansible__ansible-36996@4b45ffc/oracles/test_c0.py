@@ -11,18 +11,6 @@ for _name in ("Mapping", "MutableMapping", "Sequence", "MutableSequence", "Set",
 
 from ansible.modules.cloud.misc import terraform  # noqa: E402
 
-DEFAULTS = {
-    "state": "present",
-    "variables": None,
-    "variables_file": None,
-    "plan_file": None,
-    "state_file": None,
-    "targets": [],
-    "lock": True,
-    "lock_timeout": None,
-    "force_init": False,
-}
-
 
 class Exit(Exception):
     pass
@@ -42,8 +30,9 @@ def run(monkeypatch, tmp_path):
     class Module:
         check_mode = False
 
-        def __init__(self, **kwargs):
-            pass
+        def __init__(self, argument_spec, **kwargs):
+            options = {name: option.get("default") for name, option in argument_spec.items()}
+            self.params = dict(options, project_path=str(tmp_path), binary_path=str(binary), **given)
 
         def get_bin_path(self, *args, **kwargs):
             return str(binary)
@@ -65,12 +54,14 @@ def run(monkeypatch, tmp_path):
             raise Fail(kwargs)
 
     codes = {}
+    given = {}
     monkeypatch.setattr(terraform, "AnsibleModule", Module)
 
     def start(init=0, **params):
         del calls[:]
         codes["init"] = init
-        Module.params = dict(DEFAULTS, project_path=str(tmp_path), binary_path=str(binary), **params)
+        given.clear()
+        given.update(params)
         try:
             terraform.main()
         except Exit:
@@ -105,3 +96,16 @@ def test_a_failure_of_what_was_asked_for_is_a_failure(run):
     outcome, calls = run(init=1, force_init=True)
     assert outcome == "fail"
     assert "plan" not in calls
+
+
+@pytest.mark.parametrize("fetched", [False, True], ids=["fresh", "initialized-before"])
+@pytest.mark.parametrize("asked", [False, True], ids=["not-asked", "asked"])
+@pytest.mark.parametrize("state", ["present", "absent", "planned"])
+def test_nothing_but_the_option_decides(run, tmp_path, state, asked, fetched):
+    if fetched:
+        (tmp_path / ".terraform" / "plugins").mkdir(parents=True)
+        (tmp_path / "terraform.tfstate").write_text("{}")
+    outcome, calls = run(state=state, force_init=asked)
+    assert outcome == "exit"
+    assert calls.count("init") == int(asked)
+    assert "validate" in calls and calls.index("validate") == int(asked)

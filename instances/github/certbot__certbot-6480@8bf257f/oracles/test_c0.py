@@ -9,7 +9,13 @@ from unittest.mock import MagicMock
 
 import pytest
 
-for _name in ("acme.challenges", "certbot.cli", "certbot.crypto_util", "certbot.plugins.common", "certbot.plugins.disco"):
+for _name in (
+    "acme.challenges",
+    "certbot.cli",
+    "certbot.crypto_util",
+    "certbot.plugins.common",
+    "certbot.plugins.disco",
+):
     # storage does not need them to write files, and they need much themselves
     sys.modules[_name] = MagicMock()
 
@@ -21,7 +27,8 @@ GROUP = 54321
 class Disk:
     """Watches one file: its real mode, and the group that it was given, which only root could really do."""
 
-    def __init__(self, monkeypatch, path, old):
+    def __init__(self, monkeypatch, path, old, refuse):
+        self.refuse = refuse
         self.path = path
         self.old = old
         self.given = False
@@ -54,6 +61,8 @@ class Disk:
     def watched(self, name, function):
         def call(*args, **kwargs):
             if "chown" in name:
+                if self.refuse:
+                    raise PermissionError(1, "Operation not permitted")
                 target = args[0] if not isinstance(args[0], int) else os.readlink(f"/proc/self/fd/{args[0]}")
                 if os.path.realpath(target) == self.path and GROUP in [*args[1:], *kwargs.values()]:
                     self.given = True
@@ -92,22 +101,26 @@ def renew(monkeypatch, tmp_path):
     new = os.path.join(archive, "privkey2.pem")
     assert stat.S_IMODE(os.stat(old).st_mode) == 0o600
 
-    def run(mode):
+    def run(mode, refuse=False):
         os.chmod(old, mode)
-        disk = Disk(monkeypatch, new, old)
+        disk = Disk(monkeypatch, new, old, refuse)
         before = os.umask(0)
         try:
             lineage.save_successor(1, b"cert 2", b"key 2", b"chain 2", config)
+        except PermissionError:
+            assert refuse
+            return disk
         finally:
             os.umask(before)
         with open(new, "rb") as file:
             assert file.read() == b"key 2"
         return disk
 
+    run.lineage, run.config, run.archive = lineage, config, archive
     return run
 
 
-@pytest.mark.parametrize("mode", [0o640, 0o660])
+@pytest.mark.parametrize("mode", [0o640, 0o660, 0o670, 0o610])
 def test_the_key_is_never_readable_for_another_group(renew, mode):
     disk = renew(mode)
     assert disk.exposed == []
@@ -119,3 +132,22 @@ def test_a_key_for_its_owner_stays_one(renew):
     disk = renew(0o600)
     assert disk.exposed == []
     assert disk.mode() == 0o600
+
+
+@pytest.mark.parametrize("mode, expected", [(0o644, 0o640), (0o604, 0o600), (0o440, 0o640)], ids=oct)
+def test_nothing_but_the_permissions_of_the_group_is_kept(renew, mode, expected):
+    disk = renew(mode)
+    assert disk.exposed == []
+    assert disk.mode() == expected
+
+
+def test_a_group_that_cannot_be_given_gets_no_permissions(renew):
+    disk = renew(0o640, refuse=True)
+    assert disk.exposed == []
+    assert not disk.mode() & 0o077
+
+
+def test_a_key_that_stays_is_still_a_link(renew):
+    renew.lineage.save_successor(1, b"cert 2", None, b"chain 2", renew.config)
+    new = os.path.join(renew.archive, "privkey2.pem")
+    assert os.readlink(new) == "privkey1.pem"

@@ -28,8 +28,9 @@ def documented():
         if following and set(following) == {"-"}:
             break
         if line.strip() and not line.startswith(" "):
-            name = re.split(r"\s*:", line)[0].replace("\\", "").strip()
-            found[name] = ""
+            name, _, kind = line.replace("\\", "").partition(":")
+            name = name.strip()
+            found[name] = kind.strip()
         elif name is not None:
             found[name] += " " + line.strip()
     return found
@@ -39,17 +40,31 @@ def test_the_graphs_are_documented_as_what_they_are_called():
     name = function().args.vararg.arg
     described = {key.lstrip("*"): text for key, text in documented().items()}
     assert name in described
-    assert re.search(r"graph|collection", described[name])
+    assert name != "dsk"
+    text = described[name]
+    assert re.search(r"\bgraph|\bdict|\bdsk", text.replace("graphviz", "")) and "collection" in text
+    assert re.search(
+        r"graphs|graph\(s\)|collections|collection\(s\)|objects|one or more|any number|several|each|multiple",
+        text.lower(),
+    )
+
+
+def test_the_function_uses_what_it_is_given():
+    name = function().args.vararg.arg
+    read = {node.id for node in ast.walk(function()) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+    assert name in read
+    assert name == "args" or "args" not in read
 
 
 def test_nothing_is_documented_that_does_not_exist():
     arguments = function().args
     real = {argument.arg for argument in [*arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]}
     options = {"filename", "format", "optimize_graph", "color", "cmap", "collapse_outputs", "verbose"}
+    assert "kwargs" in {key.lstrip("*") for key in documented()}
     named = {part.strip().lstrip("*") for key in documented() for part in key.split(",")}
     assert named <= real | options | {"engine", "rankdir", "traverse"}
 
 
-@pytest.mark.parametrize("name", ["filename", "format", "optimize_graph", "color"])
+@pytest.mark.parametrize("name", ["filename", "format", "optimize_graph", "color", "collapse_outputs", "verbose"])
 def test_the_options_are_still_documented(name):
     assert documented()[name].strip()

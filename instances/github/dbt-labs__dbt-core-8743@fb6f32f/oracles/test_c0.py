@@ -1,14 +1,16 @@
 """A fixture validates itself: a normal method, called on the fixture, that refuses rows of another format."""
 
 import ast
+import builtins
 import enum
+import types
 from pathlib import Path
+from unittest.mock import MagicMock
 
 import pytest
 
 UNPARSED = ast.parse(Path("core/dbt/contracts/graph/unparsed.py").read_text())
 PARSER = ast.parse(Path("core/dbt/parser/unit_tests.py").read_text())
-CLASSES = {"UnitTestFixture", "UnitTestInputFixture", "UnitTestOutputFixture"}
 
 
 def class_named(name):
@@ -20,21 +22,6 @@ def methods():
     return {node.name: node for node in class_named("UnitTestFixture").body if isinstance(node, ast.FunctionDef)}
 
 
-def validating():
-    """The calls in the parser of what validates a fixture."""
-    return [
-        node
-        for node in ast.walk(PARSER)
-        if isinstance(node, ast.Call) and "validate_fixture" in ast.unparse(node.func)
-    ]
-
-
-def over_both(call):
-    """Whether the call is in a loop over what is given and what is expected."""
-    loops = [node for node in ast.walk(PARSER) if isinstance(node, ast.For) and call in ast.walk(node)]
-    return any("expect" in ast.unparse(loop.iter) for loop in loops)
-
-
 def test_it_is_a_normal_method():
     method = methods()["validate_fixture"]
     assert [ast.unparse(decorator) for decorator in method.decorator_list] == []
@@ -42,19 +29,60 @@ def test_it_is_a_normal_method():
     assert "fixture" not in [argument.arg for argument in method.args.args]
 
 
-def test_it_is_called_on_the_fixtures():
-    calls = validating()
-    assert len(calls) > 1 or any(over_both(call) for call in calls), "not all fixtures are validated"
-    for call in calls:
-        assert isinstance(call.func, ast.Attribute)
-        owner = ast.unparse(call.func.value)
-        assert owner not in CLASSES
-        passed = [ast.unparse(value) for value in [*call.args, *[keyword.value for keyword in call.keywords]]]
-        assert owner not in passed
-
-
 class ParsingError(Exception):
     pass
+
+
+class Recorded:
+    """A fixture that says how it is validated."""
+
+    def __init__(self, calls, name, wrong=False):
+        self.calls, self.name, self.wrong = calls, name, wrong
+
+    def validate_fixture(self, fixture_type, test_name):
+        self.calls.append((self.name, fixture_type, test_name))
+        if self.wrong:
+            raise ParsingError(self.name)
+
+
+def parse(*tests):
+    """Runs the parser of unit tests on them, where all but its own methods is played; says how many were added."""
+    (parser,) = [node for node in PARSER.body if isinstance(node, ast.ClassDef) and node.name == "UnitTestParser"]
+    body = [node for node in parser.body if getattr(node, "name", "") != "__init__"]
+    module = ast.Module([ast.ClassDef("Parser", [], [], body, [])], [])
+    used = {node.id for node in ast.walk(module) if isinstance(node, ast.Name)} - set(vars(builtins))
+    names = {**{name: MagicMock(name=name) for name in used}, "ParsingError": ParsingError}
+    exec(compile(ast.fix_missing_locations(module), "parser", "exec", flags=0x1000000), names)
+    made = names["Parser"]()
+    made.project, made.manifest, made.yaml, made.schema_parser = MagicMock(), MagicMock(), MagicMock(), MagicMock()
+    made.get_key_dicts = lambda: [{}]
+    made._get_unit_test_suite = lambda data: types.SimpleNamespace(model="model", tests=tests)
+    made._find_tested_model_node = made._build_unit_test_config = MagicMock()
+    try:
+        made.parse()
+    finally:
+        parse.added = made.manifest.add_unit_test.call_count
+    return parse.added
+
+
+def unit_test(calls, name, wrong=None):
+    given = [Recorded(calls, f"given-{number}", wrong == f"given-{number}") for number in range(3)]
+    expect = Recorded(calls, "expect", wrong == "expect")
+    return types.SimpleNamespace(name=name, given=given, expect=expect, config={}, description="", overrides=None)
+
+
+def test_every_fixture_is_asked_to_validate_itself():
+    calls = []
+    assert parse(unit_test(calls, "one"), unit_test(calls, "two")) == 2
+    names = [("given-0", "input"), ("given-1", "input"), ("given-2", "input"), ("expect", "expected")]
+    assert sorted(calls) == sorted((name, kind, test) for test in ("one", "two") for name, kind in names)
+
+
+@pytest.mark.parametrize("wrong", ["given-0", "given-2", "expect"])
+def test_a_fixture_that_refuses_itself_is_not_added(wrong):
+    with pytest.raises(ParsingError, match=wrong):
+        parse(unit_test([], "one", wrong))
+    assert parse.added == 0
 
 
 class Format(str, enum.Enum):
@@ -83,8 +111,9 @@ def fixture():
 
 @pytest.mark.parametrize("format, rows", [(Format.Dict, "a,b"), (Format.CSV, [{"a": 1}])])
 def test_rows_of_another_format_are_refused(fixture, format, rows):
-    with pytest.raises(ParsingError, match="my_test"):
+    with pytest.raises(ParsingError, match="my_test") as caught:
         fixture(format, rows).validate_fixture("input", "my_test")
+    assert "input" in str(caught.value)
 
 
 @pytest.mark.parametrize("format, rows", [(Format.CSV, "a,b"), (Format.Dict, [{"a": 1}]), (Format.Dict, [])])

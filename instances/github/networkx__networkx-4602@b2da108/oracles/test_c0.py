@@ -1,5 +1,7 @@
 """Sampling nodes works for nodes that cannot be put in order."""
 
+import random
+
 import pytest
 
 import networkx as nx
@@ -65,3 +67,25 @@ def test_nodes_of_any_kind(kind):
         assert len(result) == 6 and all(node in result for node in nodes)
         triad = attempt(nx.random_triad, directed)
         assert len(triad) == 3 and all(node in nodes for node in triad)
+
+
+def chosen(nodes):
+    """The places of the nodes that a random triad has and from which betweenness is estimated, each for some seeds."""
+    places = {id(node): place for place, node in enumerate(nodes)}
+    directed = nx.path_graph(nodes, create_using=nx.DiGraph)
+    triads, values = [], []
+    for seed in range(5):
+        random.seed(seed)
+        triads.append(sorted(places[id(node)] for node in attempt(nx.random_triad, directed)))
+        sampled = attempt(nx.betweenness_centrality, nx.path_graph(nodes), k=3, seed=seed)
+        values.append(
+            [round(value, 9) for _, value in sorted((places[id(node)], value) for node, value in sampled.items())]
+        )
+    return triads, values
+
+
+@pytest.mark.parametrize("kind", ["complex", "mixed", "objects", "types"])
+def test_the_same_seed_takes_the_same_places(kind):
+    """A sample is drawn from the nodes as they stand in the graph, not from an order of other things, as of addresses."""
+    nodes = KINDS[kind][::-1]
+    assert chosen(nodes) == chosen(list(range(6)))

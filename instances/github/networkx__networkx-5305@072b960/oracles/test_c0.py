@@ -55,3 +55,21 @@ def test_the_others_count_edges_by_default(usebounds):
 def test_a_weight_that_is_asked_for_counts(weight, values):
     assert nx.eccentricity(graph(), weight=weight) == values
     assert measures(weight=weight) == expected(values)
+
+
+def test_a_function_may_weigh():
+    assert nx.eccentricity(graph(), weight=lambda u, v, data: data["toll"]) == BY_TOLL
+    assert measures(weight=lambda u, v, data: data["toll"]) == expected(BY_TOLL)
+
+
+def test_a_directed_graph_counts_edges_too():
+    made = graph().to_directed()
+    assert nx.eccentricity(made) == BY_EDGES
+    assert nx.diameter(made) == 3 and nx.radius(made) == 2
+
+
+def test_an_attribute_that_cannot_be_added_does_not_matter():
+    made = nx.path_graph(3)
+    nx.set_edge_attributes(made, "heavy", "weight")
+    assert nx.eccentricity(made) == {0: 2, 1: 1, 2: 2}
+    assert nx.center(made) == [1] and nx.diameter(made, usebounds=True) == 2

@@ -12,6 +12,11 @@ const refused = [
   ['1.2.0', 'prerelease', undefined],
   ['1.2.3-dev', 'prerelease', undefined],
   ['1.2.0', 'premajor', ''],
+  ['1.2.0', 'preminor', undefined],
+  ['1.2.0', 'prepatch', ''],
+  ['1.2.3-dev', 'preminor', undefined],
+  ['1.2.3-4', 'prerelease', undefined],
+  ['1.2.3-dev.1', 'prerelease', ''],
 ]
 
 for (const [version, release, identifier] of refused) {
@@ -34,6 +39,11 @@ const given = [
   ['1.2.3-dev', 'prerelease', 'dev', undefined, '1.2.3-dev.0'],
   ['1.2.3', 'prerelease', undefined, undefined, '1.2.4-0'],
   ['1.2.3-4', 'prerelease', '', undefined, '1.2.3-5'],
+  ['1.2.3-dev.1', 'prerelease', 'beta', false, '1.2.3-beta'],
+  ['1.2.3-dev', 'prepatch', 'dev', false, '1.2.4-dev'],
+  ['1.2.3-dev.1', 'prerelease', 'dev', undefined, '1.2.3-dev.2'],
+  ['1.2.3', 'prerelease', undefined, '1', '1.2.4-1'],
+  ['1.2.3-dev', 'minor', undefined, false, '1.3.0'],
   ['1.2.3-4', 'patch', undefined, false, '1.2.3'],
   ['1.2.3', 'major', undefined, false, '2.0.0'],
 ]

@@ -8,6 +8,7 @@ import pytest
 from telegram import CallbackQuery
 from telegram import Chat
 from telegram import Message
+from telegram import Poll
 from telegram import PollAnswer
 from telegram import Update
 from telegram import User
@@ -42,3 +43,22 @@ def test_who_presses_a_button_is_the_sender_and_not_who_sent_the_message():
 def test_a_chat_that_votes_is_still_the_sender():
     assert Update(1, poll_answer=PollAnswer("1", [0], voter_chat=CHANNEL)).effective_sender == CHANNEL
     assert Update(1, poll_answer=PollAnswer("1", [0], user=USER)).effective_sender == USER
+
+
+@pytest.mark.parametrize("kind", ["channel_post", "edited_channel_post"])
+def test_a_post_has_a_sender_next_to_its_channel(kind):
+    update = Update(1, **{kind: message(sender_chat=CHANNEL, from_user=USER)})
+    assert update.effective_sender == CHANNEL
+    assert update.effective_chat == GROUP
+    assert update.effective_user is None
+
+
+def test_it_is_not_on_the_list_of_what_has_no_sender():
+    lines = [line.strip() for line in Update.effective_sender.__doc__.splitlines()]
+    assert "* :attr:`poll`" in lines
+    assert [line for line in lines if line.startswith("*") and line.endswith("channel_post`")] == []
+
+
+def test_a_poll_has_no_sender():
+    poll = Poll("1", "which?", [], 0, False, False, Poll.REGULAR, False)
+    assert Update(1, poll=poll).effective_sender is None

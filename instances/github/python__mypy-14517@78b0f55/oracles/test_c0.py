@@ -51,8 +51,8 @@ def check(source, names):
     return messages
 
 
-def steps(count):
-    """The lines of the visitor's module that run for a module that looks at one builtin."""
+def steps(source, count):
+    """The lines of the visitor's module that run for a module that looks at one or two builtins."""
     names = builtins(NAMES + [f"name{number}" for number in range(count)])
     taken = 0
 
@@ -66,15 +66,25 @@ def steps(count):
     before = sys.gettrace()
     sys.settrace(trace)
     try:
-        check("print(1)\n", names)
+        check(source, names)
     finally:
         sys.settrace(before)
     assert taken > 0
     return taken
 
 
-def test_the_work_does_not_grow_with_the_builtins():
-    assert steps(2000) - steps(20) < 100
+@pytest.mark.parametrize(
+    "source",
+    [
+        "x = 1\n",
+        "print(1)\n",
+        "def f(a: int) -> int:\n    return min(a, 1)\n",
+        "class A:\n    def f(self) -> None:\n        print([len(x) for x in []])\n",
+        "if int:\n    min = 1\nprint(min)\n",
+    ],
+)
+def test_the_work_does_not_grow_with_the_builtins(source):
+    assert steps(source, 2000) - steps(source, 20) < 100
 
 
 def test_a_builtin_may_be_used_before_the_module_takes_its_name():
@@ -96,3 +106,48 @@ def test_builtins_that_are_only_used_are_not_reported():
     source = "def f(a: int) -> int:\n    if a:\n        print(len(str(a)))\n    return min(a, 2)\nprint(f(1))\n"
     messages = check(source, builtins(NAMES))
     assert messages.early == messages.maybe == []
+
+
+REPORTS = [
+    ("class A:\n    print(min)\n    min = 1\n", [], []),
+    ("class A:\n    def f(self) -> None:\n        print(min)\n        min = 1\n", [("min", 3)], []),
+    ("print([min for x in [1]])\nmin = 1\n", [], []),
+    ("print([len(min) for min in [1]])\n", [], []),
+    ("print([min(x) for x in [1]])\nx = 1\n", [], []),
+    ("def f() -> None:\n    print([min for x in [1]])\n    min = 1\n", [], []),
+    ("if int:\n    min = 1\nprint(min)\n", [], []),
+    ("def f(a: int) -> None:\n    if a:\n        min = 1\n    print(min)\n", [], [("min", 4)]),
+    ("def f(a: int) -> None:\n    if a:\n        other = 1\n    print(other)\n", [], [("other", 4)]),
+    ("if int:\n    other = 1\nprint(other)\n", [], [("other", 3)]),
+    ("for i in [1]:\n    print(min)\n    min = 1\n", [], []),
+    ("def f() -> None:\n    for i in [1]:\n        print(min)\n        min = 1\n", [], [("min", 3)]),
+    ("def f() -> None:\n    def g() -> None:\n        print(min)\n    min = 1\n", [], []),
+    ("def f() -> None:\n    def g() -> None:\n        print(min)\n        min = 1\n    min = 1\n", [("min", 3)], []),
+    ("def f(a: int = min) -> None:\n    min = 1\nmin = 2\n", [], []),
+    ("def f(min: int) -> None:\n    print(min)\n    min = 1\n", [], []),
+    ("def f() -> None:\n    global min\n    print(min)\n    min = 1\n", [], []),
+    ("try:\n    print(min)\nfinally:\n    min = 1\n", [], []),
+    ("try:\n    min = 1\nexcept int:\n    pass\nprint(min)\n", [], []),
+    ("def f() -> None:\n    try:\n        min = 1\n    except int:\n        pass\n    print(min)\n", [], [("min", 6)]),
+    ("print(__name__, __file__)\n__name__ = 'x'\n", [], []),
+    ("def f() -> None:\n    print(__name__)\n    __name__ = 'x'\n", [("__name__", 2)], []),
+    ("min = min\n", [], []),
+    ("def f() -> None:\n    min = min\n", [], []),
+    ("x = lambda: min\nmin = 1\n", [], []),
+    ("while int:\n    print(len)\n    len = 1\n", [], []),
+    ("print(other)\nfor other in [1]:\n    pass\n", [("other", 1)], []),
+    ("del min\nprint(min)\n", [], []),
+    ("import min\nprint(min)\n", [], []),
+    ("print(min)\nimport min\n", [], []),
+    ("print(min)\ndef min() -> None: pass\n", [], []),
+    ("print(other)\ndef other() -> None: pass\n", [("other", 1)], []),
+    ("print(min)\nclass min: pass\n", [], []),
+    ("print({min: 1 for k in [1]})\nmin = 1\n", [], []),
+    ("if int:\n    print(min)\nelse:\n    min = 1\nprint(min)\n", [], []),
+]
+
+
+@pytest.mark.parametrize("source, early, maybe", REPORTS)
+def test_the_reports_are_the_same_as_before(source, early, maybe):
+    messages = check(source, builtins(NAMES))
+    assert (sorted(messages.early), sorted(messages.maybe)) == (early, maybe)

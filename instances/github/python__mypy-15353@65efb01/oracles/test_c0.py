@@ -42,3 +42,19 @@ def test_other_methods_are_typed_as_before(is_static, expected):
     first = get_proper_type(result.arg_types[0])
     assert (first == fixture.a) is (expected == "self")
     assert isinstance(first, AnyType) is (expected == "any")
+
+
+@pytest.mark.parametrize("ask", [callable_type, function_type])
+@pytest.mark.parametrize("name", ["__new__", "__init_subclass__", "__class_getitem__", "make"])
+@pytest.mark.parametrize("is_class", [False, True])
+def test_nothing_of_the_function_changes(ask, name, is_class):
+    fixture = TypeFixture()
+    definition = method(fixture, name, False)
+    definition.is_class = is_class
+    parts = [part for part in dir(definition) if not part.startswith("__") and not callable(getattr(definition, part))]
+    before = {part: getattr(definition, part) for part in parts}
+    result = ask(definition, fixture.function)
+    assert {part: getattr(definition, part) for part in parts} == before
+    assert result.definition is definition
+    first = get_proper_type(result.arg_types[0])
+    assert isinstance(first, TypeType) is (is_class or name == "__new__")

@@ -54,3 +54,17 @@ test('without a conflict nothing fails, and other errors have their own code', (
   assert.deepEqual(made.opts(), { silent: true, level: 'high' })
   assert.equal(failure('--unknown').error.code, 'commander.unknownOption')
 })
+
+test('a conflict in a subcommand, and one between two values of the environment, have the code too', () => {
+  const { made } = program()
+  const sub = made.command('sub').exitOverride().configureOutput({ writeErr: () => {} }).action(() => {})
+  sub.addOption(new Option('--fast').env('CRAB_FAST').conflicts('slow')).addOption(new Option('--slow').env('CRAB_SLOW'))
+  assert.throws(() => made.parse(['sub', '--fast', '--slow'], { from: 'user' }), { code: 'commander.conflictingOption' })
+  process.env.CRAB_FAST = process.env.CRAB_SLOW = '1'
+  try {
+    assert.throws(() => made.parse(['sub'], { from: 'user' }), { code: 'commander.conflictingOption', exitCode: 1 })
+  } finally {
+    delete process.env.CRAB_FAST
+    delete process.env.CRAB_SLOW
+  }
+})

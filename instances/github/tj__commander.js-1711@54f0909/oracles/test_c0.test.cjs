@@ -53,3 +53,19 @@ for (const words of [
 test('options of different commands do not conflict', () => {
   assert.equal(run('--silent', 'middle', '--debug', 'leaf', '--silent'), 'done')
 })
+
+test('the conflict is found before a program of its own is started', () => {
+  const program = new Command('top').exitOverride().configureOutput({ writeErr: () => {} })
+  program.addOption(new Option('--silent').conflicts(['debug'])).option('--debug')
+  program.command('other', 'is a program of its own', { executableFile: './no-such-program.js' })
+  assert.throws(() => program.parse(['--silent', '--debug', 'other'], { from: 'user' }), { code: 'commander.conflictingOption' })
+})
+
+test('what a command is asked to check does not depend on an argument', () => {
+  const other = new Command('other').exitOverride().configureOutput({ writeErr: () => {} })
+  other.addOption(new Option('--silent').conflicts(['debug'])).option('--debug')
+  other.setOptionValueWithSource('silent', true, 'cli')
+  other.setOptionValueWithSource('debug', true, 'cli')
+  new Command('quiet')._checkForConflictingOptions(other)
+  assert.throws(() => other._checkForConflictingOptions(), { code: 'commander.conflictingOption' })
+})

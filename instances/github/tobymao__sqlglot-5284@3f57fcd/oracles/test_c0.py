@@ -6,6 +6,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.dialects import dialect
 from sqlglot.dialects.databricks import Databricks
+from sqlglot.dialects.spark import Spark
 
 
 def test_nothing_is_wrapped_around_the_function():
@@ -24,5 +25,34 @@ def test_the_sql_is_still_the_same(written, expected):
     assert sqlglot.transpile(written, read="mysql", write="databricks") == [expected]
 
 
-def test_other_dialects_are_untouched():
-    assert sqlglot.transpile("GROUP_CONCAT(x)", read="mysql", write="sqlite") == ["GROUP_CONCAT(x)"]
+@pytest.mark.parametrize(
+    "dialect, expected",
+    [
+        ("sqlite", "GROUP_CONCAT(x, '-')"),
+        ("mysql", "GROUP_CONCAT(x SEPARATOR '-')"),
+        ("postgres", "STRING_AGG(x, '-')"),
+        ("duckdb", "LISTAGG(x, '-')"),
+        ("snowflake", "LISTAGG(x, '-')"),
+        ("redshift", "LISTAGG(x, '-')"),
+        ("bigquery", "STRING_AGG(x, '-')"),
+        ("spark", "GROUP_CONCAT(x, '-')"),
+    ],
+)
+def test_other_dialects_are_untouched(dialect, expected):
+    assert sqlglot.transpile("GROUP_CONCAT(x SEPARATOR '-')", read="mysql", write=dialect) == [expected]
+
+
+def test_the_other_transforms_are_still_there():
+    own = {
+        exp.DateAdd,
+        exp.DateDiff,
+        exp.DatetimeAdd,
+        exp.DatetimeSub,
+        exp.DatetimeTrunc,
+        exp.Select,
+        exp.JSONExtract,
+        exp.ToChar,
+    }
+    assert own <= set(Databricks.Generator.TRANSFORMS)
+    assert exp.TryCast not in Databricks.Generator.TRANSFORMS
+    assert Spark.Generator.TRANSFORMS.get(exp.GroupConcat) is not dialect.groupconcat_sql
