@@ -109,13 +109,27 @@ class Builds:
 @pytest.fixture
 def script(monkeypatch):
     """The script as a module, with its neighbours played: nothing of it asks the network."""
-    latest = {"tag_name": "v1.99.0", "name": "v1.99.0"}
+    # On GitHub the new release is a draft that only its authors see, until the last step of this script.
+    published = {"tag_name": "v1.98.0", "name": "v1.98.0"}
+
+    def get(url, *args, **options):
+        if "dev.azure.com" in url:
+            wanted = "certbot/certbot" in url and "3" in f"{url} {options.get('params', '')}"
+            names = ["refs/tags/v1.99.0", "refs/tags/v1.98.0"] if wanted else ["refs/tags/v0.2.0"]
+            builds = [{"id": number, "sourceBranch": name} for number, name in enumerate(names, start=70)]
+            found = {"value": builds, "count": len(builds), **builds[0]}
+        elif "pypi.org" in url:
+            found = {"info": {"version": "1.99.0"}}
+        elif "/tags" in url:
+            found = [{"name": "v1.99.0"}, published]
+        else:
+            found = published if "latest" in url else [published]
+        return types.SimpleNamespace(json=lambda: found, raise_for_status=lambda: None, status_code=200)
+
     for name in ("azure", "azure.devops", "azure.devops.connection", "requests"):
         monkeypatch.setitem(sys.modules, name, types.ModuleType(name))
     sys.modules["azure.devops.connection"].Connection = Builds
-    sys.modules["requests"].get = lambda *args, **options: types.SimpleNamespace(
-        json=lambda: latest, raise_for_status=lambda: None, status_code=200
-    )
+    sys.modules["requests"].get = get
     module = types.ModuleType("finish_release")
     module.__file__ = str(PATH.resolve())
     exec(compile(SOURCE, str(PATH), "exec"), vars(module))
@@ -157,5 +171,6 @@ def test_it_is_the_version_that_was_released(script, capsys, monkeypatch, option
     assert re.fullmatch(r"\d+\.\d+(\.\d+)?", version)
     here = re.search(r"__version__ = '([\d.]+\d)", Path("certbot/certbot/__init__.py").read_text()).group(1)
     assert version != here, "the version of the checkout is the next one"
+    assert version != "1.98.0", "the latest release that is published is the one before"
     if hasattr(script, "Connection") or "azure" in SOURCE.partition("import argparse")[2]:
         assert version == "1.99.0"

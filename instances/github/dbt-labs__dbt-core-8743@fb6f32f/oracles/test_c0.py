@@ -22,27 +22,23 @@ def methods():
     return {node.name: node for node in class_named("UnitTestFixture").body if isinstance(node, ast.FunctionDef)}
 
 
-def test_it_is_a_normal_method():
-    method = methods()["validate_fixture"]
-    assert [ast.unparse(decorator) for decorator in method.decorator_list] == []
-    assert method.args.args[0].arg == "self"
-    assert "fixture" not in [argument.arg for argument in method.args.args]
-
-
 class ParsingError(Exception):
     pass
 
 
 class Recorded:
-    """A fixture that says how it is validated."""
+    """A fixture that writes down which method of it is called with what, whatever its name."""
 
     def __init__(self, calls, name, wrong=False):
         self.calls, self.name, self.wrong = calls, name, wrong
 
-    def validate_fixture(self, fixture_type, test_name):
-        self.calls.append((self.name, fixture_type, test_name))
-        if self.wrong:
-            raise ParsingError(self.name)
+    def __getattr__(self, method):
+        def called(*args, **kwargs):
+            self.calls.append((self.name, method, args, kwargs))
+            if self.wrong:
+                raise ParsingError(self.name)
+
+        return called
 
 
 def parse(*tests):
@@ -74,8 +70,29 @@ def unit_test(calls, name, wrong=None):
 def test_every_fixture_is_asked_to_validate_itself():
     calls = []
     assert parse(unit_test(calls, "one"), unit_test(calls, "two")) == 2
+    said = sorted((name, *sorted([*args, *kwargs.values()])) for name, _, args, kwargs in calls)
     names = [("given-0", "input"), ("given-1", "input"), ("given-2", "input"), ("expect", "expected")]
-    assert sorted(calls) == sorted((name, kind, test) for test in ("one", "two") for name, kind in names)
+    assert said == sorted((name, kind, test) for test in ("one", "two") for name, kind in names)
+
+
+def asked(kind):
+    """How the parser asks a fixture of this kind of the test `my_test`: the method, and what it passes."""
+    calls = []
+    parse(unit_test(calls, "my_test"))
+    (found,) = {
+        name: call for name, *call in calls if name == {"input": "given-0", "expected": "expect"}[kind]
+    }.values()
+    return found
+
+
+def test_it_is_a_normal_method():
+    for kind in ("input", "expected"):
+        method = methods()[asked(kind)[0]]
+        assert [ast.unparse(decorator) for decorator in method.decorator_list] == []
+        assert method.args.args[0].arg == "self"
+        assert "fixture" not in [argument.arg for argument in method.args.args]
+    decorators = {ast.unparse(decorator) for method in methods().values() for decorator in method.decorator_list}
+    assert not decorators & {"classmethod", "staticmethod"}
 
 
 @pytest.mark.parametrize("wrong", ["given-0", "given-2", "expect"])
@@ -93,29 +110,28 @@ class Format(str, enum.Enum):
 @pytest.fixture
 def fixture():
     """A fixture that has the validation of the class, run on its own, and nothing else of dbt."""
-    validation = [
-        node for name, node in methods().items() if "validate" in name or name.startswith("_") or "match" in name
-    ]
+    validation = [node for name, node in methods().items() if name not in ("format", "rows", "get_rows")]
     body = ast.Module([ast.ClassDef("Fixture", [], [], validation, [])], [])
     names = {"UnitTestFormat": Format, "ParsingError": ParsingError, "List": list, "Dict": dict}
     exec(compile(ast.fix_missing_locations(body), "fixture", "exec", flags=0x1000000), names)
 
-    def make(format, rows):
+    def validate(kind, format, rows):
         made = names["Fixture"]()
         made.format = format
         made.rows = rows
-        return made
+        method, args, kwargs = asked(kind)
+        return getattr(made, method)(*args, **kwargs)
 
-    return make
+    return validate
 
 
 @pytest.mark.parametrize("format, rows", [(Format.Dict, "a,b"), (Format.CSV, [{"a": 1}])])
 def test_rows_of_another_format_are_refused(fixture, format, rows):
     with pytest.raises(ParsingError, match="my_test") as caught:
-        fixture(format, rows).validate_fixture("input", "my_test")
+        fixture("input", format, rows)
     assert "input" in str(caught.value)
 
 
 @pytest.mark.parametrize("format, rows", [(Format.CSV, "a,b"), (Format.Dict, [{"a": 1}]), (Format.Dict, [])])
 def test_rows_of_the_format_are_fine(fixture, format, rows):
-    assert fixture(format, rows).validate_fixture("expected", "my_test") is None
+    assert not fixture("expected", format, rows)
