@@ -20,7 +20,14 @@ from pytest_crab.text import one_line
 TOKENS, API = ("GITHUB_TOKEN", "GH_TOKEN"), "https://api.github.com"
 
 _HIDDEN = (401, 403, 404)
+_AGAIN = "call this again later, what is collected is kept"
 _PER_PAGE, _MOST_PAGES = 100, 1000
+
+
+def _network_cause(error: Exception) -> str:
+    """Return the last part of what a failed request says: the parts before it name objects of the HTTP library."""
+    reason = getattr(error.args[0] if error.args else None, "reason", None)
+    return str(reason or error).rpartition(": ")[2]
 
 
 @dataclass(kw_only=True)
@@ -91,8 +98,8 @@ class GitHubPulls:
         except github.GithubException as error:
             raise self._error(error) from error
         except requests.RequestException as error:
-            text = self._redactor.text(one_line(str(error)))
-            raise ForgeError(f"GitHub cannot be reached at {self.api}: {text}", 0.0) from error
+            text = self._redactor.text(one_line(_network_cause(error)))
+            raise ForgeError(f"GitHub cannot be reached at {self.api} ({text}): {_AGAIN}", 0.0) from error
         except (LookupError, TypeError, ValueError, AttributeError, AssertionError) as error:
             raise ForgeError(f"GitHub's answer on {self.repo} cannot be read") from error
 
@@ -103,10 +110,16 @@ class GitHubPulls:
         if pause is not None:
             self._until = time.time() + pause
             return self._rate_limit_error(pause)
+        if error.status == 401 and self.token:
+            return ForgeError(f"GitHub refuses the token in {' or '.join(TOKENS)} ({said}): set one that is valid")
         if error.status in _HIDDEN:
-            how = "the token may not read it" if self.token else f"a private one needs a token in {TOKENS[0]}"
+            how = (
+                f"give the token in {' or '.join(TOKENS)} the right to read it"
+                if self.token
+                else f"a private one needs a token in {TOKENS[0]}"
+            )
             return ForgeError(f"GitHub shows no repository {self.repo}, or not all of it ({said}): {how}")
-        return ForgeError(f"GitHub answered {error.status} for {self.repo}: {said}", 0.0)
+        return ForgeError(f"GitHub answered {error.status} for {self.repo} ({said}): {_AGAIN}", 0.0)
 
     def _rate_limit_error(self, pause: float) -> ForgeError:
         more = "" if self.token else f"; with a token in {TOKENS[0]} it is larger"

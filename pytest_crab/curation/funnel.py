@@ -51,7 +51,7 @@ class FateCounts:
 
 @dataclass(slots=True, kw_only=True)
 class FunnelStage:
-    """One stage of a funnel; ``failures`` are the sentences of failures, by candidate.
+    """One stage of a funnel; ``failures`` and ``rejections`` are their sentences, by candidate.
 
     Before ``collect`` nothing is known of comments: those that come in there are those that it found.
     """
@@ -60,6 +60,7 @@ class FunnelStage:
     pulls: FateCounts = field(default_factory=FateCounts)
     comments: FateCounts = field(default_factory=FateCounts)
     failures: dict[str, str] = field(default_factory=dict)
+    rejections: dict[str, str] = field(default_factory=dict)
 
 
 def count_funnel(stages: Sequence[str], walks: Iterable[Iterable[Passage]]) -> list[FunnelStage]:
@@ -80,6 +81,8 @@ def _count(row: FunnelStage, passage: Passage) -> None:
         if decision is not None:
             row.failures[before.id] = decision.detail
         return
+    if decision.fate is Fate.REJECTED:
+        row.rejections[before.id] = f"{decision.reason}: {decision.detail}" if decision.detail else decision.reason
     for reason in decision.dropped.values():
         row.comments.count(Fate.REJECTED, 1, reason)
     if decision.candidate is not None:
@@ -100,6 +103,7 @@ def funnel_data(rows: Sequence[FunnelStage]) -> list[dict[str, object]]:
             "pull_requests": _plain(row.pulls),
             "comments": _plain(row.comments),
             "failures": dict(sorted(row.failures.items())),
+            "rejections": dict(sorted(row.rejections.items())),
         }
         for row in rows
     ]
@@ -117,7 +121,7 @@ def _plain(counts: FateCounts) -> dict[str, object]:
 
 
 def funnel_lines(rows: Sequence[FunnelStage], *, most: int = 5) -> Iterator[str]:
-    """Yield a funnel as lines of text: a table, the reasons of each stage, and ``most`` failures of each."""
+    """Yield a funnel as lines of text: a table, the reasons of each stage, and ``most`` sentences of each kind."""
     head = ("stage", "in", "kept", "rejected", "failed", "waiting", "% kept", "comments in", "kept")
     table: list[tuple[str, ...]] = [head]
     for row in rows:
@@ -130,7 +134,8 @@ def funnel_lines(rows: Sequence[FunnelStage], *, most: int = 5) -> Iterator[str]
         for noun, counts in (("pull request", row.pulls), ("comment", row.comments)):
             for reason, number in sorted(counts.reasons.items(), key=lambda pair: (-pair[1], pair[0])):
                 yield f"{row.name}: {format_count(number, noun)} rejected: {reason}"
-        for name, sentence in sorted(row.failures.items())[:most]:
-            yield f"{row.name}: {name} failed: {sentence}"
-        if len(row.failures) > most:
-            yield f"{row.name}: {len(row.failures) - most} more failed; --json has them all"
+        for fate, sentences in (("rejected", row.rejections), ("failed", row.failures)):
+            for name, sentence in sorted(sentences.items())[:most]:
+                yield f"{row.name}: {name} {fate}: {sentence}"
+            if len(sentences) > most:
+                yield f"{row.name}: {len(sentences) - most} more {fate}; --json has them all"

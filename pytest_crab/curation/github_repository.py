@@ -83,7 +83,7 @@ class GitHubRepository:
         """See curation.collect.CandidateSource. Raises ForgeError, SourceUnreachable."""
         number, tags = candidate.pull_request.number, candidate.tags
         if not candidate.activity.merged or MERGED not in tags:
-            return Rejection(reason="not merged")
+            return Rejection(reason="not merged", detail="GitHub has it as closed without a merge")
         comments = tuple(self._comments(number))
         if not comments:
             return Rejection(reason="no review comment is known")
@@ -96,9 +96,10 @@ class GitHubRepository:
         try:
             snapshot = self._fetcher.fetch(to_instance(known, Path(known.id)), context.folder)
         except SourceError as error:
+            gone = str(error).partition(";")[0].removeprefix(f"{known.id}: ")
             return Rejection(
                 reason="the reviewed commit is gone",
-                detail=f"its branch was force-pushed, or its fork was deleted: {error}",
+                detail=f"{gone}: its branch was force-pushed, or its fork was deleted",
             )
         return _with_code(known, snapshot, head)
 

@@ -124,5 +124,13 @@ def test_a_token_is_sent_and_never_told(
     monkeypatch.setenv("GITHUB_TOKEN", "ghp_planted_token")
     forge.script = [ForgeAnswer(404, {"message": "ghp_planted_token is no good"})]
     refused = curate(source="owner/shop")
-    assert "the token may not read it" in refused.output
+    assert "give the token in GITHUB_TOKEN" in refused.output
     assert "ghp_planted" not in refused.output
+    forge.script = [ForgeAnswer(401, {"message": "Bad credentials"})]
+    assert "refuses the token in GITHUB_TOKEN" in curate(source="owner/shop").output
+
+
+def test_a_server_that_does_not_answer_is_one_sentence(curate: Curate, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GITHUB_API_URL", "http://127.0.0.1:9")
+    refused = curate(source="owner/shop")
+    assert "http://127.0.0.1:9 ([Errno 111] Connection refused): call this again later" in refused.output
