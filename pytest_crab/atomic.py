@@ -11,24 +11,29 @@ from pathlib import Path
 PRIVATE, SHARED = 0o600, 0o666
 
 
-def write_atomically(path: Path, content: bytes | Iterable[bytes], mode: int = PRIVATE) -> None:
+def write_atomically(
+    path: Path, content: bytes | Iterable[bytes], mode: int = PRIVATE, *, durable: bool = True
+) -> None:
     """Replace a file so that a reader sees the old content or all of the new one, even after a power cut.
 
-    A link at ``path`` is replaced, not followed. ``mode`` is reduced by the umask. Raises OSError, and leaves what was
-    there as it was.
+    A link at ``path`` is replaced, not followed. ``mode`` is reduced by the umask. ``durable`` False leaves it to the
+    system when the file reaches the disk: after a power cut it may be empty. Raises OSError, and leaves what was there
+    as it was.
     """
     aside = path.with_name(f".{path.name}.{os.urandom(6).hex()}")
     handle = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
     try:
         with os.fdopen(handle, "wb") as file:
             file.writelines([content] if isinstance(content, bytes) else content)
-            file.flush()
-            os.fsync(file.fileno())
+            if durable:
+                file.flush()
+                os.fsync(file.fileno())
         aside.replace(path)
     except BaseException:
         aside.unlink(missing_ok=True)
         raise
-    _sync_folder(path.parent)
+    if durable:
+        _sync_folder(path.parent)
 
 
 def publish_folder(aside: Path, place: Path) -> bool:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
@@ -19,7 +20,7 @@ from pytest_crab.benchmarks.wrong_solutions import (
 from pytest_crab.clients.chat import ChatSettings, endpoint_of
 from pytest_crab.clients.embeddings import Cosines, compare_embeddings
 from pytest_crab.clients.infill import Filling, Gap, fill
-from pytest_crab.clients.text_log_probabilities import score_text
+from pytest_crab.clients.text_log_probabilities import require_own_places, score_text
 from pytest_crab.errors import Cancelled, CrabError, EngineError, ModelError
 from pytest_crab.model_access import Services
 from pytest_crab.scoring.model_answer import ModelAnswerStep
@@ -125,12 +126,19 @@ class RowAnswers:
         self, name: str, model: SurrogateSettings, known: Mapping[str, Any], record: type[R], ask: Callable[[], R]
     ) -> R:
         step = ModelAnswerStep(name=name, record=record, known={**model.endpoint(), **known}, ask=ask)
-        try:
+        with _named(name, model):
             found: R = self.perform(step)
-        except ModelError as error:
-            need = f"; {_NEEDED[name]}" if name in _NEEDED else ""
-            raise EngineError(f"{name} by {model.provider}:{model.model}: {error}{need}") from error
         return found
+
+
+@contextmanager
+def _named(step: str, model: SurrogateSettings) -> Iterator[None]:
+    """Raise the failure of a model as an EngineError that names the step, the model and what its provider needs."""
+    try:
+        yield
+    except ModelError as error:
+        need = f"; {_NEEDED[step]}" if step in _NEEDED else ""
+        raise EngineError(f"{step} by {model.provider}:{model.model}: {error}{need}") from error
 
 
 #: What a provider needs for a step, where an error does not say so itself.
@@ -145,7 +153,8 @@ class SolutionBench:
     """Models that make the questions on solutions of rows, several rows at a time.
 
     ``services`` makes what asks, given a row's name and the step's; ``stop`` breaks off what is under way once an
-    answer cannot be got. ``asked`` has the usage of each answer that was not in the store.
+    answer cannot be got. ``asked`` has the usage of each answer that was not in the store, and ``checks`` that of the
+    server's check before them.
     """
 
     models: Surrogates
@@ -154,12 +163,18 @@ class SolutionBench:
     stop: Callable[[], None] = lambda: None
     jobs: int = 4
     asked: list[Usage | None] = field(default_factory=list)
+    checks: list[Usage | None] = field(default_factory=list)
 
     def make(self, rows: Mapping[str, ReviewedCode]) -> dict[str, Mapping[str, object] | str]:
         """Return what ``wrong_solutions`` makes of each row, by its name.
 
-        Raises EngineError for an answer that could not be got, in a sentence with the row's name, and Cancelled.
+        Raises EngineError for an answer that could not be got, in a sentence with the row's name, and for a server
+        whose surprisals would be wrong; and Cancelled.
         """
+        if self.count_stored(rows) < len(rows):
+            model = self.models.surprised
+            with _named("surprisal", model):
+                self.checks.append(require_own_places(model, self.services(next(iter(rows)), "surprisal")))
         with side_by_side(self.jobs, self.stop) as pool:
             return dict(zip(rows, pool.map(self._make, rows, rows.values()), strict=True))
 
@@ -169,8 +184,8 @@ class SolutionBench:
 
     @property
     def usage(self) -> Usage | None:
-        """The usage of the answers that were asked here; None if all of them were stored."""
-        return total_usage(self.asked)
+        """The usage of what was asked here; None if all answers were stored."""
+        return total_usage([*self.checks, *self.asked])
 
     def _make(self, name: str, row: ReviewedCode) -> Mapping[str, object] | str:
         try:

@@ -15,6 +15,7 @@ from pytest_crab.cli.asking import AskingOptions, AskingSession, asking_options,
 from pytest_crab.cli.choices import parse_scales, scale_option
 from pytest_crab.clients.chat import ChatSettings
 from pytest_crab.clients.services import StepServices
+from pytest_crab.clients.text_log_probabilities import CHECK
 from pytest_crab.errors import BadInput, Cancelled, CrabError, StoreError
 from pytest_crab.formats import format_first
 from pytest_crab.instances import load_instances
@@ -64,7 +65,7 @@ def contamination(
             raise BadInput(str(sets[0]), ["it holds no row of CodeReviewQA, so there is no text to measure"])
         with _benches(asking, names) as benches:
             if asking.plan:
-                click.echo("\n".join(plan_line(bench.name, bench.plan(texts), _NOUN) for bench in benches))
+                click.echo("\n".join(_plan_line(bench, texts) for bench in benches))
                 return
             scores = {bench.name: _score(bench, texts) for bench in benches}
     except CrabError as error:
@@ -130,6 +131,11 @@ def _score(bench: TextBench, texts: Sequence[SolvedText]) -> Mapping[str, TextSc
         raise
     except CrabError as error:
         raise BadInput(bench.name, [f"its model scores no text: {error}"]) from error
+
+
+def _plan_line(bench: TextBench, texts: Sequence[SolvedText]) -> str:
+    plan = bench.plan(texts)
+    return plan_line(bench.name, plan, _NOUN) + (f", {CHECK}" if plan.stored < plan.steps else "")
 
 
 def _cost_line(bench: TextBench) -> str:

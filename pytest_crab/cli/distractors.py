@@ -20,6 +20,7 @@ from pytest_crab.benchmarks.wrong_solutions import DRAWS
 from pytest_crab.cli.asking import AskingOptions, asking_options, spent_line
 from pytest_crab.cli.choices import load_embedding
 from pytest_crab.clients.infill import AFTER, BEFORE
+from pytest_crab.clients.text_log_probabilities import CHECK
 from pytest_crab.errors import BadInput, CrabError
 from pytest_crab.formats import format_count, format_names
 from pytest_crab.scoring.similarity import Similarity
@@ -130,7 +131,8 @@ def _add_solutions(rows: _Rows, asking: AskingOptions, **named: Any) -> list[str
     with _open_bench(models, settings, asking) as bench:
         if asking.plan:
             stored = bench.count_stored(code)
-            return [f"{format_count(len(code), 'row')}, {stored} stored, {len(code) - stored} to ask"]
+            left = len(code) - stored
+            return [f"{format_count(len(code), 'row')}, {stored} stored, {left} to ask{f', {CHECK}' if left else ''}"]
         for name, found in bench.make(code).items():
             if isinstance(found, str):
                 rows.left_out[found].append(name.replace("-", " "))

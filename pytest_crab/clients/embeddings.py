@@ -31,7 +31,7 @@ def compare_embeddings(settings: ChatSettings, services: Services, text: str, ot
     with services.models(settings.provider) as access, connection(access) as client:
         answer = post_checked(client, settings.provider, "embeddings", document, access.token, settings.timeout)
         first, *rest = read_vectors(answer, 1 + len(others))
-        return Cosines(values=tuple(_cosine(first, each) for each in rest), usage=services.usage(access))
+    return Cosines(values=tuple(_cosine(first, each) for each in rest), usage=services.usage(access))
 
 
 def read_vectors(document: Any, count: int) -> list[list[float]]:

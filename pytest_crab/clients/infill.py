@@ -52,7 +52,8 @@ def fill(
     }
     with services.models(settings.provider) as access, connection(access) as client:
         answer = post_checked(client, settings.provider, "completions", document, access.token, settings.timeout)
-        return Filling(text=_read_text(answer), usage=services.usage(access))
+        text = _read_text(answer)
+    return Filling(text=text, usage=services.usage(access))
 
 
 def _texts(gap: Gap, template: str | None) -> dict[str, str]:

@@ -10,7 +10,7 @@ from pytest_crab.clients.chat import ChatSettings
 from pytest_crab.clients.model_http import connection, post_checked
 from pytest_crab.errors import MalformedAnswer
 from pytest_crab.model_access import Services
-from pytest_crab.types import Usage
+from pytest_crab.types import Usage, total_usage
 
 #: What a provider that cannot do this should have, for errors.
 NEEDED = "its completions endpoint should take echo and logprobs, as vLLM's server does"
@@ -53,17 +53,18 @@ def score_text(settings: ChatSettings, services: Services, text: str) -> ScoredT
     }
     with services.models(settings.provider) as access, connection(access) as client:
         answer = post_checked(client, settings.provider, "completions", document, access.token, settings.timeout)
-        return ScoredText(tokens=read_tokens(answer, text), usage=services.usage(access))
+        tokens = read_tokens(answer, text)
+    return ScoredText(tokens=tokens, usage=services.usage(access))
 
 
-def require_own_places(settings: ChatSettings, services: Services) -> None:
+def require_own_places(settings: ChatSettings, services: Services) -> Usage | None:
     """Raise MalformedAnswer for a server that gives each token the log-probability of its place too late.
 
-    Where two texts first differ they have the same likeliest token, since it follows from the tokens before it. Raises
-    what score_text raises.
+    Where two texts first differ they have the same likeliest token, since it follows from the tokens before it. Returns
+    what the two requests used. Raises what score_text raises.
     """
-    texts = [score_text(settings, services, f"{_SHARED}{end}").tokens for end in _ENDS]
-    pairs = zip(*texts, strict=False)
+    texts = [score_text(settings, services, f"{_SHARED}{end}") for end in _ENDS]
+    pairs = zip(*(text.tokens for text in texts), strict=False)
     best = next(({token.best for token in pair} for pair in pairs if len({token.text for token in pair}) > 1), {""})
     if len(best) > 1:
         raise MalformedAnswer(
@@ -71,7 +72,11 @@ def require_own_places(settings: ChatSettings, services: Services) -> None:
             "use another server",
             "bad_output",
         )
+    return total_usage(text.usage for text in texts)
 
+
+#: What ``require_own_places`` asks, for plans.
+CHECK = "after two short texts that check the server"
 
 #: Texts that differ in their ends.
 _SHARED, _ENDS = "one two three four five six seven", (" eight", " (")

@@ -101,7 +101,10 @@ class Cassettes:
             answers = tape["answers"].setdefault(question.label, [])
             answers[question.number :] = [dataclasses.replace(answer, body=redactor.body(answer.body)).plain()]
             lines = (f"{json.dumps(name)}: {json.dumps(tape[name], sort_keys=True)}" for name in sorted(tape))
-            write_atomically(path, "{{\n{}\n}}\n".format(",\n".join(lines)).encode(), SHARED)
+            content = "{{\n{}\n}}\n".format(",\n".join(lines)).encode()
+            write_atomically(
+                path, content, SHARED, durable=False
+            )  # the wait for the disk would cost more than the rest
 
     def find(self, question: CassetteQuestion) -> tuple[str, Answer]:
         """The answer to a question, and whose it is: the label's own, or that of the same step under another name.
@@ -148,10 +151,15 @@ class Cassettes:
 
     @staticmethod
     def _load(path: Path) -> dict[str, Any] | None:
-        """Return the content of a cassette; None if there is none. Raises OSError, and ValueError if damaged."""
+        """Return the content of a cassette; None if there is none, or one that a power cut has emptied.
+
+        Raises OSError, and ValueError if damaged.
+        """
         try:
             text = path.read_text(encoding="utf-8")
         except FileNotFoundError:
+            return None
+        if not text:
             return None
         try:
             tape = json.loads(text)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import http.client
 import json
 import os
@@ -14,6 +13,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+from pytest_crab.clients.gateway_connection import GatewayConnection
 from pytest_crab.errors import GatewayError
 from pytest_crab.text import last_line
 
@@ -27,24 +27,6 @@ ADMIN_SOCKET, LEASE_SOCKET, STEP_SOCKETS = "admin.sock", "lease.sock", "steps"
 _LEFT: list[subprocess.Popen[bytes]] = []
 
 
-class AdminClient(http.client.HTTPConnection):
-    """One connection to the administration of a gateway."""
-
-    def __init__(self, folder: Path) -> None:
-        super().__init__("admin", timeout=ANSWER)
-        self._path = str(folder / ADMIN_SOCKET)
-
-    def connect(self) -> None:
-        """Connect to the Unix socket. Raises OSError."""
-        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self.sock.settimeout(self.timeout)
-        try:
-            self.sock.connect(self._path)
-        except OSError:
-            self.close()
-            raise
-
-
 class GatewayClient:
     """A user of a running gateway: asks its administration, and holds a connection for as long as it uses it."""
 
@@ -52,14 +34,12 @@ class GatewayClient:
         self.folder = folder
         self.process = process
         self._lease = lease
+        self._admin = GatewayConnection(folder / ADMIN_SOCKET)
 
     def ask(self, what: str, body: dict[str, Any]) -> dict[str, Any]:
         """Ask the administration. Raises GatewayError."""
         try:
-            with contextlib.closing(AdminClient(self.folder)) as admin:
-                admin.request("POST", f"/{what}", json.dumps(body), {"content-type": "application/json"})
-                answer = admin.getresponse()
-                found = json.loads(answer.read())
+            found = json.loads(self._admin.post(f"/{what}", body, {}, ANSWER).text)
         except (OSError, http.client.HTTPException, ValueError) as error:
             slow = isinstance(error, TimeoutError) and self.check()
             words = (not slow and last_words(self.folder)) or str(error) or type(error).__name__
@@ -74,9 +54,7 @@ class GatewayClient:
     def check(self) -> bool:
         """Return whether the gateway answers; kill one that hangs, so that waiting steps fail fast."""
         try:
-            with contextlib.closing(AdminClient(self.folder)) as admin:
-                admin.request("POST", "/usage", '{"token": ""}', {"content-type": "application/json"})
-                return admin.getresponse().status < 500
+            return self._admin.post("/usage", {"token": ""}, {}, ANSWER).status_code < 500
         except TimeoutError:
             if self.alive():
                 os.kill(self._pid(), signal.SIGKILL)
@@ -97,6 +75,7 @@ class GatewayClient:
 
     def close(self) -> None:
         """Leave the gateway; the last one to leave ends it, and the one that started it sees to that."""
+        self._admin.close()
         self._lease.close()
         process = self.process
         if process is None:

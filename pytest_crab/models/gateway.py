@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import json
 import os
 import subprocess
@@ -230,10 +231,8 @@ class Gateway:
             return self._start(folder)
 
     def _start(self, folder: Path) -> GatewayClient:
-        try:
-            import aiohttp  # noqa: F401 - the process needs it
-        except ImportError:
-            raise GatewayError("the gateway needs aiohttp: install pytest-crab with its extra [models]") from None
+        if importlib.util.find_spec("aiohttp") is None:
+            raise GatewayError("the gateway needs aiohttp: install pytest-crab with its extra [models]")
         self._ledgers.mkdir(parents=True, exist_ok=True)
         if not self._replay:
             self._cassettes.mkdir(parents=True, exist_ok=True)

@@ -170,7 +170,8 @@ async def serve(configuration: Configuration, stdin: Any) -> None:
     await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(pipe), stdin)
     connector = aiohttp.TCPConnector(limit=0, ttl_dns_cache=300)
     proxied = any(name.lower().endswith("_proxy") for name in os.environ)  # looking for one costs each request
-    async with aiohttp.ClientSession(connector=connector, trust_env=proxied, auto_decompress=True) as session:
+    cookies = aiohttp.DummyCookieJar()  # one step's cookies are not another one's
+    async with aiohttp.ClientSession(connector=connector, trust_env=proxied, cookie_jar=cookies) as session:
         proxy = Proxy(
             session=session,
             settings=settings,

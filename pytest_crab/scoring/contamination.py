@@ -86,7 +86,8 @@ class TextBench:
     """A model that scores texts, several at a time; ``services`` makes what asks, given a text and the step's name.
 
     ``stop`` breaks off what is under way once a text cannot be asked at all. ``asked`` are the scores that were not in
-    the store; ``failed`` are the reasons of those that could not be got.
+    the store, and ``checks`` what the server's check before them used; ``failed`` are the reasons of those that could
+    not be got.
     """
 
     name: str
@@ -96,6 +97,7 @@ class TextBench:
     stop: Callable[[], None] = lambda: None
     jobs: int = 4
     asked: list[TextScore] = field(default_factory=list)
+    checks: list[Usage | None] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
 
     def score(self, texts: Iterable[SolvedText]) -> dict[str, TextScore | None]:
@@ -110,7 +112,7 @@ class TextBench:
         first = min(unique.values(), key=lambda text: len(text.text))
         plan = self.plan(unique.values())
         if plan.stored < plan.steps:
-            require_own_places(self.settings, self.services(first, _STEP))
+            self.checks.append(require_own_places(self.settings, self.services(first, _STEP)))
         found: dict[str, TextScore | None] = {first.digest: self._score(first)}
         rest = [text for digest, text in unique.items() if digest not in found]
         with side_by_side(self.jobs, self.stop) as pool:
@@ -123,8 +125,8 @@ class TextBench:
 
     @property
     def usage(self) -> Usage | None:
-        """The usage of the scores that were asked here; None if all of them were stored."""
-        return total_usage(score.usage for score in self.asked)
+        """The usage of what was asked here; None if all scores were stored."""
+        return total_usage([*self.checks, *(score.usage for score in self.asked)])
 
     def _try_to_score(self, text: SolvedText) -> TextScore | None:
         try:

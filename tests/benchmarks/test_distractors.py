@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import json
 import re
@@ -118,15 +119,19 @@ DELETED = {**ROW, "old": "-import x\n a = 1\n b = 2\n c = 3\n d = 4", "new": " a
 WORDS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh")
 
 
-def surrogate(asked: Asked) -> Reply:
-    """A model that is most surprised by names, and writes another word at each draw."""
+def surrogate(asked: Asked, *, late: bool = False) -> Reply:
+    """A model that is most surprised by names, and writes another word at each draw.
+
+    It never expects the next token, but for a server that is one place too ``late``: this one has seen it.
+    """
     if asked.api == "embeddings":
         return say("", usage={"input": 30})
     if not asked.body.get("echo"):
         assert asked.body["suffix"]
         return say(WORDS[asked.body["seed"] % len(WORDS)], usage={"input": 20, "output": 1})
     tokens = re.findall(r"\s*\w+|\s*[^\w\s]|\s+", asked.body["prompt"])
-    echoed = [(token, {token: -9.0 if token.strip() in ("sum", "b") else -1.0}) for token in tokens]
+    other = {} if late else {"?": -0.5}
+    echoed = [(token, {token: -9.0 if token.strip() in ("sum", "b") else -1.0, **other}) for token in tokens]
     return say(" x", echoed=echoed, log_probabilities={" x": -0.5}, usage={"input": len(tokens), "output": 1})
 
 
@@ -153,12 +158,16 @@ def test_questions_on_solutions_are_made_by_models_and_paid_for_once(
     tmp_path: Path, provider: ScriptedProvider
 ) -> None:
     planned = ask_for("q.jsonl", "--plan")
-    assert (planned.output.strip(), len(provider.asked)) == ("2 rows, 0 stored, 2 to ask", 0)
+    assert planned.output.startswith("2 rows, 0 stored, 2 to ask, after two short texts")
+    assert not provider.asked
     done = ask_for("q.jsonl", "--budget", "1")
     assert done.exit_code == 0, done.output
     assert "3 rows with questions, 0 left out" in done.output
     assert "16 answers asked and stored" in done.output
-    assert Counter(asked.api for asked in provider.asked) == {"completions": 14, "embeddings": 2}
+    assert Counter(asked.api for asked in provider.asked) == {
+        "completions": 16,
+        "embeddings": 2,
+    }  # two of them the check
     assert import_codereviewqa(tmp_path / "q.jsonl", tmp_path / "set").instances == 3
     first, added, deleted = [each.probes.solution for each in load_instances(tmp_path / "set") if each.probes]
     assert deleted is None
@@ -170,15 +179,31 @@ def test_questions_on_solutions_are_made_by_models_and_paid_for_once(
     again = ask_for("again.jsonl")
     assert "no model was asked, every answer was stored" in again.output
     assert (tmp_path / "again.jsonl").read_bytes() == (tmp_path / "q.jsonl").read_bytes()
-    assert len(provider.asked) == 16
+    assert len(provider.asked) == 18
+    assert ask_for("third.jsonl", "--plan").output.strip() == "2 rows, 2 stored, 0 to ask"
+
+
+def test_a_server_that_is_one_place_too_late_is_refused_before_a_row_is_asked(provider: ScriptedProvider) -> None:
+    provider.script = functools.partial(surrogate, late=True)
+    done = ask_for("q.jsonl")
+    assert (done.exit_code, "surprisal by own:coder: it gives each token" in done.output) == (1, True), done.output
+    assert len(provider.asked) == 2
 
 
 @pytest.mark.parametrize(
     ("bad", "said", "stored"),
     [
-        (lambda asked: asked.body.get("echo"), "surprisal by own:coder: its answer has no log-probabilities", set()),
-        (lambda asked: "seed" in asked.body, "infill by own:coder: it answered 404: no; its comp", {"surprisal"}),
-        (lambda asked: asked.api == "embeddings", "cosines by own:coder: it answered 404: no; its", {"infill"}),
+        (
+            lambda asked: asked.body.get("echo"),
+            "Error: surprisal by own:coder: its answer has no log-probabilities",
+            set(),
+        ),
+        (
+            lambda asked: "seed" in asked.body,
+            "line 1: infill by own:coder: it answered 404: no; its comp",
+            {"surprisal"},
+        ),
+        (lambda asked: asked.api == "embeddings", "line 1: cosines by own:coder: it answered 404: no; its", {"infill"}),
     ],
 )
 def test_a_provider_that_cannot_do_a_step_is_one_sentence_and_its_answer_is_not_stored(
@@ -188,7 +213,7 @@ def test_a_provider_that_cannot_do_a_step_is_one_sentence_and_its_answer_is_not_
     provider.script = lambda asked: refusal if bad(asked) else surrogate(asked)
     done = ask_for("q.jsonl")
     assert done.exit_code == 1
-    assert f"line 1: {said}" in done.output
+    assert said in done.output
     assert not (tmp_path / "q.jsonl").exists()
     kept = {path.name for path in (tmp_path / ".crab" / "steps").glob("*") if any(path.rglob("*.json"))}
     assert stored <= kept <= {"surprisal", "infill"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import random
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -223,30 +224,58 @@ def test_a_model_that_knows_is_right_in_every_order(
     assert wrong.evidence["measure"] == answerer.measure
 
 
+def drawn_rows(instance: Instance, count: int) -> Iterator[Instance]:
+    """Rows that differ in their comment, the type of change and the solutions; some have no question on these."""
+    for number in range(count):
+        kind = list(ChangeType)[number % 3]
+        solution = TextOptions(
+            correct=f"2+ B{number}", easy=tuple(f"2+ {n}" for n in "XYZ"), hard=tuple(f"2+ {n}" for n in "bcd")
+        )
+        assert instance.probes is not None
+        probes = replace(instance.probes, change=kind, solution=None if kind is ChangeType.DELETE else solution)
+        comment = replace(instance.comments[0], body=f"Comment number {number}.")
+        yield replace(instance, id=f"c-{number:03d}", comments=(comment,), probes=probes)
+
+
 @pytest.mark.parametrize("answerer", ASKING[3:], ids=lambda answerer: answerer.endpoint)
-@pytest.mark.parametrize("probe", PROBES)
-def test_log_probabilities_choose_what_one_finds_by_hand(
-    answerer: Any, probe: str, instance: Instance, provider: ScriptedProvider, services: StepServices
+def test_answers_to_ten_rows_are_what_one_finds_by_hand_from_the_log_probabilities(
+    answerer: Any, instance: Instance, provider: ScriptedProvider, services: StepServices
 ) -> None:
     """The truth is made from what the provider said: the letter whose likeliest spelling is the highest."""
-    draw, said = random.Random(f"{probe} {answerer.endpoint}"), {}
+    said: dict[Any, dict[str, float]] = {}
 
     def script(asked: Asked) -> Reply:
-        shown = tuple(options_of(asked))
-        spellings = [letter + end for letter in "ABCD" for end in ("", " ")]
-        likely = {(" " + each[0] if each.endswith(" ") else each): draw.uniform(-9, 0) for each in spellings}
-        said[shown] = {letter: max(likely[letter], likely[f" {letter}"]) for letter in "ABCD"[: len(shown)]}
-        return say("?", log_probabilities={**likely, "the": 0.0, "AB": -0.01})
+        prompt, shown = texts(asked), tuple(options_of(asked))
+        row = re.findall(r"Comment number \d+", prompt)[0]
+        liked = [random.Random(f"{row} {option}").uniform(-40, -5) for option in shown]
+        draw = random.Random(prompt)
+        likely = {
+            before + letter: value + draw.uniform(-5, 5)
+            for letter, value in zip("ABCD", [*liked, -50.0], strict=False)
+            for before in ("", " ")
+        }
+        known = {letter: max(likely[letter], likely[f" {letter}"]) for letter in "ABCD"[: len(shown)]}
+        said[row, prompt.partition("Which")[2].partition("?")[0], shown] = known
+        return say("?", log_probabilities={**likely, "the": 0.0, "AB": -0.01}, usage={"input": 9, "output": 1})
 
     provider.script = script
-    questions = questions_of(instance, probe)
-    answers = answerer.answer(questions, services).answers
-    for question, found in zip(questions, answers, strict=True):
-        by_hand = said[question.options]
-        (highest,) = [letter for letter in by_hand if by_hand[letter] == max(by_hand.values())]
-        assert found.letter == highest
-        assert found.log_probabilities == by_hand
-    assert {answer.letter for answer in answers} > {"A"}  # what was drawn is not all alike
+    reasons = []
+    for number, row in enumerate(drawn_rows(instance, 10)):
+        for probe in probes_of(row):
+            questions = questions_of(row, probe.id)
+            answers = ask(answerer, row, probe.id, services).answers
+            chosen = []
+            for question, found in zip(questions, answers, strict=True):
+                about = question.text.partition("Which")[2].partition("?")[0]
+                by_hand = said[f"Comment number {number}", about, question.options]
+                (highest,) = [letter for letter in by_hand if by_hand[letter] == max(by_hand.values())]
+                assert (found.letter, found.log_probabilities) == (highest, by_hand)
+                chosen.append(question.options["ABCD".index(highest)])
+            right = {*chosen} == {questions[0].options[0]}
+            reasons.append(score_of(probe.id, answers, answerer.measure).reason)
+            assert reasons[-1] is (Reason.CORRECT if right else Reason.INCORRECT)
+    assert len(reasons) == 44
+    assert {*reasons} == {Reason.CORRECT, Reason.INCORRECT}  # what was drawn is not all alike
 
 
 def test_a_bias_is_on_the_letters_of_the_question_and_asks_for_one_token(

@@ -71,4 +71,4 @@ def ask_all(settings: QuestionSettings, services: Services, questions: Sequence[
 
         with ThreadPoolExecutor(max_workers=settings.parallel) as pool:
             answers = tuple(pool.map(try_to_ask, questions, settings.prompts_for(questions)))
-        return Answers(answers=answers, usage=services.usage(access))
+    return Answers(answers=answers, usage=services.usage(access))
