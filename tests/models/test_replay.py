@@ -175,6 +175,19 @@ def test_a_damaged_cassette_is_said_and_not_taken_for_a_miss(make: Any, client: 
         ask(make(replay=True), client, messages, messages.body())
 
 
+def test_a_cassette_that_a_power_cut_has_emptied_is_a_miss_and_recorded_anew(
+    make: Any, client: Any, messages: Any
+) -> None:
+    ask(make(), client, messages, messages.body())
+    (file,) = make.cassettes.glob("??/*.json")
+    whole = file.read_bytes()
+    file.write_bytes(b"")
+    with pytest.raises(GatewayError, match="has no recording, run without it to make one"):
+        ask(make(replay=True), client, messages, messages.body())
+    ask(make(), client, messages, messages.body())
+    assert file.read_bytes() == whole
+
+
 def test_a_cassette_that_cannot_be_written_breaks_the_step(make: Any, client: Any, messages: Any) -> None:
     make.cassettes.parent.mkdir(exist_ok=True)
     gateway = make()
