@@ -35,7 +35,7 @@ class Model:
             return self._embedder.create_embedding(body["input"])
 
     def complete(self, body: dict[str, Any]) -> Any:
-        """Answer a request; one for log-probabilities gets one token. Raises ValueError for a prompt of a wrong length."""
+        """Answer a request, one token for log-probabilities. Raises ValueError for a prompt of a wrong length."""
         prompt, count = str(body["prompt"]), min(int(body.get("logprobs") or 0), 20)
         with self._guard:
             if not count:
