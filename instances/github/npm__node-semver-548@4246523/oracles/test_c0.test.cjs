@@ -40,6 +40,7 @@ const given = [
   ['1.2.3', 'prerelease', undefined, undefined, '1.2.4-0'],
   ['1.2.3-4', 'prerelease', '', undefined, '1.2.3-5'],
   ['1.2.3-dev.1', 'prerelease', 'beta', false, '1.2.3-beta'],
+  ['1.2.3-dev.bar', 'prerelease', 'dev', false, '1.2.3-dev'],
   ['1.2.3-dev', 'prepatch', 'dev', false, '1.2.4-dev'],
   ['1.2.3-dev.1', 'prerelease', 'dev', undefined, '1.2.3-dev.2'],
   ['1.2.3', 'prerelease', undefined, '1', '1.2.4-1'],
