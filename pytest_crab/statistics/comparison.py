@@ -101,10 +101,10 @@ class Comparison:
 
     pairs: int
     known: int
-    doubtful: int = 0
-    unmeasured: int = 0
-    only_before: int = 0
-    only_after: int = 0
+    doubtful: int
+    unmeasured: int
+    only_before: int
+    only_after: int
     before: float | None = None
     after: float | None = None
     difference: float | None = None
@@ -185,11 +185,11 @@ def design_of(
     *,
     rate: float,
     noise: float,
-    unknown: float = 0.0,
-    unknown_before: float = 0.0,
-    correlation: float = 0.0,
-    level: float = LEVEL,
-    unit: str = REPOSITORY,
+    unknown: float,
+    unknown_before: float,
+    correlation: float,
+    level: float,
+    unit: str,
 ) -> Design:
     """Return the design of the comparison that these oracles would make."""
     clusters = clusters_of(keys, repos, unit)

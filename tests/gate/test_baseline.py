@@ -125,7 +125,9 @@ def spread_over(repositories: int, each: int, unit: str = REPOSITORY) -> tuple[G
     """The ruling on an unchanged reviewer over so many repositories with ``each`` oracles, one a pull request."""
     repos = {(f"pr-{at}", "c0"): f"owner/repo-{at // each}" for at in range(repositories * each)}
     measured = {key: Measured(repo=repos[key], caught=at % 2, missed=1 - at % 2) for at, key in enumerate(repos)}
-    design = design_of(list(repos), repos, rate=0.5, noise=0.1, unit=unit)
+    design = design_of(
+        list(repos), repos, rate=0.5, noise=0.1, unknown=0, unknown_before=0, correlation=0, level=0.95, unit=unit
+    )
     comparison = compare(measured, measured, unit=unit)
     return rule(BaselineComparison(reviewer="mine", baseline="main", comparison=comparison, design=design))
 

@@ -183,3 +183,11 @@ def test_repositories_that_a_run_did_not_measure_are_not_taken_for_alike() -> No
 def test_nothing_in_both_is_no_comparison() -> None:
     found = compare(flat("c"), run({("z", "c9"): "m"}))
     assert (found.pairs, found.difference, found.only_before, found.only_after) == (0, None, 1, 1)
+    assert found.p == found.p_clusters == found.p_drop == 1
+
+
+def test_without_a_verdict_in_both_nothing_is_shown() -> None:
+    found = compare(flat("cuu"), flat("umu"))
+    assert (found.known, found.difference, found.interval, found.smallest_drop) == (0, None, None, None)
+    assert found.p == found.p_clusters == 1
+    assert found.low is not None and found.low < 0
