@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
@@ -30,6 +31,9 @@ PROVIDERS = {
 
 _BUDGET, _MARGIN = 20, 5
 
+#: Where a workflow names the clients that it installs.
+_CLIENTS = re.compile(r"(clients: ).*", re.IGNORECASE)
+
 
 @click.command()
 @click.option("--reviewer", metavar="NAME", help="The reviewer to measure: a built-in one, or module:Class.")
@@ -56,9 +60,7 @@ def init(
     built_in = ", ".join(sorted(REVIEWERS.table))
     reviewer = _ask("--reviewer", reviewer, f"Which reviewer is measured ({built_in}, or module:Class)?", "claude-code")
     own = _settings_of(reviewer, settings)
-    missing = agent in KINDS and not is_there(agent)  # CI installs it, and so may this machine, later
-    if not missing:
-        _check(AGENTS, agent, {}, "--agent")
+    _check(AGENTS, agent, {}, "--agent")
     folder = _ask("--set", folder, "In which folder do the instances lie?", "instances/mine")
     if Path(folder).is_absolute() or ".." in Path(folder).parts:
         raise click.UsageError(f"--set is {folder!r}; it should be a path below this folder, where crab.yaml will lie")
@@ -66,10 +68,12 @@ def init(
     file, source, runtime = PROVIDERS.get(ci, ("", "", "docker" if shutil.which("docker") else "local"))
     texts = {FILE: _crab_yaml({"use": reviewer, **own}, agent, folder, runtime)}
     if file:
-        texts[file] = Path(__file__).with_name("workflows").joinpath(source).read_text("utf-8")
+        text = Path(__file__).with_name("workflows").joinpath(source).read_text("utf-8")
+        clients = " ".join(dict.fromkeys(name for name in (reviewer, agent) if name in KINDS))
+        texts[file] = _CLIENTS.sub(lambda found: found[1] + (clients or '""'), text)
     _write(texts, overwrite=overwrite)
-    if missing:
-        click.echo(f"{agent} is not installed here: pytest-crab doctor --install-client {agent}")
+    for client in dict.fromkeys(filter(_is_absent, (reviewer, agent))):
+        click.echo(f"{client} is not installed here: pytest-crab doctor --install-client {client}")
     if file:
         click.echo(f"put the address of pytest-crab's repository into {file}")
     if next(find_instances(Path(folder)), None) is None:
@@ -108,13 +112,19 @@ def _check(family: Family, name: str, settings: Mapping[str, Any], option: str) 
     """Return the first setting that is missing, None if none is. Raises UsageError for other faults."""
     try:
         spec = family.spec(name, settings, Path.cwd(), option)
-        family.build(spec, option)
+        if not _is_absent(name):
+            family.build(spec, option)
     except BadInput as error:
         missing = [each.partition(" is missing")[0] for each in error.problems if " is missing" in each]
         if len(missing) == len(error.problems):
             return missing[0]
         raise click.UsageError(str(error)) from error
     return None
+
+
+def _is_absent(name: str) -> bool:
+    """Return whether this is a client that is not installed here; CI installs it, and this machine may do so later."""
+    return name in KINDS and not is_there(name)
 
 
 def _crab_yaml(reviewer: Mapping[str, Any], agent: str, folder: str, runtime: str) -> str:

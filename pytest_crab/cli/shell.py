@@ -97,6 +97,7 @@ def shell(
 
 def _one_trial(name: str, report: Path) -> Trial:
     found = named_trials(name, report)
+    found = [one for one in found if str(one.id) == name] or found  # the first repeat's name has no number
     if len(found) > 1:
         ids = ", ".join(str(one.id) for one in found[:5])
         raise click.UsageError(f"{name} matches {len(found)} trials; name one of them: {ids}")

@@ -56,13 +56,22 @@ def test_without_a_terminal_options_answer(here: Path) -> None:
     ("ci", "file"), [("github", ".github/workflows/review-agent.yml"), ("gitlab", ".gitlab-ci.yml"), ("none", None)]
 )
 def test_the_workflow_is_the_one_of_the_docs(here: Path, ci: str, file: str | None) -> None:
-    assert init("--reviewer=ruff", "--set=a", f"--ci={ci}").exit_code == 0
+    assert init("--reviewer=ruff", "--set=a", f"--ci={ci}").exit_code == 0  # with claude-code for an agent
     written = [str(path.relative_to(here)) for path in here.rglob("*") if path.is_file()]
     assert sorted(written) == sorted(["crab.yaml", *([file] if file else [])])
     if file:
         docs = Path(__file__).parents[2] / "docs" / "examples"
         name = "github-actions.yml" if ci == "github" else "gitlab-ci.yml"
         assert (here / file).read_text() == (docs / name).read_text()
+
+
+@pytest.mark.parametrize(("ci", "count"), [("github", 2), ("gitlab", 1)])
+def test_the_workflow_installs_the_clients_that_are_needed(here: Path, ci: str, count: int) -> None:
+    for reviewer, agent, clients in (("pr-agent", "codex", "pr-agent codex"), ("ruff", "suggestions", '""')):
+        done = init(f"--reviewer={reviewer}", f"--agent={agent}", "--set=a", f"--ci={ci}", "--overwrite")
+        assert done.exit_code == 0, done.output
+        text = "".join(path.read_text() for path in here.rglob("*.yml"))
+        assert text.lower().count(f"clients: {clients}\n") == count
 
 
 def test_what_is_there_is_left_alone(here: Path) -> None:

@@ -89,8 +89,9 @@ class Machine:
         self.used: list[str] = []
         aside = folder / "aside"
         aside.mkdir()
-        (aside / "python").write_text('#!/bin/sh\necho "$@" >> "$(dirname "$0")/installed"\n')
-        (aside / "python").chmod(0o755)
+        for program in ("python", "pytest-crab"):
+            (aside / program).write_text('#!/bin/sh\necho "$@" >> "$(dirname "$0")/installed"\n')
+            (aside / program).chmod(0o755)
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("CRAB_", "GITHUB_"))}
         self.variables = {
             **kept,
@@ -202,7 +203,7 @@ def test_the_github_workflow_from_night_to_gate(tmp_path: Path, forge: ScriptedF
     assert (tmp_path / "crab-report" / "junit.xml").is_file()
     text = machine.summary.read_text()
     assert text.count("## Results") == 5
-    assert machine.installed()[0] == f"-m pip install {ROOT}[models,comment]"
+    assert machine.installed()[:2] == [f"-m pip install {ROOT}[models,comment]", "doctor --install-client claude-code"]
 
 
 def test_a_run_that_is_refused_fails_and_the_rest_of_the_steps_do_not(tmp_path: Path) -> None:
@@ -217,7 +218,9 @@ def test_a_run_that_is_refused_fails_and_the_rest_of_the_steps_do_not(tmp_path: 
 def test_inputs_are_no_shell(tmp_path: Path) -> None:
     machine = Machine(tmp_path, "reviewers: {}\n")
     hostile = "$(touch pwned); `touch pwned` *"
-    given = dict.fromkeys(("experiment", "instances", "reviewer", "agent", "options", "comment-name"), hostile)
+    given = dict.fromkeys(
+        ("experiment", "instances", "reviewer", "agent", "options", "comment-name", "clients"), hostile
+    )
     assert machine.act(**given, comment="true")[0]
     assert not (tmp_path / "pwned").exists()
 
@@ -234,6 +237,9 @@ def test_a_switch_turns_each_part_off(tmp_path: Path) -> None:
 @pytest.mark.bubblewrap
 def test_the_gitlab_scripts_run(tmp_path: Path) -> None:
     machine = Machine(tmp_path)
+    _, *installing = gitlab()[".pytest-crab"]["before_script"]
+    machine.well("\n".join(installing), **gitlab()[".pytest-crab"]["variables"])
+    assert machine.installed()[-1] == "doctor --install-client claude-code"
     (shard,) = gitlab()["crab-shard"]["script"]
     for index in ("1", "2"):
         machine.well(shard, CI_NODE_INDEX=index, CI_NODE_TOTAL="2")
