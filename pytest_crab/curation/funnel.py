@@ -51,7 +51,7 @@ class FateCounts:
 
 @dataclass(slots=True, kw_only=True)
 class FunnelStage:
-    """One stage of a funnel; ``failures`` and ``rejections`` are their sentences, by candidate.
+    """One stage of a funnel; by candidate, ``failures`` are sentences, ``rejections`` a reason and its detail.
 
     Before ``collect`` nothing is known of comments: those that come in there are those that it found.
     """
@@ -60,7 +60,7 @@ class FunnelStage:
     pulls: FateCounts = field(default_factory=FateCounts)
     comments: FateCounts = field(default_factory=FateCounts)
     failures: dict[str, str] = field(default_factory=dict)
-    rejections: dict[str, str] = field(default_factory=dict)
+    rejections: dict[str, tuple[str, str]] = field(default_factory=dict)
 
 
 def count_funnel(stages: Sequence[str], walks: Iterable[Iterable[Passage]]) -> list[FunnelStage]:
@@ -82,7 +82,7 @@ def _count(row: FunnelStage, passage: Passage) -> None:
             row.failures[before.id] = decision.detail
         return
     if decision.fate is Fate.REJECTED:
-        row.rejections[before.id] = f"{decision.reason}: {decision.detail}" if decision.detail else decision.reason
+        row.rejections[before.id] = (decision.reason, decision.detail)
     for reason in decision.dropped.values():
         row.comments.count(Fate.REJECTED, 1, reason)
     if decision.candidate is not None:
@@ -103,7 +103,7 @@ def funnel_data(rows: Sequence[FunnelStage]) -> list[dict[str, object]]:
             "pull_requests": _plain(row.pulls),
             "comments": _plain(row.comments),
             "failures": dict(sorted(row.failures.items())),
-            "rejections": dict(sorted(row.rejections.items())),
+            "rejections": {name: ": ".join(filter(None, why)) for name, why in sorted(row.rejections.items())},
         }
         for row in rows
     ]
@@ -121,7 +121,7 @@ def _plain(counts: FateCounts) -> dict[str, object]:
 
 
 def funnel_lines(rows: Sequence[FunnelStage], *, most: int = 5) -> Iterator[str]:
-    """Yield a funnel as lines of text: a table, the reasons of each stage, and ``most`` sentences of each kind."""
+    """Yield a funnel as lines: a table, the reasons of each stage with an example each, and ``most`` failures."""
     head = ("stage", "in", "kept", "rejected", "failed", "waiting", "% kept", "comments in", "kept")
     table: list[tuple[str, ...]] = [head]
     for row in rows:
@@ -131,11 +131,22 @@ def funnel_lines(rows: Sequence[FunnelStage], *, most: int = 5) -> Iterator[str]
         table.append((row.name, *map(str, numbers), format_percent(share), str(comments.entered), str(comments.kept)))
     yield from format_table(table)
     for row in rows:
-        for noun, counts in (("pull request", row.pulls), ("comment", row.comments)):
-            for reason, number in sorted(counts.reasons.items(), key=lambda pair: (-pair[1], pair[0])):
-                yield f"{row.name}: {format_count(number, noun)} rejected: {reason}"
-        for fate, sentences in (("rejected", row.rejections), ("failed", row.failures)):
-            for name, sentence in sorted(sentences.items())[:most]:
-                yield f"{row.name}: {name} {fate}: {sentence}"
-            if len(sentences) > most:
-                yield f"{row.name}: {len(sentences) - most} more {fate}; --json has them all"
+        for reason, number in _most_common(row.pulls):
+            example = _example(row, reason) if number == 1 else f"such as {_example(row, reason)}"
+            yield f"{row.name}: {format_count(number, 'pull request')} rejected: {reason}; {example}"
+        for reason, number in _most_common(row.comments):
+            yield f"{row.name}: {format_count(number, 'comment')} rejected: {reason}"
+        for name, sentence in sorted(row.failures.items())[:most]:
+            yield f"{row.name}: {name} failed: {sentence}"
+        if len(row.failures) > most:
+            yield f"{row.name}: {len(row.failures) - most} more failed; --json has them all"
+
+
+def _most_common(counts: FateCounts) -> list[tuple[str, int]]:
+    return sorted(counts.reasons.items(), key=lambda pair: (-pair[1], pair[0]))
+
+
+def _example(row: FunnelStage, reason: str) -> str:
+    """Return the first candidate that was rejected for this reason, with what is special about it."""
+    name, detail = min((name, detail) for name, (known, detail) in row.rejections.items() if known == reason)
+    return f"{name} ({detail})" if detail else name

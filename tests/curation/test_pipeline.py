@@ -46,7 +46,7 @@ def test_merged_pull_requests_become_a_set_and_every_number_adds_up(shop: Shop, 
     assert select["pull_requests"]["reasons"] == {"only documentation changed": 1}
     assert select["rejections"] == {"owner__shop-6": "only documentation changed"}
     assert "give them with --comments" in collect["rejections"]["owner__shop-5"]
-    assert "owner__shop-5 rejected: no review comment is known: git keeps none" in curate("--status").output
+    assert "rejected: no review comment is known; owner__shop-5 (git keeps none" in curate("--status").output
     assert publish["pull_requests"]["kept"] == 3
     instances = load_instances(Path("set"))
     assert [one.id for one in instances] == [f"owner__shop-{number}" for number in (1, 2, 3)]
