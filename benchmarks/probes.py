@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import json
+import os
 import random
 import resource
 import subprocess
@@ -50,7 +51,7 @@ class Model:
 
 def command(store: str, *more: str) -> list[str]:
     """Return the command of a run into this store."""
-    options = [f"--crab-store={store}", "-q", "--tb=no", *more]
+    options = [f"--crab-store={store}", "-q", "--tb=no", "-p", "no:hypothesispytest", *more]
     return [sys.executable, "-m", "pytest", "--answerer=chat", "probes", *options]
 
 
@@ -81,6 +82,7 @@ def run_killed(folder: Path, kills: int, seconds: float, seed: int) -> None:
 
 def main() -> None:
     """Make both runs and print what they took."""
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # compiling everything at each start is no user's case
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("file", type=Path)
     parser.add_argument("--rows", type=int, default=200)
@@ -101,10 +103,11 @@ def main() -> None:
         each = 1000 * used / questions
         print(f"{done.instances} rows, {questions} questions: {seconds:.0f} s, {questions / seconds:.0f} a second;")
         print(f"{each:.2f} ms of processor for each, of pytest and the gateway: {each / MOST_MS:.2f} of the budget")
+        start = time.perf_counter()
         run_killed(folder, arguments.kills, seconds, arguments.seed)
-        again = model.asked - 2 * questions
+        took, again = time.perf_counter() - start, model.asked - 2 * questions
         same = "the same table" if table(folder, "killed") == table(folder, "whole") else "ANOTHER TABLE"
-        print(f"killed {arguments.kills} times and resumed: {same}, {again} questions asked twice")
+        print(f"killed {arguments.kills} times and resumed, in {took:.0f} s: {same}, {again} questions asked twice")
         start = time.perf_counter()
         subprocess.run(command("whole", "--crab-plan"), cwd=folder, stdout=subprocess.DEVNULL, check=False)
         print(f"the plan of the finished run: {time.perf_counter() - start:.1f} s")

@@ -100,11 +100,9 @@ class Cassettes:
             tape = self._load(path) or _blank(question, redactor)
             answers = tape["answers"].setdefault(question.label, [])
             answers[question.number :] = [dataclasses.replace(answer, body=redactor.body(answer.body)).plain()]
-            lines = (f"{json.dumps(name)}: {json.dumps(tape[name], sort_keys=True)}" for name in sorted(tape))
+            lines = (f'"{name}": {json.dumps(tape[name], sort_keys=True)}' for name in sorted(tape))
             content = "{{\n{}\n}}\n".format(",\n".join(lines)).encode()
-            write_atomically(
-                path, content, SHARED, durable=False
-            )  # the wait for the disk would cost more than the rest
+            write_atomically(path, content, SHARED, durable=False)  # waiting for the disk costs more than the rest
 
     def find(self, question: CassetteQuestion) -> tuple[str, Answer]:
         """The answer to a question, and whose it is: the label's own, or that of the same step under another name.
