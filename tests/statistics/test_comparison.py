@@ -158,6 +158,14 @@ def test_the_smallest_drop_of_a_repetition_is_the_textbooks(count: int, flips: i
     assert (1.96 + 0.84) ** 2 * discordance / drop**2 == pytest.approx(count, rel=0.1)
 
 
+@pytest.mark.parametrize(("lost", "gained"), [(20, 0), (0, 20)])
+def test_a_change_that_goes_one_way_is_no_noise_of_a_repetition(lost: int, gained: int) -> None:
+    before = "c" * 100 + "m" * 100
+    after = "m" * lost + "c" * (100 - lost + gained) + "m" * (100 - gained)
+    same = compare(flat(before), flat(before)).smallest_drop
+    assert compare(flat(before), flat(after)).smallest_drop == pytest.approx(same)
+
+
 @pytest.mark.parametrize("side", ["before", "after", "both"])
 def test_unknowns_and_alike_repositories_raise_the_smallest_drop(side: str) -> None:
     plain = compare(flat("cm" * 200), flat("cm" * 200)).smallest_drop

@@ -57,6 +57,12 @@ def test_many_clusters_are_drawn_with_a_seed_and_come_near_the_exact_test() -> N
     assert found == pytest.approx(stats.binomtest(14, 44).pvalue, abs=0.01)
 
 
+@pytest.mark.parametrize(("clusters", "p"), [(13, 2 / 2**13), (40, 1 / 10_001)])
+def test_what_goes_one_way_everywhere_is_as_rare_as_can_be_shown(clusters: int, p: float) -> None:
+    """Every way is tried up to 13 clusters; of 10,000 draws, what was seen is one more."""
+    assert cluster_permutation_test([1.0] * clusters, range(clusters)) == pytest.approx(p)
+
+
 def test_what_is_lost_in_one_repository_is_one_loss() -> None:
     values = [-1.0] * 12 + [0.0] * 48
     assert cluster_permutation_test(values, [0] * 12 + list(range(1, 49))) == 1.0
