@@ -55,7 +55,7 @@ def explain(trial: Trial) -> list[str]:
     Holds nothing of an oracle but its comment's id and place. What a model wrote is shown with its controls escaped.
     """
     repeat = f" (repeat {trial.repeat})" if trial.repeat > 1 else ""
-    lines = [one_line(f"{trial.instance}: reviewer {trial.reviewer}, agent {trial.agent}, on {trial.runtime}{repeat}")]
+    lines = [one_line(f"{trial.instance}: {measured_words(trial)}{repeat}")]
     if trial.skipped is not None:
         lines.append(f"skipped: {one_line(trial.skipped)}")
     if trial.error is not None:
@@ -63,14 +63,23 @@ def explain(trial: Trial) -> list[str]:
     for result in trial.results:
         lines += explain_result(result, trial)
     lines += _told_at_length(trial)
-    lines.append(_review_size(trial.review))
-    lines += review_faults(trial)
-    lines.append(_revision_size(trial.revision))
+    if not trial.answered:
+        lines.append(_review_size(trial.review))
+        lines += review_faults(trial)
+    if not trial.answered or trial.revision is not None:
+        lines.append(_revision_size(trial.revision))
     if trial.regressions is not None:
         lines.append(f"tests that passed before {'are broken' if trial.regressions else 'still pass'}")
     if trial.transcripts and trial.error is not None:
         lines.append(f"to see what was said: pytest-crab show {one_line(str(trial.id))} --transcript")
     return lines
+
+
+def measured_words(trial: Trial) -> str:
+    """Return who was measured, and with what."""
+    if trial.answered:
+        return f"answerer {trial.reviewer}"
+    return f"reviewer {trial.reviewer}, agent {trial.agent}, on {trial.runtime}"
 
 
 def attachments(trial: Trial) -> dict[str, str]:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from pytest_crab import diffs
 from pytest_crab.diffs import ChangedFile, Hunk
 from pytest_crab.formats import format_count, format_dollars
-from pytest_crab.report.explain import review_faults, why
+from pytest_crab.report.explain import measured_words, review_faults, why
 from pytest_crab.report.pull_requests import Subject
 from pytest_crab.report.transcripts import Transcript
 from pytest_crab.text import escape_controls, label_words, one_line
@@ -32,9 +32,7 @@ def show_trial(trial: Trial, subject: Subject | None) -> Iterator[Styled]:
     Everything that came from outside is shown with its controls escaped, and holds nothing of an oracle's source.
     """
     repeat = f", repeat {trial.repeat}" if trial.repeat > 1 else ""
-    yield Styled(
-        one_line(f"{trial.instance}: {trial.reviewer}, agent {trial.agent}, on {trial.runtime}{repeat}"), "heading"
-    )
+    yield Styled(one_line(f"{trial.instance}: {measured_words(trial)}{repeat}"), "heading")
     shown = f"shown the answer: {', '.join(trial.privileged)}" if trial.privileged else ""
     leaky = f"worked on the public pull request: {', '.join(trial.leaky)}" if trial.leaky else ""
     labels = list(filter(None, [shown, leaky, "simulated agent" if trial.simulated else ""]))
@@ -44,15 +42,17 @@ def show_trial(trial: Trial, subject: Subject | None) -> Iterator[Styled]:
         if problem:
             yield Styled(one_line(problem, 500), "bad")
     yield Styled("")
-    yield from _review(trial, None if subject is None else subject.diff)
-    yield Styled("oracles", "heading")
+    if not trial.answered:
+        yield from _review(trial, None if subject is None else subject.diff)
+    yield Styled("probes" if trial.answered else "oracles", "heading")
     comments = {} if subject is None else {comment.id: comment.body for comment in subject.comments}
     for result in trial.results:
         yield from _oracle(result, comments.get(result.comment, ""))
     if trial.regressions is not None:
         yield Styled(f"tests that passed before {'are broken' if trial.regressions else 'still pass'}")
-    yield Styled("")
-    yield from _revision(trial)
+    if not trial.answered or trial.revision is not None:
+        yield Styled("")
+        yield from _revision(trial)
 
 
 def show_transcripts(trial: Trial, transcripts: Iterable[Transcript]) -> Iterator[Styled]:

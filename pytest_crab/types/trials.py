@@ -156,6 +156,11 @@ class Trial:
         value = next(values, None)
         return None if value is None else bool(value)
 
+    @property
+    def answered(self) -> bool:
+        """Whether ``reviewer`` is an answerer: it was asked about the instance and reviewed nothing."""
+        return self.review is None and any(score.unit is Unit.PROBE for score in self.scores)
+
     def having(self, verdict: Verdict) -> tuple[CommentResult, ...]:
         """The results with this verdict."""
         return tuple(result for result in self.results if result.verdict is verdict)

@@ -81,7 +81,7 @@ def run(*arguments: str) -> Result:
 
 
 SHOWN = """\
-shop-1: x, agent simulated, on local
+shop-1: reviewer x, agent simulated, on local
 simulated agent
 
 review: 5 findings
