@@ -85,13 +85,13 @@ def document(shas: dict[str, str]) -> dict[str, Any]:
 def built(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
     """The packages of each environment that was begun; a failed one leaves nothing on the disk."""
     made: list[tuple[str, ...]] = []
-    make = venvs._make_venv
+    install = venvs._install_packages
 
     def noting(folder: Path, instance: Any, *more: Any) -> None:
         made.append(instance.environment.packages)
-        make(folder, instance, *more)
+        install(folder, instance, *more)
 
-    monkeypatch.setattr(venvs, "_make_venv", noting)
+    monkeypatch.setattr(venvs, "_install_packages", noting)
     return made
 
 
