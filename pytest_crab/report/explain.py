@@ -63,10 +63,10 @@ def explain(trial: Trial) -> list[str]:
     for result in trial.results:
         lines += explain_result(result, trial)
     lines += _told_at_length(trial)
-    if not trial.answered:
+    if not trial.is_of_answerer:
         lines.append(_review_size(trial.review))
         lines += review_faults(trial)
-    if not trial.answered or trial.revision is not None:
+    if not trial.is_of_answerer or trial.revision is not None:
         lines.append(_revision_size(trial.revision))
     if trial.regressions is not None:
         lines.append(f"tests that passed before {'are broken' if trial.regressions else 'still pass'}")
@@ -77,7 +77,7 @@ def explain(trial: Trial) -> list[str]:
 
 def measured_words(trial: Trial) -> str:
     """Return who was measured, and with what."""
-    if trial.answered:
+    if trial.is_of_answerer:
         return f"answerer {trial.reviewer}"
     return f"reviewer {trial.reviewer}, agent {trial.agent}, on {trial.runtime}"
 

@@ -157,8 +157,8 @@ class Trial:
         return None if value is None else bool(value)
 
     @property
-    def answered(self) -> bool:
-        """Whether ``reviewer`` is an answerer: it was asked about the instance and reviewed nothing."""
+    def is_of_answerer(self) -> bool:
+        """``reviewer`` is an answerer: it was asked about the instance, and it reviewed nothing."""
         return self.review is None and any(score.unit is Unit.PROBE for score in self.scores)
 
     def having(self, verdict: Verdict) -> tuple[CommentResult, ...]:
