@@ -126,13 +126,13 @@ class RowAnswers:
         self, name: str, model: SurrogateSettings, known: Mapping[str, Any], record: type[R], ask: Callable[[], R]
     ) -> R:
         step = ModelAnswerStep(name=name, record=record, known={**model.endpoint(), **known}, ask=ask)
-        with _named(name, model):
+        with _name_failure(name, model):
             found: R = self.perform(step)
         return found
 
 
 @contextmanager
-def _named(step: str, model: SurrogateSettings) -> Iterator[None]:
+def _name_failure(step: str, model: SurrogateSettings) -> Iterator[None]:
     """Raise the failure of a model as an EngineError that names the step, the model and what its provider needs."""
     try:
         yield
@@ -173,7 +173,7 @@ class SolutionBench:
         """
         if self.count_stored(rows) < len(rows):
             model = self.models.surprised
-            with _named("surprisal", model):
+            with _name_failure("surprisal", model):
                 self.checks.append(require_own_places(model, self.services(next(iter(rows)), "surprisal")))
         with side_by_side(self.jobs, self.stop) as pool:
             return dict(zip(rows, pool.map(self._make, rows, rows.values()), strict=True))
