@@ -1,13 +1,15 @@
 """How many machine-made tests would pass as oracles: those of TDD-Bench Verified, through stage 4's verification.
 
-    python benchmarks/tddbench.py ../shared/data MIRRORS WORK [--repo psf/requests ...] [--most 20] [--jobs 1]
+    python benchmarks/tddbench.py ../shared/data MIRRORS WORK [--repo psf/requests ...] [--most 20]
 
 For each SWE-bench Verified row of a repository in MIRRORS (a folder with owner/name.git), an instance is made in WORK:
 head is the base commit, merged is that with the gold patch. It gets three oracles: the tests that each of the two
-generators added or changed, and the people's own as control. Then the ladder looks for an environment in which
-the control is proved, and the others are proved in it: red at head by a failed test, green at merged, twice each,
-without network. Finished rows are in
-WORK/results.jsonl and are not run again; --table prints the table of all that is there.
+generators added or changed, and the people's own as control. An oracle is one file: the conftest.py
+files of the project are not loaded. All three are proved in one environment: red at head by a failed test, green at
+merged, twice each, without network. Rows of one repository share environments: that of the row which is nearest in time
+comes first, and the dated ladder is climbed where there is none within a year or where the control is not proved in
+it (--climbs times at most for each repository). Finished rows are in WORK/results.jsonl and are not run again; --table
+prints the tables of all that is there.
 """
 
 from __future__ import annotations
@@ -22,17 +24,20 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from changed_tests import changed_tests, keep_tests
 
-from pytest_crab import diffs
+from pytest_crab import diffs, serialization
 from pytest_crab.cli.run_contexts import proving_context
 from pytest_crab.curation.assessment import Role, StateAssessment
-from pytest_crab.curation.certify import Certificate, certify
+from pytest_crab.curation.certify import Certificate, certify, open_search
+from pytest_crab.errors import CrabError
 from pytest_crab.instances.dump import instance_yaml
 from pytest_crab.types import (
     Comment,
@@ -55,7 +60,16 @@ RELEASES = {
 
 #: The control, and the reason of the others where it is not proved.
 PEOPLE = "people"
-NO_CONTROL = "not run: the people's own tests are not proved on this row"
+NO_CONTROL = "not counted: the people's own tests are not proved on this row"
+
+#: The reason of a row for which no search was made.
+NOT_SEARCHED = "not run: there is no environment of a row near in time, and --climbs saved the search"
+
+#: The pytest plugins that a repository's own settings turn on for its tests.
+PLUGINS = {"pytest-dev/pytest": ("_pytest.pytester",)}
+
+#: Environments of rows further away in time are not tried.
+NEAR_DAYS = 365
 
 
 class Unusable(Exception):
@@ -116,6 +130,12 @@ def oracle_source(repository: Path, commit: str, patch: str) -> str:
     raise Unusable("no test is added or changed")
 
 
+def head_day(mirrors: Path, row: dict[str, Any]) -> date:
+    """Return the day of a row's base commit."""
+    text = git(mirrors / f"{row['repo']}.git", "show", "-s", "--format=%cs", row["base_commit"])
+    return date.fromisoformat(text.strip())
+
+
 def make_instance(
     row: dict[str, Any], tests: dict[str, str], mirrors: Path, folder: Path
 ) -> tuple[Any, dict[str, str]]:
@@ -135,7 +155,7 @@ def make_instance(
             unusable[name] = str(error)
             continue
         (place / "oracles" / f"test_{name}.py").write_text(source, "utf-8")
-        oracle = Oracle(file=f"oracles/test_{name}.py")
+        oracle = Oracle(file=f"oracles/test_{name}.py", plugins=PLUGINS.get(row["repo"], ()))
         comments.append(Comment(id=name, path=path, body=row["instance_id"], kind=Kind.BEHAVIORAL, oracle=oracle))
     if not comments:
         return None, unusable
@@ -187,6 +207,8 @@ def _unloaded(problem: str, merged: StateAssessment) -> str:
     tests = [test for run in merged.runs for test in run.tests]
     if any(test.outcome == "skipped" for test in tests):
         return "skipped at merged"
+    if "pytest cannot be imported" in problem:
+        return "the project does not go together with the pytest of its environment"
     if "cannot be imported" in problem or "network" in problem:
         return "something that it imports cannot be had, or it needs the network"
     if any(test.outcome == "error" and "::" in test.id for test in tests):
@@ -201,15 +223,60 @@ def _red_at_merged(head: StateAssessment, merged: StateAssessment) -> str:
     return "red at merged too" if not _all_passed(head) else "green at head and red at merged"
 
 
-def run_row(row: dict[str, Any], tests: dict[str, str], mirrors: Path, folder: Path, shared: Any) -> dict[str, Any]:
-    """Return the result of one row: by test name, "proved" or the reason.
+@dataclass
+class Environments:
+    """The environments that were found so far, by repository, each with the day of its row's head.
 
-    The ladder is climbed with the people's own tests, and the others are proved in the environment that it found.
+    ``kept`` is the file that later processes read them from.
     """
-    crew, run_context = shared
+
+    climbs: int
+    kept: Path
+    found: dict[str, list[tuple[date, Environment]]] = field(default_factory=dict)
+    climbed: Counter[str] = field(default_factory=Counter)
+
+    def __post_init__(self) -> None:
+        for line in self.kept.read_text().splitlines() if self.kept.exists() else []:
+            one = json.loads(line)
+            environment = serialization.read(Environment, one["environment"], [])
+            assert environment is not None
+            self.found.setdefault(one["repo"], []).append((date.fromisoformat(one["day"]), environment))
+
+    def nearest(self, repo: str, day: date) -> list[Environment]:
+        """Return the environments of rows within a year, the two nearest first."""
+        near = [one for one in self.found.get(repo, []) if abs((one[0] - day).days) <= NEAR_DAYS]
+        near.sort(key=lambda one: abs((one[0] - day).days))
+        return [environment for _, environment in near[:2]]
+
+    def why_none(self, repo: str) -> str:
+        """Return why a row of a repository has no environment; a search that was saved says so."""
+        return NOT_SEARCHED if self.climbed[repo] >= self.climbs else "no environment could be made"
+
+    def climb(self, instance: Instance, day: date, shared: Any, notice: Any) -> list[Environment]:
+        """Return the best environment that the ladder finds for an instance; none after too many climbs."""
+        if self.climbed[instance.repo] >= self.climbs:
+            return []
+        self.climbed[instance.repo] += 1
+        with open_search(instance, *shared, notice) as search:
+            best = search.search()
+        if best is None or best.problem is not None:
+            return []
+        environment = best.candidate.environment
+        self.found.setdefault(instance.repo, []).append((day, environment))
+        one = {"repo": instance.repo, "day": day.isoformat(), "environment": serialization.dump(environment)}
+        with self.kept.open("a") as file:
+            file.write(json.dumps(one) + "\n")
+        return [environment]
+
+
+def run_row(
+    row: dict[str, Any], tests: dict[str, str], mirrors: Path, folder: Path, shared: Any, environments: Environments
+) -> dict[str, Any]:
+    """Return the result of one row: by test name, "proved" or the reason."""
     name = row["instance_id"]
     try:
         instance, found = make_instance(row, tests, mirrors, folder)
+        day = head_day(mirrors, row)
     except Unusable as error:
         return {"id": name, "repo": row["repo"], "results": dict.fromkeys(tests, f"row: {error}")}
     result = {"id": name, "repo": row["repo"], "results": found, "problems": {}}
@@ -221,22 +288,34 @@ def run_row(row: dict[str, Any], tests: dict[str, str], mirrors: Path, folder: P
     def notice(step: str) -> None:
         print(f"{name}: {step}", file=sys.stderr, flush=True)
 
-    first = certify(dataclasses.replace(instance, comments=tuple(people)), crew, run_context, notice)
-    result["environment_source"] = first.environment_source
-    if first.problems or first.skipped:
-        result["problems"] = first.problems
-        reason = cause(first, PEOPLE) if first.problems else str(first.skipped)
-        found[PEOPLE] = reason
-        found.update(dict.fromkeys(tests.keys() - found.keys(), NO_CONTROL))
+    control = dataclasses.replace(instance, comments=tuple(people))
+    certificate = None
+    for environment in chain(
+        environments.nearest(row["repo"], day), more(lambda: environments.climb(control, day, shared, notice))
+    ):
+        certificate = certify(dataclasses.replace(instance, environment=environment), *shared, notice)
+        if not certificate.skipped and PEOPLE not in certificate.problems:
+            break
+    if certificate is None or certificate.skipped:
+        reason = environments.why_none(row["repo"]) if certificate is None else str(certificate.skipped)
+        found.update({PEOPLE: reason} | dict.fromkeys(tests.keys() - found.keys() - {PEOPLE}, NO_CONTROL))
         return result
-    certificate = certify(
-        dataclasses.replace(instance, environment=first.instance.environment), crew, run_context, notice
-    )
     result["problems"] = certificate.problems
     for comment in instance.comments:
         failed = comment.id in certificate.problems
         found[comment.id] = cause(certificate, comment.id) if failed else "proved"
+    if found[PEOPLE] != "proved":
+        result["uncounted"] = {key: value for key, value in found.items() if key != PEOPLE}
+        found.update({key: NO_CONTROL for key in found if key != PEOPLE})
     return result
+
+
+def more(make: Callable[[], list[Environment]]) -> Iterator[Environment]:
+    """Yield what a function returns, called when it is first needed; nothing where the project cannot be built."""
+    try:
+        yield from make()
+    except CrabError as error:
+        print(error, file=sys.stderr, flush=True)
 
 
 def sample(rows: Sequence[dict[str, Any]], most: int) -> list[dict[str, Any]]:
@@ -275,7 +354,7 @@ def main() -> None:
     parser.add_argument("work", type=Path)
     parser.add_argument("--repo", action="append", default=[])
     parser.add_argument("--most", type=int, default=1000)
-    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--climbs", type=int, default=6)
     parser.add_argument("--table", action="store_true")
     options = parser.parse_args()
     options.work.mkdir(parents=True, exist_ok=True)
@@ -294,10 +373,14 @@ def main() -> None:
         asked = sample([row for row in at_hand if not options.repo or row["repo"] in options.repo], options.most)
         known = {one["id"] for one in done}
         todo = [row for row in asked if row["instance_id"] not in known]
-        with proving_context("local", options.work / "store") as shared, ThreadPoolExecutor(options.jobs) as pool:
-            folder = options.work / "instances"
-            ended = pool.map(lambda row: run_row(row, tests[row["instance_id"]], options.mirrors, folder, shared), todo)
-            for result in ended:
+        environments = Environments(climbs=options.climbs, kept=options.work / "environments.jsonl")
+        with proving_context("local", options.work / "store") as shared:
+            for row in todo:
+                own = tests[row["instance_id"]]
+                result = run_row(row, own, options.mirrors, options.work / "instances", shared, environments)
+                if result["results"].get(PEOPLE) == NOT_SEARCHED:
+                    print(result["id"], NOT_SEARCHED, flush=True)
+                    continue
                 done.append(result)
                 with kept.open("a") as file:
                     file.write(json.dumps(result) + "\n")

@@ -22,8 +22,8 @@ from pytest_crab.cli.run_contexts import proving_context
 from pytest_crab.curation.collect import CandidateSource, Collection
 from pytest_crab.curation.funnel import FunnelStage, count_funnel, funnel_data, funnel_lines
 from pytest_crab.curation.listing import ListedSource, Listing, read_listing, write_listing
-from pytest_crab.curation.pipeline import Passage, run_candidates, walk
-from pytest_crab.curation.publish import write_set
+from pytest_crab.curation.pipeline import Fate, run_candidates, walk
+from pytest_crab.curation.publish import leftover, write_set
 from pytest_crab.curation.stages import CurationContext, Stage, make_stages, usual_stages
 from pytest_crab.errors import BadInput, CrabError
 from pytest_crab.formats import format_count
@@ -141,6 +141,9 @@ def run(
     SOURCE is a repository's folder with refs/pull, a repository on GitHub (OWNER/NAME), a set of instances (import
     makes one of another benchmark), or a file of SWE-bench's rows. Each pull request passes the stages in their order;
     each decision is stored with its reason, so an interrupted command goes on where it was.
+
+    The exit status is 1 if a pull request failed, such as by a network that does not answer: call the command again.
+    Rejected pull requests do not change it, and --status ends with 0.
     """
     if source is None and not status:
         raise click.UsageError("name a source, or ask for the funnel of an earlier run with --status")
@@ -163,6 +166,8 @@ def run(
     click.echo(json.dumps(funnel_data(rows), indent=1) if as_json else "\n".join(funnel_lines(rows)))
     for note in notes:
         click.echo(note, err=as_json)
+    if not status and any(row.pulls.failed for row in rows):
+        sys.exit(1)
 
 
 def _listing(out: Path, wanted: SourceArguments, source: CandidateSource | None) -> Listing:
@@ -194,12 +199,15 @@ def _run(listing: Listing, chain: Sequence[Stage], services: _Services, store: F
         run_candidates(listing.candidates, chain, context, jobs=services.jobs, done=advance)
     if chain[-1].name != "publish":
         return []
-    published = [
-        passage.decision.candidate
-        for passage in _last(listing, chain, store)
-        if passage.decision is not None and passage.decision.candidate is not None
+    ends = [passage for one in listing.candidates for *_, passage in [walk(one, chain, store)]]
+    decided = [passage.decision for passage in ends if passage.decision is not None]
+    published = [decision.candidate for decision in decided if decision.candidate is not None]
+    rejected = [
+        passage.candidate.id
+        for passage in ends
+        if passage.decision is not None and passage.decision.fate is Fate.REJECTED
     ]
-    notes = list(write_set(out, published))
+    notes = [*write_set(out, published), *leftover(out, rejected)]
     return [*notes, f"{out}: {format_count(len(published), 'instance')}"]
 
 
@@ -208,13 +216,6 @@ def _bar(length: int) -> Iterator[Callable[..., None]]:
     """Yield a function that moves a progress bar on standard error, which is hidden where that is no terminal."""
     with click.progressbar(length=length, label="curate", file=sys.stderr, hidden=not sys.stderr.isatty()) as bar:
         yield lambda *_: bar.update(1)
-
-
-def _last(listing: Listing, chain: Sequence[Stage], store: FileStore) -> Iterator[Passage]:
-    for candidate in listing.candidates:
-        *_, last = walk(candidate, chain, store)
-        if last.stage == chain[-1].name:
-            yield last
 
 
 def _account(listing: Listing, chain: Sequence[Stage], store: FileStore, out: Path) -> list[FunnelStage]:

@@ -170,3 +170,13 @@ def write_set(out: Path, published: Sequence[PullCandidate]) -> Iterator[str]:
             continue
         files = {name: candidate.files[name] for name in named_files(instance.comments)}
         template.write(instance, files, instance_yaml(instance))
+
+
+def leftover(out: Path, rejected: Sequence[str]) -> Iterator[str]:
+    """Yield a sentence that names the rejected candidates whose instances an earlier run wrote into ``out``, if any."""
+    there = [name for name in rejected if (out / name / FILE).is_file()]
+    if there:
+        yield (
+            f"{out} still has instances that are rejected now: {', '.join(there)}; remove their folders, or each run "
+            "of the set measures them too"
+        )

@@ -68,6 +68,12 @@ def test_a_setting_reruns_its_stage_and_no_earlier_one(curate: Curate, monkeypat
     result = curate()
     assert result.exit_code == 0, result.output
     assert "owner__shop-6" in {one.id for one in load_instances(Path("set"))}
+    assert "rejected now" not in result.output
+    Path("crab.yaml").write_text("curate:\n  select: {rvs: 0}\n")
+    result = curate()
+    assert result.exit_code == 0, result.output
+    assert "instances that are rejected now: owner__shop-6;" in result.output
+    assert Path("set/owner__shop-6/instance.yaml").is_file()
 
 
 def test_a_killed_run_goes_on_with_the_same_funnel_and_asks_nothing_twice(
@@ -108,9 +114,11 @@ def test_a_failure_of_the_world_is_counted_and_tried_again(curate: Curate, monke
 
     monkeypatch.setattr(Selection, "run", fail)
     first = curate()
-    assert first.exit_code == 0, first.output
+    assert first.exit_code == 1, first.output
     assert "owner__shop-2 failed: the engine is away" in first.output
-    stages = json.loads(curate("--status", "--json").stdout)
+    status = curate("--status", "--json")
+    assert status.exit_code == 0
+    stages = json.loads(status.stdout)
     check_sums(stages)
     assert stages[1]["failures"] == {"owner__shop-2": "the engine is away"}
     monkeypatch.setattr(Selection, "run", plain)

@@ -17,8 +17,8 @@ from tests.curation.conftest import REMARKS, Shop
 Curate = Callable[..., Result]
 
 
-def funnel(result: Result) -> dict[str, Any]:
-    assert result.exit_code == 0, result.output
+def funnel(result: Result, *, status: int = 0) -> dict[str, Any]:
+    assert result.exit_code == status, result.output
     return {stage["stage"]: stage for stage in json.loads(result.stdout)}
 
 
@@ -86,7 +86,7 @@ def test_rows_without_a_mirror_fail_with_what_to_do(
     patch = "--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-one\n+two\n"
     row = {"instance_id": "a", "repo": "o/n", "base_commit": "1" * 40, "patch": patch, "problem_statement": "A bug."}
     Path("rows.jsonl").write_text(json.dumps(row) + "\n")
-    found = funnel(curate("--json", source="rows.jsonl"))
+    found = funnel(curate("--json", source="rows.jsonl"), status=1)
     assert found["collect"]["pull_requests"]["failed"] == 1
     assert "git clone --mirror https://github.com/o/n" in found["collect"]["failures"]["a"]
 
