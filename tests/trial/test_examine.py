@@ -47,7 +47,7 @@ HOSTILE = {
 def proved(request: pytest.FixtureRequest, make_lab: Callable[..., Any]) -> Any:
     """A lab whose proofs are in the store."""
     lab = make_lab(request.param)
-    lab.document["environment"]["timeout"] = "3"
+    lab.document["environment"]["timeout"] = "10"  # a busy machine needs some for a thousand processes
     lab.acting({"value.py": GOOD, "name.py": NAME})
     assert lab.reasons(lab.trial()) == {"c0": "green", "c1": "green"}
     return lab
