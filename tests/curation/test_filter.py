@@ -71,8 +71,8 @@ def configure(provider: ScriptedProvider, *, votes: int = 1, precision: float = 
     Path("crab.yaml").write_text(text)
 
 
-def stage(result: Result, name: str) -> dict[str, Any]:
-    assert result.exit_code == 0, result.output
+def stage(result: Result, name: str, *, status: int = 0) -> dict[str, Any]:
+    assert result.exit_code == status, result.output
     return next(one for one in json.loads(result.stdout) if one["stage"] == name)
 
 
@@ -115,7 +115,7 @@ def test_a_label_by_two_of_three_votes_is_a_doubt(curate: Curate, provider: Scri
 
 def test_a_model_that_does_not_answer_is_a_failure_and_no_decision(curate: Curate, provider: ScriptedProvider) -> None:
     provider.script = fail(500)
-    found = stage(curate("--json"), "filter")
+    found = stage(curate("--json"), "filter", status=1)
     assert (found["pull_requests"]["failed"], found["pull_requests"]["kept"]) == (3, 0)
     provider.script = answer
     assert stage(curate("--json"), "filter")["pull_requests"]["kept"] == 3

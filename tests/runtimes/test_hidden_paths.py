@@ -105,8 +105,8 @@ from pytest_crab.runtimes import hidden_paths
 from pytest_crab.runtimes.bubblewrap import run_in_folder
 if sys.argv[2] == "shown":
     hidden_paths._places.clear()
-script = 'for path in "$@"; do cat "$path" 2> /dev/null || echo "-"; done; find / -name test_c0.py 2> /dev/null; true'
-done = run_in_folder(["sh", "-c", script, "sh", *sys.argv[3:]], Path(sys.argv[1]), readable=[], seconds=60)
+script = 'for path in "$@"; do cat "$path" 2> /dev/null || echo "-"; done; find "$0" -name test_c0.py 2> /dev/null; true'
+done = run_in_folder(["sh", "-c", script, *sys.argv[3:]], Path(sys.argv[1]), readable=[], seconds=60)
 sys.stdout.buffer.write(done.stdout)
 """
 
@@ -123,7 +123,7 @@ def test_the_set_of_an_installed_package_is_not_seen(system_folder: Path, tmp_pa
 
     def read(how: str) -> str:
         (tmp_path / how).mkdir()
-        argv = [sys.executable, "-c", READ, str(tmp_path / how), how, *map(str, lying)]
+        argv = [sys.executable, "-c", READ, str(tmp_path / how), how, str(system_folder), *map(str, lying)]
         own = {**os.environ, "PYTHONPATH": str(package.parent)}
         done = subprocess.run(argv, cwd=tmp_path, env=own, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
