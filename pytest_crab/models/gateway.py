@@ -216,6 +216,8 @@ class Gateway:
 
     def _connect(self) -> GatewayClient:
         """Join the gateway of the run, or start it, one process at a time."""
+        if importlib.util.find_spec("aiohttp") is None:
+            raise GatewayError("the gateway needs aiohttp: install pytest-crab with its extra [models]")
         folder = self._make_folder()
         (folder / STEP_SOCKETS).mkdir(mode=0o700, parents=True, exist_ok=True)
         folder.chmod(0o700)
@@ -226,13 +228,12 @@ class Gateway:
             if lease is not None:
                 return GatewayClient(folder, lease, None)
             if self._starts == _MOST_STARTS:
-                raise GatewayError(f"the gateway died again ({last_words(folder)}): see {folder / 'log'}, run again")
+                words = last_words(folder) or "without a word"
+                raise GatewayError(f"the gateway died again ({words}): see {folder / 'log'}, run again")
             self._starts += 1
             return self._start(folder)
 
     def _start(self, folder: Path) -> GatewayClient:
-        if importlib.util.find_spec("aiohttp") is None:
-            raise GatewayError("the gateway needs aiohttp: install pytest-crab with its extra [models]")
         self._ledgers.mkdir(parents=True, exist_ok=True)
         if not self._replay:
             self._cassettes.mkdir(parents=True, exist_ok=True)
@@ -271,7 +272,9 @@ class Gateway:
             process.stdin.write(json.dumps(configuration).encode() + b"\n")
             process.stdin.flush()
         if not readable(process.stdout.fileno(), _START) or process.stdout.readline() != b"ready\n":
-            raise GatewayError(f"the gateway did not start ({last_words(folder)}): see {folder / 'log'}")
+            raise GatewayError(
+                f"the gateway did not start ({last_words(folder) or 'without a word'}): see {folder / 'log'}"
+            )
 
     def _environment(self) -> dict[str, str]:
         keys = [provider.key_env for provider in self._settings.providers.values() if provider.key_env]

@@ -103,8 +103,17 @@ def test_a_killed_gateway_breaks_the_step_whatever_the_client_made_of_it(make: A
                 os.kill(gateway.process_id, signal.SIGKILL)
                 if error is not None:
                     raise error
-    with pytest.raises(GatewayError, match="the gateway died again"), gateway.open(**STEP):
+    with pytest.raises(GatewayError, match=r"the gateway died again \(without a word\)"), gateway.open(**STEP):
         pytest.fail("it is started anew once and no more")
+
+
+def test_a_missing_package_is_no_death_however_often_it_is_asked(make: Any, monkeypatch: Any) -> None:
+    monkeypatch.setattr(module.importlib.util, "find_spec", lambda _name: None)
+    gateway = make()
+    for _ in range(3):
+        with pytest.raises(GatewayError, match=r"needs aiohttp: install pytest-crab with its extra \[models\]"):
+            with gateway.open(**STEP):
+                pytest.fail("nothing could start")
 
 
 def test_after_its_death_it_is_started_once_more(make: Any, client: Any, messages: Any) -> None:

@@ -105,7 +105,8 @@ from pytest_crab.runtimes import hidden_paths
 from pytest_crab.runtimes.bubblewrap import run_in_folder
 if sys.argv[2] == "shown":
     hidden_paths._places.clear()
-script = 'for path in "$@"; do cat "$path" 2> /dev/null || echo "-"; done; find "$0" -name test_c0.py 2> /dev/null; true'
+script = 'for path in "$@"; do cat "$path" 2> /dev/null || echo "-"; done; '
+script += 'find "$0" -name test_c0.py 2> /dev/null; true'
 done = run_in_folder(["sh", "-c", script, *sys.argv[3:]], Path(sys.argv[1]), readable=[], seconds=60)
 sys.stdout.buffer.write(done.stdout)
 """
