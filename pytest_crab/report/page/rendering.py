@@ -33,12 +33,15 @@ class Rendered(NamedTuple):
 
 
 @functools.cache
-def _environment() -> Any:
-    """The templates of this folder, each compiled once in a process."""
+def templates() -> Any:
+    """Return the templates of this folder as Jinja's Environment, with the filters that they use."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    from pytest_crab.report.page.compiled_templates import CompiledTemplates
 
     environment = Environment(
         loader=PackageLoader("pytest_crab.report.page", "."),
+        bytecode_cache=CompiledTemplates(),
         autoescape=True,
         undefined=StrictUndefined,
         finalize=_printable,
@@ -60,7 +63,7 @@ def render_page(template: str, scripts: Sequence[str], *, connects: bool = False
         f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; "
         f"{_CONNECT if connects else ''}base-uri 'none'; form-action 'none'"
     )
-    text = _environment().get_template(template).render(**values, script=script, style=style, policy=policy)
+    text = templates().get_template(template).render(**values, script=script, style=style, policy=policy)
     head, _, tail = text.partition(DETAILS)
     return Rendered(head, tail, policy)
 
