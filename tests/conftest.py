@@ -16,6 +16,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
+# A run of pytest in this process takes away what it imported first, and httpx2 would go on with classes of this module.
+import httpcore2  # noqa: F401
 import hypothesis
 import pytest
 

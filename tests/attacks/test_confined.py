@@ -79,14 +79,14 @@ FINE = "def test_it():\n    import ledger\n"
     ],
 )
 def test_what_is_too_much_has_its_name_and_the_next_run_is_well(confined: Place, body: str, ending: Ending) -> None:
-    first, second = runs(confined, [f"def test_it():\n    {body}\n", FINE], seconds=15)
+    first, second = runs(confined, [f"def test_it():\n    {body}\n", FINE], seconds=60)
     assert first.ending is ending, first.detail
     assert second.ending is Ending.COMPLETED
 
 
 def test_stopping_the_harness_is_a_time_out(confined: Place) -> None:
     source = "import os, signal\ndef test_it():\n    os.kill(-1, signal.SIGSTOP)\n    while True: pass\n"
-    first, second = runs(confined, [source, FINE], within=5)
+    first, second = runs(confined, [source, FINE], within=12)
     assert (first.ending, second.ending) == (Ending.TIMEOUT, Ending.UNSTARTED)
 
 
