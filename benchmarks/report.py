@@ -1,6 +1,8 @@
-"""How long a report takes to make and to open, and what it needs: made-up trials, printed as tables.
+"""How long a report takes to make and to open, and what it needs: made-up trials, each result printed once it is known.
 
-    python benchmarks/report.py
+    python benchmarks/report.py          # everything: about a minute and a half of one idle core
+    python benchmarks/report.py page     # only how fast the page opens and is filtered: about 15 seconds
+    python benchmarks/report.py making   # only how long reports take to make, and their memory
 
 Each report is made in a process of its own, whose start and imports are not measured; lines are those of a revision.
 The browser's part needs Chromium and pytest-crab[browser], and is left out, with a sentence, where these are missing.
@@ -32,6 +34,9 @@ from pytest_crab.types import Category, Finding, Kind, Provenance, Reason, Revie
 #: Seconds to make a report of COUNT trials, and how often the memory of one with short texts one with long ones takes.
 MAKING, FLAT, COUNT = 10.0, 1.1, 10_000
 
+#: What can be measured by itself.
+PARTS = ("page", "making")
+
 #: Lines of a revision: short, long.
 SHORT, LONG = 20, 400
 
@@ -43,8 +48,12 @@ START = datetime(2026, 1, 2, tzinfo=timezone.utc)
 
 REVIEWERS = ("codex", "pr-agent", "claude-code", "human")
 KEYS = ("o", "ow", "owner3", "codex")
+
+#: Type into the filter, which lies in view as for a reader, and wait for the paint.
 FILTER = """async (text) => {
   const field = document.getElementById("f-text");
+  field.focus();
+  await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
   const start = performance.now();
   field.value = text;
   field.dispatchEvent(new Event("input"));
@@ -146,24 +155,36 @@ def no_browser() -> str | None:
 def main() -> int:
     """Measure and print; 1 if a budget is exceeded."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--runs", type=int, default=3, help="make each report so many times (default: 3)")
+    parser.add_argument("parts", nargs="*", metavar="part", help="page, making (default: both)")
+    parser.add_argument("--runs", type=int, default=1, help="make each report so many times (default: 1)")
     parser.add_argument("--trials", type=int, default=COUNT, help=f"of so many trials (default: {COUNT})")
     options = parser.parse_args()
     if min(options.runs, options.trials) < 1:
         parser.error("--runs and --trials should be 1 or more")
+    parts = options.parts or list(PARTS)
+    if unknown := set(parts) - set(PARTS):
+        parser.error(f"there is no part {min(unknown)!r}; the parts are {', '.join(PARTS)}")
+    print(f"{os.cpu_count()} cores, load {' '.join(f'{number:.1f}' for number in os.getloadavg())}")
+    good = []
     with tempfile.TemporaryDirectory(prefix="pytest-crab-report-") as scratch:
-        folders = {lines: Path(scratch, f"{lines}") for lines in (SHORT, LONG)}
-        for lines, folder in folders.items():
-            write_trials(folder / "trials.jsonl", made_up(options.trials, lines))
-        took: dict[int, list[Took]] = {lines: [] for lines in folders}
-        for _ in range(options.runs):
-            for lines, folder in folders.items():
-                took[lines].append(made(folder))
-        load = " ".join(f"{number:.1f}" for number in os.getloadavg())
-        print(f"{options.trials} trials, median of {options.runs} alternated runs, {os.cpu_count()} cores, load {load}")
-        good = [*(making(lines, took[lines], folder) for lines, folder in folders.items()), memory(took)]
-        good += browsing(Path(scratch, "page"))
+        if "page" in parts:
+            good += browsing(Path(scratch, "page"))
+        if "making" in parts:
+            good += remaking(Path(scratch), options.trials, options.runs)
     return 0 if all(good) else 1
+
+
+def remaking(scratch: Path, trials: int, runs: int) -> list[bool]:
+    """Make reports of short and of long revisions in turn, print what they take, and tell which budgets hold."""
+    folders = {lines: scratch / f"{lines}" for lines in (SHORT, LONG)}
+    took: dict[int, list[Took]] = {lines: [] for lines in folders}
+    print(f"{trials} trials, median of {runs} alternated runs", flush=True)
+    for lines, folder in folders.items():
+        write_trials(folder / "trials.jsonl", made_up(trials, lines))
+    for _ in range(runs):
+        for lines, folder in folders.items():
+            took[lines].append(made(folder))
+    return [*(making(lines, took[lines], folder) for lines, folder in folders.items()), memory(took)]
 
 
 def making(lines: int, took: Sequence[Took], folder: Path) -> bool:
@@ -171,7 +192,7 @@ def making(lines: int, took: Sequence[Took], folder: Path) -> bool:
     wall, processor = (statistics.median(getattr(one, clock) for one in took) for clock in ("wall", "processor"))
     records, page = ((folder / name).stat().st_size / 2**20 for name in ("trials.jsonl", "index.html"))
     print(f"{lines} lines each: {records:.0f} MiB of records, a page of {page:.0f} MiB")
-    return held(f"{wall:.1f} s ({processor:.1f} s of the processor)", wall, MAKING, "s")
+    return held(f"made in {wall:.1f} s ({processor:.1f} s of the processor)", wall, MAKING, "s")
 
 
 def memory(took: Mapping[int, Sequence[Took]]) -> bool:
@@ -190,7 +211,7 @@ def browsing(folder: Path) -> list[bool]:
     write_trials(folder / "trials.jsonl", made_up(OPENED, 80))
     made(folder)
     seconds, strokes = opened(folder / "index.html")
-    print(f"a page of {OPENED} trials")
+    print(f"a page of {OPENED} trials, {(folder / 'index.html').stat().st_size / 2**20:.1f} MiB")
     return [
         held(f"open after {seconds:.2f} s, median of 5", seconds, OPENING, "s"),
         held(f"keystroke to paint {max(strokes):.0f} ms at worst", max(strokes), PAINTING, "ms"),
@@ -200,7 +221,7 @@ def browsing(folder: Path) -> list[bool]:
 def held(words: str, value: float, budget: float, unit: str) -> bool:
     """Print a row with its verdict."""
     fine = value <= budget
-    print(f"  {words}; budget {budget:g} {unit}: {'met' if fine else 'EXCEEDED'}")
+    print(f"  {words}; budget {budget:g} {unit}: {'met' if fine else 'EXCEEDED'}", flush=True)
     return fine
 
 

@@ -21,8 +21,16 @@ function row(trial) {
     make("td", null, trial.s.toFixed(1)));
 }
 
+// Rows and cells are made once, when they are first shown.
+const rowOf = (trial) => trial.row ??= row(trial);
+
+// What would stay as it is, is left alone: laying out a table anew is most of the work of a keystroke.
+function fill(body, rows) {
+  if (rows.length !== body.rows.length || rows.some((row, at) => row !== body.rows[at])) body.replaceChildren(...rows);
+}
+
 function list() {
-  byId("list").replaceChildren(...found.slice(0, shown).map(row));
+  fill(byId("list"), found.slice(0, shown).map(rowOf));
   const rest = found.length - shown;
   byId("count").textContent = found.length + " of " + trials.length + " trials" + (rest > 0 ? ", the first " + shown + " are shown" : "");
   byId("more").hidden = rest <= 0;
@@ -43,6 +51,8 @@ function cell(trial) {
     caught + missed ? caught + "/" + (caught + missed) : unknown ? "?" : "-");
 }
 
+const cellOf = (trial) => trial.cell ??= cell(trial);
+
 function matrix() {
   const rows = new Map();
   for (const trial of found) {
@@ -51,7 +61,7 @@ function matrix() {
     own.set(trial.r, [...(own.get(trial.r) || []), trial]);
   }
   byId("cells").replaceChildren(...[...rows].map(([instance, own]) => make("tr", null, make("th", { scope: "row" }, pieces(instance)),
-    reviewers.map((reviewer) => make("td", null, (own.get(reviewer) || []).map(cell))))));
+    reviewers.map((reviewer) => make("td", null, (own.get(reviewer) || []).map(cellOf))))));
 }
 
 // The matrix may wait until nobody types.
@@ -105,6 +115,7 @@ async function route() {
     make("p", { class: "warn" }, "This trial cannot be read: the server has stopped, or the records have changed. Load the page again.")));
   if (hash !== wanted()) return;
   byId("trial").hidden = !trial;
+  document.body.classList.toggle("diffs", Boolean(trial));
   for (const id of ["overview", "top", "sections"]) byId(id).hidden = Boolean(trial);
   if (trial) { scrollTo(0, 0); byId("trial").focus({ preventScroll: true }); }
   else if (hash && byId(hash)) byId(hash).scrollIntoView();

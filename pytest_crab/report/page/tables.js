@@ -69,7 +69,7 @@ function filterBox(table, label) {
 
 // A table that is wider than its place says how many columns lie outside, and leads to them.
 function offerColumns(wide) {
-  const button = make("button", { type: "button", class: "columns" });
+  const button = make("button", { type: "button", class: "columns", hidden: "" });
   const table = wide.querySelector("table");
   const count = () => {
     const heads = [...(table.tHead?.rows[0].cells || [])].filter((head) => head.offsetWidth);
