@@ -8,12 +8,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from pytest_crab.clients.model_http import CALLS, as_json, connection, post, require_success, require_whole
+from pytest_crab.clients.gateway_connection import GatewayRequest
+from pytest_crab.clients.model_http import CALLS, as_json, checked, connection, post, require_whole
 from pytest_crab.clients.status_table import Status, model_error
 from pytest_crab.settings import Api
 
 if TYPE_CHECKING:
-    from pytest_crab.clients.gateway_connection import GatewayConnection
+    from pytest_crab.clients.gateway_connection import GatewayAnswer, GatewayConnection
     from pytest_crab.model_access import ModelAccess
 
 _UNREADABLE = "its answer is not in its provider's protocol"
@@ -94,19 +95,28 @@ class Conversation:
 
     def next_turn(self, seconds: float) -> Turn:
         """Ask for the next answer, which is then a part of ``messages``. Raises ModelError."""
+        path, document = self.request()
+        return self.take(
+            post(self._client, self._settings.provider, path, document, token=self._token, timeout=seconds)
+        )
+
+    def request(self) -> GatewayRequest:
+        """Return the request for the next answer, to a path of the provider."""
+        raise NotImplementedError
+
+    def take(self, answer: GatewayAnswer) -> Turn:
+        """Read the answer to ``request``, which is then a part of ``messages``. Raises ModelError."""
+        told = {"status": answer.status_code, "told": as_json(answer.text)}
+        self.exchanges.append({"asked": self.messages[-1]["content"], **told})
+        return self._read(checked(answer))
+
+    def _read(self, told: Any) -> Turn:
+        """Read a good answer. Raises ModelError."""
         raise NotImplementedError
 
     def add_results(self, results: Sequence[ToolResult]) -> None:
         """Answer the calls of the last turn."""
         raise NotImplementedError
-
-    def _ask(self, path: str, document: Mapping[str, Any], seconds: float) -> Any:
-        """Send one request to a path of the provider and return its good answer, read. Raises ModelError."""
-        answer = post(self._client, self._settings.provider, path, document, token=self._token, timeout=seconds)
-        told = as_json(answer.text)
-        self.exchanges.append({"asked": self.messages[-1]["content"], "status": answer.status_code, "told": told})
-        require_success(answer.status_code, answer.text)
-        return told
 
 
 @contextmanager
@@ -129,7 +139,7 @@ def start_conversation(
 class _Messages(Conversation):
     """Anthropic's Messages."""
 
-    def next_turn(self, seconds: float) -> Turn:
+    def request(self) -> GatewayRequest:
         """See Conversation."""
         settings = self._settings
         tools = [
@@ -143,15 +153,17 @@ class _Messages(Conversation):
             **({"tools": tools} if tools else {}),
             **settings.typed_options(),
         }
-        message = self._ask("v1/messages", document, seconds)
+        return GatewayRequest("v1/messages", document)
+
+    def _read(self, told: Any) -> Turn:
         try:
-            content = message["content"]
-            stop = message.get("stop_reason")
+            content = told["content"]
+            stop = told.get("stop_reason")
             text = "".join(part["text"] for part in content if part["type"] == "text")
             calls = tuple(self._call(part) for part in content if part["type"] == "tool_use")
         except (LookupError, TypeError, AttributeError) as error:
             raise model_error(Status.BAD_OUTPUT, _UNREADABLE) from error
-        require_whole(stop, settings.max_tokens, CALLS if tools else frozenset())
+        require_whole(stop, self._settings.max_tokens, CALLS if self._tools else frozenset())
         self.messages.append({"role": "assistant", "content": content})
         return Turn(text=text, calls=calls)
 
@@ -172,7 +184,7 @@ class _Messages(Conversation):
 class _ChatCompletions(Conversation):
     """OpenAI's chat/completions, which servers of one's own speak too."""
 
-    def next_turn(self, seconds: float) -> Turn:
+    def request(self) -> GatewayRequest:
         """See Conversation."""
         settings = self._settings
         tools = [
@@ -189,19 +201,21 @@ class _ChatCompletions(Conversation):
             "messages": self.messages,
             **({"tools": tools} if tools else {}),
         }
-        answer = self._ask("chat/completions", document, seconds)
+        return GatewayRequest("chat/completions", document)
+
+    def _read(self, told: Any) -> Turn:
         try:
-            choice = answer["choices"][0]
+            choice = told["choices"][0]
             message = choice["message"]
             content = message.get("content") or ""
             parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
             text = "".join(part["text"] for part in parts if part["type"] == "text")
-            calls = (message.get("tool_calls") or []) if tools else []
+            calls = (message.get("tool_calls") or []) if self._tools else []
             stop = "refusal" if message.get("refusal") else choice["finish_reason"]
             turn = Turn(text=text, calls=tuple(self._call(number, each) for number, each in enumerate(calls)))
         except (LookupError, TypeError, AttributeError) as error:
             raise model_error(Status.BAD_OUTPUT, _UNREADABLE) from error
-        require_whole(stop, settings.max_tokens, CALLS if tools else frozenset())
+        require_whole(stop, self._settings.max_tokens, CALLS if self._tools else frozenset())
         self.messages.append(_repeatable(turn))
         return turn
 

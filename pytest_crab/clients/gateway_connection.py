@@ -1,4 +1,4 @@
-"""Connections to the gateway's socket: requests of our own go over the standard library, which takes little time each.
+"""Connections to the gateway's socket: a small HTTP/1.1 client, which takes little time for each request.
 
 A question about a comment is a short request, and a run has thousands of them. A general HTTP client takes more time
 for each than all the rest of the asker.
@@ -6,14 +6,19 @@ for each than all the rest of the asker.
 
 from __future__ import annotations
 
-import http.client
 import json
+import select
 import socket
-from collections.abc import Mapping
+import time
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import quote
 
-_HEADERS = {"content-type": "application/json", "accept": "*/*", "user-agent": "pytest-crab"}
+_HEADERS = {"host": "gateway", "content-type": "application/json", "accept": "*/*", "user-agent": "pytest-crab"}
+
+#: Bytes that are read at a time.
+_PIECE = 1 << 16
 
 
 class GatewayAnswer(NamedTuple):
@@ -23,69 +28,188 @@ class GatewayAnswer(NamedTuple):
     text: str
 
 
-class GatewayConnection:
-    """The requests of one step, from any number of threads; a connection that is free is used again.
+class GatewayRequest(NamedTuple):
+    """One request: a JSON document that is posted to a path."""
 
-    A Unix socket needs no certificates and no proxies, and reading them takes longer than some forty requests.
-    """
+    path: str
+    document: Mapping[str, Any]
+
+
+class GatewayConnection:
+    """The requests of one step, from any number of threads; a connection that is free is used again."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._free: list[_UnixConnection] = []
+        self._free: list[_Channel] = []
 
-    def post(self, path: str, document: Mapping[str, Any], headers: Mapping[str, str], timeout: float) -> GatewayAnswer:
-        """Send one request and wait for its answer. Raises OSError, also TimeoutError, and http.client.HTTPException.
+    def post(self, request: GatewayRequest, headers: Mapping[str, str], timeout: float) -> GatewayAnswer:
+        """Send one request and wait for its answer. Raises OSError, also TimeoutError.
 
         ``timeout`` is the most seconds without a byte.
         """
-        body = json.dumps(document, allow_nan=False, separators=(",", ":")).encode()
-        connection = self._take(timeout)
+        ((_, answer),) = self.post_each([request], headers, timeout)
+        return answer
+
+    def post_each(
+        self, requests: Iterable[GatewayRequest], headers: Mapping[str, str], timeout: float, *, parallel: int = 1
+    ) -> Iterator[tuple[int, GatewayAnswer]]:
+        """Yield the number of each request, from 0, with its answer, in the order in which the answers come.
+
+        At most ``parallel`` of them are under way at a time, each over a connection of its own, and a request is taken
+        once there is room for it. What raises breaks off those that are under way. Raises as ``post`` does.
+        """
+        head = "".join(f"{name}: {text}\r\n" for name, text in {**_HEADERS, **headers}.items())
+        waiting = enumerate(requests)
+        under_way: dict[int, tuple[_Channel, int, float]] = {}
+        poll = select.poll()
         try:
-            connection.request("POST", path, body, {**_HEADERS, **headers})
-            response = connection.getresponse()
-            text = response.read().decode("utf-8", "replace")
-        except BaseException:
-            connection.close()
-            raise
-        if connection.sock is not None:  # else the gateway closes it after this answer
-            self._free.append(connection)
-        return GatewayAnswer(response.status, text)
+            while True:
+                while len(under_way) < parallel and (following := next(waiting, None)) is not None:
+                    number, request = following
+                    channel = self._take(timeout)
+                    under_way[channel.fileno()] = (channel, number, time.monotonic() + timeout)
+                    channel.send(_message(request, head), timeout)
+                    poll.register(channel.fileno(), select.POLLIN)
+                if not under_way:
+                    return
+                for descriptor in _ready(poll, min(until for _, _, until in under_way.values())):
+                    poll.unregister(descriptor)
+                    channel, number, _ = under_way[descriptor]
+                    answer = channel.receive(timeout)
+                    del under_way[descriptor]
+                    self._give_back(channel)
+                    yield number, answer
+        finally:
+            for channel, _, _ in under_way.values():
+                channel.close()
 
     def close(self) -> None:
         """Close what is open."""
         while self._free:
             self._free.pop().close()
 
-    def _take(self, timeout: float) -> _UnixConnection:
+    def _take(self, timeout: float) -> _Channel:
         """Return a connection that is open at both ends, else a new one."""
         while True:
             try:
-                connection = self._free.pop()
+                channel = self._free.pop()
             except IndexError:
-                return _UnixConnection(self._path, timeout)
-            if connection.is_idle():
-                connection.sock.settimeout(timeout)
-                return connection
-            connection.close()
+                return _Channel(self._path, timeout)
+            if channel.is_idle():
+                return channel
+            channel.close()
+
+    def _give_back(self, channel: _Channel) -> None:
+        if channel.lasts:
+            self._free.append(channel)
+        else:
+            channel.close()
 
 
-class _UnixConnection(http.client.HTTPConnection):
+def _message(request: GatewayRequest, head: str) -> bytes:
+    """Return a request in one piece, so that the gateway is woken once."""
+    body = json.dumps(request.document, allow_nan=False, separators=(",", ":")).encode()
+    return f"POST {quote(request.path)} HTTP/1.1\r\n{head}content-length: {len(body)}\r\n\r\n".encode("latin-1") + body
+
+
+def _ready(poll: select.poll, until: float) -> list[int]:
+    """Wait until a moment of the monotonic clock for something to read. Raises TimeoutError."""
+    found = poll.poll(1000 * max(until - time.monotonic(), 0))
+    if not found:
+        raise TimeoutError("the gateway sent nothing in time")
+    return [descriptor for descriptor, _ in found]
+
+
+class _Channel:
+    """One connection, for one request at a time; ``lasts``: the gateway keeps it open for another one."""
+
     def __init__(self, path: Path, timeout: float) -> None:
-        super().__init__("gateway", timeout=timeout)
-        self._path = path
+        self.lasts = True
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            self._socket.settimeout(timeout)
+            self._socket.connect(str(path))
+            self._socket.setblocking(False)
+        except BaseException:
+            self._socket.close()
+            raise
+        self._held = bytearray()
 
-    def connect(self) -> None:
-        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self.sock.settimeout(self.timeout)
-        self.sock.connect(str(self._path))
+    def fileno(self) -> int:
+        return self._socket.fileno()
+
+    def close(self) -> None:
+        self._socket.close()
 
     def is_idle(self) -> bool:
         """Return whether nothing has come since the last answer, the end of the connection included."""
-        self.sock.setblocking(False)
         try:
-            self.sock.recv(1, socket.MSG_PEEK)
+            self._socket.recv(1, socket.MSG_PEEK)
         except BlockingIOError:
-            return True
+            return not self._held
         except OSError:
             return False
         return False
+
+    def send(self, message: bytes, timeout: float) -> None:
+        """Send a request. Raises OSError."""
+        left = memoryview(message)
+        while left:
+            try:
+                left = left[self._socket.send(left) :]
+            except BlockingIOError:
+                self._wait(select.POLLOUT, timeout)
+
+    def receive(self, timeout: float) -> GatewayAnswer:
+        """Return the answer once all of it is there. Raises OSError."""
+        first, *lines = self._until(b"\r\n\r\n", timeout).decode("latin-1").split("\r\n")
+        pairs = (line.partition(":") for line in lines)
+        fields = {name.strip().lower(): value.strip().lower() for name, _, value in pairs}
+        self.lasts = fields.get("connection") != "close"
+        try:
+            code = int(first.split()[1])
+            if fields.get("transfer-encoding") == "chunked":
+                body = b"".join(self._chunks(timeout))
+            else:
+                body = self._exactly(int(fields.get("content-length", "0")), timeout)
+        except (ValueError, IndexError) as error:
+            raise ConnectionError("the gateway's answer is not HTTP") from error
+        return GatewayAnswer(code, body.decode("utf-8", "replace"))
+
+    def _chunks(self, timeout: float) -> Iterator[bytes]:
+        while size := int(self._until(b"\r\n", timeout), 16):
+            yield self._exactly(size, timeout)
+            self._until(b"\r\n", timeout)
+        self._until(b"\r\n", timeout)
+
+    def _until(self, end: bytes, timeout: float) -> bytes:
+        """Take what comes before an end, and the end."""
+        while (length := self._held.find(end)) < 0:
+            self._read(timeout)
+        return self._exactly(length + len(end), timeout)[:length]
+
+    def _exactly(self, length: int, timeout: float) -> bytes:
+        """Take so many bytes."""
+        while len(self._held) < length:
+            self._read(timeout)
+        taken = bytes(self._held[:length])
+        del self._held[:length]
+        return taken
+
+    def _read(self, timeout: float) -> None:
+        """Read what is there, or comes within so many seconds. Raises OSError."""
+        while True:
+            try:
+                piece = self._socket.recv(_PIECE)
+            except BlockingIOError:
+                self._wait(select.POLLIN, timeout)
+            else:
+                break
+        if not piece:
+            raise ConnectionError("the gateway closed the connection")
+        self._held += piece
+
+    def _wait(self, event: int, timeout: float) -> None:
+        poll = select.poll()
+        poll.register(self._socket, event)
+        _ready(poll, time.monotonic() + timeout)

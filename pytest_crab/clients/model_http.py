@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from http.client import HTTPException
 from typing import TYPE_CHECKING, Any
 
-from pytest_crab.clients.gateway_connection import GatewayAnswer, GatewayConnection
+from pytest_crab.clients.gateway_connection import GatewayAnswer, GatewayConnection, GatewayRequest
 from pytest_crab.clients.status_table import Status, http_status, model_error
 
 if TYPE_CHECKING:
@@ -42,28 +41,46 @@ def post(
 
     Raises ModelError where there is none.
     """
+    ((_, answer),) = post_each(client, provider, [GatewayRequest(path, document)], token=token, timeout=timeout)
+    return answer
+
+
+def post_each(
+    client: GatewayConnection,
+    provider: str,
+    requests: Iterable[GatewayRequest],
+    *,
+    token: str,
+    timeout: float,
+    parallel: int = 1,
+) -> Iterator[tuple[int, GatewayAnswer]]:
+    """Send requests to a provider's paths, at most ``parallel`` at a time, and yield the answers as they come.
+
+    Each stands behind the number of its request, from 0. Raises ModelError where one has no answer.
+    """
     headers = {"authorization": f"Bearer {token}", "anthropic-version": "2023-06-01"}
+    named = (GatewayRequest(f"/{provider}/{path}", document) for path, document in requests)
     try:
-        return client.post(f"/{provider}/{path}", document, headers, timeout)
+        yield from client.post_each(named, headers, timeout, parallel=parallel)
     except TimeoutError as error:
         raise model_error(Status.TIMEOUT, f"no answer within {timeout:g} s") from error
-    except (OSError, HTTPException) as error:
+    except OSError as error:
         raise model_error(Status.CLIENT_ERROR, f"the connection broke ({error or type(error).__name__})") from error
 
 
 def post_checked(
     client: GatewayConnection, provider: str, path: str, document: Mapping[str, Any], token: str, timeout: float
 ) -> Any:
-    """Send one request to a provider's path and return its good answer, as ``as_json`` reads it. Raises ModelError."""
-    answer = post(client, provider, path, document, token=token, timeout=timeout)
-    require_success(answer.status_code, answer.text)
-    return as_json(answer.text)
+    """Send one request to a provider's path and return its good answer, as ``checked`` does. Raises ModelError."""
+    return checked(post(client, provider, path, document, token=token, timeout=timeout))
 
 
-def require_success(code: int, body: str) -> None:
-    """Raise ModelError for an answer with an error status, in the words of the provider or the gateway."""
+def checked(answer: GatewayAnswer) -> Any:
+    """Return a good answer, as ``as_json`` reads it. Raises ModelError for an error, in its sender's words."""
+    code, body = answer
     if not 200 <= code < 300:
         raise model_error(http_status(code, body), f"it answered {code}: {_explanation(body)}")
+    return as_json(body)
 
 
 def require_whole(stop: Any, max_tokens: int, also: frozenset[str] = frozenset()) -> None:

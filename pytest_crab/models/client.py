@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import http.client
 import json
 import os
 import select
@@ -13,7 +12,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from pytest_crab.clients.gateway_connection import GatewayConnection
+from pytest_crab.clients.gateway_connection import GatewayConnection, GatewayRequest
 from pytest_crab.errors import GatewayError
 from pytest_crab.text import last_line
 
@@ -39,8 +38,8 @@ class GatewayClient:
     def ask(self, what: str, body: dict[str, Any]) -> dict[str, Any]:
         """Ask the administration. Raises GatewayError."""
         try:
-            found = json.loads(self._admin.post(f"/{what}", body, {}, ANSWER).text)
-        except (OSError, http.client.HTTPException, ValueError) as error:
+            found = json.loads(self._admin.post(GatewayRequest(f"/{what}", body), {}, ANSWER).text)
+        except (OSError, ValueError) as error:
             slow = isinstance(error, TimeoutError) and self.check()
             words = (not slow and last_words(self.folder)) or str(error) or type(error).__name__
             raise GatewayError(
@@ -54,13 +53,13 @@ class GatewayClient:
     def check(self) -> bool:
         """Return whether the gateway answers; kill one that hangs, so that waiting steps fail fast."""
         try:
-            return self._admin.post("/usage", {"token": ""}, {}, ANSWER).status_code < 500
+            return self._admin.post(GatewayRequest("/usage", {"token": ""}), {}, ANSWER).status_code < 500
         except TimeoutError:
             if self.alive():
                 os.kill(self._pid(), signal.SIGKILL)
                 with (self.folder / "log").open("a", encoding="utf-8") as log:
                     log.write(f"\nit did nothing for {ANSWER:g} s and was ended\n")
-        except (OSError, http.client.HTTPException):
+        except OSError:
             pass  # it is gone, which the next question finds out
         return False
 

@@ -330,6 +330,22 @@ def test_a_provider_that_fails_or_gives_no_log_probabilities_books_nothing_wrong
         ask(ASKING[0], instance, "change-type", services)
 
 
+def test_after_a_failure_nothing_more_is_asked_and_what_is_under_way_is_paid_for_in_full(
+    instance: Instance, provider: ScriptedProvider, services: StepServices
+) -> None:
+    def script(asked: Asked) -> Reply:
+        number = len(provider.asked)
+        return fail(400) if number == 1 else say("A", usage={"input": 100, "output": 1}, delay=0.2)
+
+    provider.script = script
+    with pytest.raises(ModelUnavailable):
+        ask(replace(ASKING[0], parallel=3), instance, "lines-easy", services)
+    assert len(provider.asked) == 3
+    used = services.total_used()
+    assert used is not None
+    assert used.cost_usd == pytest.approx(2 * (100 + 2) / 1e6)
+
+
 @pytest.mark.parametrize(
     ("name", "settings", "said"),
     [

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from pytest_crab.clients.chat import ChatSettings
-from pytest_crab.clients.model_http import connection
+from pytest_crab.clients.model_http import connection, post_each
 from pytest_crab.clients.prompting import as_data
-from pytest_crab.errors import MalformedAnswer, ModelRefused
+from pytest_crab.errors import MalformedAnswer, ModelError, ModelRefused
 from pytest_crab.model_access import ModelAccess, Services
 from pytest_crab.scoring.choices.answers import Answers, ChosenOption
 from pytest_crab.scoring.choices.questions import Question, option_lines
 
 if TYPE_CHECKING:
-    from pytest_crab.clients.gateway_connection import GatewayConnection
+    from pytest_crab.clients.gateway_connection import GatewayAnswer, GatewayConnection, GatewayRequest
 
-#: Asks one question, whose prompt is given, over a connection that all of them share.
-Ask = Callable[["ModelAccess", "GatewayConnection", Question, str], ChosenOption]
+
+class AskedQuestion(NamedTuple):
+    """A question as it is sent to the model; ``read`` makes of the answer what was chosen, and raises ModelError."""
+
+    request: GatewayRequest
+    read: Callable[[GatewayAnswer], ChosenOption]
+
+
+#: Prepares a question, whose prompt is given, for a connection that all of them share.
+Prepare = Callable[["ModelAccess", "GatewayConnection", Question, str], AskedQuestion]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,19 +63,38 @@ class QuestionSettings(ChatSettings):
         return [f"{shared}\n{as_data(each.text, option_lines(each))}" for each in questions]
 
 
-def ask_all(settings: QuestionSettings, services: Services, questions: Sequence[Question], ask: Ask) -> Answers:
+def ask_all(settings: QuestionSettings, services: Services, questions: Sequence[Question], prepare: Prepare) -> Answers:
     """Return an answer to each question; a refusal and an answer that cannot be read are no answers.
 
-    Raises ModelError for any other failure, and GatewayError.
+    After any other failure nothing more is asked, and what is under way is waited for, since it is paid for. Raises
+    ModelError for it, and GatewayError.
     """
+    asked: list[AskedQuestion] = []
+    answers: dict[int, ChosenOption] = {}
+    failures: list[ModelError] = []
+
+    def requests(access: ModelAccess, client: GatewayConnection) -> Iterator[GatewayRequest]:
+        for question, prompt in zip(questions, settings.prompts_for(questions), strict=True):
+            if failures:
+                return
+            asked.append(prepare(access, client, question, prompt))
+            yield asked[-1].request
+
     with services.models(settings.provider) as access, connection(access) as client:
-
-        def try_to_ask(question: Question, prompt: str) -> ChosenOption:
+        for number, answer in post_each(
+            client,
+            settings.provider,
+            requests(access, client),
+            token=access.token,
+            timeout=settings.timeout,
+            parallel=settings.parallel,
+        ):
             try:
-                return ask(access, client, question, prompt)
+                answers[number] = asked[number].read(answer)
             except (ModelRefused, MalformedAnswer) as error:
-                return ChosenOption(letter=None, reason=str(error))
-
-        with ThreadPoolExecutor(max_workers=settings.parallel) as pool:
-            answers = tuple(pool.map(try_to_ask, questions, settings.prompts_for(questions)))
-    return Answers(answers=answers, usage=services.usage(access))
+                answers[number] = ChosenOption(letter=None, reason=str(error))
+            except ModelError as error:
+                failures.append(error)
+        if failures:
+            raise failures[0]
+    return Answers(answers=tuple(answers[number] for number in range(len(asked))), usage=services.usage(access))

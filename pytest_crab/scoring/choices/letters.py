@@ -8,18 +8,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pytest_crab.clients.conversation import start_conversation
-from pytest_crab.clients.model_http import post_checked
+from pytest_crab.clients.gateway_connection import GatewayRequest
+from pytest_crab.clients.model_http import checked
 from pytest_crab.errors import MalformedAnswer
 from pytest_crab.model_access import ModelAccess, Services
 from pytest_crab.scoring.choices.answers import Answers, ChosenOption
-from pytest_crab.scoring.choices.asking import QuestionSettings, ask_all
+from pytest_crab.scoring.choices.asking import AskedQuestion, QuestionSettings, ask_all
 from pytest_crab.scoring.choices.letter_text import KEY, read_letter
 from pytest_crab.scoring.choices.questions import Question
 from pytest_crab.settings import Api
 from pytest_crab.statistics.choices import LETTERS
 
 if TYPE_CHECKING:
-    from pytest_crab.clients.gateway_connection import GatewayConnection
+    from pytest_crab.clients.gateway_connection import GatewayAnswer, GatewayConnection
 
 
 def _json_schema(letters: str) -> dict[str, Any]:
@@ -75,20 +76,24 @@ class LetterAnswerer(QuestionSettings):
     def answer(self, questions: Sequence[Question], services: Services) -> Answers:
         """See Answerer."""
         if self.constrain == LOGIT_BIAS:
-            return ask_all(self, services, questions, self._ask_biased)
+            return ask_all(self, services, questions, self._prepare_biased)
         fields = CONSTRAINTS[self.constrain](questions[0].letters)
         request = dataclasses.replace(self, api=self.protocol(), options={**(self.options or {}), **fields})
 
-        def ask(access: ModelAccess, client: GatewayConnection, question: Question, prompt: str) -> ChosenOption:
+        def prepare(access: ModelAccess, client: GatewayConnection, question: Question, prompt: str) -> AskedQuestion:
             conversation = start_conversation(request, access, client)
             conversation.messages.append({"role": "user", "content": prompt})
-            return read_letter(conversation.next_turn(self.timeout).text, question.letters)
 
-        return ask_all(self, services, questions, ask)
+            def read(answer: GatewayAnswer) -> ChosenOption:
+                return read_letter(conversation.take(answer).text, question.letters)
 
-    def _ask_biased(
-        self, access: ModelAccess, client: GatewayConnection, question: Question, prompt: str
-    ) -> ChosenOption:
+            return AskedQuestion(conversation.request(), read)
+
+        return ask_all(self, services, questions, prepare)
+
+    def _prepare_biased(
+        self, _access: ModelAccess, _client: GatewayConnection, question: Question, prompt: str
+    ) -> AskedQuestion:
         """Ask for the one token that is a letter: a bias would make a longer answer a row of letters."""
         bias = {str(token): _BIAS for token in self.letter_tokens[: len(question.letters)]}
         document = {
@@ -98,9 +103,13 @@ class LetterAnswerer(QuestionSettings):
             "max_completion_tokens": 1,
             "logit_bias": bias,
         }
-        found = post_checked(client, self.provider, "chat/completions", document, access.token, self.timeout)
-        try:
-            text = str(found["choices"][0]["message"]["content"])
-        except (LookupError, TypeError) as error:
-            raise MalformedAnswer("its answer is not in its provider's protocol", "bad_output") from error
-        return read_letter(text, question.letters)
+
+        def read(answer: GatewayAnswer) -> ChosenOption:
+            found = checked(answer)
+            try:
+                text = str(found["choices"][0]["message"]["content"])
+            except (LookupError, TypeError) as error:
+                raise MalformedAnswer("its answer is not in its provider's protocol", "bad_output") from error
+            return read_letter(text, question.letters)
+
+        return AskedQuestion(GatewayRequest("chat/completions", document), read)

@@ -6,16 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pytest_crab.clients.model_http import REFUSED, post_checked
+from pytest_crab.clients.gateway_connection import GatewayRequest
+from pytest_crab.clients.model_http import REFUSED, checked
 from pytest_crab.clients.status_table import Status, model_error
 from pytest_crab.model_access import ModelAccess, Services
 from pytest_crab.scoring.choices.answers import Answers, ChosenOption
-from pytest_crab.scoring.choices.asking import QuestionSettings, ask_all
+from pytest_crab.scoring.choices.asking import AskedQuestion, QuestionSettings, ask_all
 from pytest_crab.scoring.choices.questions import Question
 from pytest_crab.settings import Api
 
 if TYPE_CHECKING:
-    from pytest_crab.clients.gateway_connection import GatewayConnection
+    from pytest_crab.clients.gateway_connection import GatewayAnswer, GatewayConnection
 
 CHAT, COMPLETIONS = "chat", "completions"
 
@@ -47,21 +48,23 @@ class LogProbabilityAnswerer(QuestionSettings):
     def answer(self, questions: Sequence[Question], services: Services) -> Answers:
         """See Answerer."""
 
-        def ask(access: ModelAccess, client: GatewayConnection, question: Question, prompt: str) -> ChosenOption:
-            path, document = self._request(prompt)
-            answer = post_checked(client, self.provider, path, document, access.token, self.timeout)
-            return choose(read_log_probabilities(answer), question.letters)
+        def prepare(_access: ModelAccess, _client: GatewayConnection, question: Question, prompt: str) -> AskedQuestion:
+            def read(answer: GatewayAnswer) -> ChosenOption:
+                return choose(read_log_probabilities(checked(answer)), question.letters)
 
-        return ask_all(self, services, questions, ask)
+            return AskedQuestion(self._request(prompt), read)
 
-    def _request(self, prompt: str) -> tuple[str, dict[str, Any]]:
+        return ask_all(self, services, questions, prepare)
+
+    def _request(self, prompt: str) -> GatewayRequest:
         common = {"model": self.model, **self.typed_options()}
         if self.endpoint == COMPLETIONS:
             text = f"{prompt}\nAnswer:"
-            return "completions", {**common, "prompt": text, "max_tokens": 1, "logprobs": self.candidates}
+            wanted = {"max_tokens": 1, "logprobs": self.candidates}
+            return GatewayRequest("completions", {**common, "prompt": text, **wanted})
         messages = [{"role": "user", "content": prompt}]
         wanted = {"logprobs": True, "top_logprobs": self.candidates, "max_completion_tokens": 1}
-        return "chat/completions", {**common, "messages": messages, **wanted}
+        return GatewayRequest("chat/completions", {**common, "messages": messages, **wanted})
 
 
 def read_log_probabilities(document: Any) -> Mapping[str, float]:
