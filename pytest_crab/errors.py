@@ -43,11 +43,16 @@ class DiffRejected(CrabError):
 
 
 class ImageError(CrabError):
-    """An environment could not be built; ``log`` holds the last lines that the builder printed."""
+    """An environment could not be built; ``log`` holds the last lines that the builder printed.
 
-    def __init__(self, message: str, log: str = "") -> None:
+    ``of_machine``: this machine lacks a program, or a server of images or packages did not answer, and another try may
+    succeed.
+    """
+
+    def __init__(self, message: str, log: str = "", *, of_machine: bool = False) -> None:
         super().__init__(message)
         self.log = log
+        self.of_machine = of_machine
 
 
 class WorldError(CrabError):

@@ -17,7 +17,7 @@ from pytest_crab.curation.explanations import explain
 from pytest_crab.curation.missing_modules import NETWORK, Diagnosis, diagnose
 from pytest_crab.curation.pinning import Resolver
 from pytest_crab.curation.python_version import RELEASED
-from pytest_crab.errors import Cancelled, CrabError, EngineError, ImageError, SourceUnreachable
+from pytest_crab.errors import Cancelled, CrabError, EngineError, ImageError, SourceUnreachable, WorldError
 from pytest_crab.protocols import Snapshot
 from pytest_crab.runtimes import interpreters
 from pytest_crab.runtimes.run_lock import RunFolder
@@ -40,7 +40,8 @@ class Certificate:
     """The result of certifying: the instance with its best environment, its proofs, and why oracles lack one.
 
     ``changed`` is true if the environment differs from the file's; ``notes`` are sentences for the reader; ``seen`` are
-    the results of unproved oracles on each state, by comment; ``skipped`` is why the source cannot be reached.
+    the results of unproved oracles on each state, by comment; ``skipped`` is why the source cannot be reached,
+    ``of_machine`` what this machine or network lacks, so that nothing could be proved, whatever the oracles are.
     """
 
     instance: Instance
@@ -52,6 +53,7 @@ class Certificate:
     seconds: float = 0.0
     seen: Mapping[str, tuple[StateAssessment, ...]] = field(default_factory=dict)
     skipped: str | None = None
+    of_machine: str | None = None
 
     @property
     def outcomes(self) -> dict[str, bool]:
@@ -84,8 +86,10 @@ def certify(instance: Instance, crew: Crew, run_context: RunContext, notice: Cal
         except SourceUnreachable as error:
             found = Certificate(instance=instance, proven=(), problems={}, skipped=_sentence(str(error)))
         except CrabError as error:
-            problems = {comment.id: _sentence(str(error)) for comment in instance.with_oracles}
-            found = Certificate(instance=instance, proven=(), problems=problems)
+            sentence = _sentence(str(error))
+            problems = {comment.id: sentence for comment in instance.with_oracles}
+            here = isinstance(error, WorldError) or (isinstance(error, ImageError) and error.of_machine)
+            found = Certificate(instance=instance, proven=(), problems=problems, of_machine=sentence if here else None)
     return dataclasses.replace(found, seconds=round(time.monotonic() - started - waited.seconds, 1))
 
 
@@ -194,7 +198,7 @@ def _attempt(
     except ImageError as error:
         reason = str(error).removeprefix(f"{instance.id}: ")
         pins = blamed_pins(error.log, candidate.environment.packages)
-        return Attempt(candidate=candidate, context=context, problem=reason, blamed=pins)
+        return Attempt(candidate=candidate, context=context, problem=reason, blamed=pins, of_machine=error.of_machine)
 
 
 def _certificate_of(

@@ -45,7 +45,8 @@ class Candidate:
 class Attempt:
     """The result of a candidate: the oracles with their proofs, or ``problem``, why nothing could be proved.
 
-    ``blamed`` are the pins for which the environment could not be installed.
+    ``blamed`` are the pins for which the environment could not be installed, ``of_machine`` is as in
+    ImageError.
     """
 
     candidate: Candidate
@@ -53,6 +54,7 @@ class Attempt:
     proven: tuple[ProvedComment, ...] = ()
     problem: str | None = None
     blamed: tuple[str, ...] = ()
+    of_machine: bool = False
 
     @property
     def proved(self) -> int:
@@ -103,6 +105,7 @@ class EnvironmentSearch:
         self._attempt = attempt
         self._diagnose = diagnose
         self._notice = notice
+        self._machine_fault = ""
         self._paths = [comment.path for comment in instance.with_oracles]
         self._project = next(
             (at for path in self._paths if (at := manifests.project_folder(checkouts.head, path))), None
@@ -122,20 +125,34 @@ class EnvironmentSearch:
     def search(self) -> Attempt | None:
         """Try candidates until every oracle is proved; return the best attempt, None if there was none.
 
-        Raises SourceError, EngineError, StoreError, Cancelled.
+        Raises SourceError, EngineError, StoreError, Cancelled, and ImageError where nothing was proved and this machine
+        may be to blame.
         """
         for candidate in self._candidates():
             if self.attempt(candidate).whole:
                 break
-        return self.best
+        best = self.best
+        if best is None or not best.proved:
+            self.blame_machine()
+        return best
+
+    def blame_machine(self) -> None:
+        """Raise ImageError if a candidate could not be tried for lack of something on this machine or its network."""
+        if self._machine_fault:
+            raise ImageError(self._machine_fault, of_machine=True)
 
     def attempt(self, candidate: Candidate) -> Attempt:
         """Try one environment, and remember the result. Raises SourceError, EngineError, StoreError, Cancelled."""
         attempt = self._attempt(candidate)
         self.attempts.append(attempt)
         if attempt.problem is not None:
-            self.problems.append(f"{candidate.name}: {attempt.problem}")
+            self._note(candidate.name, attempt.problem, of_machine=attempt.of_machine)
         return attempt
+
+    def _note(self, name: str, problem: str, *, of_machine: bool) -> None:
+        self.problems.append(f"{name}: {problem}")
+        if of_machine:
+            self._machine_fault = self._machine_fault or problem
 
     def _candidates(self) -> Iterator[Candidate]:
         yield from self._try("bare", Requirements(requirements=BARE))
@@ -269,14 +286,15 @@ class EnvironmentSearch:
             self._at_hand, requires=declared.requires, classifiers=declared.classifiers, head=date.date()
         )
         if python is None:
-            self.problems.append(f"{name}: there is no CPython on this machine that an environment can be made with")
+            lack = "there is no CPython on this machine that an environment can be made with"
+            self._note(name, lack, of_machine=True)
             return None
         moment = (date + _DAY).strftime("%Y-%m-%dT%H:%M:%SZ")
         self._notice(f"{name}, versions")
         try:
             pins = self._resolver.pins(wanted, tree, python, moment)
         except ImageError as error:
-            self.problems.append(f"{name}: {error}")
+            self._note(name, str(error), of_machine=error.of_machine)
             return None
         return dataclasses.replace(
             self.instance.required_environment,

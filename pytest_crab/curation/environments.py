@@ -113,7 +113,7 @@ class EnvironmentFinding(Proposing):
 
     role = "propose-environment"
     name = "environment"
-    version = 1
+    version = 2
 
     model: str = ""
 
@@ -172,7 +172,10 @@ class _Finding:
         return TrialContext(instance, self._crew, self._run_context, lambda _step: None)
 
     def find(self) -> FoundEnvironment | str:
-        """Return the environment, or why there is none. Raises SourceError, EngineError, ModelError, Cancelled."""
+        """Return the environment, or why there is none.
+
+        Raises SourceError, EngineError, ImageError, ModelError, Cancelled.
+        """
         snapshot = self._plain.snapshot
         modules, tests = changed_modules(snapshot), changed_tests(snapshot)
         ladder = self._climb(modules, tests) if modules or tests else "it changes no module and no test"
@@ -210,11 +213,13 @@ class _Finding:
         with open_search(instance, self._crew, self._run_context, self._notice, probe) as search:
             environment = search.resolve(RECIPE, recipe.wanted(), python=recipe.python)
             if environment is None:
+                search.blame_machine()
                 return "; ".join(search.problems)
             changes: dict[str, Any] = {"install": recipe.rebuild, "system": recipe.system, "env": recipe.env}
             changes |= {"paths": recipe.paths} if recipe.paths else {}
             tried = search.attempt(Candidate(name=RECIPE, environment=dataclasses.replace(environment, **changes)))
             if not tried.whole:
+                search.blame_machine()
                 return _faults(search, tried)
             return FoundEnvironment(environment=tried.candidate.environment, source=RECIPE, tests=tests)
 

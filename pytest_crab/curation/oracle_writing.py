@@ -23,7 +23,7 @@ from pytest_crab.curation.certify import Certificate, certify
 from pytest_crab.curation.proposals import Proposing
 from pytest_crab.curation.publish import to_instance
 from pytest_crab.curation.stages import CurationContext, Rejection
-from pytest_crab.errors import BadInput, SourceUnreachable
+from pytest_crab.errors import BadInput, EngineError, SourceUnreachable
 from pytest_crab.instances.files import file_digest
 from pytest_crab.model_access import Services
 from pytest_crab.text import one_line
@@ -80,7 +80,7 @@ class OracleWriting(Proposing):
 
     role = "write-oracle"
     name = "oracles"
-    version = 3
+    version = 4
 
     model: str = ""
     regime: Regime = Regime.SAW_FIX
@@ -224,7 +224,7 @@ class _Proving:
     def _certify(
         self, comment: Comment, files: Mapping[str, str], name: str, environment: Environment | None = None
     ) -> Certificate:
-        """Prove the comment's oracle in an instance with these files. Raises SourceUnreachable."""
+        """Prove the comment's oracle in an instance with these files. Raises SourceUnreachable, EngineError."""
         folder = self._scratch / name / self._candidate.id
         for file, text in files.items():
             path = folder / file
@@ -236,6 +236,8 @@ class _Proving:
         certificate = certify(instance, self._crew, self._run_context, self._notice)
         if certificate.skipped is not None:
             raise SourceUnreachable(certificate.skipped)
+        if certificate.of_machine is not None:
+            raise EngineError(certificate.of_machine)
         return certificate
 
 

@@ -21,6 +21,12 @@ _TOO_LARGE = re.compile(r"(?i)file too large|file size limit exceeded|\bSIGXFSZ\
 _NO_MEMORY = re.compile(r"(?i)cannot allocate memory|\bMemoryError\b")
 _NO_SPACE = re.compile(r"(?i)no space left on device")
 
+#: What uv, pip, git and the C library say of a server that does not answer.
+_OUTAGE = re.compile(
+    r"(?i)error sending request for url|http status server error|failed to establish a new connection|"
+    r"could not resolve host|temporary failure in name resolution"
+)
+
 #: What a build says it cannot do without, by the Debian package that has it.
 _SYSTEM = {
     "ffi.h": "libffi-dev",
@@ -53,7 +59,13 @@ def failure(what: str, done: Completed, limits: Limits, seconds: float) -> CrabE
     if done.exit_code is not None and _NO_SPACE.search(said):
         return EngineError(f"{what}: no space is left on this machine's disk: {why(said)}")
     cause = cause_of_end(done, limits, seconds)
-    return ImageError(f"{what}: {cause}: {why(said)}" if cause else f"{what}: {why(said)}", said)
+    sentence = f"{what}: {cause}: {why(said)}" if cause else f"{what}: {why(said)}"
+    return ImageError(sentence, said, of_machine=is_outage(said))
+
+
+def is_outage(said: str) -> bool:
+    """Return whether a build says that a server of packages did not answer."""
+    return _OUTAGE.search(said) is not None
 
 
 def output(done: Completed) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pytest_crab.errors import CrabError, EngineError, ImageError
-from pytest_crab.runtimes.build_failures import by_signal
+from pytest_crab.runtimes.build_failures import by_signal, is_outage
 
 _STEP = re.compile(r"Step \d+/\d+ : (?:RUN : ([^;]+);)?(.*)", re.DOTALL)
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
@@ -53,4 +53,5 @@ class BuildLog:
             last = next(iter([*self._errors[-1:], *self._lines[-1:]]), "it printed nothing")
             error = last if cause is None else f"{cause}: {last}"
         log = "\n".join(self._lines[-_KEPT:])
-        return ImageError(f"{instance}: the image could not be built, it failed to {self._step}: {error[:300]}", log)
+        sentence = f"{instance}: the image could not be built, it failed to {self._step}: {error[:300]}"
+        return ImageError(sentence, log, of_machine=is_outage(log))

@@ -132,7 +132,8 @@ class Images:
             node = f" --node {names[1].partition(':')[2]}" if names[1:] and names[0].startswith("node:") else ""
             hint = f"; build one with pytest-crab doctor --build-base{node}" if len(names) > 1 else ""
             raise ImageError(
-                f"the image {names[0]} is not here and cannot be pulled ({first_line(error)}){hint}"
+                f"the image {names[0]} is not here and cannot be pulled ({first_line(error)}){hint}",
+                of_machine=not isinstance(error, docker.errors.NotFound),
             ) from error
         found = self._id(names[0])
         if found is None:

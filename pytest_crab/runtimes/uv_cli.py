@@ -24,7 +24,8 @@ def program() -> Path:
         found = shutil.which("uv")
     if found is None:
         raise ImageError(
-            "packages as of a moment are installed by uv; install pytest-crab with its extra [environments]"
+            "packages as of a moment are installed by uv; install pytest-crab with its extra [environments]",
+            of_machine=True,
         )
     return Path(found)
 

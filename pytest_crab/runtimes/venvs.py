@@ -95,7 +95,8 @@ def choose(instance: Instance) -> Chosen:
     version = python_of(environment) if environment.node is None else interpreters.running_version()
     found = interpreters.find(version)
     if found is None:
-        raise ImageError(f"{instance.id}: there is no Python {version} on PATH or in pyenv's folder; install it")
+        lack = f"there is no Python {version} on PATH or in pyenv's folder; install it"
+        raise ImageError(f"{instance.id}: {lack}", of_machine=True)
     if environment.node is not None:
         try:
             return Chosen(running=True, interpreter=found, node=nodes.find(environment.node))

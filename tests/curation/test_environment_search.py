@@ -51,6 +51,7 @@ class Index:
     """Stands for uv: pins are the requirements themselves, with version 1; some cannot be had."""
 
     lacking: tuple[str, ...] = ()
+    silent: tuple[str, ...] = ()
     asked: list[tuple[Requirements, str, str]] = field(default_factory=list)
 
     def pins(self, wanted: Requirements, tree: Path, python: str, moment: str) -> tuple[str, ...]:
@@ -59,6 +60,8 @@ class Index:
         for name in names:
             if name in self.lacking:
                 raise ImageError(f"there is no {name}")
+            if name in self.silent:
+                raise ImageError(f"no answer for {name}", of_machine=True)
         return tuple(sorted(f"{name}{''.join(wanted.extras)}==1" for name in names))
 
 
@@ -207,6 +210,13 @@ def test_nothing_to_be_had_is_no_attempt_and_a_sentence(run_search: RunSearch) -
     search = run_search({}, index=Index(lacking=("pytest",)))
     assert search.best is None
     assert "bare: there is no pytest" in search.problems
+
+
+def test_nothing_proved_while_a_server_is_silent_is_no_result(run_search: RunSearch) -> None:
+    with pytest.raises(ImageError, match="no answer for of core head") as caught:
+        run_search({}, index=Index(silent=("of core head",)))
+    assert caught.value.of_machine
+    assert best(run_search({"dev": 1}, index=Index(silent=("of core head",)))).proved == 1
 
 
 def carried(search: EnvironmentSearch, pin: str) -> int:

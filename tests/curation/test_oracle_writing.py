@@ -9,9 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from pytest_crab.curation.environments import EnvironmentFinding
 from pytest_crab.curation.oracle_writing import ATTEMPTS, REGIME, OracleWriting, Regime, read_oracle
+from pytest_crab.curation.pinning import Resolver
 from pytest_crab.curation.stages import CurationContext, make_stages, usual_stages
 from pytest_crab.curation.validation import Validation
+from pytest_crab.errors import EngineError, ImageError
 from pytest_crab.settings import Settings, load_settings
 from pytest_crab.testing.dialogue import Reply
 from pytest_crab.testing.provider import Asked, ScriptedProvider, say
@@ -115,6 +118,25 @@ def test_a_failure_goes_back_and_the_proved_oracle_is_kept_with_its_regime(
         validated = Validation(agent="reader", attempts=2).run(asked, context)
         assert isinstance(validated, PullCandidate)
         assert validated.comments[0].comment.labels["solved"] == mark
+
+
+@pytest.mark.bubblewrap
+def test_where_no_server_answers_nothing_is_decided_and_no_model_asked(
+    provider: ScriptedProvider, candidate: PullCandidate, context: CurationContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def silent(*_: object) -> tuple[str, ...]:
+        raise ImageError("no versions fit: no answer", of_machine=True)
+
+    monkeypatch.setattr(Resolver, "pins", silent)
+    bare = dataclasses.replace(candidate, environment=None)
+    ready = Path("ready", candidate.id, "test_c0.py")
+    ready.parent.mkdir(parents=True)
+    ready.write_text(RIGHT)
+    with pytest.raises(ImageError, match="no answer"):
+        EnvironmentFinding(model="m", provider="local").run(bare, context)
+    assert not provider.asked
+    with pytest.raises(EngineError, match="no answer"):
+        OracleWriting(ready="ready").run(bare, context)
 
 
 def test_an_answer_without_a_block_is_no_oracle() -> None:

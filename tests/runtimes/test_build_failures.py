@@ -49,6 +49,21 @@ def test_a_build_that_came_to_its_own_end_has_no_such_words() -> None:
     assert str(error) == "demo: error: no such version"
 
 
+@pytest.mark.parametrize(
+    ("said", "of_machine"),
+    [
+        ("error: Failed to fetch: a\n  cause: error sending request for url (http://127.0.0.1:9/a/)", True),
+        ("fatal: unable to access 'https://git.example/a/': Could not resolve host: git.example", True),
+        ("error: Failed to fetch: http://127.0.0.1/a/\n  cause: HTTP status client error (404 Not Found)", False),
+        ("No solution found: a was not found in the package registry", False),
+    ],
+)
+def test_a_server_that_does_not_answer_is_an_outage(said: str, *, of_machine: bool) -> None:
+    error = build_failures.failure("demo", completed(1, said), LIMITS, 60)
+    assert isinstance(error, ImageError)
+    assert error.of_machine is of_machine
+
+
 def test_a_full_disk_is_the_machines_fault() -> None:
     assert isinstance(
         build_failures.failure("demo", completed(2, "cp: No space left on device"), LIMITS, 60), EngineError
