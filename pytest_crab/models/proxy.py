@@ -28,7 +28,8 @@ _FINAL = {"x-should-retry": "false"}
 #: The status for a client whose provider gave no answer.
 _UNREACHABLE = 502
 
-#: Bytes: a longer request is read in a thread, so that the others need not wait.
+#: Bytes: a longer request is read and recorded in a thread, so that the others need not wait. A shorter one is not,
+#: since handing it to a thread takes longer than the work itself.
 _LONG = 1 << 18
 
 _OVER = "this token is not valid here, or the step that it was made for is over"
@@ -241,25 +242,35 @@ class Proxy:
     def _record(self, request: ModelRequest, answer: Answer) -> None:
         """Have a recording written, after those before it; closing the account waits for it."""
         account = request.account
-        if self.settings.record and answer.status in RECORDED:
+        if not self.settings.record or answer.status not in RECORDED:
+            return
+        if account.recorder is not None and not account.recorder.done():
             account.unrecorded.append((request, answer))
-            if account.recorder is None or account.recorder.done():
-                account.recorder = asyncio.create_task(self._write_recordings(account))
+        elif len(request.body) + len(answer.body) <= _LONG:
+            self._write_recording(request, answer)
+        else:
+            account.unrecorded.append((request, answer))
+            account.recorder = asyncio.create_task(self._write_recordings(account))
 
     async def _write_recordings(self, account: Account) -> None:
         """Write what is to be recorded, all that has come meanwhile in one thread, until nothing is left."""
 
         def write(waiting: Sequence[tuple[ModelRequest, Answer]]) -> None:
             for request, answer in waiting:
-                try:
-                    self.cassettes.record(request.question_for_cassettes(), answer, (account.token,))
-                except (OSError, ValueError, RecursionError) as error:
-                    sentence = f"an answer could not be recorded in {self.cassettes.folder}: {error}"
-                    account.lasting = account.lasting or sentence
+                self._write_recording(request, answer)
 
         while account.unrecorded:
             waiting, account.unrecorded = account.unrecorded, []
             await asyncio.to_thread(write, waiting)
+
+    def _write_recording(self, request: ModelRequest, answer: Answer) -> None:
+        """Write one recording; where it cannot be written, it is a lasting fault of the account."""
+        account = request.account
+        try:
+            self.cassettes.record(request.question_for_cassettes(), answer, (account.token,))
+        except (OSError, ValueError, RecursionError) as error:
+            sentence = f"an answer could not be recorded in {self.cassettes.folder}: {error}"
+            account.lasting = account.lasting or sentence
 
     # --- replayed ---------------------------------------------------------------------------------------------------
 

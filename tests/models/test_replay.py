@@ -44,15 +44,19 @@ def test_the_same_trial_in_another_home_on_another_date_asks_nobody(make: Any, c
     assert usages[0].cost_usd == pytest.approx(0.0003)
 
 
-def test_repeats_are_replayed_in_order_and_other_trials_have_their_own(make: Any, client: Any, messages: Any) -> None:
-    make.provider.script = in_order(*(say(word, pieces=1) for word in ("first", "second", "third", "other")))
+@pytest.mark.parametrize("first", ["first", "first " * 100_000], ids=["short", "long"])
+def test_repeats_are_replayed_in_order_and_other_trials_have_their_own(
+    make: Any, client: Any, messages: Any, first: str
+) -> None:
+    """A long answer is written in a thread of its own, and no later one overtakes it."""
+    make.provider.script = in_order(*(say(word, pieces=1) for word in (first, "second", "third", "other")))
     body = messages.body()
     recording = make()
     ask(recording, client, messages, body, body, body)
     ask(recording, client, messages, body, trial="i::r[2]")
     replaying = make(replay=True)
     told = [answer.json()["content"][0]["text"] for answer in ask(replaying, client, messages, body, body, body)]
-    assert told == ["first", "second", "third"]
+    assert told == [first, "second", "third"]
     assert "other" in ask(replaying, client, messages, body, trial="i::r[2]")[0].text
     with pytest.raises(GatewayError, match="was recorded 3 times by i::r review and is asked once more"):
         ask(replaying, client, messages, body, body, body, body)
