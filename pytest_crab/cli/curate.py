@@ -21,7 +21,7 @@ from pytest_crab.cli.judges import Asking
 from pytest_crab.cli.run_contexts import proving_context
 from pytest_crab.curation.collect import CandidateSource, Collection
 from pytest_crab.curation.funnel import FunnelStage, count_funnel, funnel_data, funnel_lines
-from pytest_crab.curation.listing import ListedSource, Listing, read_listing, write_listing
+from pytest_crab.curation.listing import ListedSource, Listing, listing_path, read_listing, write_listing
 from pytest_crab.curation.pipeline import Fate, run_candidates, walk
 from pytest_crab.curation.publish import leftover, write_set
 from pytest_crab.curation.stages import CurationContext, Stage, make_stages, usual_stages
@@ -97,8 +97,8 @@ curate.add_command(calibrate)
 @click.option("--out", required=True, type=click.Path(file_okay=False, path_type=Path), help="The set's folder.")
 @click.option(
     "--stages", metavar="NAME,...",
-    help="Run these stages; a candidate waits before the first one that is left out. Without it all run, oracles and "
-    "validate only where crab.yaml has settings for them.",
+    help="Run these stages; a candidate waits before the first one that is left out. Without it all run: environment, "
+    "oracles and validate only where crab.yaml has settings for them.",
 )  # fmt: skip
 @click.option("--status", is_flag=True, help="Print the funnel of what is stored; run nothing.")
 @click.option(
@@ -157,7 +157,7 @@ def run(
             )
             later = make_stages(usual_stages(settings) if stages is None else stages.split(","), settings)
             opened = None if status else open_source(wanted)
-            listing = _listing(out, wanted, opened)
+            listing = _listing(listing_path(store, out), out, wanted, opened)
             chain: list[Stage] = [Collection(source=opened, known=listing.source.identity), *later]
             notes = [] if status else _run(listing, chain, services, kept, out)
         rows = _account(listing, chain, kept, out)
@@ -170,12 +170,12 @@ def run(
         sys.exit(1)
 
 
-def _listing(out: Path, wanted: SourceArguments, source: CandidateSource | None) -> Listing:
+def _listing(path: Path, out: Path, wanted: SourceArguments, source: CandidateSource | None) -> Listing:
     """Return the list of candidates: the stored one, or, with a source that is new or asked since a day, a fresh one.
 
     Raises BadInput, and what the source raises.
     """
-    known = read_listing(out)
+    known = read_listing(path)
     if source is None:
         if known is None:
             raise BadInput(str(out), ["nothing was curated here yet; name a source"])
@@ -186,7 +186,7 @@ def _listing(out: Path, wanted: SourceArguments, source: CandidateSource | None)
         raise BadInput(str(out), [problem])
     found = tuple(source.list_candidates())
     made = Listing(source=named, candidates=found if known is None else known.extend(found))
-    write_listing(out, made)
+    write_listing(path, made)
     return made
 
 
@@ -208,7 +208,9 @@ def _run(listing: Listing, chain: Sequence[Stage], services: _Services, store: F
         if passage.decision is not None and passage.decision.fate is Fate.REJECTED
     ]
     notes = [*write_set(out, published), *leftover(out, rejected)]
-    return [*notes, f"{out}: {format_count(len(published), 'instance')}"]
+    bare = sum(each.comment.oracle is None for one in published for each in one.comments)
+    lack = f"; {format_count(bare, 'comment')} without an oracle, which no run measures" if bare else ""
+    return [*notes, f"{out}: {format_count(len(published), 'instance')}{lack}"]
 
 
 @contextlib.contextmanager

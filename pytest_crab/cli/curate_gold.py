@@ -28,7 +28,7 @@ from pytest_crab.curation.gold import (
     read_annotations,
     sample,
 )
-from pytest_crab.curation.listing import read_listing
+from pytest_crab.curation.listing import listing_path, read_listing
 from pytest_crab.curation.pipeline import walk
 from pytest_crab.curation.stages import make_stages
 from pytest_crab.diffs import excerpt, parse_hunks
@@ -140,7 +140,7 @@ def _calibration_lines(parts: dict[str, Confusion], keep: Sequence[str]) -> Iter
 
 def _reaching_filter(out: Path, store: Path) -> Iterator[PullCandidate]:
     """Yield the candidates as they come to the filter, from the store. Raises BadInput."""
-    listing = read_listing(out)
+    listing = read_listing(listing_path(store, out))
     if listing is None:
         raise BadInput(str(out), ["nothing was curated here yet: call pytest-crab curate SOURCE --out first"])
     settings = load_settings(Path.cwd())

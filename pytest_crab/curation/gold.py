@@ -127,7 +127,7 @@ def agreement_lines(annotations: Mapping[str, Mapping[CommentKey, Annotation]]) 
         yield f"{one} and {other}: {alike} of {format_count(len(both), 'comment')} alike, kappa {told}"
     left = len(disagreements(annotations))
     if left:
-        yield f"{format_count(left, 'disagreement')} not resolved: pytest-crab curate annotate --as {RESOLVED}"
+        yield f"{format_count(left, 'disagreement')} not resolved: call it again with --as {RESOLVED}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

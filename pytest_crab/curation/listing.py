@@ -1,4 +1,7 @@
-"""The list of a curation's candidates, kept beside the set: what ``--status`` and a resumed run begin with."""
+"""The list of a curation's candidates, kept in the store: what ``--status`` and a resumed run begin with.
+
+It has review comments as they were written, so it is no part of the set, which may be passed on.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +16,10 @@ from pytest_crab.atomic import write_atomically
 from pytest_crab.errors import BadInput
 from pytest_crab.types import PullCandidate
 
-#: The name of the file in the set's folder: a line on the source, and one for each candidate.
-LISTING = "curation.jsonl"
+
+def listing_path(store: Path, out: Path) -> Path:
+    """Return the file with the list of the set in ``out``: a line on the source, and one for each candidate."""
+    return store / "curations" / f"{serialization.digest(str(out.absolute()))[:16]}.jsonl"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,20 +45,19 @@ class Listing:
         return tuple({**known, **{one.id: one for one in newer}}.values())
 
 
-def write_listing(out: Path, listing: Listing) -> None:
+def write_listing(path: Path, listing: Listing) -> None:
     """Write the list in one step. Raises BadInput."""
     lines = [listing.source, *listing.candidates]
     text = "".join(f"{json.dumps(serialization.dump(one), ensure_ascii=False)}\n" for one in lines)
     try:
-        out.mkdir(parents=True, exist_ok=True)
-        write_atomically(out / LISTING, text.encode("utf-8", "surrogateescape"))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, text.encode("utf-8", "surrogateescape"))
     except OSError as error:
-        raise BadInput(str(out / LISTING), [f"it cannot be written ({error.strerror}); choose another --out"]) from None
+        raise BadInput(str(path), [f"it cannot be written ({error.strerror}); choose another --store"]) from None
 
 
-def read_listing(out: Path) -> Listing | None:
-    """Return the list in a set's folder; None where there is none. Raises BadInput for a damaged one."""
-    path = out / LISTING
+def read_listing(path: Path) -> Listing | None:
+    """Return the list of a set; None where there is none. Raises BadInput for a damaged one."""
     if not path.is_file():
         return None
     problems: list[str] = []

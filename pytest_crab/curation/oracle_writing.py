@@ -80,7 +80,7 @@ class OracleWriting(Proposing):
 
     role = "write-oracle"
     name = "oracles"
-    version = 4
+    version = 5
 
     model: str = ""
     regime: Regime = Regime.SAW_FIX
@@ -209,17 +209,19 @@ class _Proving:
         return " ".join(told.split())
 
     def with_reference(self, found: ProvedOracle) -> ProvedOracle:
-        """Return the oracle with a reference: the fix, on the files of the pull request, of its only comment.
+        """Return the oracle with a reference, the fix, where the pull request has no other comment.
 
-        It stays without one where there are other comments, or where the oracle is not green on that part of the fix.
+        It is the fix on the files of the pull request if the oracle is green on that, else the whole one.
         """
-        fix = _part(self.fix(), diffs.touched_paths(self._candidate.diff))
-        if len(self._candidate.comments) > 1 or not fix:
+        if len(self._candidate.comments) > 1:
             return found
-        name = f"reference/{self._comment.id}.diff"
-        comment, files = dataclasses.replace(found.comment, reference=name), {**found.files, name: fix}
-        certificate = self._certify(comment, files, "reference", found.environment)
-        return dataclasses.replace(found, comment=comment, files=files) if certificate.proved else found
+        name, whole = f"reference/{self._comment.id}.diff", self.fix()
+        parts = dict.fromkeys((_part(whole, diffs.touched_paths(self._candidate.diff)), whole))
+        for number, fix in enumerate(filter(None, parts)):
+            comment, files = dataclasses.replace(found.comment, reference=name), {**found.files, name: fix}
+            if self._certify(comment, files, f"reference-{number}", found.environment).proved:
+                return dataclasses.replace(found, comment=comment, files=files)
+        return found
 
     def _certify(
         self, comment: Comment, files: Mapping[str, str], name: str, environment: Environment | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,8 +14,11 @@ from pytest_crab import serialization
 from pytest_crab.curation import template
 from pytest_crab.curation.filter import ask_judge, comment_questions, judge_identity
 from pytest_crab.curation.stages import CurationContext, Rejection, SettingsStage
-from pytest_crab.instances import FILE, load_instance
+from pytest_crab.errors import BadInput
+from pytest_crab.instances import FILE
 from pytest_crab.instances.dump import instance_yaml
+from pytest_crab.instances.files import folder_digest
+from pytest_crab.instances.set_files import read_set_file, write_set_file
 from pytest_crab.scoring.judges.bench import JudgeBench
 from pytest_crab.scoring.judges.curation_labels import CONCERN
 from pytest_crab.types import CandidateComment, Comment, Instance, PullCandidate, Source
@@ -27,6 +31,9 @@ PERMISSIVE = (
 
 #: The dimension of labels that says on which side of a model's cut-off a pull request was merged.
 CONTAMINATION = "contamination-"
+
+#: The file of a set with the digest of each instance as it was written, which tells those that were edited.
+RECORD = "curated.json"
 
 #: So many words in a row are a copy.
 COPIED = 8
@@ -157,19 +164,38 @@ def named_files(comments: Iterable[Comment]) -> list[str]:
 
 
 def write_set(out: Path, published: Sequence[PullCandidate]) -> Iterator[str]:
-    """Write the instances of candidates that are not in the folder ``out`` yet; yield a sentence for each exception.
+    """Write the instances of candidates into the folder ``out``; yield sentences on those that were there already.
 
-    An instance that is there stays as it is, under its id: it may have been edited. Raises BadInput.
+    An instance that is as an earlier run wrote it is made anew where it would differ now. An edited one stays.
+    RECORD has the digests of what was written. Raises BadInput.
     """
+    known = read_set_file(out / RECORD, "it is damaged; remove it, and every instance counts as edited")
+    digests = dict(known.get("instances", {}))
+    anew = []
     for candidate in published:
         folder = out / candidate.id
         instance = to_instance(candidate, folder.absolute())
-        if (folder / FILE).is_file():
-            if load_instance(folder) != instance:
-                yield f"{candidate.id} is in the set with other content, which stays: remove its folder to remake it"
-            continue
+        there = folder_digest(folder) if folder.is_dir() else None
+        if there is None:
+            template.refuse_existing(folder)
         files = {name: candidate.files[name] for name in named_files(instance.comments)}
-        template.write(instance, files, instance_yaml(instance))
+        try:
+            with template.beside(folder, {FILE: instance_yaml(instance), **files}) as made:
+                digest = folder_digest(made)
+                if there not in (None, digest, digests.get(candidate.id)):
+                    yield f"{candidate.id} was edited in the set and stays as it is: remove its folder to remake it"
+                    continue
+                if there != digest:
+                    anew += [candidate.id] if there is not None else []
+                    shutil.rmtree(folder, ignore_errors=True)
+                    made.rename(folder)
+        except OSError as error:
+            raise BadInput(str(folder), [f"cannot be written ({error.strerror}); choose another --out"]) from error
+        digests[candidate.id] = digest
+    if digests:
+        write_set_file(out / RECORD, {"instances": digests})
+    if anew:
+        yield f"made anew in {out}: {', '.join(anew)}"
 
 
 def leftover(out: Path, rejected: Sequence[str]) -> Iterator[str]:

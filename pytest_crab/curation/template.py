@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from pytest_crab.curation.locations import Location, hunk_locations
@@ -110,17 +111,24 @@ def write(instance: Instance, files: Mapping[str, str | bytes], text: str) -> Pa
     folder = Path(instance.folder)
     refuse_existing(folder)
     try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=".new-", dir=folder.parent) as scratch:
-            aside = Path(scratch, folder.name)
-            for name, content in {FILE: text, **files}.items():
-                path = aside / name
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_bytes(content.encode("utf-8", "surrogateescape") if isinstance(content, str) else content)
-            aside.rename(folder)
+        with beside(folder, {FILE: text, **files}) as made:
+            made.rename(folder)
     except OSError as error:
         raise BadInput(str(folder), [f"cannot be written ({error.strerror}); choose another --into or --id"]) from error
     return folder
+
+
+@contextmanager
+def beside(folder: Path, files: Mapping[str, str | bytes]) -> Iterator[Path]:
+    """Yield a folder with these files beside ``folder``, to be renamed; what is left of it goes. Raises OSError."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".new-", dir=folder.parent) as scratch:
+        made = Path(scratch, folder.name)
+        for name, content in files.items():
+            path = made / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content.encode("utf-8", "surrogateescape") if isinstance(content, str) else content)
+        yield made
 
 
 def refuse_existing(folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""The JSON files of a set beside its instances: crab.lock, resolved.json and proofs.json."""
+"""The JSON files of a set beside its instances: crab.lock, resolved.json, proofs.json and curated.json."""
 
 from __future__ import annotations
 

@@ -207,6 +207,8 @@ def test_a_set_in_own_words_has_no_text_of_others(shop: Shop, curate: Curate, pr
     instances = load_instances(Path("set"))
     assert {one.body for each in instances for one in each.comments} == {"Let a wrong price fail."}
     assert {one.pull_request.body for one in instances} == {""}
+    texts = [path.read_text() for path in Path("set").rglob("*") if path.is_file()]
+    assert not [one for one in texts for row in shop.comments if row["body"] in one]
     comment = instances[0].comments[0]
     assert comment.url == shop.comments[0]["html_url"]
     assert comment.labels["contamination-old"] == "after"

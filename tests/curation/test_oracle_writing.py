@@ -139,6 +139,23 @@ def test_where_no_server_answers_nothing_is_decided_and_no_model_asked(
         OracleWriting(ready="ready").run(bare, context)
 
 
+@pytest.mark.bubblewrap
+def test_a_fix_outside_the_files_of_the_pull_request_is_a_reference_too(
+    reviewed: Callable[..., PullCandidate], proving: Callable[[str], CurationContext]
+) -> None:
+    user, limit = "from limit import LIMIT\n\n\ndef cheap(count):\n    return count < LIMIT\n", "LIMIT = {}\n"
+    states = ({"limit_py": limit.format(11), "shop_py": ""}, {"shop_py": user}, {"limit_py": limit.format(10)})
+    pull = dataclasses.replace(
+        reviewed(*states), environment=Environment(dockerfile="python", packages=("pytest==8.3.4",), paths=(".",))
+    )
+    ready = Path("ready", pull.id, "test_c0.py")
+    ready.parent.mkdir(parents=True)
+    ready.write_text("from shop import cheap\n\n\ndef test_edge():\n    assert not cheap(10)\n")
+    found = OracleWriting(ready="ready").run(pull, proving("http://127.0.0.1:9"))
+    assert isinstance(found, PullCandidate)
+    assert "+LIMIT = 10" in found.files[found.comments[0].comment.reference or ""]
+
+
 def test_an_answer_without_a_block_is_no_oracle() -> None:
     assert read_oracle("I would rather not.").source is None
     assert read_oracle(f"kind: structural\n```python\n{RIGHT}```").kind is Kind.STRUCTURAL

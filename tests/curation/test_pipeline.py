@@ -76,6 +76,25 @@ def test_a_setting_reruns_its_stage_and_no_earlier_one(curate: Curate, monkeypat
     assert Path("set/owner__shop-6/instance.yaml").is_file()
 
 
+def test_an_instance_that_nobody_edited_follows_the_settings_and_an_edited_one_stays(curate: Curate) -> None:
+    result = curate()
+    assert "set: 3 instances; 6 comments without an oracle, which no run measures" in result.output
+    edited = Path("set/owner__shop-2/instance.yaml")
+    edited.write_text(edited.read_text().replace("Fix number 2", "Add three"))
+    Path("crab.yaml").write_text("curate:\n  select: {rvs: 0.05}\n  publish: {cutoffs: {some-model: 2999-01-01}}\n")
+    result = curate()
+    assert "owner__shop-2 was edited in the set and stays as it is: remove its folder to remake it" in result.output
+    assert "made anew in set: owner__shop-1, owner__shop-3\n" in result.output
+    found = {one.id: one.comments[0].labels for one in load_instances(Path("set"))}
+    labelled = [name for name, labels in found.items() if "contamination-some-model" in labels]
+    assert labelled == ["owner__shop-1", "owner__shop-3"]
+    assert "made anew" not in curate().output
+    edited.unlink()
+    edited.parent.rmdir()
+    assert "anew" not in curate().output
+    assert "contamination-some-model" in edited.read_text()
+
+
 def test_a_killed_run_goes_on_with_the_same_funnel_and_asks_nothing_twice(
     curate: Curate, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -96,11 +96,9 @@ def test_a_set_is_curated_again(shop: Shop, curate: Curate, monkeypatch: pytest.
     Path("owner").mkdir()
     shop.folder.rename("owner/shop")
     monkeypatch.setenv("CRAB_GIT_MIRROR", str(Path.cwd()))
-    Path("set").rename("first")
-    (Path("first") / "curation.jsonl").unlink()
-    found = funnel(curate("--json", source="first"))
+    found = funnel(curate("--json", "--out", "again", source="set"))
     assert found["publish"]["pull_requests"]["kept"] == 3
-    again, first = (load_instances(Path(name)) for name in ("set", "first"))
+    again, first = (load_instances(Path(name)) for name in ("again", "set"))
     assert [one.comments for one in again] == [one.comments for one in first]
     assert [one.source for one in again] == [one.source for one in first]
 
