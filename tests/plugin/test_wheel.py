@@ -33,7 +33,8 @@ def test_a_wheel_measures_a_set_under_docker(tmp_path: Path, needs_an_index: Non
     packed = set(zipfile.ZipFile(wheel).namelist())
     files = {str(path.relative_to(source)) for path in source.glob("pytest_crab/**/*.*")}
     files |= {f"pytest_crab/dockerfiles/{path.name}" for path in (source / "dockerfiles").iterdir()}
-    assert {name for name in files if not name.endswith(".pyc")} <= packed
+    assert {name for name in files if "__pycache__" not in name} <= packed
+    assert [name for name in packed if "__pycache__" in name] == []
 
     uv("venv", "--python", sys.executable, venv)
     uv("pip", "install", "--python", venv / "bin" / "python", wheel)
