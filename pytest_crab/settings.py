@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,7 +11,7 @@ from typing import Any
 
 from pytest_crab import serialization
 from pytest_crab.errors import BadInput
-from pytest_crab.instances.yaml_reader import read_document
+from pytest_crab.instances.yaml_reader import read_content, read_document
 from pytest_crab.types import StrEnum
 
 #: What the file is called; it lies at the rootdir.
@@ -157,7 +158,13 @@ def load_settings(rootdir: Path) -> Settings:
     path = rootdir / FILE
     if not path.exists():
         return Settings(folder=rootdir)
-    document = read_document(path)
+    return _read(rootdir, read_content(path))
+
+
+@functools.lru_cache(maxsize=8)  # each probe asks for the protocol of its provider, and each trial for its identity
+def _read(rootdir: Path, content: bytes) -> Settings:
+    path = rootdir / FILE
+    document = read_document(path, content)
     problems = [
         f"{key} is not a known key; the keys here are {', '.join(_SECTIONS)}"
         for key in document

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pytest_crab.clients.gateway_connection import GatewayRequest
-from pytest_crab.clients.model_http import CALLS, as_json, checked, connection, post, require_whole
+from pytest_crab.clients.model_http import CALLS, as_json, connection, post, require_success, require_whole
 from pytest_crab.clients.status_table import Status, model_error
 from pytest_crab.settings import Api
 
@@ -106,9 +106,10 @@ class Conversation:
 
     def take(self, answer: GatewayAnswer) -> Turn:
         """Read the answer to ``request``, which is then a part of ``messages``. Raises ModelError."""
-        told = {"status": answer.status_code, "told": as_json(answer.text)}
-        self.exchanges.append({"asked": self.messages[-1]["content"], **told})
-        return self._read(checked(answer))
+        told = as_json(answer.text)
+        self.exchanges.append({"asked": self.messages[-1]["content"], "status": answer.status_code, "told": told})
+        require_success(answer)
+        return self._read(told)
 
     def _read(self, told: Any) -> Turn:
         """Read a good answer. Raises ModelError."""

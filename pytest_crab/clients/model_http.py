@@ -76,11 +76,16 @@ def post_checked(
 
 
 def checked(answer: GatewayAnswer) -> Any:
-    """Return a good answer, as ``as_json`` reads it. Raises ModelError for an error, in its sender's words."""
+    """Return a good answer, as ``as_json`` reads it. Raises ModelError for any other."""
+    require_success(answer)
+    return as_json(answer.text)
+
+
+def require_success(answer: GatewayAnswer) -> None:
+    """Raise ModelError for an answer with an error status, in the words of the provider or the gateway."""
     code, body = answer
     if not 200 <= code < 300:
         raise model_error(http_status(code, body), f"it answered {code}: {_explanation(body)}")
-    return as_json(body)
 
 
 def require_whole(stop: Any, max_tokens: int, also: frozenset[str] = frozenset()) -> None:
