@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
+import functools
 import os
 import resource
 import signal
@@ -106,35 +106,29 @@ class GitSlow(GitError):
     """A git command was not done in time, though it had not used up what it may: the machine is too busy."""
 
 
-#: How often the environment may change while it is copied for one command.
-_MOST_COPIES = 100
-
-
 class _Commands(git.cmd.Git):
     """GitPython's commands, given nothing of this process's environment but the search path, and within limits."""
 
     #: None: the limits for files of a contestant or a set; else seconds of the processor, and any memory.
     seconds: float | None = None
 
-    def execute(self, command: Any, *rest: Any, env: Mapping[str, str] | None = None, **options: Any) -> Any:
-        """Run a command; see GitPython, which adds what it is given to this process's environment."""
-        own = {"PATH": os.environ.get("PATH", os.defpath), **_ENVIRONMENT, **self.environment(), **(env or {})}
-        foreign = [part for name in os.environ.keys() - own.keys() for part in ("-u", name)]
-        argv = ["/usr/bin/env", *foreign, "git", *_SETTINGS, *command[1:]]
-        started = self._start(argv, *rest, env=own, **options)
-        if isinstance(started, git.cmd.Git.AutoInterrupt) and started.proc is not None:
-            self._limit(started.proc.pid)
-        return started
+    def execute(self, command: Any, *_rest: Any, env: Mapping[str, str] | None = None, **_options: Any) -> Any:
+        """Start a command and return its process, which is what GitPython's readers ask for too.
 
-    def _start(self, argv: Sequence[str], *rest: Any, **options: Any) -> Any:
-        """Run a command. GitPython copies this process's environment before it starts anything.
-
-        A variable that another thread takes away meanwhile is then a KeyError, and pytest does so after each item.
+        GitPython itself would add this process's whole environment. Raises GitError where there is no git.
         """
-        for _ in range(_MOST_COPIES):
-            with contextlib.suppress(KeyError):
-                return super().execute(argv, *rest, **options)
-        raise GitError(argv[0], f"the environment changed {_MOST_COPIES} times while it was copied")
+        own = {"PATH": os.environ.get("PATH", os.defpath), **_ENVIRONMENT, **self.environment(), **(env or {})}
+        argv = ["git", *_SETTINGS, *command[1:]]
+        pipe = subprocess.PIPE
+        try:
+            process = subprocess.Popen(argv, cwd=self.working_dir, env=own, stdin=pipe, stdout=pipe, stderr=pipe)
+        except FileNotFoundError as error:
+            if error.filename != argv[0]:
+                raise  # the folder is gone
+            missing = f"there is no git on the search path; git {OLDEST_GIT} or later should be installed"
+            raise GitError(_command(command[1:]), missing) from None
+        self._limit(process.pid)
+        return git.cmd.Git.AutoInterrupt(process, argv)
 
     def _limit(self, process: int) -> None:
         processor = int(PROCESSOR_SECONDS if self.seconds is None else self.seconds)
@@ -255,7 +249,7 @@ class Git:
         """Yield the same repository with a temporary index that holds ``tree``."""
         with scratch("index") as folder:
             indexed = replace(self, index=folder / "index")
-            indexed.run("read-tree", tree or "--empty")
+            (folder / "index").write_bytes(_index_of(self, tree))
             yield indexed
 
     def commit(self, tree: str, message: str, parent: str | None = None) -> str:
@@ -275,6 +269,14 @@ class Git:
         if self.work_tree:
             env["GIT_WORK_TREE"] = str(self.work_tree)
         return {**env, **(more or {})}
+
+
+@functools.lru_cache(maxsize=8)
+def _index_of(repository: Git, tree: str | None) -> bytes:
+    """Return the content of an index that holds ``tree``: diffs are applied to the same few trees again and again."""
+    with scratch("index") as folder:
+        replace(repository, index=folder / "index").run("read-tree", tree or "--empty")
+        return (folder / "index").read_bytes()
 
 
 def run(
@@ -336,9 +338,7 @@ def _start(words: Sequence[str], cwd: Path, env: Mapping[str, str], seconds: flo
     """Start a git command, which changes into ``cwd`` itself: GitPython would stay where it is if that is gone."""
     commands = _Commands("/")
     commands.seconds = seconds
-    return commands.execute(
-        ["git", "-C", str(cwd.absolute()), *words], istream=subprocess.PIPE, as_process=True, env=env
-    )
+    return commands.execute(["git", "-C", str(cwd.absolute()), *words], env=env)
 
 
 def _words_of(arguments: Sequence[str], settings: Mapping[str, str] | None) -> list[str]:
@@ -346,14 +346,13 @@ def _words_of(arguments: Sequence[str], settings: Mapping[str, str] | None) -> l
 
 
 def _command(words: Sequence[str]) -> str:
-    return next(word for word in words if word != "-c" and "=" not in word)
+    """Return the name of the git command: the first word that is no option, setting or folder."""
+    return next(word for word in words if not word.startswith("-") and not {"=", "/"} & set(word))
 
 
 def _failure(command: str, code: int, stderr: bytes, seconds: float | None, cwd: Path) -> SourceError:
     """Return the error that says why a command failed."""
     words = _words(stderr)
-    if code == 127 and words.startswith("/usr/bin/env:"):
-        return GitError(command, f"there is no git on the search path; git {OLDEST_GIT} or later should be installed")
     if not cwd.is_dir():
         return _folder_gone_error(command, cwd)
     if code == -signal.SIGXCPU:

@@ -60,8 +60,9 @@ class GitSnapshot:
     def apply(self, diff: str, onto: str | None = None) -> str:
         """Return the tree that ``diff`` makes of ``onto`` (head if None). Raises DiffRejected with git's own words."""
         with self._sound():
-            tree = apply(self.private, diff, onto or self.head_tree)
-            revision_limits.require_modest(self.private, self.head_tree, tree)
+            onto = onto or self.head_tree
+            tree = apply(self.private, diff, onto)
+            revision_limits.require_modest_diff(self.private, self.head_tree, tree, diff, onto)
             return tree
 
     def changes(self, tree: str) -> tuple[FileChange, ...]:

@@ -53,19 +53,6 @@ def test_git_is_given_nothing_of_the_machine(git: Git, tmp_path: Path, monkeypat
     assert "GIT_CONFIG_COUNT" not in seen
 
 
-def test_a_variable_may_go_away_while_the_environment_is_copied(git: Git, monkeypatch: pytest.MonkeyPatch) -> None:
-    copies = iter([KeyError("PYTEST_CURRENT_TEST"), KeyError("PYTEST_CURRENT_TEST")])
-
-    def copy(environ: os._Environ[str]) -> dict[str, str]:
-        if error := next(copies, None):
-            raise error
-        return dict(environ)
-
-    monkeypatch.setattr(os._Environ, "copy", copy)
-    assert git.run("cat-file", "blob", blob(git, b"one\n")) == b"one\n"
-    assert next(copies, None) is None
-
-
 def test_a_replaced_object_and_a_users_settings_are_not_looked_at(
     git: Git, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
