@@ -26,6 +26,9 @@ IMPORTS, TESTS = "imports", "tests"
 #: The file that the ladder's own test command writes.
 REPORT = ".crab-report.xml"
 
+#: Files that are no module although they lie where modules do.
+_RUN_ON_IMPORT = frozenset({"setup.py", "noxfile.py", "fabfile.py", "dodo.py"})
+
 #: Each probe is run so often on each side.
 _RUNS = 2
 
@@ -83,9 +86,18 @@ class JUnitCommand:
     report: str
 
 
-def changed_modules(snapshot: Snapshot) -> tuple[str, ...]:
-    """Return the modules that the pull request changes and that both its sides have, tests left out."""
-    return tuple(dict.fromkeys(_module(snapshot, path) for path in _changed(snapshot) if not is_test(path)))
+def changed_modules(snapshot: Snapshot, roots: Sequence[str]) -> tuple[str, ...]:
+    """Return the modules that the pull request changes and that both its sides have.
+
+    Tests are left out, and so are files that no import finds from ``roots`` (scripts, pages' settings) and that do
+    something when they are imported.
+    """
+    found = []
+    for path in _changed(snapshot):
+        root, name = _module(snapshot, path)
+        if root in roots and path not in _RUN_ON_IMPORT and not is_test(path):
+            found.append(name)
+    return tuple(dict.fromkeys(found))
 
 
 def changed_tests(snapshot: Snapshot) -> JUnitCommand | None:
@@ -103,15 +115,15 @@ def _changed(snapshot: Snapshot) -> Iterator[str]:
             yield path
 
 
-def _module(snapshot: Snapshot, path: str) -> str:
-    """Return the dotted name of a file, from the topmost folder that is a package."""
+def _module(snapshot: Snapshot, path: str) -> tuple[str, str]:
+    """Return the folder that a file is imported from, above its topmost package, and its dotted name there."""
     place = PurePosixPath(path)
     parts = [] if place.name == "__init__.py" else [place.stem]
     folder = place.parent
     while folder.parts and snapshot.read(snapshot.head_tree, f"{folder}/__init__.py") is not None:
         parts.insert(0, folder.name)
         folder = folder.parent
-    return ".".join(parts)
+    return str(folder), ".".join(parts)
 
 
 def write_probes(folder: Path, path: str, modules: Sequence[str], tests: JUnitCommand | None) -> tuple[Comment, ...]:

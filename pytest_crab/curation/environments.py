@@ -30,6 +30,7 @@ from pytest_crab.curation.environment_probe import (
     write_probes,
 )
 from pytest_crab.curation.environment_search import BARE, Attempt, Candidate, EnvironmentSearch
+from pytest_crab.curation.manifests import import_roots
 from pytest_crab.curation.pinning import Requirements
 from pytest_crab.curation.proposals import Proposing
 from pytest_crab.curation.publish import to_instance
@@ -113,7 +114,7 @@ class EnvironmentFinding(Proposing):
 
     role = "propose-environment"
     name = "environment"
-    version = 2
+    version = 3
 
     model: str = ""
 
@@ -153,13 +154,16 @@ class _Finding:
         self._context = context
         self._scratch = scratch
         self._crew, self._run_context = context.proving()
+        self._path = next((one.comment.path for one in candidate.comments), "setup.py")
         self._plain = self._trial(self._instance("plain", None))
+        self._tree = scratch / "tree"
+        self._modules: tuple[str, ...] = ()
 
     def _instance(self, name: str, tests: JUnitCommand | None, modules: Sequence[str] = ()) -> Instance:
         """Return an instance whose oracles are the probes of these modules and tests."""
         folder = self._scratch / name / self._candidate.id
-        path = next((one.comment.path for one in self._candidate.comments), "setup.py")
-        probes = write_probes(folder, path, modules, tests) or (Comment(id="none", path=path, body="none"),)
+        probes = write_probes(folder, self._path, modules, tests)
+        probes = probes or (Comment(id="none", path=self._path, body="none"),)
         probed = dataclasses.replace(
             self._candidate,
             comments=tuple(CandidateComment(comment=one) for one in probes),
@@ -177,21 +181,20 @@ class _Finding:
         Raises SourceError, EngineError, ImageError, ModelError, Cancelled.
         """
         snapshot = self._plain.snapshot
-        modules, tests = changed_modules(snapshot), changed_tests(snapshot)
-        ladder = self._climb(modules, tests) if modules or tests else "it changes no module and no test"
+        snapshot.clone(self._tree)
+        self._modules = changed_modules(snapshot, import_roots(self._tree, [self._path]))
+        tests = changed_tests(snapshot)
+        ladder = self._climb(tests) if self._modules or tests else "it changes no module and no test"
         if isinstance(ladder, FoundEnvironment) and ladder.doubt is None:
             return ladder
         if not self._settings.model:
             return ladder
         fault = ladder if isinstance(ladder, str) else str(ladder.doubt)
-        proposed = self._settings.propose(
-            self._question(fault), lambda answer, number: self._try(answer, number, modules), self._services,
-            self._context,
-        )  # fmt: skip
+        proposed = self._settings.propose(self._question(fault), self._try, self._services, self._context)
         return ladder if isinstance(proposed, str) and isinstance(ladder, FoundEnvironment) else proposed
 
-    def _climb(self, modules: Sequence[str], tests: JUnitCommand | None) -> FoundEnvironment | str:
-        instance = self._instance("ladder", tests, modules)
+    def _climb(self, tests: JUnitCommand | None) -> FoundEnvironment | str:
+        instance = self._instance("ladder", tests, self._modules)
         with open_search(instance, self._crew, self._run_context, self._notice, probe) as search:
             best = search.search()
             if best is None or not best.proved:
@@ -203,13 +206,13 @@ class _Finding:
                 return _faults(search, best)
             return FoundEnvironment(environment=environment, source=rung, doubt=UNTESTED)
 
-    def _try(self, answer: str, number: int, modules: Sequence[str]) -> FoundEnvironment | str:
+    def _try(self, answer: str, number: int) -> FoundEnvironment | str:
         """Return the environment of a model's answer if it holds, else why not, in words for the model."""
         recipe = read_recipe(answer)
         if isinstance(recipe, str):
             return recipe
         tests = JUnitCommand(command=recipe.test, report=recipe.report)
-        instance = self._instance(f"recipe-{number}", tests, modules)
+        instance = self._instance(f"recipe-{number}", tests, self._modules)
         with open_search(instance, self._crew, self._run_context, self._notice, probe) as search:
             environment = search.resolve(RECIPE, recipe.wanted(), python=recipe.python)
             if environment is None:
@@ -231,18 +234,15 @@ class _Finding:
         self._context.notice(f"{self._candidate.id}: {words}")
 
     def _question(self, fault: str) -> str:
-        snapshot = self._plain.snapshot
-        with tempfile.TemporaryDirectory(dir=self._scratch) as folder:
-            tree = Path(folder, "head")
-            snapshot.clone(tree)
-            names = sorted(path.relative_to(tree).as_posix() for path in tree.rglob("*") if ".git" not in path.parts)
-            manifests = [
-                f"{path.name}:\n{path.read_text('utf-8', 'replace')[:_LONGEST_MANIFEST]}"
-                for pattern in _MANIFESTS
-                for path in sorted(tree.glob(pattern))
-                if path.is_file() and not path.is_symlink()
-            ]
-        changed = ", ".join(changed_modules(snapshot)) or "none"
+        tree = self._tree
+        names = sorted(path.relative_to(tree).as_posix() for path in tree.rglob("*") if ".git" not in path.parts)
+        manifests = [
+            f"{path.name}:\n{path.read_text('utf-8', 'replace')[:_LONGEST_MANIFEST]}"
+            for pattern in _MANIFESTS
+            for path in sorted(tree.glob(pattern))
+            if path.is_file() and not path.is_symlink()
+        ]
+        changed = ", ".join(self._modules) or "none"
         merged = self._candidate.pull_request.merged_at or "at a time unknown"
         parts = [
             f"The project: {self._candidate.repo}, merged {merged}.",

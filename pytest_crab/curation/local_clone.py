@@ -71,6 +71,9 @@ class LocalClone:
                 "fork was deleted",
             )
         pull = self._refs.find(number, last, reviewed)
+        if pull is None and self._refs.on_main_line(last):
+            lack = f"{last[:12]} is on {self.folder}'s main line as it is, and nothing says where its commits begin"
+            return Rejection(reason="merged without a merge commit", detail=lack)
         if pull is None:
             return Rejection(
                 reason="not merged", detail=f"no commit of {self.folder}'s main line is a merge of {last[:12]}"

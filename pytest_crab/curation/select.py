@@ -100,7 +100,8 @@ class Selection(SettingsStage):
         substantive = sum(is_substantive(one.author, one.comment.body) for one in every)
         if substantive < self.substantive:
             yield Rejection(
-                reason=f"fewer than {self.substantive} substantive comments", detail=f"{substantive} of {len(every)}"
+                reason=f"fewer than {self.substantive} substantive comments",
+                detail=f"{substantive} of {len(every)} comments",
             )
         generated = sum(is_bot(one.author) or looks_generated(one.comment.body) for one in every)
         if every and generated / len(every) > self.ai_share:

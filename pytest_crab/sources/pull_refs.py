@@ -138,6 +138,11 @@ class PullRefs:
             author=self._run("show", "--no-patch", "--format=%ae", head, "--").strip(),
         )
 
+    def on_main_line(self, sha: str) -> bool:
+        """Return whether a commit is part of the main line's history. Raises SourceError."""
+        self._read_history()
+        return sha in self._history
+
     def diff(self, base: str, head: str) -> str:
         """Return the git diff between two commits. Raises SourceError."""
         return self._git.run(*_DIFF, base, head, settings=_SAFE).decode("utf-8", "replace")

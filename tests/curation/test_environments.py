@@ -64,6 +64,14 @@ def test_the_ladder_comes_first_and_then_recipes_whose_faults_go_back(
     first, second = ([m["content"] for m in one.body["messages"]] for one in provider.asked)
     assert "KeyError" in first[-1]
     assert "NoReportWritten" in second[-1]
+    # A script outside of packages, the pages' settings and setup.py are no modules that have to be imported.
+    stop = "raise SystemExit(3)\n"
+    beside = (dict.fromkeys(("tools__run_py", "docs__conf_py", "setup_py"), stop + f"n = {n}\n") for n in range(3))
+    texts = zip(beside, (PRICE.format(number) for number in ("0", "1", "2")), strict=True)
+    with_scripts = reviewed(*({**scripts, "shop_py": text} for scripts, text in texts), name="four")
+    held = EnvironmentFinding().run(with_scripts, context)
+    assert isinstance(held, PullCandidate)
+    assert (held.tags[SOURCE], held.flags) == ("bare", ())
     # Tests that fail are a doubt, no rejection.
     doubtful = EnvironmentFinding().run(pull(reviewed, "three", "", right="0"), context)
     assert isinstance(doubtful, PullCandidate)

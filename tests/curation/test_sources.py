@@ -111,6 +111,15 @@ def test_a_force_pushed_head_is_a_rejection_that_says_so(shop: Shop, curate: Cur
     assert "force-pushed" in Path(".crab").joinpath(*_decision("force-pushed")).read_text()
 
 
+def test_a_fast_forward_says_that_its_beginning_is_not_known(shop: Shop, curate: Curate) -> None:
+    shop.pull(8, "open", fee_py="fee = 0\n")
+    shop.git("merge", "--quiet", "--ff-only", "topic-8")
+    shop.write_comments()
+    rejections = funnel(curate("--json"))["collect"]["rejections"]
+    assert "merged without a merge commit: " in rejections["owner__shop-8"]
+    assert "nothing says where its commits begin" in rejections["owner__shop-8"]
+
+
 def _decision(words: str) -> tuple[str, ...]:
     (path,) = [path for path in Path(".crab/steps/curation").glob("*/*.json") if words in path.read_text()]
     return path.relative_to(".crab").parts
