@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pytest_crab.clients.http_service import Caller
 from pytest_crab.diffs import parse
+from pytest_crab.errors import ForgeError
 from pytest_crab.types import Finding, Side
 
 if TYPE_CHECKING:
@@ -94,7 +96,12 @@ class Forge:
 
 
 def open_hub(url: str, token: str | None, seconds: int) -> github.Github:
-    """Return PyGithub's client of the API at ``url``; an answer may take so many seconds, and no call is repeated."""
+    """Return PyGithub's client of the API at ``url``; an answer may take so many seconds, and no call is repeated.
+
+    Raises ForgeError where PyGithub is not installed.
+    """
+    if importlib.util.find_spec("github") is None:
+        raise ForgeError("GitHub is asked through PyGithub: install pytest-crab with its extra [comment]")
     import github
 
     return github.Github(

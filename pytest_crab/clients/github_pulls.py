@@ -79,11 +79,17 @@ class GitHubPulls:
         with self._errors():
             return read_pages(self._hub, f"/repos/{self.repo}/pulls/{number}/reviews")
 
-    def merge_base(self, base: str, head: str) -> str:
-        """Return the merge base of two commits. Raises ForgeError."""
+    def merge_base(self, base: str, head: str) -> str | None:
+        """Return the merge base of two commits; None where GitHub has one of them no more. Raises ForgeError."""
+        import github
+
+        path = f"/repos/{self.repo}/compare/{base}...{head}"
         with self._errors():
-            path = f"/repos/{self.repo}/compare/{base}...{head}"
-            return str(self._hub.requester.requestJsonAndCheck("GET", path)[1]["merge_base_commit"]["sha"])
+            try:
+                found = self._hub.requester.requestJsonAndCheck("GET", path)
+            except github.UnknownObjectException:
+                return None
+            return str(found[1]["merge_base_commit"]["sha"])
 
     @contextmanager
     def _errors(self) -> Iterator[None]:

@@ -89,6 +89,8 @@ class GitHubRepository:
             return Rejection(reason="no review comment is known")
         head = most_discussed(comments) or tags[LAST]
         base = self.pulls.merge_base(tags[TARGET], head)
+        if base is None:
+            return _gone(f"GitHub has no commit {head}")
         source = GitSource(url=f"https://github.com/{self.pulls.repo}", base=base, head=head, merged=tags[MERGED])
         known = dataclasses.replace(
             candidate, source=source, comments=comments, activity=self._activity(candidate, comments)
@@ -97,10 +99,7 @@ class GitHubRepository:
             snapshot = self._fetcher.fetch(to_instance(known, Path(known.id)), context.folder)
         except SourceError as error:
             gone = str(error).partition(";")[0].removeprefix(f"{known.id}: ")
-            return Rejection(
-                reason="the reviewed commit is gone",
-                detail=f"{gone}: its branch was force-pushed, or its fork was deleted",
-            )
+            return _gone(gone)
         return _with_code(known, snapshot, head)
 
     def _comments(self, number: int) -> Iterator[CandidateComment]:
@@ -119,6 +118,11 @@ class GitHubRepository:
             change_requests=sum(one.get("state") == "CHANGES_REQUESTED" for one in reviews),
             reviewers=tuple(dict.fromkeys(name for name in people if name)),
         )
+
+
+def _gone(fault: str) -> Rejection:
+    cause = "its branch was force-pushed, or its fork was deleted"
+    return Rejection(reason="the reviewed commit is gone", detail=f"{fault}: {cause}")
 
 
 def _with_code(candidate: PullCandidate, snapshot: Snapshot, head: str) -> PullCandidate:

@@ -90,6 +90,9 @@ def test_a_force_pushed_head_is_rejected(shop: Shop, forge: ScriptedForge, curat
     forge.script = [ForgeAnswer(200, [listed(shop, 1)]), comments, base, reviews]
     found = stages(curate("--json", source="owner/shop"))
     assert found["collect"]["pull_requests"]["reasons"] == {"the reviewed commit is gone": 1}
+    forge.script = [ForgeAnswer(200, [listed(shop, 1)]), comments, ForgeAnswer(404, {"message": "Not Found"})]
+    gone = stages(curate("--json", "--store", "fresh", source="owner/shop"))["collect"]["rejections"]
+    assert f"GitHub has no commit {'e' * 40}: its branch was force-pushed" in gone["owner__shop-1"]
 
 
 def test_a_rate_limit_keeps_what_is_there_and_asks_no_more(shop: Shop, forge: ScriptedForge, curate: Curate) -> None:
@@ -103,6 +106,14 @@ def test_a_rate_limit_keeps_what_is_there_and_asks_no_more(shop: Shop, forge: Sc
     assert (found["pull_requests"]["kept"], found["pull_requests"]["failed"]) == (1, 2)
     assert "rate limit is used up: call this again in 10 min" in found["failures"]["owner__shop-2"]
     assert len(forge.requests) == 5  # the third was not asked for
+
+
+def test_without_pygithub_the_extra_is_named(curate: Curate, shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    del shop
+    monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
+    refused = curate(source="owner/shop")
+    assert refused.exit_code == 1
+    assert refused.output == ("Error: GitHub is asked through PyGithub: install pytest-crab with its extra [comment]\n")
 
 
 @pytest.mark.parametrize(
