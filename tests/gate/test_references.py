@@ -8,8 +8,9 @@ from click.testing import CliRunner
 
 from pytest_crab.cli import main
 from pytest_crab.errors import BadInput
-from pytest_crab.gate.references import load_reference
+from pytest_crab.gate.references import _pool_reviews, load_reference
 from pytest_crab.report.files import write_trials
+from pytest_crab.report.outcomes import OracleRecord
 from pytest_crab.testing.trials import comment_result, trial_of
 from pytest_crab.types import Provenance, Reason, Review, Usage
 
@@ -97,3 +98,21 @@ def test_an_anchor_stops_what_a_rolling_baseline_lets_go(tmp_path: Path) -> None
     assert told.exit_code == 1
     assert "down 4.0 points against last" in told.output
     assert "down 8.0 points against the anchor release" in told.output
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "pooled"),
+    [
+        ((), (), ()),  # each verdict has a review of its own
+        ((1, 1), (1, 1), (1, 1, 2, 2)),
+        ((1, 1), (), (1, 1, 2, 3)),
+        ((), (1, 1), (1, 2, 3, 3)),
+    ],
+)
+def test_reviews_of_pooled_runs_are_told_apart(
+    one: tuple[int, ...], other: tuple[int, ...], pooled: tuple[int, ...]
+) -> None:
+    first, second = (
+        OracleRecord(instance="i", comment="c0", repo="r", verdicts="cm", reviews=own) for own in (one, other)
+    )
+    assert _pool_reviews(first, second) == pooled

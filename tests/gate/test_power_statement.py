@@ -1,0 +1,70 @@
+"""What a gate says before a run of its power and of its chance to pass, held against rulings on drawn verdicts."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from pytest_crab.gate.power_statement import power_statement
+from pytest_crab.gate.terms import GateTerms
+from pytest_crab.statistics.comparison import Key, Measured, compare
+from pytest_crab.statistics.power import Design
+
+
+def said(oracles: int, *, margin: float = 5.0, noise: float = 0.1) -> str:
+    """The statement for so many oracles, each of its own repository, of which half are caught."""
+    return "; ".join(power_statement(Design(sizes=[1] * oracles, noise=noise, rate=0.5), margin=margin, assumed=True))
+
+
+def run(verdicts: str) -> dict[Key, Measured]:
+    """An oracle a letter: c caught, m missed."""
+    return {
+        (f"pr-{at}", "c0"): Measured(repo=f"owner/repo-{at}", caught=int(one == "c"), missed=int(one == "m"), unknown=0)
+        for at, one in enumerate(verdicts)
+    }
+
+
+def share_that_passes(oracles: int, margin: float, noise: float, draws: int = 60) -> float:
+    """Draw pairs of runs of an unchanged reviewer, and count those that rule out a drop of the margin."""
+    source, passed = random.Random(7), 0
+    for _ in range(draws):
+        before = "".join(source.choice("cm") for _ in range(oracles))
+        after = "".join({"c": "m", "m": "c"}[one] if source.random() < noise else one for one in before)
+        low = compare(run(before), run(after)).low
+        assert low is not None
+        passed += 100 * low > -margin
+    return passed / draws
+
+
+def test_one_pull_request_says_nothing_and_two_say_something() -> None:
+    assert "say nothing about other pull requests" in said(1)
+    assert "2 oracles have less than 80% power" in said(2)
+
+
+def test_the_chance_to_pass_is_that_of_drawn_runs() -> None:
+    assert "an unchanged reviewer passes in 73% of runs, and in 80% with about 348 oracles" in said(300)
+    assert share_that_passes(300, 5, 0.1) == pytest.approx(0.73, abs=0.15)
+
+
+def test_where_no_verdict_changes_the_least_number_that_passes_is_named() -> None:
+    assert "cannot pass at a margin of 5 points" in said(60, noise=0.0)
+    assert "or about 64 oracles in about 64 repositories like these to pass in 80% of runs" in said(60, noise=0.0)
+    assert said(64, noise=0.0).endswith("an unchanged reviewer passes in 100% of runs")
+    assert (share_that_passes(60, 5, 0.0, 3), share_that_passes(64, 5, 0.0, 3)) == (0, 1)
+
+
+def test_the_power_at_the_margin_is_named_where_it_is_small_and_there_is_a_margin() -> None:
+    assert "the power to detect a drop of the margin, 5 points, is 60%; 80% takes about 483 oracles" in said(300)
+    assert "a drop of the margin, 0.5 points" in said(300, margin=0.5)
+    assert "a drop of the margin" not in said(300, margin=0)
+    assert "a drop of the margin" not in said(300, margin=40)
+
+
+def test_a_margin_of_nothing_is_never_met_and_no_number_helps() -> None:
+    assert said(300, margin=0).endswith("it needs a margin of at least 1.0 points")
+
+
+def test_a_gate_asks_for_five_points_unless_told_otherwise() -> None:
+    """The number that the options' table and the docs name."""
+    assert GateTerms().margin == 5.0
