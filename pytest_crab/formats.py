@@ -29,6 +29,11 @@ _UNITS = "KMGT"
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT])(?:i?B)?", re.IGNORECASE)
 
 
+def format_one(noun: str) -> str:
+    """Return a noun with its article, as ``an oracle``."""
+    return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
+
+
 def format_count(count: int, noun: str) -> str:
     """Return a number with its noun, in the plural unless the number is 1."""
     plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"

@@ -16,6 +16,7 @@ from pytest_crab.benchmarks.archives import json_lines, read_record
 from pytest_crab.benchmarks.native import Import, import_rows
 from pytest_crab.errors import BadInput
 from pytest_crab.types import (
+    UNNAMED_REPOSITORY,
     ChangeType,
     Comment,
     Instance,
@@ -29,7 +30,7 @@ from pytest_crab.types import (
 )
 
 #: The data does not name a row's repository, pull request or licence.
-REPO, TITLE, LICENSE = "not-in-the-release/unknown", "(not in the release)", "NOASSERTION"
+REPO, TITLE, LICENSE = UNNAMED_REPOSITORY, "(not in the release)", "NOASSERTION"
 
 #: The files of an instance that hold its code, without the endings of a language, so that no tool takes them for code.
 HEAD, REFERENCE = "head.txt", "reference.txt"

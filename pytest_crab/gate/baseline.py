@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pytest_crab.gate.results import ORDER, GateResult
 from pytest_crab.gate.terms import MARGIN
-from pytest_crab.statistics.comparison import Comparison
+from pytest_crab.statistics.comparison import PULL_REQUEST, Comparison
 from pytest_crab.statistics.labels import LabelComparison
 from pytest_crab.statistics.paired import holm
 from pytest_crab.statistics.power import Design
@@ -28,7 +28,7 @@ class BaselineComparison:
     ``margin`` is in points. ``refusal`` says why the two cannot be compared, ``remarks`` what else differs. ``whole``
     is whether oracles that only the baseline has count as unknown; ``gated`` whether a gate was asked for. ``labels``
     has a comparison for each label, and ``absent`` the labels with a margin that no oracle has. ``anchored`` is whether
-    the baseline is a pinned run beside another one.
+    the baseline is a pinned run beside another one. ``counted`` and ``instance`` are the words for what is compared.
     """
 
     reviewer: str
@@ -45,6 +45,8 @@ class BaselineComparison:
     labels: tuple[LabelComparison, ...] = ()
     absent: tuple[str, ...] = ()
     anchored: bool = False
+    counted: str = "oracle"
+    instance: str = PULL_REQUEST
 
     @property
     def name(self) -> str:
@@ -59,7 +61,7 @@ class BaselineComparison:
         if self.comparison is None:
             return f"{self.reviewer}: {self.baseline} has no reviewer to compare it with."
         if not self.comparison.known:
-            return f"{self.reviewer}: no oracle has a verdict here and in {self.baseline}."
+            return f"{self.reviewer}: no {self.counted} has a verdict here and in {self.baseline}."
         return None
 
 

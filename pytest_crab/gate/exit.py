@@ -23,7 +23,10 @@ _REPLACEABLE = (0, 1)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OracleCounts:
-    """One reviewer's oracles: whole numbers, or multiples of 1/n with n repeats; ``unknown`` leaves out the broken."""
+    """One reviewer's oracles: whole numbers, or multiples of 1/n with n repeats; ``unknown`` leaves out the broken.
+
+    ``counted`` is the word for one of them.
+    """
 
     reviewer: str
     caught: float
@@ -31,6 +34,7 @@ class OracleCounts:
     broken: float = 0
     unknown: float = 0
     is_control: bool = False
+    counted: str = "oracle"
 
     def __post_init__(self) -> None:
         if min(self.caught, self.missed, self.broken, self.unknown) < 0:
@@ -38,7 +42,13 @@ class OracleCounts:
 
     @classmethod
     def of(
-        cls, reviewer: str, outcomes: Mapping[str, float], *, absent: int = 0, is_control: bool = False
+        cls,
+        reviewer: str,
+        outcomes: Mapping[str, float],
+        *,
+        absent: int = 0,
+        is_control: bool = False,
+        counted: str = "oracle",
     ) -> OracleCounts:
         """Return the counts of a summary's ``outcomes``; ``absent`` oracles were planned and have no record."""
         broken = outcomes.get(Reason.BROKEN.value, 0)
@@ -50,6 +60,7 @@ class OracleCounts:
             broken=broken,
             unknown=absent + sum(share for outcome, share in outcomes.items() if outcome not in known),
             is_control=is_control,
+            counted=counted,
         )
 
     @property
@@ -206,17 +217,17 @@ def _rulings(
     """Yield the rulings on one reviewer, each with the sentences that say why."""
     total, broken = own.total, _exact(own.broken)
     if not total:
-        yield GateResult.INCONCLUSIVE, f"{own.reviewer}: no oracle was selected, so there is no rate."
+        yield GateResult.INCONCLUSIVE, f"{own.reviewer}: no {own.counted} was selected, so there is no rate."
         return
     if broken / total > _exact(outcome.max_broken):
-        share = f"{_count(broken)} of {_count(total)} oracles are broken ({_percent(broken / total)})"
+        share = f"{_count(broken)} of {_count(total)} {own.counted}s are broken ({_percent(broken / total)})"
         yield GateResult.BROKEN, f"{own.reviewer}: {share}, and at most {_percent(_exact(outcome.max_broken))} may be."
         return
     if outcome.fail_under is not None:
         yield _rule(own, outcome, _exact(outcome.fail_under))
     unknown = _exact(own.unknown)
     if unknown / total > _exact(outcome.max_unknown) and not outcome.errors_as_misses:
-        share = f"{_count(unknown)} of {_count(total)} oracles are unknown ({_percent(unknown / total)})"
+        share = f"{_count(unknown)} of {_count(total)} {own.counted}s are unknown ({_percent(unknown / total)})"
         most = f"at most {_percent(_exact(outcome.max_unknown))} may be ({outcome.max_unknown_option})"
         yield GateResult.INCONCLUSIVE, f"{own.reviewer}: {share}, and {most}."
     yield from (
@@ -236,7 +247,7 @@ def _rule(own: OracleCounts, outcome: RunOutcome, floor: Fraction) -> tuple[Gate
 def _account(own: OracleCounts, outcome: RunOutcome, low: Fraction, high: Fraction) -> str:
     total, caught = own.total, _exact(own.caught)
     unknown = total - caught - _exact(own.missed)
-    said = f"{_count(caught)} of {_count(total)} oracles caught"
+    said = f"{_count(caught)} of {_count(total)} {own.counted}s caught"
     if not unknown:
         return f"{said}, a rate of {_percent(low)}"
     if outcome.errors_as_misses:

@@ -13,6 +13,7 @@ from pytest_crab.gate.terms import GateTerms
 from pytest_crab.report.outcomes import oracle_counts
 from pytest_crab.report.reviewer_summary import ReviewerSummary
 from pytest_crab.report.summary import Summary
+from pytest_crab.report.summary_words import words_of
 from pytest_crab.statistics.clusters import correlation_of
 from pytest_crab.statistics.comparison import Key, Measured, clusters_of, compare, design_of
 from pytest_crab.statistics.labels import absent_labels, compare_labels
@@ -163,7 +164,8 @@ def pair(
     complete = with_missing(first, second, planned) if whole else second
     every = complete if screen is None else screen.weigh(first, complete)
     instances = {instance for instance, _ in (every if screen is not None else second)}
-    words = {oracle.key: oracle.labels for oracle in (*baseline.oracles, *own.oracles)}
+    labels = {oracle.key: oracle.labels for oracle in (*baseline.oracles, *own.oracles)}
+    words = words_of([own])
     comparison = compare(first, every, level=terms.level, unit=terms.unit)
     if len(complete) > len(second):
         comparison = dataclasses.replace(comparison, only_before=len(complete) - len(second))
@@ -180,8 +182,10 @@ def pair(
         whole=whole and len(complete) > len(second),
         gated=terms.gated,
         anchored=name.startswith(ANCHOR),
-        labels=compare_labels(first, every, words, terms.margins, level=terms.level, unit=terms.unit),
-        absent=absent_labels(words, terms.margins),
+        labels=compare_labels(first, every, labels, terms.margins, level=terms.level, unit=terms.unit),
+        absent=absent_labels(labels, terms.margins),
+        counted=words.counted,
+        instance=words.instance,
     )
 
 

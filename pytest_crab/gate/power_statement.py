@@ -16,15 +16,18 @@ from pytest_crab.statistics.power_simulation import PowerSimulation, simulate_po
 _POWER = f"{POWER:.0%}"
 
 
-def power_statement(design: Design, *, margin: float, assumed: bool, flips: float | None = None) -> tuple[str, ...]:
+def power_statement(
+    design: Design, *, margin: float, assumed: bool, flips: float | None = None, counted: str = "oracle"
+) -> tuple[str, ...]:
     """Return what a gate will be able to see, a line for each fact.
 
     ``flips`` is the share of verdicts that change between single runs; None: the design's noise is of single runs.
+    ``counted`` is the word for one of what the design counts.
     """
     count, ahead = sum(design.sizes), simulate_power(design)
     if len(design.sizes) < 2:
-        oracles = format_count(count, "oracle")
-        return (f"{oracles} of one pull request say nothing about other pull requests, so this gate cannot pass",)
+        oracles = format_count(count, counted)
+        return (f"{oracles} of one {design.by} say nothing about other {design.by}s, so this gate cannot pass",)
     smallest = ahead.smallest_drop()
     how = "assuming that" if assumed else "since in the baseline's own repeats"
     noise = f"{how} {format_percent(design.noise if flips is None else flips)}% of verdicts change from run to run"
@@ -37,25 +40,25 @@ def power_statement(design: Design, *, margin: float, assumed: bool, flips: floa
     if smallest is not None and 100 * smallest > margin > 0:
         needed = oracles_needed(design, margin / 100)
         chance = format_whole_percent(ahead.power(margin / 100))
-        lack = "" if needed is None else f"; {_POWER} takes {_more(design, needed)}"
+        lack = "" if needed is None else f"; {_POWER} takes {_more(design, needed, counted)}"
         facts.append(f"the power to detect a drop of the margin, {margin:g} points, is {chance}{lack}")
-    return (*facts, _chance_to_pass(design, ahead, margin))
+    return (*facts, _chance_to_pass(design, ahead, margin, counted))
 
 
 def spread(design: Design, oracles: int) -> str:
-    """Return in how many repositories or pull requests so many oracles are, if they come as the design's do."""
+    """Return in how many repositories, pull requests or rows so many oracles are, if they come as the design's do."""
     return f"in about {format_count(clusters_needed(design, oracles), design.by)} like these"
 
 
-def _more(design: Design, needed: int) -> str:
+def _more(design: Design, needed: int, counted: str) -> str:
     oracles = max(needed, sum(design.sizes) + 1)
-    return f"about {oracles} oracles {spread(design, oracles)}"
+    return f"about {oracles} {counted}s {spread(design, oracles)}"
 
 
-def _chance_to_pass(design: Design, ahead: PowerSimulation, margin: float) -> str:
+def _chance_to_pass(design: Design, ahead: PowerSimulation, margin: float, counted: str) -> str:
     least = smallest_margin(design) or 0.0
     needed = oracles_to_pass(design, margin / 100)
-    size = "" if needed is None else _more(design, needed)
+    size = "" if needed is None else _more(design, needed, counted)
     if 100 * least > margin:
         lack = f", or {size} to pass in {_POWER} of runs" if size else ""
         return (

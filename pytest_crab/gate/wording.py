@@ -13,7 +13,7 @@ from pytest_crab.formats import (
     format_percent,
     format_points,
 )
-from pytest_crab.gate.baseline import BaselineComparison, BaselineRuling, Load
+from pytest_crab.gate.baseline import BaselineComparison, BaselineRuling
 from pytest_crab.gate.power_statement import spread
 from pytest_crab.gate.results import GateResult
 from pytest_crab.statistics.comparison import REPOSITORY, Comparison
@@ -35,9 +35,10 @@ def explain_baseline(one: BaselineComparison, ruling: BaselineRuling) -> str:
 def _sentences(one: BaselineComparison, ruling: BaselineRuling) -> Iterator[str]:
     comparison = one.comparison
     assert comparison is not None
+    rates = f"from {format_percent(comparison.before)}% to {format_percent(comparison.after)}%"
     yield (
-        f"{one.reviewer}: {_change(comparison)} against {one.baseline}, from {format_percent(comparison.before)}% to "
-        f"{format_percent(comparison.after)}% of {format_count(comparison.known, 'oracle')}; {_interval(comparison)}."
+        f"{one.reviewer}: {_change(comparison)} against {one.baseline}, {rates} of "
+        f"{format_count(comparison.known, one.counted)}; {_interval(comparison)}."
     )
     if one.gated:
         yield _verdict(comparison, one.margin, ruling.overall)
@@ -45,18 +46,18 @@ def _sentences(one: BaselineComparison, ruling: BaselineRuling) -> Iterator[str]
     lost, gained = _names(comparison.lost, shown), _names(comparison.gained, shown)
     yield f"Lost {lost}; gained {gained} (exact McNemar p = {comparison.p:.3g})."
     if one.gated:
-        yield from (_label_sentence(label, result, ruling.overall) for label, result in ruling.labels)
-        yield from (f"No oracle has the label {label}, so its margin says nothing." for label in one.absent)
+        yield from (_label_sentence(label, result, ruling.overall, one.counted) for label, result in ruling.labels)
+        yield from (f"No {one.counted} has the label {label}, so its margin says nothing." for label in one.absent)
         if ruling.overall is GateResult.INCONCLUSIVE:
             yield from _remedies(one, comparison)
-    yield from _loads(one.before, one.after)
+    yield from _loads(one)
     yield from _not_compared(one, comparison)
     yield from (f"Note: {remark}." for remark in one.remarks)
 
 
 def _not_compared(one: BaselineComparison, comparison: Comparison) -> Iterator[str]:
     if comparison.unmeasured:
-        yield f"{format_count(comparison.unmeasured, 'oracle')} measured in neither run count as unknown in both."
+        yield f"{format_count(comparison.unmeasured, one.counted)} measured in neither run count as unknown in both."
     left = [
         f"{comparison.only_before} only in the baseline" if comparison.only_before and not one.whole else "",
         f"{comparison.only_after} only in this run" if comparison.only_after else "",
@@ -64,7 +65,8 @@ def _not_compared(one: BaselineComparison, comparison: Comparison) -> Iterator[s
     if any(left):
         yield f"Not compared: {', '.join(filter(None, left))}."
     if one.whole and comparison.only_before:
-        yield f"{format_count(comparison.only_before, 'oracle')} of the baseline are missing here and taken as unknown."
+        missing = format_count(comparison.only_before, one.counted)
+        yield f"{missing} of the baseline are missing here and taken as unknown."
 
 
 def _change(comparison: Comparison) -> str:
@@ -89,18 +91,18 @@ def _verdict(comparison: Comparison, margin: float, result: GateResult) -> str:
     return f"This shows no drop, and does not rule out a drop of more than {margin:g} points."
 
 
-def _label_sentence(label: LabelComparison, result: GateResult, overall: GateResult) -> str:
+def _label_sentence(label: LabelComparison, result: GateResult, overall: GateResult, counted: str) -> str:
     own = label.comparison
     lost, gained = f"{len(own.lost)} lost", f"{len(own.gained)} gained"
     name = f"{label.dimension} {label.label}"
     if label.margin is None:
         so = ", so the gate does not pass" if overall is GateResult.PASSED else ""
         return (
-            f"{name}: {lost} and {gained} of {format_count(own.known, 'oracle')} (exact p = {own.p:.2g}), which taken "
+            f"{name}: {lost} and {gained} of {format_count(own.known, counted)} (exact p = {own.p:.2g}), which taken "
             f"alone is a drop{so}; --crab-margin {label.label}=POINTS says how much it may fall."
         )
     if not own.known:
-        return f"{name}: no oracle has a verdict in both runs."
+        return f"{name}: no {counted} has a verdict in both runs."
     return f"{name}: {_change(own)}, {lost} and {gained}; {_interval(own)}. {_verdict(own, label.margin, result)}"
 
 
@@ -124,7 +126,7 @@ def _remedies(one: BaselineComparison, comparison: Comparison) -> Iterator[str]:
         if one.whole and comparison.only_before:
             yield "The missing ones would settle it: run them too, or say --part if they were left out on purpose."
             return
-        doubtful = format_count(comparison.doubtful, "oracle")
+        doubtful = format_count(comparison.doubtful, one.counted)
         yield f"Verdicts for {doubtful} with unknown repeats would settle it: run again, finished steps are kept."
         return
     few = interval.by == REPOSITORY and interval.clusters < _FEW
@@ -144,12 +146,12 @@ def _sizes(one: BaselineComparison, comparison: Comparison, unit: str) -> Iterat
     needed = oracles_needed(design, one.margin / 100) if design is not None and one.margin > 0 else None
     if design is not None and enough is not None:
         where = spread(design, enough)
-        yield f"about {enough} oracles with results like these, {where}, would rule out a drop of {margin}"
+        yield f"about {enough} {one.counted}s with results like these, {where}, would rule out a drop of {margin}"
     if design is not None and needed is not None:
-        noun, drop = ("", "such a drop") if enough is not None else (" oracles", f"a drop of {margin}")
+        noun, drop = ("", "such a drop") if enough is not None else (f" {one.counted}s", f"a drop of {margin}")
         yield f"about {needed}{noun} {spread(design, needed)} would have {POWER:.0%} power to detect {drop}"
     if enough is None and needed is None:
-        yield "far more oracles, in more repositories" if unit == REPOSITORY else "far more oracles"
+        yield f"far more {one.counted}s{', in more repositories' if unit == REPOSITORY else ''}"
 
 
 def _oracles_enough(design: Design, margin: float, comparison: Comparison) -> int | None:
@@ -165,14 +167,13 @@ def _oracles_enough(design: Design, margin: float, comparison: Comparison) -> in
     return oracles_to_pass(alike, margin / 100, chance=0.5, shift=change)
 
 
-def _loads(before: Load, after: Load) -> Iterator[str]:
-    parts = []
+def _loads(one: BaselineComparison) -> Iterator[str]:
+    before, after, parts = one.before, one.after, []
     if before.comments is not None and after.comments is not None:
-        parts.append(f"comments per pull request {before.comments:.1f} before, {after.comments:.1f} now")
+        parts.append(f"comments per {one.instance} {before.comments:.1f} before, {after.comments:.1f} now")
     if before.cost_usd is not None and after.cost_usd is not None:
-        parts.append(
-            f"{format_dollars(before.cost_usd, 3)} USD per pull request before, {format_dollars(after.cost_usd, 3)} now"
-        )
+        was, now = format_dollars(before.cost_usd, 3), format_dollars(after.cost_usd, 3)
+        parts.append(f"{was} USD per {one.instance} before, {now} now")
     if parts:
         text = "; ".join(parts)
         yield f"{text[:1].upper()}{text[1:]}."

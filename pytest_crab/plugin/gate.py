@@ -119,7 +119,8 @@ class RunGate:
                 lines.append(f"crab: gate: {name}: the baseline knows nothing of what was selected")
                 continue
             margin = self._options.terms.margin
-            facts = power_statement(ahead, margin=margin, assumed=known_flips(own) is None, flips=flips(own))
+            assumed, changed = known_flips(own) is None, flips(own)
+            facts = power_statement(ahead, margin=margin, assumed=assumed, flips=changed, counted=own.counted)
             lines += [f"crab: gate: {name}: {fact}" for fact in facts]
         return lines
 
@@ -163,6 +164,7 @@ class RunGate:
                         row.outcomes,
                         absent=absent.get(row.reviewer, 0),
                         is_control=self._is_control(row.reviewer),
+                        counted=row.counted,
                     )
                     for row in summary.reviewers
                 ),

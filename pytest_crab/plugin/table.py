@@ -11,7 +11,7 @@ import pytest
 from pytest_crab.benchmarks.recorded import read_recording
 from pytest_crab.campaign.giving_up import cause_of
 from pytest_crab.errors import BadInput
-from pytest_crab.formats import format_count
+from pytest_crab.formats import format_count, format_one
 from pytest_crab.plugin.contestants import Contestants
 from pytest_crab.plugin.option_table import Options
 from pytest_crab.plugin.paths import exists, named_paths
@@ -165,7 +165,9 @@ class Table:
             markup = {line.style: True} if line.style else {}
             reporter.write_line(line.text, **markup)
         if self._missed:
-            reporter.write_line(f"{self._missed} trials missed an oracle; -v shows each of them here")
+            reporter.write_line(
+                f"{self._missed} trials missed {format_one(summary.words.counted)}; -v shows each of them here"
+            )
         reporter.write_line(f"report: {self._options.report / 'index.html'} (records: trials.jsonl beside it)")
 
     def _print_gate(self, reporter: pytest.TerminalReporter, gate: Gate, width: int) -> None:

@@ -19,7 +19,7 @@ from pytest_crab.report.recorded_rulers import RecordedRuler
 from pytest_crab.report.reviewer_summary import ReviewerSummary
 from pytest_crab.report.summary import OUTCOMES, Summary
 from pytest_crab.text import one_line
-from pytest_crab.types import CommentResult, Reason, Trial, Verdict
+from pytest_crab.types import CommentResult, Reason, Trial, Unit, Verdict
 
 #: The rulings that a gate's cases tell apart, and the most characters of their reasons.
 _PASSED, _FAILED, _LONGEST = "passed", "failed", 5000
@@ -167,7 +167,7 @@ def _properties(reviewer: ReviewerSummary, rulers: Mapping[str, RecordedRuler]) 
     labels = dict(_label_rates(reviewer))
     shown = [ruler for ruler in reviewer.by_ruler if ruler in rulers]
     values: dict[str, object] = {
-        "agent": ", ".join(reviewer.agents),
+        "agent": ", ".join(reviewer.agents) if reviewer.unit is not Unit.PROBE else None,
         "runtime": ", ".join(reviewer.runtimes),
         "rate": score.micro,
         "macro": score.macro,

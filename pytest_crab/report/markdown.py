@@ -33,12 +33,9 @@ from pytest_crab.types import Kind
 #: The file's name in a report's folder.
 FILE = "summary.md"
 
+#: The columns behind the name: those that have nothing for answerers, and the others.
+_OF_REVIEWS = ("Comments", "Per PR", "Behavioral %", "Structural %")
 _HEADS = (
-    "Reviewer",
-    "Comments",
-    "Per PR",
-    "Behavioral %",
-    "Structural %",
     "Overall %",
     "95% interval",
     "Caught / known",
@@ -79,7 +76,9 @@ def head_lines(summary: Summary) -> Iterator[str]:
         yield from folded("The gate's reasons", [escape_markdown(summary.gate.paragraph, 5000)])
         for one in change_tables(summary.gate):
             yield from folded(one.title, _escaped(one))
-    yield from table(_HEADS, [_cells(reviewer) for reviewer in summary.reviewers])
+    words = summary.words
+    heads = (words.contestant_head, *(_OF_REVIEWS if words.reviews else ()), *_HEADS)
+    yield from table(heads, [list(_cells(reviewer, reviews=words.reviews)) for reviewer in summary.reviewers])
 
 
 def detail_lines(summary: Summary) -> Iterator[str]:
@@ -108,18 +107,17 @@ def escape_markdown(text: str, limit: int = 200) -> str:
     return _LIVE.sub(rf"\1{_APART}", one_line(text, limit).translate(_SPECIAL))
 
 
-def _cells(reviewer: ReviewerSummary) -> list[str]:
-    kinds = [reviewer.by_kind[kind.value].micro if kind.value in reviewer.by_kind else None for kind in Kind]
-    return [
-        escape_markdown(label(reviewer)),
-        format_number(reviewer.comments),
-        format_decimal(reviewer.comments_per_pull_request, 1),
-        *map(format_percent, kinds),
-        format_percent(reviewer.overall.micro),
-        format_interval(reviewer.overall.interval, " to "),
-        rate_cell(reviewer.overall),
-        str(reviewer.overall.unknown),
-    ]
+def _cells(reviewer: ReviewerSummary, *, reviews: bool) -> Iterator[str]:
+    yield escape_markdown(label(reviewer))
+    if reviews:
+        yield format_number(reviewer.comments)
+        yield format_decimal(reviewer.comments_per_pull_request, 1)
+        kinds = [reviewer.by_kind[kind.value].micro if kind.value in reviewer.by_kind else None for kind in Kind]
+        yield from map(format_percent, kinds)
+    yield format_percent(reviewer.overall.micro)
+    yield format_interval(reviewer.overall.interval, " to ")
+    yield rate_cell(reviewer.overall)
+    yield str(reviewer.overall.unknown)
 
 
 def folded(title: str, lines: Iterable[str]) -> Iterator[str]:

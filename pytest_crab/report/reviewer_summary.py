@@ -13,6 +13,7 @@ from pytest_crab.report.review_cost import Burden, CleanReviews
 from pytest_crab.report.ruler_means import RulerMean
 from pytest_crab.report.stability import Stability
 from pytest_crab.statistics.choices import ProbeMeasures
+from pytest_crab.types import Unit
 
 #: The dimension that tables show as columns of their own.
 KIND = "kind"
@@ -44,9 +45,9 @@ class ReviewerSummary:
     ``decided_by`` counts the verdicts of each scorer in these rates; empty where none is by a ruler that runs nothing.
     ``by_ruler`` has the means by each scorer, where one of them is such a ruler.
     ``probes`` has an answerer's measures by probe and language, ``all`` for all of them, and ``measure`` names its way
-    of answering; None: it is a reviewer. ``resolvable`` is the rate over those oracles that the agent was seen to
-    resolve from the human comment; None: no oracle is marked so. ``unknown_causes`` counts unknown verdicts, over all
-    repeats, by their cause in words.
+    of answering; None: none is on record. ``unit`` is what verdicts are on: PROBE for an answerer, which reviews
+    nothing. ``resolvable`` is the rate over those oracles that the agent was seen to resolve from the human comment;
+    None: no oracle is marked so. ``unknown_causes`` counts unknown verdicts, over all repeats, by their cause in words.
     ``clean`` has the false alarms on pull requests without an issue; None where the set has none.
     """
 
@@ -88,6 +89,7 @@ class ReviewerSummary:
     unknown_causes: Mapping[str, int] = field(default_factory=dict)
     probes: Mapping[str, Mapping[str, ProbeMeasures]] = field(default_factory=dict)
     measure: str | None = None
+    unit: Unit = Unit.COMMENT
     oracles: tuple[OracleRecord, ...] = ()
     review_by: str | None = None
     decided_by: Mapping[str, int] = field(default_factory=dict)
@@ -95,8 +97,8 @@ class ReviewerSummary:
 
     @property
     def counted(self) -> str:
-        """The word for what the rates count: oracles, or comments where a ruler that runs nothing gave verdicts."""
-        return "comment" if self.decided_by else "oracle"
+        """The word for what the rates count: oracles, probes, or comments where a ruler that runs nothing decides."""
+        return "probe" if self.unit is Unit.PROBE else "comment" if self.decided_by else "oracle"
 
     @property
     def by_kind(self) -> Mapping[str, Rate]:

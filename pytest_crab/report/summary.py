@@ -21,10 +21,11 @@ from pytest_crab.report.review_cost import burden, clean_reviews
 from pytest_crab.report.reviewer_summary import KIND, Regressions, ReviewerSummary
 from pytest_crab.report.ruler_means import measured_by
 from pytest_crab.report.stability import stability
+from pytest_crab.report.summary_words import SummaryWords, words_of
 from pytest_crab.report.trial_rows import TrialRow, comments_of, cost, oracles_of, per_run, review_price, row_of
 from pytest_crab.statistics.choices import probe_measures
 from pytest_crab.statistics.comparison import Key
-from pytest_crab.types import CONTROL, FIRST, SCHEMA, Provenance, Reason, Trial, TrialId, Verdict
+from pytest_crab.types import CONTROL, FIRST, SCHEMA, Provenance, Reason, Trial, TrialId, Unit, Verdict
 
 #: The fixed sentence beside every number that an agent without understanding of findings took part in.
 SIMULATED = "simulated agent: location overlap only"
@@ -60,6 +61,11 @@ class Summary:
     rulers: Mapping[str, RecordedRuler] = field(default_factory=dict)
     mediators: Mediators | None = None
     oracle_errors: MeasuredErrors | None = None
+
+    @property
+    def words(self) -> SummaryWords:
+        """The words for what ran here and what was measured."""
+        return words_of(self.reviewers)
 
     def dimensions(self) -> dict[str, tuple[str, ...]]:
         """The labels of all comments by dimension; ``kind`` is left out, since tables show it as columns."""
@@ -247,16 +253,17 @@ def _costs(rows: Sequence[TrialRow]) -> dict[str, Any]:
     }
 
 
-def _answers(rows: Iterable[TrialRow]) -> dict[str, Any]:
+def _answers(rows: Sequence[TrialRow]) -> dict[str, Any]:
     """Return the fields of an answerer alone."""
     found: dict[str, dict[str, list[str]]] = {}
     measure = None
+    unit = Unit.PROBE if any(row.unit is Unit.PROBE for row in rows) else Unit.COMMENT
     for answers in (answers for row in rows for answers in row.answers):
         measure = answers.measure
         for language in ("all", answers.language):
             found.setdefault(answers.probe, {}).setdefault(language, []).append(answers.letters)
     probes = {probe: {name: probe_measures(own) for name, own in by.items()} for probe, by in found.items()}
-    return {"probes": probes, "measure": measure}
+    return {"probes": probes, "measure": measure, "unit": unit}
 
 
 def _findings_by_label(rows: Iterable[TrialRow]) -> dict[str, dict[str, int]]:

@@ -10,6 +10,7 @@ from pytest_crab.formats import NOTHING, format_number, format_percent
 from pytest_crab.report.rates import Rate
 from pytest_crab.report.reviewer_summary import ReviewerSummary
 from pytest_crab.report.summary import Summary
+from pytest_crab.statistics.choices import LETTERS
 from pytest_crab.text import ascii_line, one_line
 
 
@@ -30,7 +31,7 @@ def rate_tables(summary: Summary) -> Iterator[SummaryTable]:
     """Yield caught of known oracles by label, a table for each dimension that the set has."""
     for dimension, words in summary.dimensions().items():
         name = one_line(dimension, 30)
-        title, head = f"Caught of known oracles by {name}, with 95% intervals", f"by {name}"
+        title, head = f"Caught of known {summary.words.counted}s by {name}, with 95% intervals", f"by {name}"
         columns = _columns(words, summary, partial(_rate_of_label, dimension))
         yield SummaryTable(title, "Caught/known" if dimension == "category" else head, words, columns)
 
@@ -47,7 +48,7 @@ def probe_tables(summary: Summary) -> Iterator[SummaryTable]:
     """Yield the measures of each answerer's probes beside their invariant accuracy, which the rates are."""
     for own in summary.reviewers:
         measures = {probe: languages["all"] for probe, languages in own.probes.items()}
-        letters = sorted({letter for each in measures.values() for letter in each.letters})
+        letters = sorted({*LETTERS, *(letter for each in measures.values() for letter in each.letters)})
         columns = [
             ["correct", *(f"{format_percent(each.mean)}%" for each in measures.values())],
             ["agreement", *(f"{format_percent(each.agreement)}%" for each in measures.values())],

@@ -65,8 +65,7 @@ def together_lines(summary: Summary) -> Iterator[str]:
     if len(together.reviewers) < 2 or not together.oracles:
         return
     alone = ", ".join(f"{ascii_line(name)} alone {count}" for name, count in together.unique.items())
-    counted = "comments" if all(own.decided_by for own in summary.reviewers) else "oracles"
-    yield f"together: {together.union} of {together.oracles} {counted} caught by any; {alone}"
+    yield f"together: {together.union} of {together.oracles} {summary.words.counted}s caught by any; {alone}"
 
 
 def advice_line(reviewer: ReviewerSummary) -> str | None:

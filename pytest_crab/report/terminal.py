@@ -13,6 +13,7 @@ from pytest_crab.formats import (
     format_dollars,
     format_interval,
     format_number,
+    format_one,
     format_percent,
     format_table,
 )
@@ -50,11 +51,15 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class _Column:
-    """One column of numbers: its head, its cell for a reviewer, and what stands above, ending where the column ends."""
+    """One column of numbers: its head, its cell for a reviewer, and what stands above, ending where the column ends.
+
+    ``of_reviews``: it has nothing for answerers.
+    """
 
     head: str
     cell: Callable[[ReviewerSummary], str]
     above: str = ""
+    of_reviews: bool = False
 
 
 def _kind(kind: Kind) -> Callable[[ReviewerSummary], str]:
@@ -64,10 +69,10 @@ def _kind(kind: Kind) -> Callable[[ReviewerSummary], str]:
 
 
 _COLUMNS = (
-    _Column("Total", lambda reviewer: format_number(reviewer.comments)),
-    _Column("Per PR", lambda reviewer: format_decimal(reviewer.comments_per_pull_request, 1), "Comments"),
-    _Column("Behav.", _kind(Kind.BEHAVIORAL)),
-    _Column("Struct.", _kind(Kind.STRUCTURAL)),
+    _Column("Total", lambda reviewer: format_number(reviewer.comments), of_reviews=True),
+    _Column("Per PR", lambda reviewer: format_decimal(reviewer.comments_per_pull_request, 1), "Comments", True),
+    _Column("Behav.", _kind(Kind.BEHAVIORAL), of_reviews=True),
+    _Column("Struct.", _kind(Kind.STRUCTURAL), of_reviews=True),
     _Column("Overall", lambda reviewer: format_percent(reviewer.overall.micro)),
     _Column("95%", lambda reviewer: format_interval(reviewer.overall.interval)),
     _Column("Macro", lambda reviewer: format_percent(reviewer.overall.macro), "Pass rate (%)"),
@@ -103,16 +108,17 @@ def summary_lines(summary: Summary, width: int = 80) -> list[Line]:
 
 
 def _table(summary: Summary, width: int) -> list[Line]:
-    rows = [[column.cell(reviewer) for column in _COLUMNS] for reviewer in summary.reviewers]
-    heads = [column.head for column in _COLUMNS]
+    columns = [column for column in _COLUMNS if summary.words.reviews or not column.of_reviews]
+    rows = [[column.cell(reviewer) for column in columns] for reviewer in summary.reviewers]
+    heads, head = [column.head for column in columns], summary.words.contestant_head
     widths = [max(len(cell) for cell in cells) for cells in zip(heads, *rows, strict=True)]
     room = width - sum(widths) - len(widths)
     names = [label(reviewer) for reviewer in summary.reviewers]
     if max(map(len, names)) > room and not any(reviewer.overall.unknown for reviewer in summary.reviewers):
         heads, widths, rows = heads[:-1], widths[:-1], [row[:-1] for row in rows]  # zeros give way to names
         room = width - sum(widths) - len(widths)
-    first = max([len("Reviewer"), *(len(name) for name in names if len(name) <= room)])
-    lines = [Line(_above(first, widths), "bold"), Line(_row("Reviewer", heads, first, widths), "bold")]
+    first = max([len(head), *(len(name) for name in names if len(name) <= room)])
+    lines = [Line(_above(columns, first, widths), "bold"), Line(_row(head, heads, first, widths), "bold")]
     for name, row in zip(names, rows, strict=True):
         if len(name) > first:
             lines.append(Line(ascii_line(name, width)))
@@ -120,9 +126,9 @@ def _table(summary: Summary, width: int) -> list[Line]:
     return lines
 
 
-def _above(first: int, widths: Sequence[int]) -> str:
+def _above(columns: Sequence[_Column], first: int, widths: Sequence[int]) -> str:
     text, end = "", first
-    for column, width in zip(_COLUMNS, widths):  # noqa: B905 - the last may be left out
+    for column, width in zip(columns, widths):  # noqa: B905 - the last may be left out
         end += 1 + width
         text += column.above.rjust(end - len(text)) if column.above else ""
     return text
@@ -215,14 +221,15 @@ def _unknown(summary: Summary, width: int) -> list[Line]:
 
 
 def unknown_head(summary: Summary) -> str:
-    """Return the heading of the unknown oracles, with the rule that rates apply to them."""
-    return f"Unknown oracles, {'counted as missed' if summary.errors_as_misses else 'not counted in any rate'}"
+    """Return the heading of the unknown verdicts, with the rule that rates apply to them."""
+    rule = "counted as missed" if summary.errors_as_misses else "not counted in any rate"
+    return f"Unknown {summary.words.counted}s, {rule}"
 
 
 def unknown_lines(summary: Summary) -> Iterator[str]:
     """Yield the bounds of each rate, and how many verdicts are unknown for each cause."""
     texts = [(label(own), text) for own in summary.reviewers for text in _unknown_texts(own)]
-    yield from (line for _, line in _merged(texts, len(summary.reviewers)))
+    yield from (line for _, line in _merged(texts, summary))
 
 
 def _unknown_texts(own: ReviewerSummary) -> Iterator[str]:
@@ -230,7 +237,7 @@ def _unknown_texts(own: ReviewerSummary) -> Iterator[str]:
     if not unknown:
         return
     low, high = format_percent(own.overall.low), format_percent(own.overall.high)
-    has = "1 oracle has" if unknown == 1 else f"{format_number(unknown)} oracles have"
+    has = f"1 {own.counted} has" if unknown == 1 else f"{format_number(unknown)} {own.counted}s have"
     yield f"{has} no verdict; the rate lies between {low}% and {high}%"
     causes = [
         f"{format_count(count, 'verdict')} unknown, {ascii_line(cause, 400)}"
@@ -283,18 +290,18 @@ def _notes_by_reviewer(summary: Summary) -> Iterator[tuple[str, str]]:
     reviewers = summary.reviewers
     own = [(label(reviewer), text, style) for reviewer in reviewers for text, style in _own_remarks(reviewer)]
     styles = {text: style for _, text, style in own}
-    for text, line in _merged([(name, text) for name, text, _ in own], len(reviewers)):
+    for text, line in _merged([(name, text) for name, text, _ in own], summary):
         yield line, styles[text]
 
 
-def _merged(notes: Iterable[tuple[str, str]], reviewers: int) -> Iterator[tuple[str, str]]:
+def _merged(notes: Iterable[tuple[str, str]], summary: Summary) -> Iterator[tuple[str, str]]:
     """Yield each text once, and the line that names the reviewers whom it is about."""
     names: dict[str, list[str]] = {}
     for name, text in notes:
         names.setdefault(text, []).append(name)
     for text, own in names.items():
-        every = len(own) == reviewers > 1
-        yield text, f"{'each reviewer' if every else ', '.join(own)}: {text}"
+        every = len(own) == len(summary.reviewers) > 1
+        yield text, f"{f'each {summary.words.contestant}' if every else ', '.join(own)}: {text}"
 
 
 def _by_reviewer(summary: Summary, say: Callable[[ReviewerSummary], str]) -> list[str]:
@@ -325,7 +332,7 @@ def _mix(reviewer: ReviewerSummary) -> str:
 
 def _own_remarks(reviewer: ReviewerSummary) -> Iterator[tuple[str, str]]:
     if reviewer.repeats > 1:
-        yield f"{reviewer.repeats} repeats; an oracle counts as the mean of its repeats", ""
+        yield f"{reviewer.repeats} repeats; {format_one(reviewer.counted)} counts as the mean of its repeats", ""
     if (advice := advice_line(reviewer)) is not None:
         yield advice, ""
     if reviewer.resolvable is not None:

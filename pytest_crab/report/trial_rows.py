@@ -44,6 +44,7 @@ class TrialRow:
     verdict. ``ruler_values`` are of each scorer, comment by comment. ``shared_cost`` is what its review has cost, if an
     earlier trial of this reviewer has the same review; ``prices`` are the dollars of its review and of its revision.
     ``error_rates`` are the rates of false accepts and false rejects of each comment that has an oracle's verdict.
+    ``unit`` is what its verdicts are on: PROBE for an answerer's.
     """
 
     instance: str
@@ -71,6 +72,7 @@ class TrialRow:
     usages: tuple[tuple[str, Usage], ...] = ()
     finding_labels: Mapping[tuple[str, str], int] = field(default_factory=dict)
     answers: tuple[ProbeAnswers, ...] = ()
+    unit: Unit = Unit.COMMENT
     decided_by: str | None = None
     ruler_values: tuple[tuple[str, str, float | None], ...] = ()
     rulers: Mapping[str, RecordedRuler] = field(default_factory=dict)
@@ -114,6 +116,7 @@ def row_of(trial: Trial) -> TrialRow:
         usages=tuple(usages_of(own)),
         finding_labels=_finding_labels(trial),
         answers=tuple(_answers(trial)),
+        unit=Unit.PROBE if trial.is_of_answerer else Unit.COMMENT,
         decided_by=trial.ruler,
         ruler_values=tuple((one.scorer, one.subject, one.value) for one in trial.scores if one.unit is Unit.COMMENT),
         rulers=rulers_of(trial),

@@ -12,13 +12,14 @@ from pytest_crab.formats import format_count
 from pytest_crab.statistics.clusters import LEVEL, correlation_of, difference_estimate
 from pytest_crab.statistics.paired import cluster_permutation_test, mcnemar
 from pytest_crab.statistics.power import Design, smallest_drop
+from pytest_crab.types import UNNAMED_REPOSITORY
 
 #: An oracle: its instance and its comment.
 Key = tuple[str, str]
 
 #: What clusters can be. With repositories a number speaks for repositories like these, with pull requests for these
-#: repositories only.
-REPOSITORY, PULL_REQUEST = "repository", "pull request"
+#: repositories only. Rows are instances of a data set that names no repositories.
+REPOSITORY, PULL_REQUEST, ROW = "repository", "pull request", "row"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,12 +172,19 @@ class Clusters:
 
 
 def clusters_of(keys: Sequence[Key], repos: Mapping[Key, str], unit: str = REPOSITORY) -> Clusters:
-    """Return the repositories of these oracles as clusters; of a single repository its pull requests."""
-    labels = [repos[key] for key in keys]
-    count = len(set(labels))
+    """Return the repositories of these oracles as clusters; of a single repository its pull requests.
+
+    An instance whose data set does not name its repository is a cluster of its own; where none is named, it is a row.
+    """
+    instances, named = [instance for instance, _ in keys], [repos[key] for key in keys]
+    if set(named) == {UNNAMED_REPOSITORY}:
+        return Clusters(labels=instances, by=ROW)
+    count = len(set(named))
     if count > 1 and unit == REPOSITORY:
-        return Clusters(labels=labels, by=REPOSITORY)
-    return Clusters(labels=[instance for instance, _ in keys], by=PULL_REQUEST, only=count)
+        pairs = zip(instances, named, strict=True)
+        own = [instance if repo == UNNAMED_REPOSITORY else repo for instance, repo in pairs]
+        return Clusters(labels=own, by=REPOSITORY)
+    return Clusters(labels=instances, by=PULL_REQUEST, only=count)
 
 
 def design_of(

@@ -20,6 +20,7 @@ from pytest_crab.types.enums import (
 )
 from pytest_crab.types.instances import (
     INSTANCE_ID,
+    UNNAMED_REPOSITORY,
     Comment,
     Environment,
     GitSource,
@@ -68,6 +69,7 @@ __all__ = [
     "PLACEBO",
     "SCHEMA",
     "TRIAL_SCHEMA",
+    "UNNAMED_REPOSITORY",
     "VARIANTS",
     "Artefact",
     "CandidateComment",

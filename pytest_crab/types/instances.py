@@ -10,6 +10,9 @@ from pytest_crab.errors import ImageError
 from pytest_crab.types.enums import Category, ChangeType, Isolation, Kind, OracleRunner, Provenance, Side
 from pytest_crab.types.trials import SCHEMA
 
+#: Stands for the repository of an instance whose data set does not name it.
+UNNAMED_REPOSITORY = "not-in-the-release/unknown"
+
 INSTANCE_ID = re.compile(r"[A-Za-z0-9._@-]{1,120}")
 #: The options of a question on lines or on a solution.
 OPTIONS = 4

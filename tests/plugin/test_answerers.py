@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +74,22 @@ def test_right_is_right_and_one_letter_is_a_third_or_a_quarter(probes: Path, pyt
     assert "answered correctly in every order" in page
     assert "No review on record" not in page
     result.stdout.fnmatch_lines(["*answerers right, constant*", "Answers of constant by fixed*", "change-type *33.3%*"])
+
+
+def test_reports_of_answerers_have_words_and_columns_of_their_own(probes: Path, pytester: pytest.Pytester) -> None:
+    result = pytester.runpytest("--answerer=right", "--answerer=constant", "probes", "--crab-junit=junit.xml")
+    lines = result.stdout.str()
+    table = lines[lines.rindex("=== results") :]
+    assert re.search(r"^Answerer +Overall +95% +Macro +/known +Unknown$", table, re.MULTILINE)
+    assert re.search(r"^right: 100.0% \(13 of 13 probes caught; 95% interval .* over 3 rows\)$", table, re.MULTILINE)
+    assert "95% intervals over 3 rows" in table
+    report = probes / ".crab" / "report"
+    page = re.sub(r"<(script|style).*?</\1>", "", (report / "index.html").read_text(), flags=re.DOTALL)
+    for text in (table, page, (report / "summary.md").read_text()):
+        words = set(re.findall(r"[a-z]+", re.sub(r"<[^>]*>", " ", text).lower()))
+        assert not words & {"oracle", "oracles", "reviewer", "reviewers", "repository"}
+    assert "crab.agent" not in (probes / "junit.xml").read_text()
+    assert [found["cost_usd"] for found in summary(probes).values()] == [0.0, 0.0]
 
 
 class Model:

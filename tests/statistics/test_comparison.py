@@ -5,7 +5,8 @@ import random
 import pytest
 from hypothesis import given, strategies as st
 
-from pytest_crab.statistics.comparison import PULL_REQUEST, Key, Measured, compare
+from pytest_crab.statistics.comparison import PULL_REQUEST, REPOSITORY, Key, Measured, compare
+from pytest_crab.types import UNNAMED_REPOSITORY
 
 LETTERS = st.text("cmu", min_size=1, max_size=3)
 RUN = st.dictionaries(st.tuples(st.sampled_from("abcdefgh"), st.sampled_from(["c0", "c1"])), LETTERS, max_size=16)
@@ -132,6 +133,21 @@ def test_pull_requests_can_be_asked_for_and_speak_for_these_repositories_only() 
     assert wide is not None and narrow is not None
     assert (narrow.by, narrow.clusters, narrow.only) == ("pull request", 60, 3)
     assert narrow.high - narrow.low < wide.high - wide.low
+
+
+def test_rows_of_unnamed_repositories_are_clusters_of_their_own() -> None:
+    one = Measured(repo=UNNAMED_REPOSITORY, caught=1, missed=0)
+    other = Measured(repo=UNNAMED_REPOSITORY, caught=0, missed=1)
+    before = {(f"row-{n}", probe): one for n in range(4) for probe in "ab"}
+    after = {key: other if key == ("row-0", "a") else one for key in before}
+    for unit in (REPOSITORY, PULL_REQUEST):
+        interval = compare(before, after, unit=unit).interval
+        assert interval is not None
+        assert (interval.by, interval.clusters, interval.only, interval.basis) == ("row", 4, 0, "4 rows")
+    named = {**before, ("pull", "c0"): Measured(repo="owner/name", caught=1, missed=0)}
+    interval = compare(named, named).interval
+    assert interval is not None
+    assert (interval.by, interval.clusters) == ("repository", 5)
 
 
 def test_the_level_widens_every_bound() -> None:

@@ -182,6 +182,7 @@ def _values(summary: Summary, when: str, near: Mapping[str, Counter[str]]) -> di
     """Return what the templates show of a summary, by name."""
     return {
         "summary": summary,
+        "words": summary.words,
         "facts": list(run_facts(summary, when)),
         "banners": list(banners(summary)),
         "role": role,

@@ -71,7 +71,7 @@ def rate_words(name: str, rate: Rate) -> str:
     if rate.micro is None:
         return f"{name}: not measured"
     interval = f", 95% interval {format_interval(rate.interval, ' to ')}%" if rate.interval else ""
-    return f"{name}: {format_percent(rate.micro)}%{interval}, {rate.caught:g} of {rate.known} oracles"
+    return f"{name}: {format_percent(rate.micro)}%{interval}, {rate.caught:g} of {rate.known} caught"
 
 
 def forest_plot(rates: Mapping[str, Rate]) -> Markup:
@@ -90,7 +90,7 @@ def forest_plot(rates: Mapping[str, Rate]) -> Markup:
             shape += [_line(end, y - 5, end, y + 5, "whisker") for end in (low, high)]
         parts.append(_mark(words, *shape, _dot(_along(100 * (rate.micro or 0)), y, 5, "point")))
     parts += [_tick(tick, bottom + 16) for tick in (0, 25, 50, 75, 100)]
-    return _svg(bottom + 22, "Rate of each reviewer with its 95% interval", parts)
+    return _svg(bottom + 22, "Rates with their 95% intervals", parts)
 
 
 def _along(percent: float) -> float:
@@ -118,13 +118,13 @@ def heat_map(reviewers: Sequence[str], rows: Sequence[tuple[str, Sequence[Rate |
         for at, (name, rate) in enumerate(zip(reviewers, cells, strict=True)):
             x = NAMES + width * at
             measured = rate is not None and rate.micro is not None
-            words = rate_words(f"{word}, {name}", rate) if rate is not None else f"{word}, {name}: no oracle"
+            words = rate_words(f"{word}, {name}", rate) if rate is not None else f"{word}, {name}: not measured"
             step = f"heat heat-{round(10 * (rate.micro or 0))}" if rate is not None and measured else "heat none"
             shown = format_whole_percent(rate.micro or 0).removesuffix("%") if rate is not None and measured else "-"
             parts.append(
                 _mark(words, _rect(x, y, width, ROW, step), _text(x + width / 2, y + 17, shown, "middle", "cell"))
             )
-    return _svg(top + ROW * len(rows) + 2, "Rate in percent by label and reviewer", parts, len(reviewers))
+    return _svg(top + ROW * len(rows) + 2, "Rates in percent by label", parts, len(reviewers))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -214,7 +214,7 @@ def overlap_plot(reviewers: Sequence[str], overlaps: Sequence[Overlap]) -> Marku
         bar = 48 * one.oracles / most
         parts.append(
             _mark(
-                f"caught by exactly {who}: {one.oracles} oracles",
+                f"caught by exactly {who}: {one.oracles}",
                 _rect(0, y - ROW / 2, 100, ROW, "hit"),
                 *link,
                 *dots,
@@ -222,7 +222,7 @@ def overlap_plot(reviewers: Sequence[str], overlaps: Sequence[Overlap]) -> Marku
                 _text(DOTS + 3 + bar, y + 4, str(one.oracles)),
             )
         )
-    return _svg(top + ROW * len(overlaps) + 4, "Oracles by the set of reviewers that caught them", parts)
+    return _svg(top + ROW * len(overlaps) + 4, "Caught by exactly which of them", parts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

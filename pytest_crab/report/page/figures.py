@@ -14,7 +14,7 @@ from pytest_crab.report.page.rows import near
 from pytest_crab.report.reviewer_summary import ReviewerSummary
 from pytest_crab.report.summary import Summary
 from pytest_crab.report.summary_tables import label
-from pytest_crab.types import Category, Trial, Verdict
+from pytest_crab.types import UNNAMED_REPOSITORY, Category, Trial, Verdict
 
 #: What a finding is filed under that is near no comment.
 ELSEWHERE = "elsewhere"
@@ -57,12 +57,12 @@ def label_tables(summary: Summary) -> dict[str, list[dict[str, Any]]]:
 
 
 def repositories_table(summary: Summary) -> dict[str, dict[str, tuple[float, int]]]:
-    """Caught and known oracles by repository and reviewer."""
+    """Caught and known oracles by repository and reviewer, where the data set names repositories."""
     table: dict[str, dict[str, tuple[Fraction, int]]] = {}
     for reviewer in summary.reviewers:
         for oracle in reviewer.oracles:
             value = oracle.value(strict=summary.errors_as_misses)
-            if value is not None:
+            if value is not None and oracle.repo != UNNAMED_REPOSITORY:
                 row = table.setdefault(oracle.repo, {})
                 caught, known = row.get(reviewer.reviewer, (Fraction(), 0))
                 row[reviewer.reviewer] = caught + value, known + 1

@@ -11,7 +11,7 @@ from pytest_crab.report.reviewer_summary import ReviewerSummary
 from pytest_crab.report.summary import Summary
 from pytest_crab.report.summary_tables import label
 from pytest_crab.report.summary_text import clean_line
-from pytest_crab.types import CONTROL, Trial
+from pytest_crab.types import CONTROL, UNNAMED_REPOSITORY, Trial, Unit
 
 #: A rate is warned of where more than this share of its oracles is unknown, as gates do by default.
 MUCH_UNKNOWN = 0.05
@@ -65,8 +65,8 @@ def run_facts(summary: Summary, when: str) -> Iterator[tuple[str, str]]:
     reviewers, errors = summary.reviewers, summary.oracle_errors
     facts = {
         "When": when,
-        "Reviewers": ", ".join(_with_version(one) for one in reviewers),
-        "Coding agent": _agents(reviewers),
+        f"{summary.words.contestant_head}s": ", ".join(_with_version(one) for one in reviewers),
+        "Coding agent": _agents(one for one in reviewers if one.unit is not Unit.PROBE),
         "Models": ", ".join(_distinct(_models(reviewers))) or "none on record",
         "Set": _set_words(summary),
         "Oracle errors": "" if errors is None else errors.words(),
@@ -110,11 +110,14 @@ def _set_words(summary: Summary) -> str:
     if widest is None:
         return ""
     instances = max(widest.instances, len({oracle.instance for oracle in oracles.values()}))
-    words = {"authored": widest.authored, "from GitHub": widest.github} if instances == widest.instances else {}
-    origins = ", ".join(f"{count} {word}" for word, count in words.items() if count)
+    counts = {"authored": widest.authored, "from GitHub": widest.github} if instances == widest.instances else {}
+    origins = ", ".join(f"{count} {word}" for word, count in counts.items() if count)
+    words = summary.words
+    named = len(repositories - {UNNAMED_REPOSITORY})
+    origin = f" from {format_count(named, 'repository')}" if named else ""
     return (
-        f"{format_count(instances, 'pull request')}{f' ({origins})' if origins else ''} from "
-        f"{format_count(len(repositories), 'repository')}, with {format_count(len(oracles), 'oracle')}"
+        f"{format_count(instances, words.instance)}{f' ({origins})' if origins else ''}{origin}, "
+        f"with {format_count(len(oracles), words.counted)}"
     )
 
 
@@ -147,7 +150,7 @@ def banners(summary: Summary) -> Iterator[Banner]:
         share = one.overall.unknown / one.overall.oracles if one.overall.oracles else 0
         if share > MUCH_UNKNOWN:
             yield Banner(
-                f"{one.reviewer}: {one.overall.unknown} of {one.overall.oracles} oracles have no verdict.",
+                f"{one.reviewer}: {one.overall.unknown} of {one.overall.oracles} {one.counted}s have no verdict.",
                 f"The rate over all of them lies between {format_percent(one.overall.low)}% and "
                 f"{format_percent(one.overall.high)}%.",
             )

@@ -13,6 +13,7 @@ from pytest_crab.scoring.choices.answers import Answers, ChosenOption
 from pytest_crab.scoring.choices.questions import Question, correct_options
 from pytest_crab.statistics.choices import LETTERS
 from pytest_crab.types import Instance
+from pytest_crab.types.reviews import FREE
 
 #: The measure of those that ask no model.
 FIXED = "fixed"
@@ -39,7 +40,7 @@ class ConstantAnswerer:
     def answer(self, questions: Sequence[Question], services: Services) -> Answers:
         """See Answerer."""
         del services
-        return Answers(answers=tuple(ChosenOption(letter=self.letter) for _ in questions))
+        return Answers(answers=tuple(ChosenOption(letter=self.letter) for _ in questions), usage=FREE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +60,7 @@ class RandomAnswerer:
     def answer(self, questions: Sequence[Question], services: Services) -> Answers:
         """See Answerer."""
         del services
-        return Answers(answers=tuple(ChosenOption(letter=self._letter(question)) for question in questions))
+        return Answers(answers=tuple(ChosenOption(letter=self._letter(question)) for question in questions), usage=FREE)
 
     def _letter(self, question: Question) -> str:
         draw = random.Random(f"{self.seed} {serialization.digest(question)}")  # noqa: S311 - no secret
@@ -95,7 +96,7 @@ class _Right:
     def answer(self, questions: Sequence[Question], services: Services) -> Answers:
         """See Answerer."""
         del services
-        return Answers(answers=tuple(ChosenOption(letter=self._letter(question)) for question in questions))
+        return Answers(answers=tuple(ChosenOption(letter=self._letter(question)) for question in questions), usage=FREE)
 
     def _letter(self, question: Question) -> str:
         (place,) = (place for place, option in enumerate(question.options) if option in self._correct)

@@ -55,15 +55,15 @@ def test_a_rate_lies_at_its_place_with_its_interval() -> None:
     whisker, low, high = parts(svg, "line", "whisker")
     assert point["cx"] == "26.00%", "a quarter of the way along an axis from 2 to 98"
     assert (whisker["x1"], whisker["x2"]) == (low["x1"], high["x1"]) == ("11.60%", "50.00%")
-    assert labels(svg) == ["codex: 25.0%, 95% interval 10.0 to 50.0%, 1 of 4 oracles"]
+    assert labels(svg) == ["codex: 25.0%, 95% interval 10.0 to 50.0%, 1 of 4 caught"]
 
 
 def test_a_heat_map_has_a_mark_for_each_cell() -> None:
     svg = heat_map(["a", "b", "c"], [("security", [RATE, NONE, None])])
     assert labels(svg) == [
-        "security, a: 25.0%, 95% interval 10.0 to 50.0%, 1 of 4 oracles",
+        "security, a: 25.0%, 95% interval 10.0 to 50.0%, 1 of 4 caught",
         "security, b: not measured",
-        "security, c: no oracle",
+        "security, c: not measured",
     ]
     assert re.findall(r'class="heat ([^"]+)"', svg) == ["heat-2", "none", "none"]
 
@@ -87,7 +87,7 @@ def test_dots_are_the_reviewers_of_a_set_and_bars_its_size() -> None:
     assert [one["cx"] for one in parts(svg, "circle", "point")] == ["10.00%", "30.00%", "30.00%"]
     assert [one["width"] for one in parts(svg, "rect", "bar-fill")] == ["48.00%", "12.00%"]
     assert [one["width"] for one in parts(svg, "rect", "bar-none")] == ["24.00%"]
-    assert labels(svg)[0] == "caught by exactly a and b: 8 oracles"
+    assert labels(svg)[0] == "caught by exactly a and b: 8"
 
 
 def test_a_line_joins_the_runs_that_have_a_rate() -> None:

@@ -224,7 +224,7 @@ def test_marks_say_their_numbers_and_arrow_keys_move_between_them(watched: Watch
     marks.nth(0).focus()
     first = marks.nth(0).get_attribute("aria-label")
     assert page.inner_text(".tip") == first
-    assert re.search(r", codex: [\d.]+%, 95% interval [\d.]+ to [\d.]+%, \d+ of \d+ oracles", first or "")
+    assert re.search(r", codex: [\d.]+%, 95% interval [\d.]+ to [\d.]+%, \d+ of \d+ caught", first or "")
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowDown")
     assert page.evaluate("document.activeElement.getAttribute('aria-label')") == marks.nth(3).get_attribute(
