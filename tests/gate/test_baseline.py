@@ -13,6 +13,7 @@ from pytest_crab.gate.power_statement import power_statement
 from pytest_crab.gate.results import GateResult
 from pytest_crab.gate.wording import explain_baseline
 from pytest_crab.statistics.comparison import PULL_REQUEST, REPOSITORY, Key, Measured, compare, design_of
+from pytest_crab.statistics.labels import LabelComparison
 from pytest_crab.statistics.power import Design
 
 
@@ -162,6 +163,45 @@ def test_repeats_that_are_unknown_are_counted() -> None:
     assert (ruling, comparison.known, comparison.pairs) == (GateResult.INCONCLUSIVE, 80, 80)
     assert "Verdicts for 80 oracles with unknown repeats would settle it" in text
     assert "whatever the unknown verdicts are" in text
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "sentence"),
+    [
+        ("c" * 60, "c" * 60, None),
+        ("c" * 60 + "mm", "c" * 60, "Not compared: 2 only in the baseline."),
+        ("c" * 60, "c" * 60 + "mmm", "Not compared: 3 only in this run."),
+    ],
+)
+def test_oracles_of_one_run_alone_are_counted_as_not_compared(before: str, after: str, sentence: str | None) -> None:
+    text = rule(BaselineComparison(reviewer="mine", baseline="main", comparison=compare(run(before), run(after))))[1]
+    assert re.findall(r"Not compared: [^.]*\.", text) == ([] if sentence is None else [sentence])
+
+
+def test_a_label_without_a_verdict_in_both_runs_says_so() -> None:
+    nothing, some = compare(run("uuu"), run("ccc")), compare(run("c" * 60), run("c" * 60))
+    labels = tuple(
+        LabelComparison(dimension="category", label=name, margin=5.0, comparison=own, p_holm=1.0)
+        for name, own in (("security", nothing), ("design", some))
+    )
+    text = rule(BaselineComparison(reviewer="mine", baseline="main", comparison=some, labels=labels))[1]
+    assert "category security: no oracle has a verdict in both runs." in text
+    assert "category design: no oracle" not in text
+
+
+def test_the_drop_that_a_like_comparison_would_show_is_named_where_it_is_known() -> None:
+    """Of 40 oracles 80% power is for a drop between a fifth and two fifths; of three there is none for any drop."""
+    found = re.search(r"has 80% power to detect a ([\d.]+)-point drop", gated("cm" * 20, "cm" * 20).paragraph)
+    assert found is not None
+    assert 15 < float(found[1]) < 40
+    assert "power to detect a" not in gated("cmc", "cmc").paragraph.split("To look again")[1]
+
+
+def test_where_no_number_is_known_to_settle_it_far_more_are_asked_for() -> None:
+    comparison = compare(run("cm" * 6), run("cm" * 6))
+    for design, said in ((None, True), (Design(sizes=[1] * 12, noise=0.1, rate=0.5), False)):
+        one = BaselineComparison(reviewer="mine", baseline="main", comparison=comparison, design=design)
+        assert ("far more oracles, in more repositories" in rule(one)[1]) is said
 
 
 def test_a_comparison_that_nobody_gates_says_nothing_of_a_margin() -> None:

@@ -106,3 +106,20 @@ def test_the_reviewer_itself_may_change_and_it_is_said() -> None:
     after = changed(versions={**BEFORE.versions, "reviewer": ("r2",)})
     assert differences(BEFORE, after) == {}
     assert remarks(BEFORE, after) == ("the reviewer's client was r1 and is r2",)
+
+
+@pytest.mark.parametrize(
+    ("old", "now"),
+    [(("big",), ("big", "small")), (("big", "small"), ("big",)), (("big", "small"), ("big", "small"))],
+)
+def test_small_models_that_a_client_asks_now_and_then_are_no_difference(
+    old: tuple[str, ...], now: tuple[str, ...]
+) -> None:
+    before, after = (changed(versions={**BEFORE.versions, "agent-model": models}) for models in (old, now))
+    assert differences(before, after) == {}
+
+
+@pytest.mark.parametrize(("old", "now"), [(("big", "small"), ("big", "other")), (("big",), ("other",))])
+def test_a_model_that_took_anothers_place_is_a_difference(old: tuple[str, ...], now: tuple[str, ...]) -> None:
+    before, after = (changed(versions={**BEFORE.versions, "agent-model": models}) for models in (old, now))
+    assert "the agent's model was big" in differences(before, after)["agent-version"]
