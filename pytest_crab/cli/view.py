@@ -16,7 +16,7 @@ from pytest_crab.report.view_server import ViewServer
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="The port to listen on.  [default: a free one]")
 @click.option("--open", "opens", is_flag=True, help="Also open the page in a browser.")
 def view(place: Path, port: int, *, opens: bool) -> None:
-    """Show a report in a browser, and follow its run.
+    """Show a report in a browser, and follow its run from its start.
 
     PLACE is a report's folder, a store, or a folder of such; .crab if not given. The server listens on the loopback
     address only, and its address has a token. It runs until Ctrl-C and writes nothing.
@@ -28,7 +28,7 @@ def view(place: Path, port: int, *, opens: bool) -> None:
     with server:
         click.echo(f"{server.url}\nCtrl-C ends it.")
         if not server.reports():
-            click.echo(f"{place} has no trials.jsonl yet; the page waits for the first record.")
+            click.echo(f"No run has begun in {place} yet; the page waits for it.")
         threading.Thread(target=server.prepare, daemon=True).start()
         if opens:
             webbrowser.open(server.url)

@@ -119,6 +119,10 @@ class WorkersProgress:
         with self._alone():
             return (yield)
 
+    def progress(self) -> Progress:
+        """Return the state of the trials that workers run."""
+        return self._watch.progress()
+
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_logfinish(self) -> Generator[None, object, object]:
         """Let pytest write alone."""

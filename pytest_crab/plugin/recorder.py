@@ -249,6 +249,10 @@ class Recorder:
                 return Planned(instance, TrialId(instance.id, trial.reviewer, trial.repeat))
         return None
 
+    def planned_trials(self) -> list[str]:
+        """Return the names of the run's trials in the order of their items, those of workers included."""
+        return [str(planned.trial_id) for planned in map(self.find_plan, self._expected) if planned is not None]
+
     @property
     def expected_trials(self) -> int:
         """The number of the run's items that are trials, those of workers included."""

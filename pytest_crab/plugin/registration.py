@@ -16,6 +16,7 @@ from pytest_crab.plugin.options import named_experiment, read_options, runs_item
 from pytest_crab.plugin.progress import WorkersProgress
 from pytest_crab.plugin.recorder import Recorder
 from pytest_crab.plugin.resources import Resources, SharedDecisions
+from pytest_crab.plugin.run_file import RunFile
 from pytest_crab.plugin.runner import Runner
 from pytest_crab.plugin.savings import EarlyEnd, Screening, require_savings
 from pytest_crab.plugin.selection import Shards, Since, SoundOracles
@@ -50,23 +51,23 @@ def register(config: pytest.Config) -> None:
     recorder = Recorder(options, contestants, resources, gate, shards, config) if measures and not is_worker else None
     looks = None if gate is None else gate.looks
     runner = Runner(options, contestants, resources, looks, config) if measures else None
+    workers = _workers_progress(options, recorder, config)
+    foresees = not is_worker and runs_items(config) and (options.plan or options.cluster is None)
     plugins: dict[str, object | None] = {
         "items": _items(options, contestants, config),
         "sets-only": SetsOnly(config),
         "shared-decisions": SharedDecisions(resources),
         "header": None if is_worker else Header(options, contestants, resources, runner, config),
-        "forecaster": Forecaster(options, contestants, resources, recorder, config)
-        if not is_worker and runs_items(config) and (options.plan or options.cluster is None)
-        else None,
+        "forecaster": Forecaster(options, contestants, resources, recorder, config) if foresees else None,
         "gate": gate,
         **_selections(options),
         "shards": shards,
         "screening": None if gate is None or gate.screen is None else Screening(gate.screen),
         "disk": _disk(options, resources, recorder, config),
-        "table": None if recorder is None else Table(options, recorder, config),
-        "agreement": RecordedAgreement(recorder) if recorder is not None and contestants.replays else None,
+        **_tables(options, contestants, recorder, config),
         "recorder": recorder,
-        "workers-progress": _workers_progress(options, recorder, config),
+        "workers-progress": workers,
+        "run-file": _run_file(options, recorder, workers or runner),
         "runner": runner,
         "attachments": Attachments(config) if measures else None,
         "early-end": None if gate is None or looks is None or recorder is None else EarlyEnd(looks, gate, recorder),
@@ -82,6 +83,16 @@ def _selections(options: Options) -> dict[str, object | None]:
     return {
         "since": None if options.since is None else Since(options.since),
         "sound-oracles": None if limit is None else SoundOracles(limit),
+    }
+
+
+def _tables(
+    options: Options, contestants: Contestants, recorder: Recorder | None, config: pytest.Config
+) -> dict[str, object | None]:
+    """Return the plugins that print what was measured."""
+    return {
+        "table": None if recorder is None else Table(options, recorder, config),
+        "agreement": RecordedAgreement(recorder) if recorder is not None and contestants.replays else None,
     }
 
 
@@ -125,6 +136,10 @@ def _disk(options: Options, resources: Resources, recorder: Recorder | None, con
     return Disk(options, resources, recorder, config, options.disk_budget)
 
 
-def _workers_progress(options: Options, recorder: Recorder | None, config: pytest.Config) -> object | None:
+def _run_file(options: Options, recorder: Recorder | None, runs: Runner | WorkersProgress | None) -> RunFile | None:
+    return None if recorder is None or runs is None else RunFile(options, recorder, runs.progress)
+
+
+def _workers_progress(options: Options, recorder: Recorder | None, config: pytest.Config) -> WorkersProgress | None:
     has_workers = config.getoption("dist", default="no") != "no"
     return None if recorder is None or not has_workers else WorkersProgress(recorder, options.budget, config)

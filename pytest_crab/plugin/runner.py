@@ -284,6 +284,10 @@ class Runner:
 
     # --- what others print ------------------------------------------------------------------------------------------
 
+    def progress(self) -> Progress:
+        """Return the state of the trials that were submitted."""
+        return Progress(running=(), done=0, cost_usd=None) if self._pool is None else self._pool.progress()
+
     @property
     def at_a_time(self) -> int:
         """The number of trials that may run at a time."""

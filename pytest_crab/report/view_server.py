@@ -85,7 +85,11 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         """Answer with a page or with the state of a report."""
-        parts = self.server.route(urlsplit(self.path).path)
+        path = urlsplit(self.path).path
+        if path == "/favicon.ico":  # browsers ask for it by themselves, and complain of a refusal
+            self._send(HTTPStatus.NO_CONTENT, b"", "text/plain")
+            return
+        parts = self.server.route(path)
         if not self.server.is_asked_here(self.headers.get("Host", "")) or parts is None:
             self._send(HTTPStatus.FORBIDDEN, b"Open the address that pytest-crab view printed.\n", "text/plain")
             return
@@ -105,13 +109,24 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             reports = reports[int(number) : int(number) + 1] if number.isdecimal() else []
         if reports and parts == [""]:
             self._send_page(reports[0].page(several=several))
-        elif reports and parts == ["state"]:
-            news = {"state": reports[0].state(), "words": reports[0].words()}
-            self._send(HTTPStatus.OK, json.dumps(news).encode(), "application/json")
-        elif reports and (detail := reports[0].detail(parts)) is not None:
-            self._send(HTTPStatus.OK, json.dumps(detail, allow_nan=False).encode(), "application/json")
+        elif reports and (found := self._find(reports[0], parts, several=several)) is not None:
+            body = found if isinstance(found, str) else json.dumps(found, allow_nan=False)
+            self._send(HTTPStatus.OK, body.encode(), "text/html" if isinstance(found, str) else "application/json")
         else:
             self._send(HTTPStatus.NOT_FOUND, b"There is no such page.\n", "text/plain")
+
+    def _find(self, report: LiveReport, parts: list[str], *, several: bool) -> object:
+        """Return what a page of a report asks for: HTML as text, or plain data; None: there is no such thing."""
+        match parts:
+            case ["state"]:
+                return report.news()
+            case ["plan"]:
+                return report.plan()
+            case ["part", name]:
+                return report.part(name, several=several)
+            case ["rows", records, start]:
+                return report.rows(records, start)
+        return report.detail(parts)
 
     def _send_page(self, page: ServedPage) -> None:
         policy = f"{page.policy}; frame-ancestors 'none'"

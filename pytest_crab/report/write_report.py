@@ -12,6 +12,7 @@ from pytest_crab.report.gate_record import Gate
 from pytest_crab.report.loading import SUMMARY, TRIALS
 from pytest_crab.report.markdown import write_markdown
 from pytest_crab.report.page import FILE, Page, open_page
+from pytest_crab.report.run_progress import remove_dead_run
 from pytest_crab.report.summary import Summary, SummaryBuilder
 from pytest_crab.report.tables import write_csv
 from pytest_crab.types import Trial
@@ -31,6 +32,7 @@ def remake(report: Path, *, errors_as_misses: bool, shard: str | None = None, ga
         write_summary(report / SUMMARY, summary)
         write_markdown(report / markdown.FILE, summary)
         page.write(summary)
+    remove_dead_run(report)
     return summary
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from collections.abc import Callable
@@ -130,3 +131,27 @@ def test_without_a_terminal_it_has_lines_of_its_own(slow: Any) -> None:
     assert "\b" not in result.stdout.str()
     result.stdout.fnmatch_lines(["crab: 0/1 trials | * | 1 running, 0 to come | *"])
     assert "0/1 trials" not in slow.spawn("--reviewer=slow", "-q", "instances/shop-1").stdout.str()
+
+
+NOTES = """
+import json, pathlib
+
+def pytest_crab_review_done(instance, reviewer, review, config):
+    folder = pathlib.Path(".crab/report")
+    if not pathlib.Path("seen.json").exists():
+        found = {name: json.loads((folder / name).read_text()) for name in ("plan.json", "progress.json")}
+        pathlib.Path("seen.json").write_text(json.dumps(found))
+"""
+
+
+@pytest.mark.parametrize("workers", [(), ("-n1",)])
+def test_a_run_says_beside_its_records_how_far_it_is(slow: Any, workers: tuple[str, ...]) -> None:
+    slow.write({"conftest.py": NOTES})
+    slow.spawn("--reviewer=slow", "--crab-repeat=2", *workers, "instances")
+    seen = json.loads((slow.path / "seen.json").read_text())
+    names = ["shop-1::slow", "shop-1::slow[2]", "till-2::slow", "till-2::slow[2]"]
+    assert sorted(seen["plan.json"]["trials"]) == names
+    assert seen["progress.json"]["done"] == 0, "it is there before the first trial has ended"
+    left = {path.name for path in (slow.store / "report").iterdir()}
+    assert {"trials.jsonl", "index.html"} <= left
+    assert not {"plan.json", "progress.json"} & left, "the run has ended"

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
 import re
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +19,7 @@ from click.testing import CliRunner
 from pytest_crab.cli import main
 from pytest_crab.report.files import TrialLog, write_trials
 from pytest_crab.report.live import LiveReport, find_reports
+from pytest_crab.report.run_progress import PlannedRun, RunningTrial, RunState, write_plan, write_progress
 from pytest_crab.report.view_server import ViewServer
 from pytest_crab.report.write_report import remake
 from pytest_crab.types import Reason, Trial
@@ -112,6 +115,58 @@ def test_a_trial_is_read_once_it_is_opened(report: Path, make_trial: Callable[..
         assert get(server, path + first)[0] == 404, "another record is there now"
 
 
+def test_a_run_is_shown_from_its_start(tmp_path: Path, make_trial: Callable[..., Trial]) -> None:
+    report = tmp_path / "report"
+    names = ("one::mine", "two::mine", "one::mine[2]")
+    write_plan(report, PlannedRun(trials=names, budget_usd=2.0))
+    running = (RunningTrial(trial="one::mine", step="review", seconds=7.2),)
+    write_progress(report, RunState(elapsed=9.0, done=0, running=running, cost_usd=0.25))
+    with serving(tmp_path) as server:
+        path = urlsplit(server.url).path
+        page = get(server, path)[2]
+        assert "No trial is on record yet" in page
+        assert '<h2 id="h-rates">' not in page, "no rate before the first record"
+        news = json.loads(get(server, path + "state")[2])
+        counts = "0 of 3 trials done, 1 running, 2 to come; 9 s so far; 0.25 of 2.00 USD spent"
+        assert news["words"] == f"The run is under way: {counts}."
+        assert news["progress"] == {"done": 0, "total": 3, "running": [["one::mine", "review", 7]]}
+        plan = json.loads(get(server, path + "plan")[2])
+        assert plan == [["one", "mine", 1], ["two", "mine", 1], ["one", "mine", 2]]
+        write_trials(report / "trials.jsonl", [make_trial("mine", "one", Reason.GREEN)])
+        found = json.loads(get(server, path + "rows/0/0")[2])
+        assert [(row["i"], row["r"], row["n"]) for row in found["rows"]] == [("one", "mine", 1)]
+        assert found["end"] == (report / "trials.jsonl").stat().st_size
+        assert json.loads(get(server, path + f"rows/0/{found['end']}")[2])["rows"] == []
+        assert "100.0%" in get(server, path + "part/headline")[2]
+        assert [get(server, path + f"part/{wrong}")[0] for wrong in ("page", "..", "x")] == [404] * 3
+
+
+def test_a_run_that_was_killed_is_not_under_way(report: Path) -> None:
+    write_plan(report, PlannedRun(trials=("one::mine", "two::mine")))
+    long_ago = time.time() - 600
+    for name in ("plan.json", "progress.json"):
+        os.utime(report / name, (long_ago, long_ago))
+    live = LiveReport(report)
+    assert live.words() == "The run was ended early: 1 trial of 2 on record."
+    assert (live.news()["progress"], live.plan()) == (None, [])
+    remake(report, errors_as_misses=False)
+    assert LiveReport(report).words() == "The run is complete: 1 trial on record.", "somebody made its report"
+
+
+def test_records_of_the_run_before_are_not_taken_for_those_of_this_run(
+    report: Path, make_trial: Callable[..., Trial]
+) -> None:
+    os.utime(report / "trials.jsonl", (1, 1))
+    live = LiveReport(report)
+    assert b'"i":"one"' in live.page(several=False).body
+    end = live.rows("0", "0")["end"]
+    write_plan(report, PlannedRun(trials=("two::mine",)))
+    assert b'"i":"one"' not in live.page(several=False).body
+    assert live.rows("0", str(end))["rows"] is None, "an open page has to be loaded again"
+    write_trials(report / "trials.jsonl", [make_trial("mine", "two", Reason.GREEN)])
+    assert [row["i"] for row in live.rows("1", "0")["rows"]] == ["two"]
+
+
 def test_a_half_written_record_is_left_out(report: Path) -> None:
     with (report / "trials.jsonl").open("ab") as file:
         file.write(b'{"schema": 2, "inst')
@@ -132,7 +187,7 @@ def test_several_reports_are_listed(report: Path, make_trial: Callable[..., Tria
         assert [get(server, path + wrong)[0] for wrong in ("2/", "-1/", "x/", "1")] == [404] * 4
 
 
-def test_a_page_waits_for_the_first_record(tmp_path: Path, make_trial: Callable[..., Trial]) -> None:
+def test_a_page_waits_for_the_first_run(tmp_path: Path, make_trial: Callable[..., Trial]) -> None:
     with serving(tmp_path) as server:
         path = urlsplit(server.url).path
         assert '<meta http-equiv="refresh"' in get(server, path)[2]

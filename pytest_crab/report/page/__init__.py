@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 from urllib.parse import quote
 
+from pytest_crab.lazy import lazy
 from pytest_crab.report.detail_tables import detail_tables
 from pytest_crab.report.files import write_report_file
 from pytest_crab.report.mediator_text import mediator_lines, mediator_tables
@@ -25,9 +26,9 @@ from pytest_crab.report.page.figures import (
     repositories_table,
 )
 from pytest_crab.report.page.headline import Clock, banners, idle_share, role, run_facts
-from pytest_crab.report.page.rendering import Rendered, packed_block, render_page, safe_json
+from pytest_crab.report.page.rendering import Rendered, packed_block, render_page, render_template, safe_json
 from pytest_crab.report.page.rows import index_row, subject_detail, trial_detail
-from pytest_crab.report.page.rulers import RulersBuilder
+from pytest_crab.report.page.rulers import RulersBuilder, RulersSection
 from pytest_crab.report.pull_requests import Subject, read_subject
 from pytest_crab.report.summary import Summary
 from pytest_crab.report.summary_tables import SummaryTable, finding_tables, label
@@ -47,12 +48,21 @@ SCRIPTS = ("elements.js", "tables.js", "charts.js", "markdown.js", "diffs.js", "
 _CHUNK = 1 << 20
 
 
+#: The parts of the page that change with the summary, each a template that can be rendered alone.
+PARTS = ("top", "sections", "headline", "rates", "labels", "overlap", "agents", "rulers", "cost")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Live:
-    """The state of the records behind a served page, in words and as a tag that changes with them."""
+    """The state of the records behind a served page, in words and as a tag that changes with them.
+
+    ``records`` is the number of the file that they are in, and ``end`` the byte up to which they are on the page.
+    """
 
     state: str
     words: str
+    records: int = 0
+    end: int = 0
     several: bool = False
 
 
@@ -82,6 +92,7 @@ class Page:
         self._bars: dict[TrialId, Bar | None] = {}
         self._room = ROOM
         self._count = 0
+        self._charts: Charts | None = None
 
     def add(self, trial: Trial, start: int = 0) -> None:
         """Take a trial in; a later record of the same one replaces it. Raises BadInput for a damaged subject.
@@ -99,6 +110,7 @@ class Page:
             "d": self._trial_place(trial, start),
             "q": self._subjects[trial.instance],
         }
+        self._charts = None
         self._rulers.add(trial)
         self._near[key] = near_words(trial)
         self._clock.add(trial)
@@ -112,20 +124,31 @@ class Page:
 
     def render(self, summary: Summary, live: Live | None = None) -> Rendered:
         """Return the page around its details; ``live``: it is served and follows its records."""
-        near: dict[str, Counter[str]] = {}
-        for trial, words in self._near.items():
-            near.setdefault(trial.reviewer, Counter()).update(words)
         return render_page(
             "page.html",
             SCRIPTS if live is None else (*SCRIPTS, "live.js"),
             connects=live is not None,
             live=live,
-            **_values(summary, self._clock.words(), near),
-            **_charts(summary, filter(None, self._bars.values())),
+            **self._values(summary),
             index=safe_json(list(self._rows.values())),
-            trials=len(self._rows),
-            rulers=self._rulers.section(),
         )
+
+    def render_part(self, part: str, summary: Summary, live: Live) -> str:
+        """Return one of PARTS of a served page by itself, without the element around it."""
+        return render_template(f"{part}.html", live=live, **self._values(summary))
+
+    def row(self, trial: TrialId) -> dict[str, Any]:
+        """Return a trial's row in the list."""
+        return self._rows[trial]
+
+    def _values(self, summary: Summary) -> dict[str, Any]:
+        """Return what the templates show, by name; pictures and rulers are made where a template asks for them."""
+        near: dict[str, Counter[str]] = {}
+        for trial, words in self._near.items():
+            near.setdefault(trial.reviewer, Counter()).update(words)
+        if self._charts is None or self._charts.summary is not summary:
+            self._charts = Charts(summary, list(filter(None, self._bars.values())), self._rulers)
+        return {**_values(summary, self._clock.words(), near), "charts": self._charts}
 
     def chunks(self, rendered: Rendered) -> Iterator[bytes]:
         """Yield the whole page in pieces."""
@@ -163,19 +186,58 @@ class Page:
         return self._count - 1
 
 
-def _charts(summary: Summary, bars: Iterable[Bar]) -> dict[str, Any]:
-    """Return the page's pictures by the names that the templates have for them."""
-    names, priced = [label(one) for one in summary.reviewers], list(find_priced(summary.reviewers))
-    return {
-        "forest": forest_plot({label(one): one.overall for one in summary.reviewers}),
-        "heat": {
+class Charts:
+    """The page's pictures and the comparison of rulers, each made when a template first asks for it."""
+
+    def __init__(self, summary: Summary, bars: Sequence[Bar], rulers: RulersBuilder) -> None:
+        self.summary = summary
+        self._bars = bars
+        self._rulers = rulers
+
+    @lazy
+    def forest(self) -> str:
+        """The rates with their intervals."""
+        return forest_plot({label(one): one.overall for one in self.summary.reviewers})
+
+    @lazy
+    def heat(self) -> Mapping[str, str]:
+        """The rates by label and reviewer, a picture for each dimension."""
+        names = [label(one) for one in self.summary.reviewers]
+        return {
             dimension: heat_map(names, [(row["word"], row["cells"]) for row in rows])
-            for dimension, rows in label_tables(summary).items()
-        },
-        "costs": cost_plot(priced) if any(one.cost_usd for one in summary.reviewers) else "",
-        "upset": overlap_plot(summary.together.reviewers, overlaps_table(summary)),
-        "timeline": timeline(bars),
-    }
+            for dimension, rows in label_tables(self.summary).items()
+        }
+
+    @lazy
+    def costs(self) -> str:
+        """Cost against rate; empty where nothing cost anything."""
+        reviewers = self.summary.reviewers
+        return cost_plot(list(find_priced(reviewers))) if any(one.cost_usd for one in reviewers) else ""
+
+    @lazy
+    def upset(self) -> str:
+        """The overlap of the reviewers."""
+        return overlap_plot(self.summary.together.reviewers, overlaps_table(self.summary))
+
+    @property
+    def has_timeline(self) -> bool:
+        """True if the start of any trial is on record."""
+        return bool(self._bars)
+
+    @lazy
+    def timeline(self) -> str:
+        """The trials as bars along the time of the run."""
+        return timeline(self._bars)
+
+    @property
+    def has_rulers(self) -> bool:
+        """True if two rulers measured one comment."""
+        return self._rulers.has_pair
+
+    @lazy
+    def rulers(self) -> RulersSection | None:
+        """The comparison of rulers; None where no two of them measured one comment."""
+        return self._rulers.section()
 
 
 def _values(summary: Summary, when: str, near: Mapping[str, Counter[str]]) -> dict[str, Any]:

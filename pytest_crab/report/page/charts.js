@@ -26,12 +26,16 @@ function moveFocus(chart, marks, event) {
   marks[to].focus();
 }
 
-for (const chart of document.querySelectorAll("svg.chart")) {
-  const marks = [...chart.querySelectorAll(".mark")];
-  marks[0]?.setAttribute("tabindex", "0");
-  chart.addEventListener("keydown", (event) => { if (event.key === "Escape") tip.hidden = true; else moveFocus(chart, marks, event); });
-  for (const name of ["pointerover", "focusin"]) {
-    chart.addEventListener(name, (event) => { const mark = event.target.closest(".mark"); if (mark) showTip(mark); });
+function equipCharts(root) {
+  for (const chart of root.querySelectorAll("svg.chart")) {
+    const marks = [...chart.querySelectorAll(".mark")];
+    marks[0]?.setAttribute("tabindex", "0");
+    chart.addEventListener("keydown", (event) => { if (event.key === "Escape") tip.hidden = true; else moveFocus(chart, marks, event); });
+    for (const name of ["pointerover", "focusin"]) {
+      chart.addEventListener(name, (event) => { const mark = event.target.closest(".mark"); if (mark) showTip(mark); });
+    }
+    for (const name of ["pointerleave", "focusout"]) chart.addEventListener(name, () => { tip.hidden = true; });
   }
-  for (const name of ["pointerleave", "focusout"]) chart.addEventListener(name, () => { tip.hidden = true; });
 }
+
+equipCharts(document);

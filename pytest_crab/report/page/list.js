@@ -5,10 +5,25 @@ const OUTCOMES = ["caught", "missed", "unknown"];
 let shown = STEP;
 let found = trials;
 
+// Trials of a run that goes on which have no record yet: {i, r, n, t, step}, where step is what a running one does.
+let planned = [];
+
 const name = (trial) => trial.i + "::" + trial.r + (trial.n > 1 ? "[" + trial.n + "]" : "");
 const address = (trial) => "#t=" + encodeURIComponent(name(trial));
-const byName = new Map(trials.map((trial) => [name(trial), trial]));
-for (const trial of trials) trial.t = [trial.i, trial.p, trial.r, ...trial.w, ...trial.g].join(" ").toLowerCase();
+const byName = new Map();
+
+// Take records in; a later one of the same trial takes the place of the one before.
+function take(rows) {
+  for (const trial of rows) {
+    trial.t = [trial.i, trial.p, trial.r, ...trial.w, ...trial.g].join(" ").toLowerCase();
+    const before = byName.get(name(trial));
+    if (before) trials[trials.indexOf(before)] = trial;
+    else if (rows !== trials) trials.push(trial);
+    byName.set(name(trial), trial);
+  }
+}
+
+take(trials);
 
 const COLUMNS = [(trial) => trial.i, (trial) => trial.r, ...OUTCOMES.map((_, at) => (trial) => trial.v[at]), (trial) => trial.f, (trial) => trial.s];
 
@@ -32,13 +47,13 @@ function fill(body, rows) {
 function list() {
   fill(byId("list"), found.slice(0, shown).map(rowOf));
   const rest = found.length - shown;
-  byId("count").textContent = found.length + " of " + trials.length + " trials" + (rest > 0 ? ", the first " + shown + " are shown" : "");
+  byId("count").textContent = !trials.length ? "No trial is on record yet" : found.length + " of " + trials.length + " trials" + (rest > 0 ? ", the first " + shown + " are shown" : "");
   byId("more").hidden = rest <= 0;
 }
 
 // --- the matrix -------------------------------------------------------------------------------------------------
 
-const reviewers = [...new Set(trials.map((trial) => trial.r))];
+let reviewers = [];
 
 function outcome([caught, missed]) {
   return caught && missed ? "some" : caught ? "caught" : missed ? "missed" : "unknown";
@@ -51,11 +66,25 @@ function cell(trial) {
     caught + missed ? caught + "/" + (caught + missed) : unknown ? "?" : "-");
 }
 
-const cellOf = (trial) => trial.cell ??= cell(trial);
+const cellOf = (trial) => trial.v ? trial.cell ??= cell(trial) : openCell(trial);
+
+// The cell of a trial without a record.
+function openCell(trial) {
+  const words = name(trial) + ": " + (trial.step || "to come");
+  return make("span", { class: trial.step ? "cell-running" : "cell-planned", role: "img", "aria-label": words, title: words }, trial.step ? "\u2026" : "\u00b7");
+}
+
+function heads() {
+  const all = [...new Set([...trials, ...planned].map((trial) => trial.r))];
+  if (all.join() === reviewers.join()) return;
+  reviewers = all;
+  byId("matrix-head").replaceChildren(byId("matrix-head").firstElementChild, ...reviewers.map((reviewer) => make("th", { scope: "col" }, reviewer)));
+}
 
 function matrix() {
   const rows = new Map();
-  for (const trial of found) {
+  heads();
+  for (const trial of [...found, ...planned.filter(isAskedFor)]) {
     if (!rows.has(trial.i)) { if (rows.size >= shown) continue; rows.set(trial.i, new Map()); }
     const own = rows.get(trial.i);
     own.set(trial.r, [...(own.get(trial.r) || []), trial]);
@@ -73,18 +102,32 @@ function draw() {
   waiting = setTimeout(matrix, 60);
 }
 
-function filter() {
-  const words = byId("f-text").value.toLowerCase().split(/\s+/).filter(Boolean);
+// What the form asks for; a trial without a record has no outcome and no labels.
+let asked = { words: [], reviewer: "", category: "", kind: "", verdict: "" };
+const isAskedFor = (trial) => asked.words.every((word) => trial.t.includes(word)) && (!asked.reviewer || trial.r === asked.reviewer)
+  && (!asked.category || trial.g?.includes(asked.category)) && (!asked.kind || trial.k?.includes(asked.kind))
+  && (asked.verdict === "" || trial.v?.[Number(asked.verdict)] > 0);
+
+// Show what the form asks for, and no more rows than at first unless `keep` is given.
+function filter(keep) {
   const [reviewer, category, kind, verdict] = ["r", "g", "k", "v"].map((id) => byId("f-" + id).value);
-  found = trials.filter((trial) => words.every((word) => trial.t.includes(word))
-    && (!reviewer || trial.r === reviewer) && (!category || trial.g.includes(category))
-    && (!kind || trial.k.includes(kind)) && (verdict === "" || trial.v[Number(verdict)] > 0));
-  shown = STEP;
+  asked = { words: byId("f-text").value.toLowerCase().split(/\s+/).filter(Boolean), reviewer, category, kind, verdict };
+  found = trials.filter(isAskedFor);
+  if (keep !== true) shown = STEP;
   draw();
 }
 
+// The choices of a field, which are those of all records; what is chosen stays.
 function choices(id, words) {
-  byId(id).append(...[...new Set(words)].sort().map((word) => make("option", { value: word }, word)));
+  const known = new Set([...byId(id).options].map((option) => option.value));
+  const fresh = [...new Set(words)].filter((word) => !known.has(word)).sort();
+  byId(id).append(...fresh.map((word) => make("option", { value: word }, word)));
+}
+
+function offerChoices() {
+  choices("f-r", trials.map((trial) => trial.r));
+  choices("f-g", trials.flatMap((trial) => trial.g));
+  choices("f-k", trials.flatMap((trial) => trial.k));
 }
 
 // An address may be anything that somebody typed or that was cut off on its way.
@@ -121,16 +164,18 @@ async function route() {
   else if (hash && byId(hash)) byId(hash).scrollIntoView();
 }
 
-choices("f-r", trials.map((trial) => trial.r));
-choices("f-g", trials.flatMap((trial) => trial.g));
-choices("f-k", trials.flatMap((trial) => trial.k));
+offerChoices();
 byId("f-text").addEventListener("input", filter);
 for (const id of ["r", "g", "k", "v"]) byId("f-" + id).addEventListener("change", filter);
 document.querySelector(".filters").addEventListener("submit", (event) => event.preventDefault());
 byId("more").addEventListener("click", () => { shown += STEP; draw(); });
-byId("matrix-head").append(...reviewers.map((reviewer) => make("th", { scope: "col" }, reviewer)));
+let sorted = null;
+function sortTrials() {
+  if (sorted) trials.sort((one, two) => sorted.direction * compareKeys(COLUMNS[sorted.column](one), COLUMNS[sorted.column](two)));
+}
 sortable(byId("list").parentElement, (column, direction) => {
-  trials.sort((one, two) => direction * compareKeys(COLUMNS[column](one), COLUMNS[column](two)));
+  sorted = { column, direction };
+  sortTrials();
   filter();
 });
 toolsOf(byId("cells").closest(".wide"));

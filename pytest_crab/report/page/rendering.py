@@ -68,6 +68,11 @@ def render_page(template: str, scripts: Sequence[str], *, connects: bool = False
     return Rendered(head, tail, policy)
 
 
+def render_template(template: str, **values: Any) -> str:
+    """Return a template of this folder with these values: a part of a page, without scripts or style."""
+    return str(templates().get_template(template).render(**values))
+
+
 def packed_block(number: int, data: Any) -> bytes:
     """Return the element that holds packed data, which the page's script unpacks by this number."""
     packed = base64.b64encode(gzip.compress(safe_json(data).encode(), 3, mtime=0)).decode()

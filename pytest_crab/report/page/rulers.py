@@ -96,11 +96,17 @@ class RulersBuilder:
         texts = self._texts.get(trial.instance, {})
         self._cells[trial.id] = [_shorten(cell, rulers) for cell in cells_of(trial, texts)]
 
+    @property
+    def has_pair(self) -> bool:
+        """Return whether two rulers measured one comment."""
+        cells = (cell for own in self._cells.values() for cell in own)
+        return any(sum(value is not None for value in cell.values.values()) > 1 for cell in cells)
+
     def section(self) -> RulersSection | None:
         """Return the section; None where no two rulers measured one comment."""
-        cells = [cell for own in self._cells.values() for cell in own]
-        if not any(sum(value is not None for value in cell.values.values()) > 1 for cell in cells):
+        if not self.has_pair:
             return None
+        cells = [cell for own in self._cells.values() for cell in own]
         recorded = merge_rulers(self._recorded.values())
         return RulersSection(compare_cells(cells, hit_rulers=list(self._hit_rulers), recorded=recorded))
 

@@ -103,10 +103,14 @@ function toolsOf(wide, ...own) {
   return tools;
 }
 
-for (const table of document.querySelectorAll("table[data-table]")) {
-  const label = table.parentElement.getAttribute("aria-label") || table.dataset.table;
-  sortable(table, (column, direction) => sortRows(table, column, direction));
-  const shown = () => [...table.rows].filter((row) => !row.hidden).map((row) => [...row.cells].map(cellText));
-  for (const head of table.querySelectorAll("tbody th")) breakable(head);
-  toolsOf(table.parentElement, unfolder(table), table.tBodies[0].rows.length > LONG_TABLE ? filterBox(table, label) : null, csvButton(label, shown));
+function equipTables(root) {
+  for (const table of root.querySelectorAll("table[data-table]")) {
+    const label = table.parentElement.getAttribute("aria-label") || table.dataset.table;
+    sortable(table, (column, direction) => sortRows(table, column, direction));
+    const shown = () => [...table.rows].filter((row) => !row.hidden).map((row) => [...row.cells].map(cellText));
+    for (const head of table.querySelectorAll("tbody th")) breakable(head);
+    toolsOf(table.parentElement, unfolder(table), table.tBodies[0].rows.length > LONG_TABLE ? filterBox(table, label) : null, csvButton(label, shown));
+  }
 }
+
+equipTables(document);

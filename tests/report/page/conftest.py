@@ -141,6 +141,9 @@ def look(tmp_path: Path) -> Callable[[Page, str], None]:
         for scheme, width in itertools.product(("light", "dark"), (1280, 400)):
             page.emulate_media(color_scheme=scheme)
             page.set_viewport_size({"width": width, "height": 900})
+            # as high as the page, since long tables and pictures are laid out only near the window
+            height = page.evaluate("document.documentElement.scrollHeight")
+            page.set_viewport_size({"width": width, "height": height})
             page.screenshot(path=folder / f"{name}-{scheme}-{width}.png", full_page=True)
             if (scheme, width) in (("light", 1280), ("dark", 400)):
                 found = Axe().run(page).response["violations"]

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_crab.report.files import TrialLog
+from pytest_crab.report.run_progress import PlannedRun, RunningTrial, RunState, write_plan, write_progress
 from pytest_crab.report.view_server import ViewServer
 from pytest_crab.types import Reason, Trial
 
@@ -309,10 +310,46 @@ def test_a_served_page_offers_new_records(
         watched.open_trial(2)
         with TrialLog(tmp_path / "first" / "trials.jsonl", resume=True) as log:
             log.append(make_trial("codex", "name-new", Reason.GREEN))
-        watched.page.click("#live button")
-        watched.page.wait_for_selector("#live[data-state]:has-text('5 trials')")
+        watched.page.wait_for_selector("#live:has-text('5 trials')")
+        assert watched.page.is_visible("#trial .oracle"), "the reader stays on the trial"
         watched.page.evaluate("location.hash = '#trials'")
         watched.page.wait_for_selector("#list tr:has-text('name-new')")
         assert watched.page.input_value("#f-text") == "name-", "filters are kept"
         assert watched.said == []
+        server.shutdown()
+
+
+def test_a_served_page_follows_its_run(
+    browser: Browser, make_trial: Callable[..., Trial], look: Callable[[Page, str], None], tmp_path: Path
+) -> None:
+    write_plan(tmp_path, PlannedRun(trials=("one::codex", "one::ruff", "two::codex", "two::ruff")))
+    running = (RunningTrial(trial="one::codex", step="review", seconds=3.0),)
+    write_progress(tmp_path, RunState(elapsed=5.0, done=0, running=running))
+    with ViewServer(tmp_path) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        page = browser.new_context(bypass_csp=True).new_page()
+        said: list[str] = []
+        page.on("console", lambda message: said.append(f"{message.text} {message.location['url']}"))
+        page.goto(server.url)
+        page.wait_for_selector("#cells .cell-running[aria-label='one::codex: review']")
+        assert page.locator("#cells .cell-planned").count() == 3
+        look(page, "view-start")
+        page.set_viewport_size({"width": 1280, "height": 900})
+        with TrialLog(tmp_path / "trials.jsonl", resume=True) as log:
+            log.append(make_trial("codex", "one", Reason.GREEN))
+            log.append(make_trial("ruff", "one", Reason.FAILED))
+        page.wait_for_selector("#rates tbody tr:nth-child(2)")
+        assert page.locator("#cells .cell-planned").count() == 2
+        page.click("#rates thead th:has-text('Rate %') button")
+        page.click("#rates thead th:has-text('Rate %') button")
+        rates = page.locator("#rates tbody td:nth-child(2) strong")
+        order = rates.all_inner_texts()
+        page.evaluate("document.activeElement.blur()")
+        with TrialLog(tmp_path / "trials.jsonl", resume=True) as log:
+            log.append(make_trial("codex", "two", Reason.FAILED))
+        page.wait_for_selector("#headline .rate:has-text('50.0%')")
+        page.wait_for_selector("#rates td strong:has-text('50.0')")
+        assert [order, rates.all_inner_texts()] == [["0.0", "100.0"], ["0.0", "50.0"]], "its order is kept"
+        assert page.locator("#rates .tools").count() == 1
+        assert said == []
         server.shutdown()

@@ -1,0 +1,137 @@
+"""The files beside trials.jsonl by which a report's reader follows a run: its plan, and how far it is.
+
+They are there while the run goes on. A run that is killed leaves them behind, and no longer renews the second.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from pytest_crab import serialization
+from pytest_crab.atomic import SHARED, write_atomically
+from pytest_crab.formats import format_count, format_dollars, format_duration
+
+T = TypeVar("T")
+
+PLAN, PROGRESS = "plan.json", "progress.json"
+
+#: Seconds between two writes, and after so many without one the run is taken for dead.
+EVERY, DEAD = 1.0, 30.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedRun:
+    """The names of a run's trials, in the order in which they are reported, and its budget in dollars."""
+
+    trials: tuple[str, ...]
+    budget_usd: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunningTrial:
+    """A trial that runs: its name, its step, and the seconds that it has been in it."""
+
+    trial: str
+    step: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunState:
+    """The state of a run: seconds since its start, trials that have ended, those that run, and dollars spent."""
+
+    elapsed: float
+    done: int
+    running: tuple[RunningTrial, ...] = ()
+    cost_usd: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FollowedRun:
+    """A run that has a plan on record; ``is_alive``: it goes on. ``started`` is in seconds since the epoch."""
+
+    plan: PlannedRun
+    progress: RunState
+    started: float
+    is_alive: bool
+
+    @property
+    def waiting(self) -> int:
+        """The number of trials that have not been started."""
+        return max(0, len(self.plan.trials) - self.progress.done - len(self.progress.running))
+
+    def words(self) -> str:
+        """Return the state of a run that goes on in one sentence."""
+        progress, total = self.progress, len(self.plan.trials)
+        counts = f"{progress.done} of {format_count(total, 'trial')} done, {len(progress.running)} running"
+        parts = [f"The run is under way: {counts}, {self.waiting} to come", *_times(progress, total)]
+        if progress.cost_usd or self.plan.budget_usd is not None:
+            spent = format_dollars(progress.cost_usd or 0.0)
+            of = "" if self.plan.budget_usd is None else f" of {format_dollars(self.plan.budget_usd)}"
+            parts.append(f"{spent}{of} USD spent")
+        return f"{'; '.join(parts)}."
+
+
+def _times(progress: RunState, total: int) -> Iterator[str]:
+    yield f"{format_duration(progress.elapsed)} so far"
+    if 0 < progress.done < total:
+        yield f"about {format_duration(progress.elapsed / progress.done * (total - progress.done))} left"
+
+
+def write_plan(report: Path, plan: PlannedRun) -> None:
+    """Write what a run is going to do, and that nothing is done yet. Raises OSError."""
+    report.mkdir(parents=True, exist_ok=True)
+    _write(report / PLAN, plan)
+    write_progress(report, RunState(elapsed=0.0, done=0))
+
+
+def write_progress(report: Path, progress: RunState) -> None:
+    """Write how far a run is. Raises OSError."""
+    _write(report / PROGRESS, progress)
+
+
+def remove_progress(report: Path) -> None:
+    """Remove the files of a run that has ended."""
+    for name in (PROGRESS, PLAN):
+        with contextlib.suppress(OSError):
+            (report / name).unlink()
+
+
+def remove_dead_run(report: Path) -> None:
+    """Remove the files of a run that was killed; those of one that goes on stay."""
+    run = read_run(report)
+    if run is None or not run.is_alive:
+        remove_progress(report)
+
+
+def has_plan(report: Path) -> bool:
+    """Return whether a run is under way there, or was killed."""
+    return (report / PLAN).is_file()
+
+
+def read_run(report: Path) -> FollowedRun | None:
+    """Return the run that writes this report, or that was killed while it did; None: there is none."""
+    plan, progress = _read(PlannedRun, report / PLAN), _read(RunState, report / PROGRESS)
+    if plan is None or progress is None:
+        return None
+    try:
+        started, renewed = ((report / name).stat().st_mtime for name in (PLAN, PROGRESS))
+    except OSError:
+        return None
+    return FollowedRun(plan, progress, started, time.time() - renewed < DEAD)
+
+
+def _write(path: Path, record: object) -> None:
+    write_atomically(path, serialization.canonical(record).encode(), SHARED, durable=False)
+
+
+def _read(cls: type[T], path: Path) -> T | None:
+    try:
+        return serialization.read(cls, serialization.load(path), [])
+    except (OSError, ValueError):
+        return None
