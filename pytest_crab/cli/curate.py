@@ -21,6 +21,7 @@ from pytest_crab.cli.judges import Asking
 from pytest_crab.cli.run_contexts import proving_context
 from pytest_crab.curation.collect import CandidateSource, Collection
 from pytest_crab.curation.funnel import FunnelStage, count_funnel, funnel_data, funnel_lines
+from pytest_crab.curation.licence_notes import write_notes
 from pytest_crab.curation.listing import ListedSource, Listing, listing_path, read_listing, write_listing
 from pytest_crab.curation.pipeline import Fate, run_candidates, walk
 from pytest_crab.curation.publish import leftover, write_set
@@ -208,6 +209,7 @@ def _run(listing: Listing, chain: Sequence[Stage], services: _Services, store: F
         if passage.decision is not None and passage.decision.fate is Fate.REJECTED
     ]
     notes = [*write_set(out, published), *leftover(out, rejected)]
+    write_notes(out)
     bare = sum(each.comment.oracle is None for one in published for each in one.comments)
     lack = f"; {format_count(bare, 'comment')} without an oracle, which no run measures" if bare else ""
     return [*notes, f"{out}: {format_count(len(published), 'instance')}{lack}"]

@@ -13,6 +13,7 @@ from typing import Any
 from pytest_crab import serialization
 from pytest_crab.curation import template
 from pytest_crab.curation.filter import ask_judge, comment_questions, judge_identity
+from pytest_crab.curation.licence_notes import COMMENT_TEXT, OWN_WORDS
 from pytest_crab.curation.stages import CurationContext, Rejection, SettingsStage
 from pytest_crab.errors import BadInput
 from pytest_crab.instances import FILE
@@ -58,7 +59,7 @@ class Publication(SettingsStage):
     folder: str = "."
 
     name = "publish"
-    version = 2
+    version = 3
 
     def __post_init__(self) -> None:
         for model, day in self.cutoffs.items():
@@ -80,7 +81,10 @@ class Publication(SettingsStage):
         permitted = candidate.license in self.licences
         if not permitted and not self.own_words:
             return Rejection(reason="its licence lets no text be passed on", detail=f"{candidate.license}")
-        found = restate(candidate, context.judge(self.own_words)) if self.own_words else candidate
+        found = candidate
+        if self.own_words:
+            found = restate(candidate, context.judge(self.own_words))
+            found = dataclasses.replace(found, tags={**found.tags, COMMENT_TEXT: OWN_WORDS})
         if not permitted:
             found = dataclasses.replace(found, pull_request=dataclasses.replace(found.pull_request, body=""))
             found = dataclasses.replace(found, comments=tuple(map(_without_reference, found.comments)))

@@ -27,7 +27,7 @@ from pytest_crab.curation.publish import copies
 from pytest_crab.instances import load_instances
 from pytest_crab.testing.dialogue import Reply
 from pytest_crab.testing.provider import Asked, ScriptedProvider, fail, say
-from tests.curation.conftest import Shop
+from tests.curation.conftest import URL, Shop
 
 pytestmark = pytest.mark.usefixtures("shop")
 
@@ -209,6 +209,8 @@ def test_a_set_in_own_words_has_no_text_of_others(shop: Shop, curate: Curate, pr
     assert {one.pull_request.body for one in instances} == {""}
     texts = [path.read_text() for path in Path("set").rglob("*") if path.is_file()]
     assert not [one for one in texts for row in shop.comments if row["body"] in one]
+    notes = Path("set/LICENCES.md").read_text()
+    assert f"| [owner/shop]({URL}) | MIT | 1, 2, 3 | titles, comments in own words |" in notes
     comment = instances[0].comments[0]
     assert comment.url == shop.comments[0]["html_url"]
     assert comment.labels["contamination-old"] == "after"

@@ -1,0 +1,68 @@
+"""The file of a published set that says under which licences its texts stand, and what it holds of each project."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from pytest_crab.errors import BadInput
+from pytest_crab.instances import FILE, load_instance
+from pytest_crab.instances.files import replace_text
+from pytest_crab.types import Instance
+
+#: The file's name.
+NOTES = "LICENCES.md"
+
+#: The tag of an instance whose comments are restated, and its word.
+COMMENT_TEXT, OWN_WORDS = "comment_text", "own words"
+
+_TOP = """\
+# Licences of this set
+
+Written by `pytest-crab curate`. What the set holds of a project stands under that project's licence, with the copyright
+of its contributors. The code itself is no part of the set: it is fetched from the project.
+
+| project | licence | pull requests | what the set holds of it |
+|---|---|---|---|
+"""
+
+
+def write_notes(out: Path) -> None:
+    """Write the notes on the instances in ``out``; one that cannot be read is left out. Raises BadInput."""
+    instances = list(_readable(out))
+    if not instances:
+        return
+    projects: dict[tuple[str, str, str], list[Instance]] = {}
+    for one in instances:
+        url = one.source.git.url if one.source.git is not None else ""
+        projects.setdefault((one.repo, url, one.license), []).append(one)
+    text = _TOP + "".join(f"{_row(*key, own)}\n" for key, own in sorted(projects.items()))
+    try:
+        replace_text(out / NOTES, text)
+    except OSError as error:
+        raise BadInput(str(out / NOTES), [f"it cannot be written ({error.strerror}); choose another --out"]) from None
+
+
+def _readable(out: Path) -> Iterator[Instance]:
+    for path in sorted(out.glob(f"*/{FILE}")):
+        try:
+            yield load_instance(path.parent)
+        except BadInput:
+            continue  # it was edited, and check says what is wrong
+
+
+def _row(repo: str, url: str, licence: str, own: Sequence[Instance]) -> str:
+    project = f"[{repo}]({url})" if url else repo
+    numbers = ", ".join(str(one.pull_request.number) for one in own)
+    return f"| {project} | {licence} | {numbers} | {', '.join(_held(own))} |"
+
+
+def _held(own: Sequence[Instance]) -> Iterator[str]:
+    yield "titles"
+    counts: Mapping[str, int] = {
+        "descriptions": sum(bool(one.pull_request.body) for one in own),
+        "comments as written": sum(one.tags.get(COMMENT_TEXT) != OWN_WORDS for one in own),
+        "comments in own words": sum(one.tags.get(COMMENT_TEXT) == OWN_WORDS for one in own),
+        "fixes as references": sum(comment.reference is not None for one in own for comment in one.comments),
+    }
+    yield from (name for name, count in counts.items() if count)
