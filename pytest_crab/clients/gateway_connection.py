@@ -1,4 +1,4 @@
-"""Connections to the gateway's socket: a small HTTP/1.1 client, which takes little time for each request.
+"""Connections to the gateway's socket, of which many are read from one thread with httptools' parser.
 
 A question about a comment is a short request, and a run has thousands of them. A general HTTP client takes more time
 for each than all the rest of the asker.
@@ -133,7 +133,6 @@ class _Channel:
         except BaseException:
             self._socket.close()
             raise
-        self._held = bytearray()
 
     def fileno(self) -> int:
         return self._socket.fileno()
@@ -146,7 +145,7 @@ class _Channel:
         try:
             self._socket.recv(1, socket.MSG_PEEK)
         except BlockingIOError:
-            return not self._held
+            return True
         except OSError:
             return False
         return False
@@ -162,42 +161,19 @@ class _Channel:
 
     def receive(self, timeout: float) -> GatewayAnswer:
         """Return the answer once all of it is there. Raises OSError."""
-        first, *lines = self._until(b"\r\n\r\n", timeout).decode("latin-1").split("\r\n")
-        pairs = (line.partition(":") for line in lines)
-        fields = {name.strip().lower(): value.strip().lower() for name, _, value in pairs}
-        self.lasts = fields.get("connection") != "close"
+        import httptools
+
+        answer = _Answer()
         try:
-            code = int(first.split()[1])
-            if fields.get("transfer-encoding") == "chunked":
-                body = b"".join(self._chunks(timeout))
-            else:
-                body = self._exactly(int(fields.get("content-length", "0")), timeout)
-        except (ValueError, IndexError) as error:
+            while not answer.is_whole:
+                answer.parser.feed_data(self._read(timeout))
+        except httptools.HttpParserError as error:
             raise ConnectionError("the gateway's answer is not HTTP") from error
-        return GatewayAnswer(code, body.decode("utf-8", "replace"))
+        self.lasts = answer.lasts
+        return GatewayAnswer(answer.parser.get_status_code(), answer.body.decode("utf-8", "replace"))
 
-    def _chunks(self, timeout: float) -> Iterator[bytes]:
-        while size := int(self._until(b"\r\n", timeout), 16):
-            yield self._exactly(size, timeout)
-            self._until(b"\r\n", timeout)
-        self._until(b"\r\n", timeout)
-
-    def _until(self, end: bytes, timeout: float) -> bytes:
-        """Take what comes before an end, and the end."""
-        while (length := self._held.find(end)) < 0:
-            self._read(timeout)
-        return self._exactly(length + len(end), timeout)[:length]
-
-    def _exactly(self, length: int, timeout: float) -> bytes:
-        """Take so many bytes."""
-        while len(self._held) < length:
-            self._read(timeout)
-        taken = bytes(self._held[:length])
-        del self._held[:length]
-        return taken
-
-    def _read(self, timeout: float) -> None:
-        """Read what is there, or comes within so many seconds. Raises OSError."""
+    def _read(self, timeout: float) -> bytes:
+        """Return what is there, or comes within so many seconds. Raises OSError."""
         while True:
             try:
                 piece = self._socket.recv(_PIECE)
@@ -207,9 +183,27 @@ class _Channel:
                 break
         if not piece:
             raise ConnectionError("the gateway closed the connection")
-        self._held += piece
+        return piece
 
     def _wait(self, event: int, timeout: float) -> None:
         poll = select.poll()
         poll.register(self._socket, event)
         _ready(poll, time.monotonic() + timeout)
+
+
+class _Answer:
+    """The part of an answer that ``parser`` was fed; ``lasts``: another one may come over the same connection."""
+
+    def __init__(self) -> None:
+        import httptools
+
+        self.parser = httptools.HttpResponseParser(self)
+        self.body = bytearray()
+        self.is_whole = self.lasts = False
+
+    def on_body(self, piece: bytes) -> None:
+        self.body += piece
+
+    def on_message_complete(self) -> None:
+        self.is_whole = True
+        self.lasts = self.parser.should_keep_alive()  # known only while the parser is at the answer's end
