@@ -138,7 +138,7 @@ def test_more_oracles_are_said_to_need_more_repositories(repositories: int, each
     result, text = spread_over(repositories, each)
     assert result is GateResult.INCONCLUSIVE
     first = "To settle it: more repositories than these 3, or --crab-gate-unit=pull-request for these alone; "
-    assert (first in text) is (repositories == 3)
+    assert (first in text) is ("more repositories than" in text) is (repositories == 3)
     (size, spread) = re.findall(r"about (\d+) oracles with results like these, in about (\d+) repositories like", text)[
         0
     ]
@@ -176,6 +176,38 @@ def test_repeats_that_are_unknown_are_counted() -> None:
 def test_oracles_of_one_run_alone_are_counted_as_not_compared(before: str, after: str, sentence: str | None) -> None:
     text = rule(BaselineComparison(reviewer="mine", baseline="main", comparison=compare(run(before), run(after))))[1]
     assert re.findall(r"Not compared: [^.]*\.", text) == ([] if sentence is None else [sentence])
+
+
+@pytest.mark.parametrize(
+    ("lost", "margin", "sentence"),
+    [
+        (0, 10, "A drop of more than the margin of 10 points is ruled out."),
+        (12, 35, "The drop is real and smaller than the margin of 35 points."),
+        (4, 5, "This shows no drop, and does not rule out a drop of more than 5 points."),
+        (12, 5, "The drop is more than chance."),
+    ],
+)
+def test_each_ruling_has_its_sentence(lost: int, margin: float, sentence: str) -> None:
+    paragraph = gated("c" * 30 + "m" * 30, "m" * lost + "c" * (30 - lost) + "m" * 30, margin=margin).paragraph
+    known = ("is ruled out", "The drop is real", "This shows no drop", "The drop is more than chance", "Alone the drop")
+    assert sentence in paragraph
+    assert [one for one in known if one in paragraph and one not in sentence] == []
+
+
+def test_oracles_that_a_whole_run_lacks_are_unknown_and_those_of_a_part_are_not_compared() -> None:
+    comparison = compare(run("c" * 60 + "mm"), run("c" * 60))
+    for whole in (True, False):
+        text = rule(BaselineComparison(reviewer="mine", baseline="main", comparison=comparison, whole=whole))[1]
+        assert ("2 oracles of the baseline are missing here and taken as unknown" in text) is whole
+        assert ("Not compared: 2 only in the baseline" in text) is not whole
+
+
+@pytest.mark.parametrize("unknown", ["before", "after"])
+def test_loads_are_told_only_where_both_runs_know_them(unknown: str) -> None:
+    loads = {"before": Load(cost_usd=0.5, comments=2.0), "after": Load(cost_usd=0.5, comments=2.0), unknown: Load()}
+    one = BaselineComparison(reviewer="mine", baseline="main", comparison=compare(run("cm"), run("cm")), **loads)
+    assert "USD" not in rule(one)[1]
+    assert "omments per" not in rule(one)[1]
 
 
 def test_a_label_without_a_verdict_in_both_runs_says_so() -> None:
