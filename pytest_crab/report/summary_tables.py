@@ -13,6 +13,9 @@ from pytest_crab.report.summary import Summary
 from pytest_crab.statistics.choices import LETTERS
 from pytest_crab.text import ascii_line, one_line
 
+#: The most characters of the heading of names: that of contamination has the whole name of a model.
+LONGEST_HEAD = 50
+
 
 @dataclass(frozen=True, slots=True)
 class SummaryTable:
@@ -30,7 +33,7 @@ class SummaryTable:
 def rate_tables(summary: Summary) -> Iterator[SummaryTable]:
     """Yield caught of known oracles by label, a table for each dimension that the set has."""
     for dimension, words in summary.dimensions().items():
-        name = one_line(dimension, 30)
+        name = one_line(dimension, LONGEST_HEAD - len("by "))
         title, head = f"Caught of known {summary.words.counted}s by {name}, with 95% intervals", f"by {name}"
         columns = _columns(words, summary, partial(_rate_of_label, dimension))
         yield SummaryTable(title, "Caught/known" if dimension == "category" else head, words, columns)

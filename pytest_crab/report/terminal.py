@@ -25,6 +25,7 @@ from pytest_crab.report.recorded_rulers import ruler_lines
 from pytest_crab.report.reviewer_summary import ReviewerSummary
 from pytest_crab.report.summary import CAUSES, LEAKY, SIMULATED, Summary
 from pytest_crab.report.summary_tables import (
+    LONGEST_HEAD,
     SummaryTable,
     finding_tables,
     label,
@@ -155,7 +156,7 @@ def _grids(tables: Iterable[SummaryTable], width: int) -> list[Line]:
     """Return tables below each other, an empty line between them; columns that do not fit go below likewise."""
     lines: list[Line] = []
     for table in tables:
-        names = [one_line(word, 30) for word in (table.head, *table.names)]
+        names = [one_line(table.head, LONGEST_HEAD), *(one_line(word, 30) for word in table.names)]
         first = max(map(len, names))
         columns = [_align(column, width - first - 1) for column in table.columns]
         while columns:

@@ -73,3 +73,11 @@ def test_a_mark_of_any_repeat_counts(make_trial: MakeTrial, make_result: MakeRes
     score = only(trials).resolvable
     assert score is not None
     assert (score.oracles, score.micro) == (1, 0.5)
+
+
+def test_models_whose_names_begin_alike_have_tables_that_can_be_told_apart(
+    make_trial: MakeTrial, make_result: MakeResult
+) -> None:
+    labels = {"contamination-claude-sonnet-4-0": "before", "contamination-claude-sonnet-4-5": "after"}
+    text = shown([make_trial("codex", "a", make_result("c0", GREEN, labels=labels))])
+    assert all(f"by {name} " in text for name in labels)
