@@ -14,10 +14,11 @@ from pathlib import Path
 
 import click
 
+from pytest_crab.cli.asking import spent_line
 from pytest_crab.cli.candidate_sources import SourceArguments, open_source
 from pytest_crab.cli.choices import choose_runtime, runtime_option, store_option
 from pytest_crab.cli.curate_gold import annotate, calibrate
-from pytest_crab.cli.judges import Asking
+from pytest_crab.cli.judges import Asking, asked_line
 from pytest_crab.cli.run_contexts import proving_context
 from pytest_crab.curation.collect import CandidateSource, Collection
 from pytest_crab.curation.funnel import FunnelStage, count_funnel, funnel_data, funnel_lines
@@ -34,6 +35,7 @@ from pytest_crab.scoring.step_cache import StepCache
 from pytest_crab.settings import Settings, load_settings
 from pytest_crab.store import FileStore
 from pytest_crab.trial import Crew, RunContext
+from pytest_crab.types import Usage, total_usage
 
 #: The page with the funnel, and its numbers, in the set's folder.
 PAGE, NUMBERS = "funnel.html", "funnel.json"
@@ -53,6 +55,21 @@ class _Services:
     _judges: dict[str, JudgeBench] = field(default_factory=dict)
     _opening: threading.Lock = field(default_factory=threading.Lock)
     _proving: list[tuple[Crew, RunContext]] = field(default_factory=list)
+    _proposals: dict[str, list[Usage | None]] = field(default_factory=dict)
+
+    def asked(self, stage: str, usage: Usage | None) -> None:
+        """Remember what a proposal used."""
+        with self._opening:
+            self._proposals.setdefault(stage, []).append(usage)
+
+    def spent_lines(self) -> Iterator[str]:
+        """Yield what was asked of models in this call, and what that cost."""
+        for bench in self._judges.values():
+            use = bench.use()
+            if use.asked or use.failed:
+                yield asked_line(use)
+        for stage, usages in self._proposals.items():
+            yield spent_line(stage, "proposal", asked=len(usages), failed=0, usage=total_usage(usages))
 
     def judge(self, name: str) -> JudgeBench:
         """Return the judge of this name in crab.yaml; all of them share one gateway. Raises BadInput."""
@@ -194,12 +211,16 @@ def _listing(path: Path, out: Path, wanted: SourceArguments, source: CandidateSo
 def _run(listing: Listing, chain: Sequence[Stage], services: _Services, store: FileStore, out: Path) -> list[str]:
     """Run the stages on every candidate and write the set; return sentences on it."""
     context = CurationContext(
-        cache=StepCache(store=store), folder=store.cache, judge=services.judge, proving=services.proving
+        cache=StepCache(store=store),
+        folder=store.cache,
+        judge=services.judge,
+        proving=services.proving,
+        asked=services.asked,
     )
     with _bar(len(listing.candidates)) as advance:
         run_candidates(listing.candidates, chain, context, jobs=services.jobs, done=advance)
     if chain[-1].name != "publish":
-        return []
+        return list(services.spent_lines())
     ends = [passage for one in listing.candidates for *_, passage in [walk(one, chain, store)]]
     decided = [passage.decision for passage in ends if passage.decision is not None]
     published = [decision.candidate for decision in decided if decision.candidate is not None]
@@ -212,7 +233,7 @@ def _run(listing: Listing, chain: Sequence[Stage], services: _Services, store: F
     write_notes(out)
     bare = sum(each.comment.oracle is None for one in published for each in one.comments)
     lack = f"; {format_count(bare, 'comment')} without an oracle, which no run measures" if bare else ""
-    return [*notes, f"{out}: {format_count(len(published), 'instance')}{lack}"]
+    return [*services.spent_lines(), *notes, f"{out}: {format_count(len(published), 'instance')}{lack}"]
 
 
 @contextlib.contextmanager

@@ -50,7 +50,7 @@ class Proposing(ChatSettings):
         messages = [{"role": "user", "content": question}]
         found: T | str = "nothing was asked"
         for number in range(1, self.attempts + 1):
-            answer = context.cache.results(self._step(messages, number, services(number)))[""].answer
+            answer = context.cache.results(self._step(messages, number, services(number), context))[""].answer
             found = verify(answer, number)
             if not isinstance(found, str):
                 break
@@ -59,7 +59,7 @@ class Proposing(ChatSettings):
         return found
 
     def _step(
-        self, messages: Sequence[Mapping[str, str]], number: int, services: Services
+        self, messages: Sequence[Mapping[str, str]], number: int, services: Services, context: CurationContext
     ) -> ModelAnswerStep[Proposal]:
         """Return the step of one attempt; how many may follow it does not decide its answer."""
         identity = dict(ChatSettings.identity(self) or {})
@@ -68,7 +68,9 @@ class Proposing(ChatSettings):
         def ask() -> Proposal:
             with self.chat(services) as chat:
                 answer = chat.ask(messages)
-                return Proposal(answer=answer, usage=chat.usage(), transcript=chat.keep())
+                proposal = Proposal(answer=answer, usage=chat.usage(), transcript=chat.keep())
+            context.asked(self.role, proposal.usage)
+            return proposal
 
         known = {"writer": {**identity, "settings": settings}, "messages": messages, "attempt": number}
         return ModelAnswerStep(name="proposal", record=Proposal, known=known, ask=ask)

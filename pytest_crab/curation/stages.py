@@ -32,7 +32,7 @@ from pytest_crab.scoring.step_cache import StepCache
 from pytest_crab.settings import Settings
 from pytest_crab.trial.crew import Crew
 from pytest_crab.trial.run_context import RunContext
-from pytest_crab.types import PullCandidate
+from pytest_crab.types import PullCandidate, Usage
 
 #: The first stage, which is made for a source and has no entry in the table.
 COLLECT = "collect"
@@ -78,7 +78,7 @@ class CurationContext:
 
     ``cache`` holds the results of steps in the run's store, ``folder`` what sources keep. ``judge`` returns the judge
     of this name in crab.yaml, behind the gateway; ``proving`` a crew and a run context, as ``certify`` has them.
-    ``notice`` shows what is under way.
+    ``notice`` shows what is under way, ``asked`` takes the role and the usage of each proposal that a model made.
     """
 
     cache: StepCache
@@ -86,6 +86,7 @@ class CurationContext:
     judge: Callable[[str], JudgeBench]
     proving: Callable[[], tuple[Crew, RunContext]]
     notice: Callable[[str], None] = lambda _words: None
+    asked: Callable[[str, Usage | None], None] = lambda _stage, _usage: None
 
 
 class Stage(Protocol):

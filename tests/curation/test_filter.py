@@ -77,11 +77,14 @@ def stage(result: Result, name: str, *, status: int = 0) -> dict[str, Any]:
 
 
 def test_comments_without_a_label_of_the_kept_ones_go(curate: Curate, provider: ScriptedProvider) -> None:
-    found = stage(curate("--json"), "filter")
+    first = curate("--json")
+    assert "fit: 6 judgements asked and stored, cost not known\n" in first.stderr
+    found = stage(first, "filter")
     assert found["comments"] == {
         "in": 6, "kept": 3, "rejected": 3, "failed": 0, "waiting": 0, "reasons": {"labelled LOW": 3},
     }  # fmt: skip
     assert len(provider.asked) == 9  # six comments, three pull requests
+    assert "asked and stored" not in curate().output
     assert {one.tags["problem_domain"] for one in load_instances(Path("set"))} == {"BF"}
     assert stage(curate("--json"), "filter") == found
     assert len(provider.asked) == 9
