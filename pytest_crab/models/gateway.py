@@ -216,8 +216,9 @@ class Gateway:
 
     def _connect(self) -> GatewayClient:
         """Join the gateway of the run, or start it, one process at a time."""
-        if importlib.util.find_spec("aiohttp") is None:
-            raise GatewayError("the gateway needs aiohttp: install pytest-crab with its extra [models]")
+        for name in ("aiohttp", "httptools"):
+            if importlib.util.find_spec(name) is None:
+                raise GatewayError(f"the gateway needs {name}: install pytest-crab with its extra [models]")
         folder = self._make_folder()
         (folder / STEP_SOCKETS).mkdir(mode=0o700, parents=True, exist_ok=True)
         folder.chmod(0o700)

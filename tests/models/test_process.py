@@ -107,11 +107,12 @@ def test_a_killed_gateway_breaks_the_step_whatever_the_client_made_of_it(make: A
         pytest.fail("it is started anew once and no more")
 
 
-def test_a_missing_package_is_no_death_however_often_it_is_asked(make: Any, monkeypatch: Any) -> None:
-    monkeypatch.setattr(module.importlib.util, "find_spec", lambda _name: None)
+@pytest.mark.parametrize("package", ["aiohttp", "httptools"])
+def test_a_missing_package_is_no_death_however_often_it_is_asked(make: Any, monkeypatch: Any, package: str) -> None:
+    monkeypatch.setattr(module.importlib.util, "find_spec", lambda name: None if name == package else name)
     gateway = make()
     for _ in range(3):
-        with pytest.raises(GatewayError, match=r"needs aiohttp: install pytest-crab with its extra \[models\]"):
+        with pytest.raises(GatewayError, match=rf"needs {package}: install pytest-crab with its extra \[models\]"):
             with gateway.open(**STEP):
                 pytest.fail("nothing could start")
 
