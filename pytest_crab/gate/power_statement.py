@@ -25,17 +25,17 @@ def power_statement(
     ``counted`` is the word for one of what the design counts.
     """
     count, ahead = sum(design.sizes), simulate_power(design)
+    items = format_count(count, counted)
     if len(design.sizes) < 2:
-        oracles = format_count(count, counted)
-        return (f"{oracles} of one {design.by} say nothing about other {design.by}s, so this gate cannot pass",)
+        return (f"nothing follows from {items} of one {design.by} for any other, so this gate cannot pass",)
     smallest = ahead.smallest_drop()
     how = "assuming that" if assumed else "since in the baseline's own repeats"
     noise = f"{how} {format_percent(design.noise if flips is None else flips)}% of verdicts change from run to run"
     if smallest is None:
-        seen = f"{format_count(count, 'oracle')} have less than {_POWER} power to detect even a drop to 0%, {noise}"
+        seen = f"{items} have less than {_POWER} power to detect even a drop to 0%, {noise}"
     else:
         drop = f"a {format_percent(smallest)}-point drop"
-        seen = f"{format_count(count, 'oracle')} have {_POWER} power to detect {drop}, {noise}"
+        seen = f"{items} have {_POWER} power to detect {drop}, {noise}"
     facts = [seen]
     if smallest is not None and 100 * smallest > margin > 0:
         needed = oracles_needed(design, margin / 100)
@@ -51,8 +51,8 @@ def spread(design: Design, oracles: int) -> str:
 
 
 def _more(design: Design, needed: int, counted: str) -> str:
-    oracles = max(needed, sum(design.sizes) + 1)
-    return f"about {oracles} {counted}s {spread(design, oracles)}"
+    number = max(needed, sum(design.sizes) + 1)
+    return f"about {format_count(number, counted)} {spread(design, number)}"
 
 
 def _chance_to_pass(design: Design, ahead: PowerSimulation, margin: float, counted: str) -> str:

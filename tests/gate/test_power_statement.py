@@ -38,8 +38,15 @@ def share_that_passes(oracles: int, margin: float, noise: float, draws: int = 60
 
 
 def test_one_pull_request_says_nothing_and_two_say_something() -> None:
-    assert "say nothing about other pull requests" in said(1)
+    assert "nothing follows from 1 oracle of one repository for any other" in said(1)
     assert "2 oracles have less than 80% power" in said(2)
+
+
+def test_each_fact_names_what_is_counted() -> None:
+    design = Design(sizes=[9] * 20, noise=0.1, rate=0.5, by="row")
+    facts = power_statement(design, margin=5, assumed=True, counted="probe")
+    assert "180 probes have 80% power" in facts[0]
+    assert "oracle" not in "; ".join(facts)
 
 
 def test_the_chance_to_pass_is_that_of_drawn_runs() -> None:
