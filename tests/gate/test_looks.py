@@ -35,7 +35,11 @@ def test_the_first_look_comes_after_the_first_part_that_has_anything() -> None:
     looks = GateLooks(looks=4, seed="a1b2c3d4")
     looks.divide({"owner/large": 100})
     assert looks.look == looks.parts["owner/large"] == 3  # the middle of the only repository lies in the third quarter
+    two = GateLooks(looks=5, seed="a")
+    two.divide({"owner/large": 90, "owner/small": 10})
+    assert (sorted(two.parts.values()), two.look) == ([3, 5], 3)
     nothing = GateLooks(looks=4, seed="a1b2c3d4")
+    assert nothing.look == 1
     nothing.divide({})
     assert nothing.look == 1
 

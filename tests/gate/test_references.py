@@ -58,6 +58,12 @@ def test_runs_are_pooled_as_repeats(tmp_path: Path) -> None:
     assert mine.stability.flips == pytest.approx((0 + 2 / 3 + 2 / 3 + 0) / 4)
 
 
+def test_one_run_is_taken_as_it_is(tmp_path: Path) -> None:
+    found = load_reference([write(tmp_path / "mon", "ccmm")], role="anchor ")
+    assert found.name == "anchor mon"
+    assert found.summary.reviewers[0].overall.micro == 0.5
+
+
 def test_the_load_of_pooled_runs_is_of_all_of_them(tmp_path: Path) -> None:
     runs = [
         write(tmp_path / day, "ccmm", review=Review(usage=usage, count=findings, version=version))
