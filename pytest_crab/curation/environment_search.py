@@ -218,13 +218,18 @@ class EnvironmentSearch:
                     yield from self._try("tests", dataclasses.replace(wanted, files=(*wanted.files, file)))
 
     def _with_project_installed(self) -> Iterator[Candidate]:
-        """Add to the best attempt the project itself, installed from its tree for its metadata."""
+        """Add to the best attempt the project itself, installed from its tree for its metadata, and what builds it."""
         richest = self._richest()
         if richest is None or richest.problem is not None or self._project is None:
             return
         folder = "." if self._project == "." else f"./{self._project}"
         environment = dataclasses.replace(richest.candidate.environment, install=(_INSTALL.format(folder=folder),))
-        yield Candidate(name="installed", environment=environment)
+        tools = manifests.build_requirements(self.checkouts.head / self._project)
+        wanted = Requirements(requirements=(*environment.packages, *tools))
+        found = self.resolve("installed", wanted, python=environment.python) if tools else None
+        if found is not None:
+            environment = dataclasses.replace(environment, packages=found.packages)
+        yield Candidate(name="installed", environment=self._without_dropped(environment))
 
     def _with_merged_requirements(self) -> Iterator[Candidate]:
         """Try the requirements of the merged side for both checkouts, alone, then with those that only head has."""

@@ -114,7 +114,7 @@ class EnvironmentFinding(Proposing):
 
     role = "propose-environment"
     name = "environment"
-    version = 3
+    version = 4
 
     model: str = ""
 
@@ -274,4 +274,5 @@ def _faults(search: EnvironmentSearch, attempt: Attempt | None) -> str:
         return " ".join("; ".join(dict.fromkeys(search.problems)).split()) or "no environment could be made"
     missing = diagnosis_of(attempt).missing
     told = [f"{one.comment.id}: {one.problem}" for one in attempt.proven if one.problem is not None]
-    return "; ".join([*told, *([f"not importable: {', '.join(missing)}"] if missing else [])])
+    named = [f"not importable: {', '.join(missing)}"] if missing else []
+    return " ".join("; ".join([*told, *named, *dict.fromkeys(search.problems)]).split())

@@ -93,6 +93,13 @@ def dependency_groups(folder: Path) -> tuple[str, ...]:
     return tuple(_unique(item for item in listed if isinstance(item, str)))
 
 
+def build_requirements(folder: Path) -> tuple[str, ...]:
+    """Return what an editable build of a project needs, such as hatchling, which asks for editables besides."""
+    listed = _toml(folder / "pyproject.toml").get("build-system", {}).get("requires", [])
+    found = [item for item in listed if isinstance(item, str)] if isinstance(listed, list) else []
+    return (*found, *(["editables"] if any(item.startswith("hatchling") for item in found) else []))
+
+
 def import_roots(tree: Path, paths: Sequence[str]) -> tuple[str, ...]:
     """Return the folders of a tree for the import path of oracles of comments on ``paths``.
 

@@ -80,7 +80,7 @@ class OracleWriting(Proposing):
 
     role = "write-oracle"
     name = "oracles"
-    version = 5
+    version = 6
 
     model: str = ""
     regime: Regime = Regime.SAW_FIX

@@ -183,6 +183,18 @@ def test_every_candidate_in_its_order_when_nothing_helps(run_search: RunSearch) 
     assert install == ("pip install --no-build-isolation --no-deps -e ./core",)
 
 
+def test_what_builds_the_project_is_there_when_it_is_installed(run_search: RunSearch, tmp_path: Path) -> None:
+    (tmp_path / "head" / "core" / "pyproject.toml").write_text('[build-system]\nrequires = ["hatchling>=1"]\n')
+    search = run_search({"hatchling>=1": 2})
+    found = best(search).candidate
+    assert (found.name, found.environment.python) == ("installed", "3.8")
+    assert {"hatchling>=1==1", "editables==1"} <= set(found.environment.packages)
+    assert found.environment.install == ("pip install --no-build-isolation --no-deps -e ./core",)
+    without = run_search({}, index=Index(lacking=("hatchling>=1",)))
+    assert "installed: there is no hatchling>=1" in without.problems
+    assert "installed" in names(without)
+
+
 def test_the_merged_side_is_resolved_as_of_its_own_day(run_search: RunSearch) -> None:
     index = Index()
     search = run_search({"of core merged": 2}, index=index)
