@@ -15,7 +15,7 @@ from pytest_crab.benchmarks.ccrab import recording_at
 from pytest_crab.errors import BadInput
 from pytest_crab.formats import format_table, parse_points, parse_share
 from pytest_crab.gate.baseline import BaselineComparison, rule_on_baselines
-from pytest_crab.gate.comparable import CONDITIONS
+from pytest_crab.gate.conditions import CONDITIONS
 from pytest_crab.gate.exit import MAX_BROKEN, MAX_UNKNOWN, OracleCounts, RunOutcome, decide
 from pytest_crab.gate.pairing import ANCHOR, contestants, counterpart, full_names, pair
 from pytest_crab.gate.references import Reference, load_reference

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from pytest_crab.agents import AGENTS
 from pytest_crab.formats import format_names
-
-#: What has to be the same in both runs; each word can be allowed to differ, one at a time.
-CONDITIONS = ("dataset", "agent", "agent-version", "harness", "runtime", "leaky")
 
 #: Differences that are reported and never refused: they are under test, or cannot change a verdict.
 _SAID = {
@@ -41,8 +39,6 @@ class Conditions:
 
 def differences(before: Conditions, after: Conditions) -> dict[str, str]:
     """Return a half sentence for each of CONDITIONS that differs; what is leaky compares with nothing."""
-    from pytest_crab.agents import AGENTS  # the options' types read this module in every run of pytest
-
     leaky = tuple(dict.fromkeys((*before.leaky, *after.leaky)))
     changed = [name for name, digest in after.digests.items() if before.digests.get(name, digest) != digest]
     found = {

@@ -11,7 +11,7 @@ from datetime import date
 from typing import Any, NamedTuple
 
 from pytest_crab.formats import parse_points, parse_share, parse_size
-from pytest_crab.gate.comparable import CONDITIONS
+from pytest_crab.gate.conditions import CONDITIONS
 
 FRESH_STEPS = ("answers", "review", "revision", "judgement")
 

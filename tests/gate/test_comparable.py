@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_crab.gate.comparable import CONDITIONS, Conditions, differences, find_distrust, refusal, remarks
+from pytest_crab.gate.comparable import Conditions, differences, find_distrust, refusal, remarks
+from pytest_crab.gate.conditions import CONDITIONS
 
 BEFORE = Conditions(
     agents=("mini",),
