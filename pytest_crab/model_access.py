@@ -60,6 +60,9 @@ class Services(Protocol):
     def usage(self, access: ModelAccess) -> Usage:
         """Return what that access has used so far. Raises GatewayError."""
 
+    def total_used(self) -> Usage | None:
+        """Return the usage of all accesses together, also after their end; None if there was none."""
+
     def wait(self, seconds: float) -> None:
         """Let time pass, for callers that poll a service. Raises Cancelled once the run is stopped."""
 

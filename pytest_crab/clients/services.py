@@ -65,7 +65,7 @@ class StepServices:
         return self._gateway.usage(access)
 
     def total_used(self) -> Usage | None:
-        """Return the usage of all accesses together, also after their end; None if there was none."""
+        """See model_access.Services."""
         return total_usage(self._usage_or_none(access) for access in self._accesses)
 
     def wait(self, seconds: float) -> None:

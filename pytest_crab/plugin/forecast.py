@@ -218,8 +218,11 @@ def _disk_text(told: Forecast, disk: DiskNeed, budget: int | None) -> str:
 
 
 def _need_text(need: ReviewerNeed) -> str:
-    counts = ", ".join(f"{count} {step.removesuffix('s')}s" for step, count in need.steps.items())
+    if set(need.steps) == {"answers"}:  # how much of a trial is known, since its questions depend on nothing
+        counts = f"the answers of {format_count(need.steps['answers'], 'trial')}"
+    else:
+        counts = "at least " + ", ".join(f"{count} {step}s" for step, count in need.steps.items())
     if need.usd is None:
         why = "the store has no priced step of some of these kinds" if need.unpriced else "the store has no priced step"
-        return f"would run at least {counts}; cost not known: {why}"
-    return f"would run at least {counts}; about {format_dollars(need.usd)} USD by what stored ones cost"
+        return f"would run {counts}; cost not known: {why}"
+    return f"would run {counts}; about {format_dollars(need.usd)} USD by what stored ones cost"

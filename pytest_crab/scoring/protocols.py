@@ -131,6 +131,9 @@ class ScoringContext(Protocol):
         ``judge``: see ScorerUsage.
         """
 
+    def note_failed(self, used: Usage | None) -> None:
+        """Add to the trial's record what an attempt has used that came to nothing; None: not known."""
+
     @property
     def repeat(self) -> int:
         """The number of the repeat, from 1."""

@@ -162,6 +162,10 @@ class TrialContext:
             judge=judge,
         )
 
+    def note_failed(self, used: Usage | None) -> None:
+        """See scoring.protocols.ScoringContext."""
+        self.wasted.append(used)
+
     def take_wasted(self) -> Usage | None:
         """Return the usage of failed attempts so far, and forget it: the caller puts it on the result of their step."""
         used = total_usage(self.wasted)

@@ -6,7 +6,7 @@ import contextlib
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import resources
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from pytest_crab.clients.status_table import Status
 from pytest_crab.errors import AgentError, AnswererError, BudgetSpent, DiffRejected, ModelError
@@ -20,7 +20,6 @@ from pytest_crab.types import Finding, PullRequest, Revision, Usage, total_usage
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-    from pytest_crab.clients.services import StepServices
 
 #: The file that an agent writes its letter into.
 ANSWER_FILE = "answer.txt"
@@ -68,7 +67,7 @@ class AgentAnswerer:
                     revision = self._agent.revise(self._pull_request(), [self._finding(question)], checkout)
             except _NoAnswer as error:
                 answers.append(ChosenOption(letter=None, reason=str(error)))
-                used.append(cast("StepServices", checkout.services).total_used())
+                used.append(checkout.services.total_used())
             else:
                 answers.append(self._read(revision, question.letters))
                 used.append(revision.usage)

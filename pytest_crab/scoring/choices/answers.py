@@ -1,4 +1,4 @@
-"""Answers to the questions of one probe, the answerers that give them, and the step that asks."""
+"""Answers to the questions of one probe, and the answerers that give them."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from pytest_crab import serialization
-from pytest_crab.errors import AnswererError, model_errors_as
 from pytest_crab.model_access import Services
 from pytest_crab.scoring.choices.questions import Question
 from pytest_crab.types import Usage
@@ -47,44 +45,3 @@ class Answerer(Protocol):
 
     def answer(self, questions: Sequence[Question], services: Services) -> Answers:
         """Answer questions that differ in nothing but the order of their options. Raises ModelError, GatewayError."""
-
-
-class AnswerStep:
-    """The step that asks the question of one probe in every order; one stored record, paid for once."""
-
-    name = "answers"
-    record = Answers
-    paid = True
-    deadline = None
-    reruns = ()
-
-    def __init__(
-        self,
-        probe: str,
-        questions: Sequence[Question],
-        answerer: Answerer,
-        identity: Mapping[str, Any],
-        services: Services,
-        repeat: int,
-    ) -> None:
-        self._probe = probe
-        self._questions = questions
-        self._answerer = answerer
-        self._identity = identity
-        self._services = services
-        self._repeat = repeat
-
-    def keys(self) -> Mapping[str, str]:
-        """The key: the questions, the answerer with its settings, and the repeat."""
-        inputs = {"answerer": self._identity, "measure": self._answerer.measure, "questions": self._questions}
-        return {self._probe: serialization.digest({**inputs, "repeat": self._repeat})}
-
-    def run(self, subjects: Sequence[str]) -> Mapping[str, Answers]:
-        """See scoring.protocols.Step. Raises AnswererError, GatewayError."""
-        with model_errors_as(AnswererError):
-            return dict.fromkeys(subjects, self._answerer.answer(self._questions, self._services))
-
-    def lasts(self, result: Answers) -> bool:
-        """See scoring.protocols.Step."""
-        del result
-        return True

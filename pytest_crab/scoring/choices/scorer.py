@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pytest_crab.scoring.choices.answers import AnswerStep, ChosenOption
+from pytest_crab.scoring.choices.answer_step import AnswerStep
+from pytest_crab.scoring.choices.answers import ChosenOption
 from pytest_crab.scoring.choices.questions import probes_of, questions_of
 from pytest_crab.scoring.protocols import ScoringContext, Step
 from pytest_crab.statistics.choices import NO_LETTER, chosen_options, is_invariant
@@ -63,13 +64,19 @@ class ChoiceScorer:
         return ProbeScores(self._ask(context))
 
     def _ask(self, context: ScoringContext) -> Iterator[Score]:
-        """Yield the score of each probe. Raises AnswererError, GatewayError."""
+        """Yield the score of each probe. Raises AnswererError, GatewayError.
+
+        Two probes of a row may have the same questions, which are asked and paid for once.
+        """
+        paid: set[str] = set()
         for probe in self.comments(context.instance):
             answers: list[ChosenOption] = []
             for step in self._steps(context, probe.id):
                 results = context.perform(step)
                 found = results[probe.id]
-                context.book(self.name, [found.usage], asked=[] if results.reused else [found.usage], judge=False)
+                used = [found.usage] if paid.isdisjoint(step.keys().values()) else []
+                paid.update(step.keys().values())
+                context.book(self.name, used, asked=[] if results.reused else used, judge=False)
                 answers.extend(found.answers)
             yield score_of(probe.id, answers, context.answerer.measure)
 
@@ -83,9 +90,8 @@ class ChoiceScorer:
     def _steps(self, context: ScoringContext, probe: str) -> Iterator[AnswerStep]:
         """Yield the steps that ask a probe's question in every order: one for all, or one for each."""
         questions = questions_of(context.instance, probe)
-        answerer, identity = context.answerer, context.answerer_identity
-        for some in [(each,) for each in questions] if answerer.singly else [questions]:
-            yield AnswerStep(probe, some, answerer, identity, context.services(), context.repeat)
+        for some in [(each,) for each in questions] if context.answerer.singly else [questions]:
+            yield AnswerStep(context, probe, some)
 
 
 def score_of(probe: str, answers: Sequence[ChosenOption], measure: str) -> Score:
