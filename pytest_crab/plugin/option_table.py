@@ -186,7 +186,7 @@ class Options:
 
     # the gate
     fail_under: float | None = _option(
-        kinds.RATE, None, "fail if the rate of caught oracles is below this share", gate=True
+        kinds.RATE, None, "fail if the rate of caught oracles is below this share, 30% or 0.3", gate=True
     )
     baselines: tuple[Path, ...] = _option(
         kinds.BASELINE,
@@ -205,8 +205,8 @@ class Options:
     margin: tuple[tuple[str, float], ...] = _option(
         kinds.MARGIN,
         (),
-        "allow the rate, or that of a label (security=10), to be this many points below the baseline's; repeatable "
-        "(default: 5)",
+        "allow the rate, or that of a label (security=10), to be this many points (5 or 5pp) below the baseline's; "
+        "repeatable (default: 5)",
         many=True,
         gate=True,
     )
