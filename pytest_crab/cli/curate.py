@@ -57,7 +57,7 @@ class _Services:
     _proving: list[tuple[Crew, RunContext]] = field(default_factory=list)
     _proposals: dict[str, list[Usage | None]] = field(default_factory=dict)
 
-    def asked(self, stage: str, usage: Usage | None) -> None:
+    def note_proposal(self, stage: str, usage: Usage | None) -> None:
         """Remember what a proposal used."""
         with self._opening:
             self._proposals.setdefault(stage, []).append(usage)
@@ -215,7 +215,7 @@ def _run(listing: Listing, chain: Sequence[Stage], services: _Services, store: F
         folder=store.cache,
         judge=services.judge,
         proving=services.proving,
-        asked=services.asked,
+        note_proposal=services.note_proposal,
     )
     with _bar(len(listing.candidates)) as advance:
         run_candidates(listing.candidates, chain, context, jobs=services.jobs, done=advance)

@@ -48,7 +48,7 @@ class StateAssessment:
         return self.fault is None and self.agree
 
     @property
-    def known(self) -> bool:
+    def is_known(self) -> bool:
         """True unless a run was never started, which says nothing of the oracle."""
         return not self.runs or all(map(_was_started, self.runs))
 

@@ -102,7 +102,7 @@ def _row(certificate: Certificate, comment: Comment) -> OracleAudit:
 def _share(seen: Sequence[StateAssessment], role: Role) -> Share | None:
     """Return the share of right states of a role; None if a run was never started."""
     states = [state for state in seen if state.role is role]
-    if not all(state.known for state in states):
+    if not all(state.is_known for state in states):
         return None
     return Share.of(state.right for state in states)
 

@@ -29,7 +29,7 @@ def explain(states: Sequence[StateAssessment]) -> tuple[str, ...]:
 
     A right oracle gives none, nor do runs that were never started.
     """
-    known = [state for state in states if state.known]
+    known = [state for state in states if state.is_known]
     return tuple(dict.fromkeys(_sentences(known)))
 
 

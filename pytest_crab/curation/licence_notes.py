@@ -54,10 +54,11 @@ def _readable(out: Path) -> Iterator[Instance]:
 def _row(repo: str, url: str, licence: str, own: Sequence[Instance]) -> str:
     project = f"[{repo}]({url})" if url else repo
     numbers = ", ".join(str(one.pull_request.number) for one in own)
-    return f"| {project} | {licence} | {numbers} | {', '.join(_held(own))} |"
+    return f"| {project} | {licence} | {numbers} | {', '.join(_kinds_of_text(own))} |"
 
 
-def _held(own: Sequence[Instance]) -> Iterator[str]:
+def _kinds_of_text(own: Sequence[Instance]) -> Iterator[str]:
+    """Yield the kinds of a project's text that its instances have."""
     yield "titles"
     counts: Mapping[str, int] = {
         "descriptions": sum(bool(one.pull_request.body) for one in own),

@@ -78,7 +78,7 @@ class CurationContext:
 
     ``cache`` holds the results of steps in the run's store, ``folder`` what sources keep. ``judge`` returns the judge
     of this name in crab.yaml, behind the gateway; ``proving`` a crew and a run context, as ``certify`` has them.
-    ``notice`` shows what is under way, ``asked`` takes the role and the usage of each proposal that a model made.
+    ``notice`` shows what is under way, ``note_proposal`` takes the role and the usage of each proposal of a model.
     """
 
     cache: StepCache
@@ -86,7 +86,7 @@ class CurationContext:
     judge: Callable[[str], JudgeBench]
     proving: Callable[[], tuple[Crew, RunContext]]
     notice: Callable[[str], None] = lambda _words: None
-    asked: Callable[[str, Usage | None], None] = lambda _stage, _usage: None
+    note_proposal: Callable[[str, Usage | None], None] = lambda _stage, _usage: None
 
 
 class Stage(Protocol):

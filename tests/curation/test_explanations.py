@@ -65,7 +65,7 @@ def test_a_diff_that_does_not_apply_and_a_run_without_an_end() -> None:
 
 def test_what_was_never_started_is_not_the_oracles_doing() -> None:
     idle = StateAssessment(role=Role.ACCEPT, name="x", fault=None, runs=(ran("", Ending.UNSTARTED),))
-    assert not judge_states("c0", [idle])[0].known
+    assert not judge_states("c0", [idle])[0].is_known
     assert explain(judge_states("c0", [*states(), idle])) == ()
     assert _share([idle], Role.ACCEPT) is None
     assert _share(states(), Role.ACCEPT) == Share(part=1, known=1)

@@ -83,7 +83,7 @@ def test_a_failure_goes_back_and_the_proved_oracle_is_kept_with_its_regime(
     provider: ScriptedProvider, candidate: PullCandidate, context: CurationContext
 ) -> None:
     asked_for: list[tuple[str, Usage | None]] = []
-    context = dataclasses.replace(context, asked=lambda stage, usage: asked_for.append((stage, usage)))
+    context = dataclasses.replace(context, note_proposal=lambda stage, usage: asked_for.append((stage, usage)))
     found = writing(Regime.SAW_FIX).run(candidate, context)
     assert isinstance(found, PullCandidate)
     (one,) = found.comments
