@@ -42,7 +42,8 @@ def register_short(parser: pytest.Parser) -> None:
 
 
 def _settings(option: Option) -> dict[str, Any]:
-    settings = {"dest": option.dest, "default": None, "help": option.help}
+    help_text = option.help.replace("%", "%%")  # argparse fills a help in by the operator %
+    settings = {"dest": option.dest, "default": None, "help": help_text}
     if option.type is SWITCH:
         return {**settings, "action": "store_const", "const": "true"}
     return {**settings, "action": "append" if option.many else "store", "metavar": option.type.metavar}
