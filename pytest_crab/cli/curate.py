@@ -25,7 +25,7 @@ from pytest_crab.curation.funnel import FunnelStage, count_funnel, funnel_data, 
 from pytest_crab.curation.licence_notes import write_notes
 from pytest_crab.curation.listing import ListedSource, Listing, listing_path, read_listing, write_listing
 from pytest_crab.curation.pipeline import Fate, run_candidates, walk
-from pytest_crab.curation.publish import leftover, write_set
+from pytest_crab.curation.publish import remove_rejected, write_set
 from pytest_crab.curation.stages import CurationContext, Stage, make_stages, usual_stages
 from pytest_crab.errors import BadInput, CrabError
 from pytest_crab.formats import format_count
@@ -229,7 +229,7 @@ def _run(listing: Listing, chain: Sequence[Stage], services: _Services, store: F
         for passage in ends
         if passage.decision is not None and passage.decision.fate is Fate.REJECTED
     ]
-    notes = [*write_set(out, published), *leftover(out, rejected)]
+    notes = [*write_set(out, published), *remove_rejected(out, rejected)]
     write_notes(out)
     bare = sum(each.comment.oracle is None for one in published for each in one.comments)
     lack = f"; {format_count(bare, 'comment')} without an oracle, which no run measures" if bare else ""

@@ -173,8 +173,7 @@ def write_set(out: Path, published: Sequence[PullCandidate]) -> Iterator[str]:
     An instance that is as an earlier run wrote it is made anew where it would differ now. An edited one stays.
     RECORD has the digests of what was written. Raises BadInput.
     """
-    known = read_set_file(out / RECORD, "it is damaged; remove it, and every instance counts as edited")
-    digests = dict(known.get("instances", {}))
+    digests = _read_record(out)
     anew = []
     for candidate in published:
         folder = out / candidate.id
@@ -202,11 +201,32 @@ def write_set(out: Path, published: Sequence[PullCandidate]) -> Iterator[str]:
         yield f"made anew in {out}: {', '.join(anew)}"
 
 
-def leftover(out: Path, rejected: Sequence[str]) -> Iterator[str]:
-    """Yield a sentence that names the rejected candidates whose instances an earlier run wrote into ``out``, if any."""
+def remove_rejected(out: Path, rejected: Sequence[str]) -> Iterator[str]:
+    """Remove from ``out`` the instances of rejected candidates that are as an earlier run wrote them; yield sentences.
+
+    An edited one stays, and is named. Raises BadInput.
+    """
+    digests = _read_record(out)
     there = [name for name in rejected if (out / name / FILE).is_file()]
-    if there:
+    edited = [name for name in there if folder_digest(out / name) != digests.get(name)]
+    unchanged = [name for name in there if name not in edited]
+    for name in unchanged:
+        try:
+            shutil.rmtree(out / name)
+        except OSError as error:
+            raise BadInput(str(out / name), [f"cannot be removed ({error.strerror}); remove it by hand"]) from error
+    if unchanged:
+        kept = {name: digest for name, digest in digests.items() if name not in unchanged}
+        write_set_file(out / RECORD, {"instances": kept})
+        yield f"removed from {out}, since they are rejected now: {', '.join(unchanged)}"
+    if edited:
         yield (
-            f"{out} still has instances that are rejected now: {', '.join(there)}; remove their folders, or each run "
-            "of the set measures them too"
+            f"{out} still has instances that are rejected now, since they were edited: {', '.join(edited)}; remove "
+            "their folders, or each run of the set measures them too"
         )
+
+
+def _read_record(out: Path) -> dict[str, str]:
+    """Return the digest of each instance as it was written into ``out``. Raises BadInput."""
+    known = read_set_file(out / RECORD, "it is damaged; remove it, and every instance counts as edited")
+    return dict(known.get("instances", {}))

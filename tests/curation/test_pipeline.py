@@ -69,11 +69,30 @@ def test_a_setting_reruns_its_stage_and_no_earlier_one(curate: Curate, monkeypat
     assert result.exit_code == 0, result.output
     assert "owner__shop-6" in {one.id for one in load_instances(Path("set"))}
     assert "rejected now" not in result.output
+
+
+@pytest.mark.parametrize("edited", ["", "# mine\n"])
+def test_an_instance_that_is_rejected_later_goes_unless_it_was_edited(curate: Curate, edited: str) -> None:
+    Path("crab.yaml").write_text("curate:\n  select: {documentation: false, rvs: 0}\n")
+    assert curate().exit_code == 0
+    file = Path("set/owner__shop-6/instance.yaml")
+    text = file.read_text()
+    if edited:
+        file.write_text(text + edited)
     Path("crab.yaml").write_text("curate:\n  select: {rvs: 0}\n")
     result = curate()
     assert result.exit_code == 0, result.output
-    assert "instances that are rejected now: owner__shop-6;" in result.output
-    assert Path("set/owner__shop-6/instance.yaml").is_file()
+    assert file.is_file() == file.parent.is_dir() == bool(edited)
+    recorded = json.loads(Path("set/curated.json").read_text())["instances"]
+    assert sorted(recorded) == [f"owner__shop-{number}" for number in ((1, 2, 3, 6) if edited else (1, 2, 3))]
+    if edited:
+        assert "rejected now, since they were edited: owner__shop-6; remove their folders" in result.output
+    else:
+        assert "removed from set, since they are rejected now: owner__shop-6\n" in result.output
+        assert "rejected now" not in curate().output
+        Path("crab.yaml").write_text("curate:\n  select: {documentation: false, rvs: 0}\n")
+        assert curate().exit_code == 0
+        assert file.read_text() == text
 
 
 def test_an_instance_that_nobody_edited_follows_the_settings_and_an_edited_one_stays(curate: Curate) -> None:
