@@ -46,7 +46,7 @@ class Asked:
 OK = Reply(text="ok")
 
 #: Decides the reply to a request.
-Script = Callable[[Asked], Reply]
+Script = Callable[[Asked], "Reply | Script"]
 
 
 def say(text: str, **changes: Any) -> Reply:
@@ -94,6 +94,13 @@ def run(command: str) -> Script:
     return script
 
 
+def reply_of(step: Reply | Script, asked: Asked) -> Reply:
+    """Return the reply of a script to a request; a script may return another one, such as that of ``run``."""
+    while not isinstance(step, Reply):
+        step = step(asked)
+    return step
+
+
 def turns(*steps: Reply | Script) -> Script:
     """Return a script whose n-th step answers the n-th turn of any conversation, and the last one all that follow.
 
@@ -101,8 +108,7 @@ def turns(*steps: Reply | Script) -> Script:
     """
 
     def script(asked: Asked) -> Reply:
-        step = steps[min(asked.turn, len(steps) - 1)]
-        return step if isinstance(step, Reply) else step(asked)
+        return reply_of(steps[min(asked.turn, len(steps) - 1)], asked)
 
     return script
 
@@ -112,8 +118,7 @@ def in_order(*steps: Reply | Script) -> Script:
     rest = list(steps)
 
     def script(asked: Asked) -> Reply:
-        step = rest.pop(0) if len(rest) > 1 else rest[0]
-        return step if isinstance(step, Reply) else step(asked)
+        return reply_of(rest.pop(0) if len(rest) > 1 else rest[0], asked)
 
     return script
 
@@ -216,7 +221,7 @@ class ScriptedProvider:
             return web.json_response({"error": {"message": f"nothing is at {path}"}}, status=404)
         asked = Asked(api=api, path=request.path_qs, headers=dict(request.headers), body=await request.json())
         self.asked.append(asked)
-        reply = self.script(asked)
+        reply = reply_of(self.script, asked)
         await asyncio.sleep(reply.delay)
         if reply.raw is not None:
             return web.Response(body=reply.raw, content_type="text/html")
