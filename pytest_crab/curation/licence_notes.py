@@ -27,6 +27,11 @@ of its contributors. The code itself is no part of the set: it is fetched from t
 """
 
 
+def plain_title(repo: str, number: int) -> str:
+    """Return the title of a pull request whose own title is not passed on."""
+    return f"Pull request {number} of {repo}"
+
+
 def write_notes(out: Path) -> None:
     """Write the notes on the instances in ``out``; one that cannot be read is left out. Raises BadInput."""
     instances = list(_readable(out))
@@ -59,8 +64,8 @@ def _row(repo: str, url: str, licence: str, own: Sequence[Instance]) -> str:
 
 def _kinds_of_text(own: Sequence[Instance]) -> Iterator[str]:
     """Yield the kinds of a project's text that its instances have."""
-    yield "titles"
     counts: Mapping[str, int] = {
+        "titles": sum(one.pull_request.title != plain_title(one.repo, one.pull_request.number) for one in own),
         "descriptions": sum(bool(one.pull_request.body) for one in own),
         "comments as written": sum(one.tags.get(COMMENT_TEXT) != OWN_WORDS for one in own),
         "comments in own words": sum(one.tags.get(COMMENT_TEXT) == OWN_WORDS for one in own),

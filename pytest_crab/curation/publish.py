@@ -13,7 +13,7 @@ from typing import Any
 from pytest_crab import serialization
 from pytest_crab.curation import template
 from pytest_crab.curation.filter import ask_judge, comment_questions, judge_identity
-from pytest_crab.curation.licence_notes import COMMENT_TEXT, OWN_WORDS
+from pytest_crab.curation.licence_notes import COMMENT_TEXT, OWN_WORDS, plain_title
 from pytest_crab.curation.stages import CurationContext, Rejection, SettingsStage
 from pytest_crab.errors import BadInput
 from pytest_crab.instances import FILE
@@ -50,7 +50,7 @@ class Publication(SettingsStage):
     licence. ``cutoffs`` are the days (YYYY-MM-DD) of the models' training cutoffs, by the model's
     name: a pull request that was merged on or before it may have been seen. ``own_words`` names a judge of crab.yaml
     that restates each comment: then the comment itself is linked and not passed on, whatever the licence, and without
-    such a licence neither is the description of the pull request.
+    such a licence neither are title and description of the pull request.
     """
 
     licences: tuple[str, ...] = PERMISSIVE
@@ -59,7 +59,7 @@ class Publication(SettingsStage):
     folder: str = "."
 
     name = "publish"
-    version = 3
+    version = 4
 
     def __post_init__(self) -> None:
         for model, day in self.cutoffs.items():
@@ -86,8 +86,11 @@ class Publication(SettingsStage):
             found = restate(candidate, context.judge(self.own_words))
             found = dataclasses.replace(found, tags={**found.tags, COMMENT_TEXT: OWN_WORDS})
         if not permitted:
-            found = dataclasses.replace(found, pull_request=dataclasses.replace(found.pull_request, body=""))
-            found = dataclasses.replace(found, comments=tuple(map(_without_reference, found.comments)))
+            facts = dataclasses.replace(
+                found.pull_request, title=plain_title(found.repo, found.pull_request.number), body=""
+            )
+            comments = tuple(map(_without_reference, found.comments))
+            found = dataclasses.replace(found, pull_request=facts, comments=comments)
         labels = {
             f"{CONTAMINATION}{model}": seen_before(candidate.pull_request.merged_at, day)
             for model, day in sorted(self.cutoffs.items())

@@ -116,7 +116,7 @@ class Selection(SettingsStage):
         if self.documentation and paths and all(is_documentation(path) for path in paths):
             yield Rejection(reason="only documentation changed")
         if self.dependencies and is_dependency_update(author, title, paths):
-            yield Rejection(reason="a dependency update", detail=f"by {author}: {title[:80]}")
+            yield Rejection(reason="a dependency update", detail=f"by {author}")
         if self.most_added and added > self.most_added:
             yield Rejection(reason="too large", detail=f"{added} added lines, more than {self.most_added}")
         if self.most_files and len(paths) > self.most_files:

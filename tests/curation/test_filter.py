@@ -210,14 +210,22 @@ def test_a_set_in_own_words_has_no_text_of_others(shop: Shop, curate: Curate, pr
     instances = load_instances(Path("set"))
     assert {one.body for each in instances for one in each.comments} == {"Let a wrong price fail."}
     assert {one.pull_request.body for one in instances} == {""}
+    assert [one.pull_request.title for one in instances] == [f"Pull request {n} of owner/shop" for n in (1, 2, 3)]
     texts = [path.read_text() for path in Path("set").rglob("*") if path.is_file()]
     assert not [one for one in texts for row in shop.comments if row["body"] in one]
+    assert not [one for one in texts if "Fix number" in one or "Answer 3" in one]
     notes = Path("set/LICENCES.md").read_text()
-    assert f"| [owner/shop]({URL}) | MIT | 1, 2, 3 | titles, comments in own words |" in notes
+    assert f"| [owner/shop]({URL}) | MIT | 1, 2, 3 | comments in own words |" in notes
     comment = instances[0].comments[0]
     assert comment.url == shop.comments[0]["html_url"]
     assert comment.labels["contamination-old"] == "after"
     assert comment.labels["contamination-new"] == "before"
+    permitted = rules.replace("licences: [ISC], ", "")
+    Path("crab.yaml").write_text(f"{text}curate:\n  select: {{rvs: 0.05}}\n  {permitted}\n")
+    assert curate().exit_code == 0
+    titles = [one.pull_request.title for one in load_instances(Path("set"))]
+    assert titles[:2] == ["Fix number 1", "Fix number 2"]
+    assert "| 1, 2, 3 | titles, comments in own words |" in Path("set/LICENCES.md").read_text()
     without = rules.replace("own_words: words, ", "")
     Path("crab.yaml").write_text(f"{text}curate:\n  select: {{rvs: 0.05}}\n  {without}\n")
     assert stage(curate("--json"), "publish")["pull_requests"]["reasons"] == {
