@@ -20,7 +20,7 @@ from pytest_crab.runtimes.environment_stock import BASE, Stock, typical
 from pytest_crab.scoring.judges.votes import JUDGEMENT
 from pytest_crab.trial import Crew, RunContext
 from pytest_crab.trial.plan import RUNS, SHARED, TrialPlan, nothing_stored, plan_contestants, plan_trial
-from pytest_crab.types import Instance, TrialId
+from pytest_crab.types import NO_RUNTIME, Instance, TrialId
 
 #: Seconds for looking trials up, and bytes of an earlier run's records that are read, at most.
 SECONDS, TAIL = 0.25, 2**20
@@ -266,10 +266,10 @@ def lack_of_disk(stock: Stock, need: DiskNeed, budget: int | None) -> str | None
 
 
 def read_times(records: Path, runtime: str) -> StepTimes:
-    """Read the times of this runtime's steps from the last records of an earlier run; none if there is no such file."""
+    """Read the times of steps in this runtime, or in none, from an earlier run; none if there is no such file."""
     found = StepTimes()
     for trial in _last(records):
-        if isinstance(trial, dict) and trial.get("runtime") == runtime:
+        if isinstance(trial, dict) and trial.get("runtime") in (runtime, NO_RUNTIME):
             with suppress(KeyError, TypeError, AttributeError):  # not a record
                 _add_times(found, trial)
     return found

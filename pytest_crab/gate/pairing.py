@@ -194,7 +194,7 @@ def conditions(summary: Summary, own: ReviewerSummary) -> Conditions:
     instances = {oracle.instance for oracle in own.oracles}
     return Conditions(
         agents=own.agents,
-        runtimes=tuple(name for name in own.runtimes if name not in ("none", "auto")),
+        runtimes=tuple(name for name in own.runtimes if name != "auto"),  # that of trials which never ran, once
         versions=own.versions,
         digests={name: digest for name, digest in summary.digests.items() if name in instances},
         leaky=own.leaky,

@@ -142,7 +142,12 @@ class Forecaster:
             raise pytest.UsageError("\n".join(needed))
 
     def _stock(self, runtime: str, instances: Sequence[Instance]) -> Stock | None:
-        """Return what is built; None for a runtime that a hook makes. Raises pytest.UsageError without an engine."""
+        """Return what is built of these; None where nothing is to be built, or by a runtime that a hook makes.
+
+        Raises pytest.UsageError without an engine.
+        """
+        if not instances:
+            return None
         if runtime == "local":
             return folder_stock(FileStore(self._options.store).cache)
         if runtime != "docker":

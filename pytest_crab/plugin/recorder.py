@@ -218,7 +218,6 @@ class Recorder:
                 Reason.NOT_RUN if fault is None else Reason.BROKEN,
                 fault or "the run ended before it",
                 repeat=planned.trial_id.repeat,
-                runtime=self._options.runtime,
                 shard=self._options.part,
             )
 

@@ -42,7 +42,7 @@ def register(config: pytest.Config) -> None:
         _refuse_forked(config)
         if contestants.run_code:
             require_trust(config, options.store, trust=options.trust)
-    resources = Resources(options, contestants.settings, config)
+    resources = Resources(options, contestants.settings, config, run_code=contestants.run_code)
     if measures and not is_worker:
         resources.choice  # noqa: B018 - decided now, so that a runtime that cannot work is a usage error
     require_savings(options, config)

@@ -37,13 +37,14 @@ RUNTIME = Family(noun="runtime", verb="execute", table=runtimes.RUNTIMES)
 class Resources:
     """The shared parts of a run in this process. Nothing is started, connected or written before it is needed.
 
-    A worker of pytest-xdist takes over the decisions of its controller.
+    A worker of pytest-xdist takes over the decisions of its controller. ``run_code``: trials run code, in a runtime.
     """
 
-    def __init__(self, options: Options, settings: Settings, config: pytest.Config) -> None:
+    def __init__(self, options: Options, settings: Settings, config: pytest.Config, *, run_code: bool) -> None:
         self._options = options
         self._settings = settings
         self._config = config
+        self._run_code = run_code
         self._shared: Mapping[str, str] = getattr(config, "workerinput", {}).get("crab", {})
         self._open_run: OpenRun | None = None
         self._guard = threading.Lock()
@@ -59,7 +60,12 @@ class Resources:
 
     @lazy
     def choice(self) -> Choice:
-        """The runtime and why. Raises pytest.UsageError if the one that was named cannot work."""
+        """The runtime and why; no engine is asked for where no code runs.
+
+        Raises pytest.UsageError if the one that was named cannot work.
+        """
+        if not self._run_code:
+            return Choice(name="local", reason="no code runs")
         if self._options.cluster is not None and runs_trials(self._options, self._config):
             return Choice(name=self._options.runtime, reason="as each worker has it")
         if "runtime" in self._shared:

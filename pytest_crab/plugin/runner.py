@@ -95,7 +95,6 @@ class Runner:
                 Reason.NOT_RUN,
                 given_up,
                 repeat=trial_id.repeat,
-                runtime=self._options.runtime,
                 shard=self._options.part,
             )
         if trial is None and self._needless is not None:

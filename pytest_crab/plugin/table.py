@@ -55,12 +55,13 @@ class Header:
         """Return the header's lines."""
         options, runner = self._options, self._runner
         at_a_time = options.jobs if runner is None else runner.at_a_time
+        where = [*self._runtime(), *self._cluster(), f"{at_a_time} at a time", f"store {options.store}"]
         lines = [
             *([] if options.experiment is None else [f"crab: experiment {options.experiment}"]),
             f"crab: {self._contestants.description()}",
-            f"crab: runtime {self._runtime()}; {at_a_time} at a time; store {options.store}",
+            f"crab: {'; '.join(where)}",
         ]
-        if options.allow_unconfined:
+        if options.allow_unconfined and self._contestants.run_code:
             lines.append("crab: --crab-allow-unconfined: code runs without a sandbox where none is available")
         models = []
         if options.replay:
@@ -81,12 +82,18 @@ class Header:
         advice = "pytest-crab quickstart DIR copies some to try, pytest-crab new writes one"
         return [f"crab: no instance was found: an instance is a folder with an instance.yaml ({advice})"]
 
-    def _runtime(self) -> str:
+    def _runtime(self) -> list[str]:
+        """Return the runtime, if code runs in it."""
+        if not self._contestants.run_code:
+            return []
+        if self._runner is None or self._runner.workers is None:
+            return [f"runtime {self._resources.runtime_text()}"]
+        return [f"runtime {self._resources.choice.name} (as each worker has it)"]
+
+    def _cluster(self) -> list[str]:
+        """Return the cluster with its workers, if there is one."""
         workers = None if self._runner is None else self._runner.workers
-        if workers is None:
-            return self._resources.runtime_text()
-        name = self._resources.choice.name
-        return f"{name} (as each worker has it); {self._options.cluster} with {format_count(workers, 'worker')}"
+        return [] if workers is None else [f"{self._options.cluster} with {format_count(workers, 'worker')}"]
 
 
 class Table:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pytest_crab import diffs
 from pytest_crab.formats import format_count
 from pytest_crab.text import cut, escape_controls, label_words, one_line
-from pytest_crab.types import CommentResult, Finding, Reason, Review, Revision, Trial, Verdict
+from pytest_crab.types import NO_RUNTIME, CommentResult, Finding, Reason, Review, Revision, Trial, Verdict
 
 #: A finding is near a comment if at most this many lines lie between them.
 NEAR = 10
@@ -79,7 +79,8 @@ def measured_words(trial: Trial) -> str:
     """Return who was measured, and with what."""
     if trial.is_of_answerer:
         return f"answerer {trial.reviewer}"
-    return f"reviewer {trial.reviewer}, agent {trial.agent}, on {trial.runtime}"
+    place = "" if trial.runtime == NO_RUNTIME else f", on {trial.runtime}"
+    return f"reviewer {trial.reviewer}, agent {trial.agent}{place}"
 
 
 def attachments(trial: Trial) -> dict[str, str]:

@@ -168,7 +168,7 @@ def _properties(reviewer: ReviewerSummary, rulers: Mapping[str, RecordedRuler]) 
     shown = [ruler for ruler in reviewer.by_ruler if ruler in rulers]
     values: dict[str, object] = {
         "agent": ", ".join(reviewer.agents) if reviewer.unit is not Unit.PROBE else None,
-        "runtime": ", ".join(reviewer.runtimes),
+        "runtime": ", ".join(reviewer.runtimes) or None,
         "rate": score.micro,
         "macro": score.macro,
         "low": score.low,

@@ -25,7 +25,7 @@ from pytest_crab.report.summary_words import SummaryWords, words_of
 from pytest_crab.report.trial_rows import TrialRow, comments_of, cost, oracles_of, per_run, review_price, row_of
 from pytest_crab.statistics.choices import probe_measures
 from pytest_crab.statistics.comparison import Key
-from pytest_crab.types import CONTROL, FIRST, SCHEMA, Provenance, Reason, Trial, TrialId, Unit, Verdict
+from pytest_crab.types import CONTROL, FIRST, NO_RUNTIME, SCHEMA, Provenance, Reason, Trial, TrialId, Unit, Verdict
 
 #: The fixed sentence beside every number that an agent without understanding of findings took part in.
 SIMULATED = "simulated agent: location overlap only"
@@ -160,7 +160,7 @@ def _reviewer(
     return ReviewerSummary(
         reviewer=name,
         agents=tuple({AGENTS.current(row.agent): row.agent for row in rows}.values()),
-        runtimes=_distinct(row.runtime for row in rows),
+        runtimes=_distinct(row.runtime for row in rows if row.runtime != NO_RUNTIME),
         privileged=privileged,
         leaky=leaky,
         simulated=simulated,

@@ -8,7 +8,17 @@ from typing import Any
 from pytest_crab.scoring.protocols import Scorer
 from pytest_crab.trial.crew import Crew
 from pytest_crab.trial.run_context import versions_here
-from pytest_crab.types import ErrorRate, Instance, Judgement, Reason, Score, ScoredComment, Trial, verdict_score
+from pytest_crab.types import (
+    NO_RUNTIME,
+    ErrorRate,
+    Instance,
+    Judgement,
+    Reason,
+    Score,
+    ScoredComment,
+    Trial,
+    verdict_score,
+)
 from pytest_crab.types.scores import VERDICTS
 
 
@@ -19,14 +29,13 @@ def unmeasured_trial(
     sentence: str,
     *,
     repeat: int = 1,
-    runtime: str = "none",
     shard: str | None = None,
 ) -> Trial:
     """The record of a trial that did not take place: no comment has a label, all for this reason."""
     scorers = crew.scorers_for(instance)
     return Trial(
         **identity_fields(instance, crew, repeat),
-        runtime=runtime,
+        runtime=NO_RUNTIME,
         comments=scored_comments(instance, scorers, {}, {}),
         scores=missing_scores(scorers, instance, (), Judgement(reason=reason, detail=sentence)),
         error=sentence,
@@ -39,7 +48,7 @@ def unneeded_trial(
 ) -> Trial:
     """The record of a trial that nothing depends on any more: skipped, and without a score for any comment."""
     return Trial(
-        **identity_fields(instance, crew, repeat), runtime="none", skipped=sentence, versions=versions_here(shard)
+        **identity_fields(instance, crew, repeat), runtime=NO_RUNTIME, skipped=sentence, versions=versions_here(shard)
     )
 
 

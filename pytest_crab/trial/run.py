@@ -32,6 +32,7 @@ from pytest_crab.trial.resolvable import resolvable_comments
 from pytest_crab.trial.run_context import RunContext
 from pytest_crab.trial.steps import ReviewStep, RevisionStep
 from pytest_crab.types import (
+    NO_RUNTIME,
     Artefact,
     ErrorRate,
     Finding,
@@ -228,7 +229,7 @@ class TrialRun:
         order = {subject: place for place, subject in enumerate(subjects)}
         return Trial(
             **identity_fields(self.instance, self.crew, self.repeat),
-            runtime=self.context.run_context.runtime.name,
+            runtime=self.context.run_context.runtime.name if self.crew.runs_code else NO_RUNTIME,
             review=self.review,
             revision=self.revision,
             comments=scored_comments(self.instance, self.scorers, self.resolvable, self.error_rates),

@@ -57,7 +57,16 @@ from pytest_crab.types.scores import (
     ScoredComment,
     verdict_score,
 )
-from pytest_crab.types.trials import PASS_TO_PASS, SCHEMA, TRIAL_SCHEMA, StepRecord, Trial, TrialId, full_name
+from pytest_crab.types.trials import (
+    NO_RUNTIME,
+    PASS_TO_PASS,
+    SCHEMA,
+    TRIAL_SCHEMA,
+    StepRecord,
+    Trial,
+    TrialId,
+    full_name,
+)
 
 __all__ = [
     "COMPARED",
@@ -65,6 +74,7 @@ __all__ = [
     "FIRST",
     "FIX",
     "INSTANCE_ID",
+    "NO_RUNTIME",
     "PASS_TO_PASS",
     "PLACEBO",
     "SCHEMA",

@@ -17,6 +17,9 @@ SCHEMA = 1
 #: The subject of the score that says whether the project's own passing tests still pass.
 PASS_TO_PASS = "pass_to_pass"  # noqa: S105 - the field's term
 
+#: The runtime on the record of a trial in which no code ran.
+NO_RUNTIME = "none"
+
 #: The version of the trial record; older ones are still read.
 TRIAL_SCHEMA = 2
 
@@ -71,6 +74,7 @@ class Trial:
     """One (instance, reviewer, repeat): the record behind every number.
 
     ``comments`` are the instance's, and ``scores`` what the scorers gave, the first scorer's first.
+    ``runtime`` is where code ran, or NO_RUNTIME.
     ``leaky`` names who worked on the public pull request, whose discussion it could read.
     ``status`` is what a client's output was read as, where that is why there is no review or revision.
     ``variant`` is None for a contestant and says of others what they are there for: see VARIANTS. ``attribution``

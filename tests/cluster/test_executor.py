@@ -128,7 +128,7 @@ def record(instance: Instance) -> TrialAnswer:
 
 
 def trial_of(instance: Instance) -> Trial:
-    return unmeasured_trial(instance, CREW, Reason.NOT_RUN, "as was said", runtime="local")
+    return unmeasured_trial(instance, CREW, Reason.NOT_RUN, "as was said")
 
 
 @pytest.fixture

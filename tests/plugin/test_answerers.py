@@ -146,6 +146,30 @@ def test_a_gate_and_a_comparison_read_probes_as_they_read_oracles(probes: Path, 
     assert worse.ret in (7, 8)
 
 
+@pytest.mark.parametrize("runtime", ["auto", "docker", "local"])
+def test_a_run_of_answerers_alone_asks_no_engine_and_names_no_runtime(
+    probes: Path, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, runtime: str
+) -> None:
+    def asked(*_arguments: object, **_settings: object) -> str:
+        raise AssertionError("the engine was asked")
+
+    for name in ("docker_lacks", "engine_problem"):
+        monkeypatch.setattr(f"pytest_crab.runtimes.docker_status.{name}", asked)
+    options = (f"--crab-runtime={runtime}", "--crab-allow-unconfined", "--crab-junit=junit.xml")
+    result = pytester.runpytest("--answerer=right", *options, "probes")
+    result.assert_outcomes(passed=3)
+    header = [line for line in result.outlines if line.startswith("crab: ")][:2]
+    assert header[0] == "crab: answerers right"
+    assert re.fullmatch(r"crab: \d+ at a time; store \S+", header[1])
+    printed = result.stdout.str().replace(str(probes), "")
+    assert not {"runtime", "sandbox", "image", "environments"} & set(re.findall(r"[a-z]+", printed))
+    assert summary(probes)["right"]["runtimes"] == []
+    report = probes / ".crab" / "report"
+    records = [json.loads(line) for line in (report / "trials.jsonl").read_text().splitlines()]
+    assert {record["runtime"] for record in records} == {"none"}
+    assert "crab.runtime" not in (probes / "junit.xml").read_text()
+
+
 def test_a_host_without_a_sandbox_will_do(
     probes: Path, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:

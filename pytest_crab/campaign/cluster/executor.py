@@ -279,16 +279,8 @@ class ClusterExecutor(Executor):
 
     def _break(self, job: _Job, sentence: str) -> None:
         """Put a trial on the record as broken, with its reason."""
-        work, plan = job.work, self._plan
-        trial = unmeasured_trial(
-            work.instance,
-            work.crew,
-            Reason.BROKEN,
-            sentence,
-            repeat=work.repeat,
-            runtime=plan.runtime,
-            shard=plan.shard,
-        )
+        work, shard = job.work, self._plan.shard
+        trial = unmeasured_trial(work.instance, work.crew, Reason.BROKEN, sentence, repeat=work.repeat, shard=shard)
         self._end(job, trial, None)
 
     def _end(self, job: _Job, trial: Trial, shown: PullRequest | None) -> None:

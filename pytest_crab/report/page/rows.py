@@ -12,7 +12,7 @@ from pytest_crab.report.explain import NEAR, review_faults
 from pytest_crab.report.pull_requests import Subject, SubjectComment
 from pytest_crab.report.transcripts import Transcript
 from pytest_crab.text import cut, escape_controls, label_words
-from pytest_crab.types import CommentResult, Finding, Review, Revision, Trial, Usage, Verdict
+from pytest_crab.types import NO_RUNTIME, CommentResult, Finding, Review, Revision, Trial, Usage, Verdict
 
 #: Longest line, text and diff that the page shows; what is longer ends with a note, and is whole in trials.jsonl.
 LINE, TEXT, DIFF_LINES, FINDINGS = 1_000, 20_000, 4_000, 500
@@ -58,7 +58,7 @@ def trial_detail(trial: Trial, transcripts: Sequence[Transcript] = ()) -> dict[s
     return {
         "answers": trial.is_of_answerer,
         "agent": safe(trial.agent),
-        "runtime": trial.runtime,
+        "runtime": None if trial.runtime == NO_RUNTIME else trial.runtime,
         "error": safe(trial.error or trial.skipped) or None,
         "regressions": trial.regressions,
         "results": [_result(result) for result in trial.results],

@@ -54,7 +54,7 @@ function stepTable(steps) {
 function summaryOf(trial, detail) {
   const counts = OUTCOMES.map((word, nth) => trial.v[nth] ? badge(word, trial.v[nth] + " " + word) : null);
   const regressions = { true: "the revision broke passing tests", false: "passing tests still pass" }[detail.regressions];
-  return make("p", null, counts, " ", [trial.p, ...(detail.answers ? [] : ["agent " + detail.agent, "on " + detail.runtime]), regressions].filter(Boolean).join("; "));
+  return make("p", null, counts, " ", [trial.p, ...(detail.answers ? [] : ["agent " + detail.agent, detail.runtime && "on " + detail.runtime]), regressions].filter(Boolean).join("; "));
 }
 
 function others(trial) {
