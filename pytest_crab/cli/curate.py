@@ -24,11 +24,12 @@ from pytest_crab.curation.collect import CandidateSource, Collection
 from pytest_crab.curation.funnel import FunnelStage, count_funnel, funnel_data, funnel_lines
 from pytest_crab.curation.licence_notes import write_notes
 from pytest_crab.curation.listing import ListedSource, Listing, listing_path, read_listing, write_listing
-from pytest_crab.curation.pipeline import Fate, run_candidates, walk
+from pytest_crab.curation.pipeline import Fate, Passage, run_candidates, walk
 from pytest_crab.curation.publish import remove_rejected, write_set
 from pytest_crab.curation.stages import CurationContext, Stage, make_stages, usual_stages
 from pytest_crab.errors import BadInput, CrabError
 from pytest_crab.formats import format_count
+from pytest_crab.instances import FILE
 from pytest_crab.report.page.funnel import write_funnel_page
 from pytest_crab.scoring.judges.bench import JudgeBench
 from pytest_crab.scoring.step_cache import StepCache
@@ -224,16 +225,20 @@ def _run(listing: Listing, chain: Sequence[Stage], services: _Services, store: F
     ends = [passage for one in listing.candidates for *_, passage in [walk(one, chain, store)]]
     decided = [passage.decision for passage in ends if passage.decision is not None]
     published = [decision.candidate for decision in decided if decision.candidate is not None]
-    rejected = [
-        passage.candidate.id
-        for passage in ends
-        if passage.decision is not None and passage.decision.fate is Fate.REJECTED
-    ]
-    notes = [*write_set(out, published), *remove_rejected(out, rejected)]
+    notes = [*write_set(out, published), *_notes_on_others(out, ends)]
     write_notes(out)
     bare = sum(each.comment.oracle is None for one in published for each in one.comments)
     lack = f"; {format_count(bare, 'comment')} without an oracle, which no run measures" if bare else ""
     return [*services.spent_lines(), *notes, f"{out}: {format_count(len(published), 'instance')}{lack}"]
+
+
+def _notes_on_others(out: Path, ends: Sequence[Passage]) -> Iterator[str]:
+    """Remove instances that are rejected now from the set; yield sentences on these and on those that failed."""
+    fates = {end.candidate.id: end.decision.fate for end in ends if end.decision is not None}
+    yield from remove_rejected(out, [name for name, fate in fates.items() if fate is Fate.REJECTED])
+    failed = [name for name, fate in fates.items() if fate is Fate.FAILED and (out / name / FILE).is_file()]
+    if failed:
+        yield f"{out} has {', '.join(failed)} as an earlier run wrote them, since they failed now"
 
 
 @contextlib.contextmanager

@@ -42,7 +42,7 @@ class Collection:
 
     def identity(self) -> Mapping[str, Any]:
         """See curation.stages.Stage."""
-        return {"version": 1, "source": self.known}
+        return {"version": 2, "source": self.known}
 
     def run(self, candidate: PullCandidate, context: CurationContext) -> PullCandidate | Rejection:
         """See curation.stages.Stage."""

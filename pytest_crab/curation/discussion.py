@@ -62,6 +62,8 @@ def to_comment(row: Mapping[str, Any], name: str) -> CandidateComment:
     if not isinstance(path, str) or not path or not isinstance(body, str):
         raise ValueError("path and body should be texts")
     written_on = row.get("original_commit_id") or row.get("commit_id")
+    if written_on and not _SHA.fullmatch(str(written_on)):
+        raise ValueError(f"original_commit_id is {written_on}; it should be a full sha of 40 digits")
     user = row.get("user")
     url = row.get("html_url")
     return CandidateComment(
@@ -76,7 +78,7 @@ def to_comment(row: Mapping[str, Any], name: str) -> CandidateComment:
         author=str(user.get("login", "")) if isinstance(user, Mapping) else str(user or ""),
         reply_to=f"r{row['in_reply_to_id']}" if row.get("in_reply_to_id") else None,
         written=row.get("created_at"),
-        written_on=written_on if isinstance(written_on, str) and _SHA.fullmatch(written_on) else None,
+        written_on=written_on or None,
     )
 
 

@@ -18,7 +18,6 @@ from typing import Any
 from packaging.requirements import InvalidRequirement, Requirement
 
 from pytest_crab import serialization
-from pytest_crab.clients.chat import ChatSettings
 from pytest_crab.clients.prompting import as_data
 from pytest_crab.curation.certify import diagnosis_of, is_given, open_search
 from pytest_crab.curation.environment_probe import (
@@ -120,7 +119,7 @@ class EnvironmentFinding(Proposing):
 
     def identity(self) -> Mapping[str, Any]:
         """See curation.stages.Stage."""
-        return {"version": self.version, **(ChatSettings.identity(self) or {})}
+        return {"version": self.version, **self.writer_identity()}
 
     def run(self, candidate: PullCandidate, context: CurationContext) -> PullCandidate | Rejection:
         """See curation.stages.Stage."""

@@ -53,6 +53,8 @@ class FateCounts:
 class FunnelStage:
     """One stage of a funnel; by candidate, ``failures`` are sentences, ``rejections`` a reason and its detail.
 
+    ``dropped`` are the whole reasons of comments that were taken out, by candidate and comment.
+
     Before ``collect`` nothing is known of comments: those that come in there are those that it found.
     """
 
@@ -61,6 +63,7 @@ class FunnelStage:
     comments: FateCounts = field(default_factory=FateCounts)
     failures: dict[str, str] = field(default_factory=dict)
     rejections: dict[str, tuple[str, str]] = field(default_factory=dict)
+    dropped: dict[str, str] = field(default_factory=dict)
 
 
 def count_funnel(stages: Sequence[str], walks: Iterable[Iterable[Passage]]) -> list[FunnelStage]:
@@ -83,8 +86,9 @@ def _count(row: FunnelStage, passage: Passage) -> None:
         return
     if decision.fate is Fate.REJECTED:
         row.rejections[before.id] = (decision.reason, decision.detail)
-    for reason in decision.dropped.values():
-        row.comments.count(Fate.REJECTED, 1, reason)
+    for comment, reason in decision.dropped.items():
+        row.comments.count(Fate.REJECTED, 1, reason.partition(": ")[0])
+        row.dropped[f"{before.id} {comment}"] = reason
     if decision.candidate is not None:
         row.comments.count(Fate.KEPT, len(decision.candidate.comments))
     else:
@@ -103,6 +107,7 @@ def funnel_data(rows: Sequence[FunnelStage]) -> list[dict[str, object]]:
             "pull_requests": _plain(row.pulls),
             "comments": _plain(row.comments),
             "failures": dict(sorted(row.failures.items())),
+            "comment_rejections": dict(sorted(row.dropped.items())),
             "rejections": {name: ": ".join(filter(None, why)) for name, why in sorted(row.rejections.items())},
         }
         for row in rows

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 from pytest_crab import diffs
-from pytest_crab.clients.chat import ChatSettings
 from pytest_crab.clients.prompting import as_data, shown_diff
 from pytest_crab.curation.assessment import Role
 from pytest_crab.curation.certify import Certificate, certify
@@ -35,6 +34,9 @@ REGIME, ATTEMPTS = "oracle_regime", "oracle_attempts"
 
 #: So many characters of a diff are shown.
 LONGEST_DIFF = 60_000
+
+#: So many characters say why a ready oracle is not proved.
+LONGEST_REASON = 1_000
 
 _BLOCK = re.compile(r"```python\s*\n(.*?)^```", re.DOTALL | re.MULTILINE)
 _KIND = re.compile(r"^kind:\s*(behavioral|structural)\s*$", re.MULTILINE)
@@ -80,7 +82,7 @@ class OracleWriting(Proposing):
 
     role = "write-oracle"
     name = "oracles"
-    version = 6
+    version = 7
 
     model: str = ""
     regime: Regime = Regime.SAW_FIX
@@ -97,7 +99,7 @@ class OracleWriting(Proposing):
         """See curation.stages.Stage: with the content of the oracles that are ready. Raises BadInput."""
         files = {} if self.ready is None else {name: file_digest(path) for name, path in self._ready_files().items()}
         return {
-            "version": self.version, "longest": LONGEST_DIFF, "ready": files, **(ChatSettings.identity(self) or {}),
+            "version": self.version, "longest": LONGEST_DIFF, "ready": files, **self.writer_identity(),
         }  # fmt: skip
 
     def _ready_files(self) -> dict[str, Path]:
@@ -135,7 +137,7 @@ class OracleWriting(Proposing):
                 found = proving.prove(written, 0)
                 if isinstance(found, ProvedOracle):
                     return proving.with_reference(_labelled(found, {REGIME: str(Regime.BY_HAND)}))
-                return f"its ready oracle is not proved: {one_line(found)}"
+                return f"its ready oracle is not proved: {one_line(found, LONGEST_REASON)}"
             if not self.model:
                 return "no oracle is ready"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pytest_crab.clients.chat import ChatSettings
 from pytest_crab.curation.stages import CurationContext
@@ -34,6 +34,10 @@ class Proposing(ChatSettings):
         ChatSettings.__post_init__(self)
         if self.attempts < 1:
             raise ValueError("attempts should be at least 1")
+
+    def writer_identity(self) -> Mapping[str, Any]:
+        """Return what decides the answers of the model; nothing where none is named, whose endpoint is not asked."""
+        return ChatSettings.identity(self) or {} if self.model else {}
 
     def propose(
         self,

@@ -125,7 +125,7 @@ class PullRefs:
         )
         if not start:
             return None
-        title, body = self._texts(merge, head)
+        title, body = self._texts(merge, reviewed or head)
         moment = datetime.fromtimestamp(merge.committed, timezone.utc)
         return MergedPull(
             base=start[0],
@@ -222,7 +222,10 @@ class PullRefs:
         return email, time, subject
 
     def _texts(self, merge: HistoryCommit, head: str) -> tuple[str, str]:
-        """Return title and description from the merge's message, else from the message of the last commit."""
+        """Return title and description from the merge's message, else from the message of the commit ``head``.
+
+        ``head`` is the reviewed commit: the message of a later one would tell the reviewer what was mended.
+        """
         named = merge.pull is not None
         message = self._run("show", "--no-patch", "--format=%B", merge.sha if named else head, "--").strip()
         subject, _, rest = message.partition("\n")

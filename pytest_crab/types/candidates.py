@@ -75,7 +75,10 @@ class PullCandidate:
     flags: tuple[str, ...] = ()
 
     def drop(self, reasons: Mapping[str, str]) -> PullCandidate:
-        """Return the candidate without these comments; each has its reason, in a few words that can be counted."""
+        """Return the candidate without these comments; each has its reason.
+
+        A reason is a few words that can be counted; after a colon may stand what is special about this comment.
+        """
         if not reasons:
             return self
         left = tuple(one for one in self.comments if one.comment.id not in reasons)

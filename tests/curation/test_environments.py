@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pytest_crab.curation.environments import SOURCE, UNTESTED, EnvironmentFinding, read_recipe
+from pytest_crab.curation.oracle_writing import OracleWriting
 from pytest_crab.curation.stages import CurationContext
 from pytest_crab.testing.provider import ScriptedProvider, say
 from pytest_crab.types import PullCandidate
@@ -95,3 +97,16 @@ def test_what_is_no_recipe_is_told_to_the_model(answer: Any, telling: str) -> No
     found = read_recipe(text)
     assert isinstance(found, str)
     assert telling in found
+
+
+def test_another_endpoint_decides_nothing_where_no_model_is_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("ready").mkdir()
+    seen = []
+    for port in (1, 2):
+        Path("crab.yaml").write_text(f"models:\n  providers: {{anthropic: {{base_url: 'http://127.0.0.1:{port}'}}}}\n")
+        stages = (EnvironmentFinding(), OracleWriting(ready="ready"), EnvironmentFinding(model="m"))
+        seen.append([one.identity() for one in (*stages, OracleWriting(ready="ready", model="m"))])
+    assert [before == after for before, after in zip(*seen, strict=True)] == [True, True, False, False]

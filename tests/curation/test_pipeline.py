@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 from click.testing import Result
 
-from pytest_crab.curation.pipeline import Fate, as_decision
+from pytest_crab.curation.funnel import count_funnel, funnel_data, funnel_lines
+from pytest_crab.curation.pipeline import Fate, Passage, as_decision
 from pytest_crab.curation.select import Selection
 from pytest_crab.curation.stages import CurationContext, Rejection
 from pytest_crab.errors import Cancelled, EngineError
@@ -55,7 +56,8 @@ def test_merged_pull_requests_become_a_set_and_every_number_adds_up(shop: Shop, 
     first = instances[0]
     assert first.source.git is not None
     assert first.source.git.merged == shop.git("log", "--format=%H", "--grep=#1 from", "main")
-    assert first.pull_request.title == "Fix number 1"
+    titles = [one.pull_request.title for one in instances]
+    assert titles == ["Fix number 1", "Fix number 2", "Change 3"]  # a rebase has none: the reviewed commit's, no later
     assert len(first.comments) == 2
     assert "<svg" in Path("set/funnel.html").read_text()
     assert json.loads(Path("set/funnel.json").read_text()) == stages
@@ -150,8 +152,13 @@ def test_a_failure_of_the_world_is_counted_and_tried_again(curate: Curate, monke
             raise EngineError("the engine is away")
         return plain(self, candidate, context)
 
+    assert curate().exit_code == 0
+    assert "earlier run" not in curate().output
+    Path("crab.yaml").write_text("curate:\n  select: {rvs: 0.04}\n")
     monkeypatch.setattr(Selection, "run", fail)
     first = curate()
+    assert "set has owner__shop-2 as an earlier run wrote them, since they failed now\n" in first.output
+    assert "set: 2 instances" in first.output
     assert first.exit_code == 1, first.output
     assert "owner__shop-2 failed: the engine is away" in first.output
     status = curate("--status", "--json")
@@ -183,6 +190,18 @@ def test_one_folder_holds_one_source(curate: Curate) -> None:
     assert curate().exit_code == 0
     other = curate("--url", "https://git.example/owner/other")
     assert "name another --out" in other.output
+
+
+def test_reasons_are_counted_by_their_first_words_and_all_are_in_the_data() -> None:
+    comments = tuple(CandidateComment(comment=Comment(id=name, path="a.py", body="b")) for name in ("c0", "c1", "c2"))
+    facts = PullRequestFacts(number=1, title="t")
+    pull = PullCandidate(id="o__r-1", origin="git", repo="o/r", pull_request=facts, comments=comments)
+    decision = as_decision(pull, pull.drop({"c0": "not proved: green at head", "c1": "not proved: flaky"}))
+    (row,) = count_funnel(["oracles"], [[Passage(stage="oracles", candidate=pull, decision=decision)]])
+    (data,) = funnel_data([row])
+    check_sums([data])
+    assert "oracles: 2 comments rejected: not proved" in list(funnel_lines([row]))
+    assert data["comment_rejections"] == {"o__r-1 c0": "not proved: green at head", "o__r-1 c1": "not proved: flaky"}
 
 
 def test_a_candidate_without_its_last_comment_is_rejected(bare: PullCandidate) -> None:

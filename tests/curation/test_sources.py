@@ -174,3 +174,6 @@ def test_comments_that_are_none_are_all_named(shop: Shop, curate: Curate) -> Non
     assert result.exit_code == 1
     assert "comment 1: path and body should be texts" in result.output
     assert "comment 2: pull is missing" in result.output
+    row = {"pull": 1, "path": "shop.py", "body": "It.", "original_commit_id": shop.git("rev-parse", "--short", "HEAD")}
+    Path("comments.jsonl").write_text(json.dumps(row))
+    assert "; it should be a full sha of 40 digits" in curate().output
