@@ -166,10 +166,8 @@ class Runner:
             line.show(progress, len(self._items), self._options.budget)
 
         try:
-            return self._pool.result(trial_id, tick)
-        except KeyboardInterrupt:
-            self._signals.exit_at_next_interrupt()
-            raise
+            with self._signals.exit_at_second_interrupt():
+                return self._pool.result(trial_id, tick)
         finally:
             self._say_news(line)
             line.wipe()

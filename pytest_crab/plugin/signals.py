@@ -6,7 +6,8 @@ import os
 import shlex
 import signal
 import threading
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
@@ -36,10 +37,31 @@ class Signals:
             if signal.getsignal(number) is signal.SIG_DFL:
                 self._set(number, self._end)
 
+    @contextmanager
+    def exit_at_second_interrupt(self) -> Iterator[None]:
+        """Within this block the first SIGINT raises KeyboardInterrupt, and each later one exits immediately.
+
+        The exit is in place before KeyboardInterrupt is raised: two interrupts at one instant would otherwise become
+        another error inside a lock of the standard library, and pytest would go on with the next item.
+        """
+        if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+            yield
+            return
+
+        def interrupt(_number: int, _frame: FrameType | None) -> NoReturn:
+            self.exit_at_next_interrupt()
+            raise KeyboardInterrupt
+
+        self._set(signal.SIGINT, interrupt)
+        try:
+            yield
+        finally:
+            if signal.getsignal(signal.SIGINT) is interrupt:
+                self._reset(signal.SIGINT)
+
     def exit_at_next_interrupt(self) -> None:
         """Install a SIGINT handler that exits immediately, also while pytest still writes about this interrupt."""
-        if signal.SIGINT not in self._before:
-            self._set(signal.SIGINT, lambda _number, _frame: self.exit_now())
+        self._set(signal.SIGINT, lambda _number, _frame: self.exit_now())
 
     def exit_now(self) -> NoReturn:
         """Exit the process immediately, for a second Ctrl-C."""
@@ -48,16 +70,21 @@ class Signals:
 
     def restore(self) -> None:
         """Restore the handlers that were set before."""
-        for number, before in self._before.items():
-            signal.signal(number, before)
-        self._before.clear()
+        for number in tuple(self._before):
+            self._reset(number)
         if self._stderr is not None:
             os.close(self._stderr)
             self._stderr = None
 
     def _set(self, number: signal.Signals, handler: Any) -> None:
         if threading.current_thread() is threading.main_thread():
-            self._before[number] = signal.signal(number, handler)
+            before = signal.signal(number, handler)
+            self._before.setdefault(number, before)
+
+    def _reset(self, number: signal.Signals) -> None:
+        if number in self._before:
+            signal.signal(number, self._before[number])
+            del self._before[number]
 
     def _end(self, number: int, _frame: FrameType | None) -> None:
         self._say(signal.Signals(number).name)

@@ -12,7 +12,6 @@ import os
 import shutil
 import signal
 import subprocess
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -106,7 +105,6 @@ def interrupted_twice(place: Any) -> str:
     process = place.start(*ONE)
     place.wait_for("review missed-2 start")
     process.send_signal(signal.SIGINT)
-    time.sleep(0.05)  # no fingers are faster, and two signals at one instant can end one item instead of the run
     with contextlib.suppress(ProcessLookupError):
         process.send_signal(signal.SIGINT)
     output = place.end(process)
