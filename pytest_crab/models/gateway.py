@@ -289,9 +289,9 @@ def _fault(answer: Mapping[str, Any]) -> GatewayError | BudgetSpent:
 
 
 def _usage(answer: Mapping[str, Any]) -> Usage:
-    usage = {name: value for name, value in answer["usage"].items() if name not in ("seconds", "models")}
+    usage = {name: value for name, value in answer["usage"].items() if name not in ("seconds", "models", "asked")}
     try:
-        return Usage(**usage, models=tuple(answer["usage"]["models"]))
+        return Usage(**usage, models=tuple(answer["usage"]["models"]), asked=tuple(answer["usage"]["asked"]))
     except ValueError as error:
         message = f"the gateway counted what no step can use ({error}): models.prices of crab.yaml should be looked at"
         raise GatewayError(message) from None

@@ -46,6 +46,11 @@ class LedgerEntry:
     cut: bool = False
     recorded_by: str | None = None
 
+    @property
+    def answered(self) -> bool:
+        """True if the model began an answer."""
+        return 0 < self.status < 400
+
     def plain(self) -> dict[str, Any]:
         """Return the line of the ledger; what is not known is left out."""
         known = ("time", "trial", "step", "attempt", "provider", "path", "model", "status", "tries")
@@ -108,7 +113,7 @@ class Account:
     @property
     def has_answer(self) -> bool:
         """True if a model has answered anything."""
-        return any(0 < entry.status < 400 for entry in self.entries)
+        return any(entry.answered for entry in self.entries)
 
     def note(self, why: str, *, lasting: bool = False, passing: bool = False, overspent: bool = False) -> None:
         """Note why a request was refused, as far as it counts for the step."""
@@ -164,8 +169,10 @@ class Account:
             "output_tokens": sum(entry.tokens.output for entry in billed if entry.tokens) if known else None,
             "cost_usd": round(sum(entry.cost for entry in billed if entry.cost), 9) if priced else None,
             "requests": len(self.entries),
+            "failed_requests": sum(not entry.answered or entry.cut for entry in self.entries),
             "tries": sum(entry.tries for entry in self.entries),
-            "models": sorted({entry.model for entry in self.entries if 0 < entry.status < 400}),
+            "models": sorted({entry.model for entry in self.entries if entry.answered}),
+            "asked": sorted({entry.model for entry in self.entries}),
             "seconds": sum(entry.seconds for entry in self.entries),
         }
 
@@ -279,7 +286,7 @@ class Ledger:
             sentence = f"what a request cost could not be written to {self._path} ({why}): make room and run again"
             account.lasting = account.lasting or sentence
         account.entries.append(entry)
-        if 0 < entry.status < 400:
+        if entry.answered:
             account.passing = None
         unknown = entry.cost is None and entry.estimate is None
         limited = self.has_budget or account.allowance is not None

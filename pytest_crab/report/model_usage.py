@@ -14,14 +14,16 @@ class ModelUsage:
     """The requests of one part of a reviewer's trials to one model, over all repeats.
 
     ``part`` is review, revision, answers, failed (attempts that came to nothing) or judgement. ``model`` joins the
-    names where several models answered one step; "" where the model is not known. ``steps`` counts the steps that asked
-    a model. Each sum is over the steps that report it; None: no step does.
+    names where one step asked several models; "" where the model is not known. ``steps`` counts the steps that asked
+    a model, ``failed_requests`` those of the requests that had no answer. Each sum is over the steps that report it;
+    None: no step does.
     """
 
     part: str
     model: str
     steps: int
     requests: int | None = None
+    failed_requests: int | None = None
     input_tokens: int | None = None
     output_tokens: int | None = None
     cost_usd: float | None = None
@@ -31,9 +33,9 @@ def usages_of(trial: Trial) -> Iterator[tuple[str, Usage]]:
     """Yield the measured usage of each part of a trial that asked a model."""
     steps = (("review", trial.review), ("revision", trial.revision))
     found = [(part, step.usage) for part, step in steps if step is not None and step.usage is not None]
-    found += [("failed", usage) for usage in trial.failed_usages]
     scoring = [("judgement" if own.judge else "answers", own.usage) for own in trial.scoring.values()]
     found += [(part, usage) for part, usage in scoring if usage is not None]
+    found += [("failed", usage) for usage in trial.failed_usages]
     yield from ((part, usage) for part, usage in found if usage.models or usage.requests or usage.input_tokens)
 
 
@@ -41,7 +43,7 @@ def sum_usages(usages: Iterable[tuple[str, Usage]]) -> tuple[ModelUsage, ...]:
     """Return the sums by part and model, in the order of their first step."""
     groups: dict[tuple[str, str], list[Usage]] = {}
     for part, usage in usages:
-        groups.setdefault((part, ", ".join(usage.models or ())), []).append(usage)
+        groups.setdefault((part, ", ".join(usage.asked or usage.models or ())), []).append(usage)
     return tuple(_sum(part, model, own) for (part, model), own in groups.items())
 
 
@@ -52,6 +54,7 @@ def _sum(part: str, model: str, usages: list[Usage]) -> ModelUsage:
         model=model,
         steps=len(usages),
         requests=_total(usage.requests for usage in usages),
+        failed_requests=_total(usage.failed_requests for usage in usages),
         input_tokens=_total(usage.input_tokens for usage in usages),
         output_tokens=_total(usage.output_tokens for usage in usages),
         cost_usd=sum(costs) if costs else None,

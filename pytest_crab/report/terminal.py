@@ -198,19 +198,25 @@ def _headlines(summary: Summary, width: int) -> list[Line]:
 
 
 def _usage(summary: Summary, width: int) -> list[Line]:
+    """Return what was asked of models, without the column of failed requests where none is known to have failed."""
     rows = list(usage_rows(summary))
     if not rows:
         return []
-    heads = ("Asked of models", "Requests", "Input tokens", "Output tokens", "USD")
-    head, *lines = format_table([heads, *rows], " ", widest=max(20, width - 50))
+    table = [("Asked of models", "Requests", "Failed", "Input tokens", "Output tokens", "USD"), *rows]
+    if not any(one.failed_requests for own in summary.reviewers for one in own.usage):
+        table = [(*row[:2], *row[3:]) for row in table]
+    head, *lines = format_table(table, " ", widest=max(20, width - 50))
     return [Line(head, "bold"), *map(Line, lines)]
 
 
 def usage_rows(summary: Summary) -> Iterator[tuple[str, ...]]:
-    """Yield a row for each reviewer, part of its trials and model: its name, requests, tokens both ways, dollars."""
+    """Yield a row for each reviewer, part of its trials and model.
+
+    It has its name, requests and how many of them failed, tokens both ways, and dollars.
+    """
     for own in summary.reviewers:
         for one in own.usage:
-            counts = (one.requests, one.input_tokens, one.output_tokens)
+            counts = (one.requests, one.failed_requests, one.input_tokens, one.output_tokens)
             shown = (NOTHING if count is None else f"{count:,}" for count in counts)
             money = NOTHING if one.cost_usd is None else format_dollars(one.cost_usd)
             yield (f"{own.reviewer} {one.part}: {one.model or 'unknown model'}", *shown, money)

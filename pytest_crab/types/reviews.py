@@ -34,8 +34,9 @@ class PullRequest:
 class Usage:
     """Tokens, money and requests of one step. None is "not measured", zero is a measurement; raises ValueError below 0.
 
-    ``models`` are the names of the models that answered, sorted, as the gateway saw them asked for. ``tries`` is how
-    often providers were asked for it, each request again where that may help; it says nothing of what was used.
+    ``models`` are the names of the models that answered, sorted, as the gateway saw them asked for. ``asked`` are those
+    of all models that were asked, and ``failed_requests`` counts the requests that had no answer. ``tries`` is how
+    often providers were asked for it, each request again where that may help. These three say nothing of what was used.
     """
 
     input_tokens: int | None = None
@@ -44,9 +45,11 @@ class Usage:
     requests: int | None = None
     models: tuple[str, ...] | None = None
     tries: int | None = field(default=None, compare=False)
+    asked: tuple[str, ...] | None = field(default=None, compare=False)
+    failed_requests: int | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
-        tokens, requests = ("input_tokens", "output_tokens"), ("requests", "tries")
+        tokens, requests = ("input_tokens", "output_tokens"), ("requests", "tries", "failed_requests")
         bounds = dict.fromkeys(tokens, MOST_TOKENS) | dict.fromkeys(requests, MOST_REQUESTS)
         for name, most in {**bounds, "cost_usd": MOST_USD}.items():
             amount = getattr(self, name)
@@ -70,7 +73,7 @@ class ScorerUsage:
 
 
 #: What a step used that asks no model.
-FREE = Usage(input_tokens=0, output_tokens=0, cost_usd=0.0, requests=0, models=())
+FREE = Usage(input_tokens=0, output_tokens=0, cost_usd=0.0, requests=0, models=(), asked=(), failed_requests=0)
 
 
 def known_costs(usages: Iterable[Usage | None]) -> list[float]:
@@ -88,9 +91,11 @@ def total_usage(usages: Iterable[Usage | None]) -> Usage | None:
         amounts = [getattr(usage, name) for usage in found]
         return None if None in amounts else sum(amounts)
 
-    names = ("input_tokens", "output_tokens", "cost_usd", "requests", "tries")
-    models = sorted({model for usage in found for model in usage.models or ()})
-    return Usage(**{name: total(name) for name in names}, models=tuple(models) or None)
+    def every(name: str) -> tuple[str, ...] | None:
+        return tuple(sorted({model for usage in found for model in getattr(usage, name) or ()})) or None
+
+    sums = ("input_tokens", "output_tokens", "cost_usd", "requests", "tries", "failed_requests")
+    return Usage(**{name: total(name) for name in sums}, models=every("models"), asked=every("asked"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -72,6 +72,18 @@ def test_an_unknown_price_is_none_and_spoils_the_sum(
     assert gateway.usage(access) == Usage(**known, cost_usd=None)
 
 
+def test_a_request_that_failed_counts_for_the_model_that_was_asked(
+    gateway: Gateway, provider: ScriptedProvider, client: Any, messages: Any
+) -> None:
+    provider.script = in_order(say("x"), fail(400, "no"), fail(400, "no"))
+    with gateway.open(**STEP) as access, client(access) as http:
+        for model in ("scripted", "scripted", "other"):
+            http.post(messages.path, json=messages.body(model=model))
+    used = gateway.usage(access)
+    assert (used.models, used.asked) == (("scripted",), ("other", "scripted"))
+    assert (used.requests, used.failed_requests) == (3, 2)
+
+
 def test_nothing_asked_is_zero(
     gateway: Gateway,
 ) -> None:

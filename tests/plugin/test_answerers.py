@@ -114,8 +114,13 @@ class Model:
 def test_answers_are_paid_once_also_after_a_failure_in_the_middle(probes: Path, pytester: pytest.Pytester) -> None:
     with ScriptedProvider(model := Model(failing=70)) as provider:
         (probes / "crab.yaml").write_text(CRAB_YAML.format(url=provider.openai_url))
-        pytester.runpytest("--answerer=chat", "--crab-jobs=1", "probes")
+        first = pytester.runpytest("--answerer=chat", "--crab-jobs=1", "probes")
         broken = summary(probes)["chat"]
+        assert {used["model"] for used in broken["usage"]} == {"m"}
+        assert sum(used["failed_requests"] for used in broken["usage"]) == model.asked - 69
+        first.stdout.fnmatch_lines(["Asked of models * Failed *", "chat answers: m *", "chat failed: m *"])
+        first.stdout.no_fnmatch_line("*unknown model*")
+        assert "m (chat)" in (probes / ".crab" / "report" / "index.html").read_text()
         assert broken["outcomes"]["answerer error"] > 0
         assert broken["outcomes"]["missed"] == 0
         assert broken["cost_usd"] == pytest.approx(69 * 1002 / 1e6)  # also what came to nothing

@@ -93,6 +93,8 @@ def test_a_run_is_replayed_without_key_and_provider(
         "requests": 1,
         "tries": 1,
         "models": ["scripted"],
+        "asked": ["scripted"],
+        "failed_requests": 0,
     }
     assert [trial["scores"][0].get("label") for trial in first] == ["missed", "caught"]
     assert len(provider.asked) == 2

@@ -230,3 +230,15 @@ def test_tokens_are_told_by_reviewer_and_model(make_trial: MakeTrial) -> None:
     assert ["codex", "review:", "small", "4", "2,400", "60", "1.00"] in lines
     assert ["codex", "revision:", "large", "2", "20", "-", "-"] in lines
     assert not any(line[:2] == ["ruff", "review:"] for line in lines)
+
+
+def test_requests_that_failed_count_for_the_model_that_was_asked(make_trial: MakeTrial) -> None:
+    good = Usage(input_tokens=5, output_tokens=1, requests=3, models=("m",), asked=("m",), failed_requests=0)
+    bad = Usage(input_tokens=0, output_tokens=0, cost_usd=0.0, requests=7, models=(), asked=("m",), failed_requests=7)
+    trials = [make_trial("codex", "a", GREEN, review=Review(usage=good)), make_trial("codex", "b", GREEN, failed=bad)]
+    text = shown(trials)
+    lines = [line.split() for line in text.splitlines()]
+    assert ["codex", "review:", "m", "3", "0", "5", "1", "-"] in lines
+    assert ["codex", "failed:", "m", "7", "7", "0", "0", "0.00"] in lines
+    assert "unknown model" not in text
+    assert " Failed " not in shown(trials[:1])

@@ -98,9 +98,13 @@ def _agents(reviewers: Iterable[ReviewerSummary]) -> str:
 
 
 def _models(reviewers: Iterable[ReviewerSummary]) -> Iterator[str]:
+    """Yield the models that were asked, each with who asked it; one that only failed attempts asked has no asker."""
     for one in reviewers:
-        for part, role in (("reviewer-model", one.reviewer), ("agent-model", "coding agent")):
-            yield from (f"{model} ({role})" for model in one.versions.get(part, ()))
+        roles = {"review": one.reviewer, "answers": one.reviewer, "revision": "coding agent", "judgement": "judge"}
+        asked = [own for own in one.usage if own.model and own.part in roles]
+        yield from (f"{own.model} ({roles[own.part]})" for own in asked)
+        known = {own.model for own in asked}
+        yield from (f"{own.model} (no answer)" for own in one.usage if own.model and own.model not in known)
 
 
 def _set_words(summary: Summary) -> str:
