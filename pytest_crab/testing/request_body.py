@@ -34,7 +34,17 @@ def structured_tool(tools: frozenset[str]) -> str | None:
     return next((name for name in ("StructuredOutput", "submit_findings") if name in tools), None)
 
 
-#: The shell tools of known clients, with the argument that takes a command, and whether it is a list.
+def _properties(body: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """Return the arguments of a tool with their schemas; none where its schema does not say."""
+    for tool in _tools(body):
+        facts = tool.get("function", tool)
+        if facts.get("name") == name:
+            schema = facts.get("input_schema") or facts.get("parameters") or {}
+            return dict(schema.get("properties") or {})
+    return {}
+
+
+#: The shell tools of known clients, with the argument that takes a command.
 _SHELLS = {"Bash": "command", "bash": "command", "exec_command": "cmd", "shell_command": "command", "shell": "command"}
 
 
@@ -44,4 +54,6 @@ def shell_call(body: Mapping[str, Any], command: str) -> tuple[str, dict[str, An
     name = next((name for name in _SHELLS if name in offered), None)
     if name is None:
         raise LookupError(f"no shell tool among {', '.join(sorted(offered)) or 'no tools'}")
-    return name, {_SHELLS[name]: ["bash", "-lc", command] if name == "shell" else command}
+    argument = _SHELLS[name]
+    listed = _properties(body, name).get(argument, {}).get("type", "array" if name == "shell" else "string") == "array"
+    return name, {argument: ["bash", "-lc", command] if listed else command}

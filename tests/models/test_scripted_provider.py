@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+import pytest
 import requests
 
 from pytest_crab.testing.provider import Asked, Reply, Script, ScriptedProvider, run, say, turns
+from pytest_crab.testing.request_body import shell_call
+
+
+@pytest.mark.parametrize("schema", ["input_schema", "parameters"])
+@pytest.mark.parametrize(("kind", "given"), [("string", "true"), ("array", ["bash", "-lc", "true"])])
+def test_a_command_has_the_type_that_the_clients_shell_tool_asks_for(schema: str, kind: str, given: object) -> None:
+    tool = {"name": "shell", schema: {"type": "object", "properties": {"command": {"type": kind}}}}
+    assert shell_call({"tools": [tool]}, "true") == ("shell", {"command": given})
+    assert shell_call({"tools": [{"type": "function", "function": tool}]}, "true") == ("shell", {"command": given})
 
 
 def test_a_script_may_choose_another_script() -> None:
