@@ -13,7 +13,7 @@ from pathlib import Path
 from pytest_crab.curation.assessment import StateAssessment, assess
 from pytest_crab.curation.blame import blamed_pins
 from pytest_crab.curation.environment_search import Attempt, Candidate, Checkouts, EnvironmentSearch
-from pytest_crab.curation.explanations import explain
+from pytest_crab.curation.explanations import explain, explain_own_pytest
 from pytest_crab.curation.missing_modules import NETWORK, Diagnosis, diagnose
 from pytest_crab.curation.pinning import Resolver
 from pytest_crab.curation.python_version import RELEASED
@@ -109,7 +109,7 @@ def _certify_as_given(
     proven = audit(context, prove(context))
     unproved = [one for one in proven if one.proof is None]
     seen = _assess_unproved(context, unproved)
-    problems = {one.comment.id: _reason(instance, one, seen) for one in unproved}
+    problems = {one.comment.id: _reason(context, one, seen) for one in unproved}
     return Certificate(instance=instance, environment_source=GIVEN, proven=proven, problems=problems, seen=seen)
 
 
@@ -120,14 +120,18 @@ def _assess_unproved(
     return assess(context, [one.comment for one in unproved]) if unproved else {}
 
 
-def _reason(instance: Instance, one: ProvedComment, seen: Mapping[str, tuple[StateAssessment, ...]]) -> str:
+def _reason(context: TrialContext, one: ProvedComment, seen: Mapping[str, tuple[StateAssessment, ...]]) -> str:
     """Return why an oracle has no proof, for its author.
 
     A fault of the workspace itself comes first; without an explanation the proof's own sentence stands.
     """
+    instance = context.instance
     problem = _sentence(one.problem).removeprefix(f"{instance.id}: ")
     around = f"{instance.id} is not proved: "
     told = explain(seen.get(one.comment.id, ()))
+    snapshot, roots = context.snapshot, instance.required_environment.paths
+    own = explain_own_pytest(lambda path: snapshot.read(snapshot.head_tree, path), roots)
+    told = (*told, own) if told and own else told
     if problem.startswith(around):
         return "; ".join([problem.removeprefix(around), *told])
     return _sentence("; ".join(told)) if told else problem
@@ -209,7 +213,7 @@ def _certificate_of(
     unproved = [one for one in proven if one.proof is None]
     seen = _assess_unproved(best.context, unproved)
     cause = _cause(diagnosis_of(best), search_problems) if unproved else ""
-    problems = {one.comment.id: _sentence(f"{_reason(instance, one, seen)}{cause}") for one in unproved}
+    problems = {one.comment.id: _sentence(f"{_reason(best.context, one, seen)}{cause}") for one in unproved}
     if not best.proved:
         return Certificate(instance=instance, proven=proven, problems=problems, notes=tuple(notes), seen=seen)
     tags = {name: tag for name, tag in instance.tags.items() if name != "rung"}  # the tag's name in version 0.1

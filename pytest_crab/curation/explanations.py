@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import posixpath
+from collections.abc import Callable, Iterator, Sequence
 
 from pytest_crab.curation.assessment import Role, StateAssessment
 from pytest_crab.types import Ending, Run
@@ -31,6 +32,20 @@ def explain(states: Sequence[StateAssessment]) -> tuple[str, ...]:
     """
     known = [state for state in states if state.is_known]
     return tuple(dict.fromkeys(_sentences(known)))
+
+
+def explain_own_pytest(read: Callable[[str], bytes | None], roots: Sequence[str]) -> str:
+    """Return a sentence if a tree, whose files ``read`` returns, has pytest itself at an import root; else nothing.
+
+    An oracle then tests nothing of the tree's pytest: it is run by that of the environment, which it imports too, since
+    the code under test must not report its own results.
+    """
+    if any(read(posixpath.normpath(f"{root}/_pytest/__init__.py")) is not None for root in roots):
+        return (
+            "the project is pytest itself, and an oracle is run by the environment's pytest and imports that one: let "
+            "it start the project's in a process of its own, [sys.executable, '-m', 'pytest', ...]"
+        )
+    return ""
 
 
 def _sentences(states: Sequence[StateAssessment]) -> Iterator[str]:

@@ -7,7 +7,7 @@ from hypothesis import given, strategies as st
 
 from pytest_crab.curation.assessment import Role, StateAssessment, judge_states
 from pytest_crab.curation.audit import OracleAudit, _share, code_lines, table
-from pytest_crab.curation.explanations import explain
+from pytest_crab.curation.explanations import explain, explain_own_pytest
 from pytest_crab.statistics.shares import Share
 from pytest_crab.types import Ending, Run, TestOutcome
 
@@ -103,3 +103,12 @@ def test_faults_and_lacks() -> None:
 
 def test_lines_that_hold_something() -> None:
     assert code_lines("# a\n\nimport x\n    # b\nassert x\n") == 2
+
+
+@pytest.mark.parametrize(
+    ("roots", "known"),
+    [((".", "src"), True), (("src",), True), ((".",), False)],
+)
+def test_an_oracle_of_pytest_itself_is_told_whose_pytest_runs_it(roots: tuple[str, ...], *, known: bool) -> None:
+    tree = {"src/_pytest/__init__.py": b"", "pytest.py": b""}
+    assert ("start the project's in a process of its own" in explain_own_pytest(tree.get, roots)) is known
