@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections import Counter
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -104,7 +105,7 @@ class Table:
         self._recorder = recorder
         self._config = config
         self._hidden: dict[str, list[Any]] = {}
-        self._missed = 0
+        self._missed: list[Trial] = []
 
     def pytest_report_teststatus(self, report: pytest.TestReport | pytest.CollectReport) -> tuple[str, str, str] | None:
         """Say in verbose output how many oracles were caught; pytest's own categories and letters stay."""
@@ -172,9 +173,7 @@ class Table:
             markup = {line.style: True} if line.style else {}
             reporter.write_line(line.text, **markup)
         if self._missed:
-            reporter.write_line(
-                f"{self._missed} trials missed {format_one(summary.words.counted)}; -v shows each of them here"
-            )
+            reporter.write_line(f"{_missed_text(self._missed, summary)}; -v shows each of them here")
         reporter.write_line(f"report: {self._options.report / 'index.html'} (records: trials.jsonl beside it)")
 
     def _print_gate(self, reporter: pytest.TerminalReporter, gate: Gate, width: int) -> None:
@@ -204,7 +203,7 @@ class Table:
             if not hasattr(one, "crab_fault") and (trial := self._recorder.find_trial(one.nodeid)) is not None
         }
         misses = [one for one in known if one.when == "call"]
-        self._missed = len(misses) if len(misses) > _SHOWN_MISSES else 0
+        self._missed = [known[one] for one in misses] if len(misses) > _SHOWN_MISSES else []
         first: dict[object, Any] = {}
         errors = [one for one in known if one.when != "call" and first.setdefault(_cause(known[one]), one) is not one]
         return [*(misses if self._missed else ()), *errors]
@@ -245,6 +244,13 @@ class RecordedAgreement:
                 continue
             lines += [f"recorded verdicts of {folder.name}:", *agreement_lines(found)] if found else []
         return lines
+
+
+def _missed_text(missed: Sequence[Trial], summary: Summary) -> str:
+    """Return how many trials missed what, as ``7 trials missed an oracle, 2 trials missed a probe``."""
+    counted = {own.reviewer: own.counted for own in summary.reviewers}
+    words = Counter(counted[trial.reviewer] for trial in missed)
+    return ", ".join(f"{format_count(count, 'trial')} missed {format_one(word)}" for word, count in words.items())
 
 
 def _cause(trial: Trial) -> object:

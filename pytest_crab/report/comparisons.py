@@ -70,8 +70,10 @@ class Overlap:
 class Together:
     """All contestants that are not shown the answer, over the ``oracles`` whose verdict is known of each.
 
-    ``union`` counts what any of them caught, ``unique`` what one alone did; ``overlaps`` has every choice of reviewers
-    (of at most LISTED reviewers; else those that occur).
+    Reviewers and answerers have nothing in common and are not compared with each other: where there are several of
+    both, all but ``pairs`` is of the reviewers. ``counted`` is the word for one of ``oracles``. ``union`` counts what
+    any of them caught, ``unique`` what one alone did; ``overlaps`` has every choice of reviewers (of at most LISTED
+    reviewers; else those that occur).
     """
 
     reviewers: tuple[str, ...] = ()
@@ -80,6 +82,7 @@ class Together:
     unique: Mapping[str, int] = field(default_factory=dict)
     overlaps: tuple[Overlap, ...] = ()
     pairs: tuple[Pair, ...] = ()
+    counted: str = "oracle"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,6 +94,7 @@ class Contestant:
     cost_usd: float | None
     seconds: float | None
     variant: str | None = None
+    counted: str = "oracle"
 
 
 def lifts(contestants: Sequence[Contestant], control: Contestant) -> dict[str, Lift]:
@@ -116,7 +120,19 @@ def lifts(contestants: Sequence[Contestant], control: Contestant) -> dict[str, L
 
 
 def together(contestants: Sequence[Contestant]) -> Together:
-    """Compare contestants over the oracles that are known of all: union, overlaps, and each pair."""
+    """Compare those contestants with each other that count the same: union, overlaps, and each pair."""
+    kinds: dict[bool, list[Contestant]] = {}
+    for one in contestants:
+        kinds.setdefault(one.counted == "probe", []).append(one)
+    found = [_together(kinds[kind]) for kind in sorted(kinds)]
+    if not found:
+        return Together()
+    first = next((own for own in found if len(own.reviewers) > 1), found[0])
+    return dataclasses.replace(first, pairs=tuple(pair for own in found for pair in own.pairs))
+
+
+def _together(contestants: Sequence[Contestant]) -> Together:
+    """Compare contestants over the oracles that are known of all."""
     if len(contestants) < 2:
         return Together(reviewers=tuple(one.name for one in contestants))
     values = {one.name: {oracle.key: oracle.value() for oracle in one.oracles} for one in contestants}
@@ -136,6 +152,7 @@ def together(contestants: Sequence[Contestant]) -> Together:
             for who, count in overlap.overlaps(keys, caught, every=len(caught) <= LISTED).items()
         ),
         pairs=tuple(dataclasses.replace(pair, p_holm=adjusted[f"{at}"]) for at, pair in enumerate(pairs)),
+        counted=contestants[0].counted,
     )
 
 

@@ -35,23 +35,22 @@ def ranks_text(ranks: RankAgreement) -> str:
 def mediator_tables(summary: Summary) -> Iterator[SummaryTable]:
     """Yield the table of agents, where several acted on the same reviews.
 
-    A column is an agent: its rate by reviewer, their mean, the human's comments that it resolves, and its answers.
+    A column is an agent: its rate by reviewer, their mean, the human's comments that it resolves, and its answers. What
+    no agent has a number for is left out.
     """
     found = summary.mediators
     if found is None:
         return
-    columns = [
-        [
-            own.agent,
-            *(_percent(own.rates.get(reviewer)) for reviewer in found.reviewers),
-            _percent(own.mean),
-            _share(own.human),
-            _percent(own.probes),
-        ]
-        for own in found.agents
-    ]
-    names = [*found.reviewers, "mean", FROM_HUMAN, PROBES]
-    yield SummaryTable("Rates by agent on the same reviews", "Rate by agent", names, columns)
+    rows = {
+        **{reviewer: [_percent(own.rates.get(reviewer)) for own in found.agents] for reviewer in found.reviewers},
+        "mean": [_percent(own.mean) for own in found.agents],
+        FROM_HUMAN: [_share(own.human) for own in found.agents],
+        PROBES: [_percent(own.probes) for own in found.agents],
+    }
+    known = {name: cells for name, cells in rows.items() if set(cells) != {NOTHING}}
+    columns = [[own.agent, *(cells[at] for cells in known.values())] for at, own in enumerate(found.agents)]
+    if known:
+        yield SummaryTable("Rates by agent on the same reviews", "Rate by agent", list(known), columns)
 
 
 def mediator_lines(summary: Summary) -> Iterator[str]:
@@ -70,9 +69,14 @@ def mediator_lines(summary: Summary) -> Iterator[str]:
 def _review_lines(found: Mediators) -> Iterator[str]:
     agents = format_count(len(found.agents), "agent")
     if not found.oracles:
-        yield f"{agents} on the same reviews: no oracle is known of every reviewer with each of them"
+        why = (
+            f"no {found.counted} is known of every reviewer with each of them"
+            if found.reviewers
+            else "there is no reviewer to compare, since controls and those that are shown the answer are left out"
+        )
+        yield f"{agents} on the same reviews: {why}"
         return
-    known = f"{agents} on the same reviews, over {format_count(found.oracles, 'oracle')} known of all"
+    known = f"{agents} on the same reviews, over {format_count(found.oracles, found.counted)} known of all"
     if found.shares:
         shares = ", ".join(f"{name} {format_whole_percent(share)}" for name, share in found.shares.items())
         yield f"{known}: variance of a verdict: {shares}"

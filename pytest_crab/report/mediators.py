@@ -56,12 +56,14 @@ class Mediators:
     ``shares`` are those of reviewer, agent, instance, combination and repeat in the variance of a verdict.
     ``probe_taus`` has Kendall's tau-b between the agents' rates, ``mean`` or ``from human``, and their rates as
     answerers, by probe and under ``probes`` of all; those that fewer than LEAST_AGENTS agents have are left out.
-    Reviewers that are shown the answer are left out of everything but ``human``.
+    Reviewers that are shown the answer are left out of everything but ``human``. ``counted`` is the word for one of
+    ``oracles``.
     """
 
     reviewers: tuple[str, ...]
     agents: tuple[AgentResult, ...]
     oracles: int
+    counted: str = "oracle"
     pairs: tuple[AgentPair, ...] = ()
     shares: Mapping[str, float] = field(default_factory=dict)
     probe_taus: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
@@ -86,6 +88,7 @@ def mediators(rows: Sequence[ReviewerSummary]) -> Mediators | None:
         reviewers=reviewers,
         agents=results,
         oracles=len({key for _, _, key in cells}),
+        counted="oracle" if any(own.counted == "oracle" for own in shared) else "comment",
         pairs=tuple(
             AgentPair(one=one, other=other, ranks=_ranks(one, other, reviewers, cells, repos))
             for one, other in itertools.combinations(agents, 2)

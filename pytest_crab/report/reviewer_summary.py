@@ -46,8 +46,10 @@ class ReviewerSummary:
     ``by_ruler`` has the means by each scorer, where one of them is such a ruler.
     ``probes`` has an answerer's measures by probe and language, ``all`` for all of them, and ``measure`` names its way
     of answering; None: none is on record. ``unit`` is what verdicts are on: PROBE for an answerer, which reviews
-    nothing. ``resolvable`` is the rate over those oracles that the agent was seen to resolve from the human comment;
-    None: no oracle is marked so. ``unknown_causes`` counts unknown verdicts, over all repeats, by their cause in words.
+    nothing. ``counted`` is the word for one of what the rates count: oracle, probe, or comment where something else
+    than oracles decides. ``resolvable`` is the rate over those oracles that the agent was seen to resolve from the
+    human comment; None: no oracle is marked so. ``unknown_causes`` counts unknown verdicts, over all repeats, by their
+    cause in words.
     ``clean`` has the false alarms on pull requests without an issue; None where the set has none.
     """
 
@@ -90,15 +92,11 @@ class ReviewerSummary:
     probes: Mapping[str, Mapping[str, ProbeMeasures]] = field(default_factory=dict)
     measure: str | None = None
     unit: Unit = Unit.COMMENT
+    counted: str = "oracle"
     oracles: tuple[OracleRecord, ...] = ()
     review_by: str | None = None
     decided_by: Mapping[str, int] = field(default_factory=dict)
     by_ruler: Mapping[str, RulerMean] = field(default_factory=dict)
-
-    @property
-    def counted(self) -> str:
-        """The word for what the rates count: oracles, probes, or comments where a ruler that runs nothing decides."""
-        return "probe" if self.unit is Unit.PROBE else "comment" if self.decided_by else "oracle"
 
     @property
     def by_kind(self) -> Mapping[str, Rate]:

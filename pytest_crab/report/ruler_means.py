@@ -10,6 +10,7 @@ from typing import Any
 
 from pytest_crab.report.trial_rows import TrialRow
 from pytest_crab.statistics.comparison import Key
+from pytest_crab.types import Unit
 
 #: The scorers whose verdicts are a run's rates as they always were: of revisions, and of answers.
 OWN = frozenset({"oracles", "refinement", "choices"})
@@ -28,7 +29,14 @@ class RulerMean:
 
 def measured_by(rows: Sequence[TrialRow]) -> dict[str, Any]:
     """Return the fields of a ReviewerSummary that are about rulers."""
-    return {"decided_by": _decided_by(rows), "by_ruler": _by_ruler(rows)}
+    return {"decided_by": _decided_by(rows), "by_ruler": _by_ruler(rows), "counted": _counted(rows)}
+
+
+def _counted(rows: Sequence[TrialRow]) -> str:
+    """Return the word for one of what the rates count."""
+    if any(row.unit is Unit.PROBE for row in rows):
+        return "probe"
+    return "oracle" if {row.decided_by for row in rows} <= {None, "oracles"} else "comment"
 
 
 def _decided_by(rows: Iterable[TrialRow]) -> dict[str, int]:

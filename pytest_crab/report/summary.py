@@ -226,6 +226,7 @@ def _contestant(own: ReviewerSummary) -> Contestant:
         cost_usd=own.cost_per_run,
         seconds=own.seconds_per_run,
         variant=own.variant,
+        counted=own.counted,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -12,6 +12,7 @@ from pytest_crab.report.reviewer_summary import ReviewerSummary
 from pytest_crab.report.summary import Summary
 from pytest_crab.statistics.choices import LETTERS
 from pytest_crab.text import ascii_line, one_line
+from pytest_crab.types import Unit
 
 #: The most characters of the heading of names: that of contamination has the whole name of a model.
 LONGEST_HEAD = 50
@@ -34,8 +35,9 @@ def rate_tables(summary: Summary) -> Iterator[SummaryTable]:
     """Yield caught of known oracles by label, a table for each dimension that the set has."""
     for dimension, words in summary.dimensions().items():
         name = one_line(dimension, LONGEST_HEAD - len("by "))
-        title, head = f"Caught of known {summary.words.counted}s by {name}, with 95% intervals", f"by {name}"
-        columns = _columns(words, summary, partial(_rate_of_label, dimension))
+        title, head = f"Caught of known {summary.words.many_counted} by {name}, with 95% intervals", f"by {name}"
+        having = [own for own in summary.reviewers if dimension in own.by_label]
+        columns = _columns(words, having, partial(_rate_of_label, dimension))
         yield SummaryTable(title, "Caught/known" if dimension == "category" else head, words, columns)
 
 
@@ -43,7 +45,8 @@ def finding_tables(summary: Summary) -> Iterator[SummaryTable]:
     """Yield the findings by label, a table for each dimension that findings have."""
     for dimension, words in summary.finding_dimensions().items():
         title = f"Findings by {one_line(dimension, 30)}"
-        columns = _columns(words, summary, partial(_findings_of_label, dimension))
+        reviewers = [own for own in summary.reviewers if own.unit is not Unit.PROBE]
+        columns = _columns(words, reviewers, partial(_findings_of_label, dimension))
         yield SummaryTable(title, title, words, columns)
 
 
@@ -66,11 +69,14 @@ def ruler_tables(summary: Summary) -> Iterator[SummaryTable]:
     """Yield the table of each reviewer's means by ruler, where there is more than oracles."""
     rulers = list(dict.fromkeys(ruler for reviewer in summary.reviewers for ruler in reviewer.by_ruler))
     if rulers:
-        yield SummaryTable("Mean by ruler", "Mean by ruler", rulers, _columns(rulers, summary, _mean_by_ruler))
+        columns = _columns(rulers, summary.reviewers, _mean_by_ruler)
+        yield SummaryTable("Mean by ruler", "Mean by ruler", rulers, columns)
 
 
-def _columns(names: Sequence[str], summary: Summary, cell: Callable[[ReviewerSummary, str], str]) -> list[list[str]]:
-    return [[label(own), *(cell(own, name) for name in names)] for own in summary.reviewers]
+def _columns(
+    names: Sequence[str], reviewers: Iterable[ReviewerSummary], cell: Callable[[ReviewerSummary, str], str]
+) -> list[list[str]]:
+    return [[label(own), *(cell(own, name) for name in names)] for own in reviewers]
 
 
 def label(reviewer: ReviewerSummary) -> str:

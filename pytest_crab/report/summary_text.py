@@ -65,7 +65,7 @@ def together_lines(summary: Summary) -> Iterator[str]:
     if len(together.reviewers) < 2 or not together.oracles:
         return
     alone = ", ".join(f"{ascii_line(name)} alone {count}" for name, count in together.unique.items())
-    yield f"together: {together.union} of {together.oracles} {summary.words.counted}s caught by any; {alone}"
+    yield f"together: {together.union} of {together.oracles} {together.counted}s caught by any; {alone}"
 
 
 def advice_line(reviewer: ReviewerSummary) -> str | None:

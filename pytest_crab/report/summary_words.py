@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from pytest_crab.report.reviewer_summary import ReviewerSummary
@@ -11,20 +11,25 @@ from pytest_crab.types import Unit
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SummaryWords:
-    """Nouns without a plural's s: who was measured, what rates count, and what an instance is.
+    """Nouns, one and many: for those that were measured, for what their rates count, and for an instance.
 
-    ``reviews``: somebody reviewed, so that numbers of comments, findings and revisions mean something.
+    Where reviewers and answerers ran, the words name both. ``reviews``: there are reviewers, so that numbers of
+    comments, findings and revisions mean something; ``answers``: there are answerers.
     """
 
     contestant: str
+    contestants: str
     counted: str
+    many_counted: str
     instance: str
+    instances: str
     reviews: bool
+    answers: bool
 
     @property
     def contestant_head(self) -> str:
         """The head of a column of names."""
-        return self.contestant.capitalize()
+        return "Name" if self.reviews and self.answers else self.contestant.capitalize()
 
     @property
     def instance_head(self) -> str:
@@ -33,11 +38,27 @@ class SummaryWords:
 
 
 def words_of(reviewers: Sequence[ReviewerSummary]) -> SummaryWords:
-    """Return the words for these; where they count different things, these are verdicts."""
-    counted = {own.counted for own in reviewers}
-    if {own.unit for own in reviewers} == {Unit.PROBE}:
-        return SummaryWords(contestant="answerer", counted="probe", instance="row", reviews=False)
-    if not counted:
-        counted = {"oracle"}
-    word = next(iter(counted)) if len(counted) == 1 else "verdict"
-    return SummaryWords(contestant="reviewer", counted=word, instance="pull request", reviews=True)
+    """Return the words for these."""
+    kinds = dict.fromkeys(contestant_word(own) for own in reviewers) or {"reviewer": None}
+    counted = dict.fromkeys(own.counted for own in reviewers) or {"oracle": None}
+    reviews, answers = "reviewer" in kinds, "answerer" in kinds
+    instance = "instance" if reviews and answers else "row" if answers else "pull request"
+    return SummaryWords(
+        contestant=" or ".join(kinds),
+        contestants=_plurals(kinds),
+        counted=" or ".join(counted),
+        many_counted=_plurals(counted),
+        instance=instance,
+        instances=f"{instance}s",
+        reviews=reviews,
+        answers=answers,
+    )
+
+
+def contestant_word(own: ReviewerSummary) -> str:
+    """Return the word for one that was measured."""
+    return "answerer" if own.unit is Unit.PROBE else "reviewer"
+
+
+def _plurals(words: Iterable[str]) -> str:
+    return " and ".join(f"{word}s" for word in words)

@@ -230,7 +230,7 @@ def _unknown(summary: Summary, width: int) -> list[Line]:
 def unknown_head(summary: Summary) -> str:
     """Return the heading of the unknown verdicts, with the rule that rates apply to them."""
     rule = "counted as missed" if summary.errors_as_misses else "not counted in any rate"
-    return f"Unknown {summary.words.counted}s, {rule}"
+    return f"Unknown {summary.words.many_counted}, {rule}"
 
 
 def unknown_lines(summary: Summary) -> Iterator[str]:

@@ -6,6 +6,7 @@ import json
 import re
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
@@ -90,6 +91,38 @@ def test_reports_of_answerers_have_words_and_columns_of_their_own(probes: Path, 
         assert not words & {"oracle", "oracles", "reviewer", "reviewers", "repository"}
     assert "crab.agent" not in (probes / "junit.xml").read_text()
     assert [found["cost_usd"] for found in summary(probes).values()] == [0.0, 0.0]
+
+
+def test_reviewers_and_answerers_in_one_run_have_the_word_of_each(probes: Path, pytester: pytest.Pytester) -> None:
+    options = ("--reviewer=human", "--agent=suggestions", "--answerer=constant", "--crab-allow-unconfined")
+    result = pytester.runpytest(*options, "--crab-runtime=local", "probes", "--crab-junit=junit.xml")
+    result.assert_outcomes(failed=6)
+    lines = result.stdout.str()
+    table = lines[lines.rindex("=== results") :]
+    result.stdout.fnmatch_lines(
+        [
+            "by probe * constant",
+            "Name *",
+            "human: 0.0% (0 of 3 comments caught; *",
+            "constant: 0.0% (0 of 13 probes caught; *",
+            "3 trials missed a comment, 3 trials missed a probe; -v shows each of them here",
+        ]
+    )
+    report = probes / ".crab" / "report"
+    page = re.sub(r"<(script|style).*?</\1>", "", (report / "index.html").read_text(), flags=re.DOTALL)
+    page = re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", page))
+    for text in (table, page, (report / "summary.md").read_text()):
+        assert re.findall(r".{40}oracle.{20}", text.lower()) == []
+        assert not re.search(r"known verdicts|unknown verdicts|verdicts? caught|missed a verdict", text.lower())
+    for text in (
+        "Instances and reviewers and answerers",
+        "Reviewers human",
+        "Answerers constant",
+        "3 comments and 13 probes",
+    ):
+        assert text in page
+    suites = ElementTree.parse(probes / "junit.xml").getroot().iter("testsuite")
+    assert {suite.get("name"): suite.get("failures") for suite in suites} == {"human": "3", "constant": "13"}
 
 
 class Model:

@@ -27,12 +27,28 @@ def test_an_answerer_without_any_answer_is_one_too(make_trial: MakeTrial) -> Non
     assert summarise([answered(make_trial, Reason.ANSWERER_ERROR)]).words.counted == "probe"
 
 
-def test_reviewers_beside_an_answerer_have_verdicts_in_common(make_trial: MakeTrial) -> None:
-    words = summarise([answered(make_trial), make_trial("codex", "a", Reason.GREEN)]).words
-    assert (words.contestant, words.counted, words.instance, words.reviews) == (
-        *("reviewer", "verdict", "pull request"),
-        True,
-    )
+def test_reviewers_beside_an_answerer_have_words_of_their_own(make_trial: MakeTrial) -> None:
+    summary = summarise([make_trial("codex", "a", Reason.GREEN), answered(make_trial)])
+    words = summary.words
+    assert (words.contestant, words.contestants) == ("reviewer or answerer", "reviewers and answerers")
+    assert (words.counted, words.many_counted) == ("oracle or probe", "oracles and probes")
+    assert (words.instances, words.contestant_head, words.reviews, words.answers) == ("instances", "Name", True, True)
+    assert [own.counted for own in summary.reviewers] == ["oracle", "probe"]
+
+
+def test_comments_are_counted_where_exact_match_decides(make_trial: MakeTrial) -> None:
+    trial = make_trial("human", "a", Reason.GREEN)
+    scores = (verdict_score("refinement", "c0", Judgement(reason=Reason.CORRECT)),)
+    assert summarise([dataclasses.replace(trial, scores=scores)]).reviewers[0].counted == "comment"
+
+
+def test_reviewers_are_compared_with_reviewers_and_answerers_with_answerers(make_trial: MakeTrial) -> None:
+    reviewed = [make_trial(name, "a", reason) for name, reason in (("codex", Reason.GREEN), ("mini", Reason.FAILED))]
+    answers = [dataclasses.replace(answered(make_trial), reviewer=name) for name in ("qwen", "llama")]
+    found = summarise([*reviewed, *answers]).together
+    assert (found.reviewers, found.oracles, found.union, found.counted) == (("codex", "mini"), 1, 1, "oracle")
+    assert [(pair.first, pair.second) for pair in found.pairs] == [("codex", "mini"), ("qwen", "llama")]
+    assert (summarise(answers).together.counted, summarise(answers).together.union) == ("probe", 1)
 
 
 def test_reviewers_alone_have_oracles(make_trial: MakeTrial) -> None:

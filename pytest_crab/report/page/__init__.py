@@ -25,7 +25,7 @@ from pytest_crab.report.page.figures import (
     overlaps_table,
     repositories_table,
 )
-from pytest_crab.report.page.headline import Clock, banners, idle_share, role, run_facts
+from pytest_crab.report.page.headline import Clock, banners, idle_share, measured_sentences, role, run_facts
 from pytest_crab.report.page.rendering import Rendered, packed_block, render_page, render_template, safe_json
 from pytest_crab.report.page.rows import index_row, subject_detail, trial_detail
 from pytest_crab.report.page.rulers import RulersBuilder, RulersSection
@@ -245,6 +245,7 @@ def _values(summary: Summary, when: str, near: Mapping[str, Counter[str]]) -> di
     return {
         "summary": summary,
         "words": summary.words,
+        "measured": list(measured_sentences(summary)),
         "facts": list(run_facts(summary, when)),
         "banners": list(banners(summary)),
         "role": role,

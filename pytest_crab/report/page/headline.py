@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
@@ -11,6 +12,7 @@ from pytest_crab.report.reviewer_summary import ReviewerSummary
 from pytest_crab.report.summary import Summary
 from pytest_crab.report.summary_tables import label
 from pytest_crab.report.summary_text import clean_line
+from pytest_crab.report.summary_words import contestant_word
 from pytest_crab.types import CONTROL, UNNAMED_REPOSITORY, Trial, Unit
 
 #: A rate is warned of where more than this share of its oracles is unknown, as gates do by default.
@@ -65,7 +67,7 @@ def run_facts(summary: Summary, when: str) -> Iterator[tuple[str, str]]:
     reviewers, errors = summary.reviewers, summary.oracle_errors
     facts = {
         "When": when,
-        f"{summary.words.contestant_head}s": ", ".join(_with_version(one) for one in reviewers),
+        **_names(reviewers),
         "Coding agent": _agents(one for one in reviewers if one.unit is not Unit.PROBE),
         "Models": ", ".join(_distinct(_models(reviewers))) or "none on record",
         "Set": _set_words(summary),
@@ -81,6 +83,29 @@ def run_facts(summary: Summary, when: str) -> Iterator[tuple[str, str]]:
         "Part of the run": summary.shard or "",
     }
     yield from ((name, words) for name, words in facts.items() if words)
+
+
+def measured_sentences(summary: Summary) -> Iterator[str]:
+    """Yield what a rate is, a sentence for each kind of rate that the summary has."""
+    reviewers = [one for one in summary.reviewers if one.unit is not Unit.PROBE]
+    if reviewers:
+        if all(one.decided_by for one in reviewers):
+            yield "The share of human comments that a ruler finds in each review; the section on rulers says which."
+        elif all(one.counted == "comment" for one in reviewers):
+            yield "The share of human comments after which the coding agent's change is exactly the reference's."
+        else:
+            yield "The share of oracles that pass after a coding agent acted on each review."
+    if len(reviewers) < len(summary.reviewers):
+        what = "probes, questions about review comments, that are answered correctly in every order of their options."
+        yield f"The share of {what}" if not reviewers else f"Of answerers: the share of {what}"
+
+
+def _names(reviewers: Iterable[ReviewerSummary]) -> dict[str, str]:
+    """Return the names of reviewers and of answerers, with their versions."""
+    found: dict[str, list[str]] = {}
+    for one in reviewers:
+        found.setdefault(f"{contestant_word(one).capitalize()}s", []).append(_with_version(one))
+    return {word: ", ".join(names) for word, names in found.items()}
 
 
 def _with_version(one: ReviewerSummary) -> str:
@@ -108,12 +133,13 @@ def _models(reviewers: Iterable[ReviewerSummary]) -> Iterator[str]:
 
 
 def _set_words(summary: Summary) -> str:
-    oracles = {oracle.key: oracle for one in summary.reviewers for oracle in one.oracles}
-    repositories = {oracle.repo for oracle in oracles.values()}
+    oracles = {oracle.key: (oracle, one.counted) for one in summary.reviewers for oracle in one.oracles}
+    counted = Counter(word for _, word in oracles.values()) or {summary.words.counted: 0}
+    repositories = {oracle.repo for oracle, _ in oracles.values()}
     widest = max(summary.reviewers, key=lambda one: one.instances, default=None)
     if widest is None:
         return ""
-    instances = max(widest.instances, len({oracle.instance for oracle in oracles.values()}))
+    instances = max(widest.instances, len({oracle.instance for oracle, _ in oracles.values()}))
     counts = {"authored": widest.authored, "from GitHub": widest.github} if instances == widest.instances else {}
     origins = ", ".join(f"{count} {word}" for word, count in counts.items() if count)
     words = summary.words
@@ -121,7 +147,7 @@ def _set_words(summary: Summary) -> str:
     origin = f" from {format_count(named, 'repository')}" if named else ""
     return (
         f"{format_count(instances, words.instance)}{f' ({origins})' if origins else ''}{origin}, "
-        f"with {format_count(len(oracles), words.counted)}"
+        f"with {' and '.join(format_count(count, word) for word, count in counted.items())}"
     )
 
 
