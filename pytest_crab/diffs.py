@@ -18,6 +18,9 @@ from pytest_crab.types import Side
 MOST_MIB_CHANGED = 48
 
 _HUNK = re.compile(r"@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+
+#: Before each hunk and each file of a git diff; every line of a hunk begins with a mark, so that none looks like these.
+_HUNK_OR_FILE = re.compile(r"^(?=@@ -|diff --git )", re.MULTILINE)
 _ESCAPE = re.compile(rb'\\([0-7]{3}|[abtnvfr"\\])')
 _LETTERS = {b"a": b"\a", b"b": b"\b", b"t": b"\t", b"n": b"\n", b"v": b"\v", b"f": b"\f", b"r": b"\r"}
 
@@ -119,9 +122,9 @@ def touched_paths(diff: str) -> set[str]:
 
 
 def counts(diff: str) -> tuple[int, int]:
-    """Return how many lines ``diff`` adds and how many it removes."""
-    files = parse(normalise(diff))
-    return sum(len(file.added) for file in files), sum(len(file.removed) for file in files)
+    """Return how many lines the hunks of a git diff add and how many they remove; a text without hunks has none."""
+    hunks = [part for part in _HUNK_OR_FILE.split(diff) if part.startswith("@@ -")]
+    return sum(hunk.count("\n+") for hunk in hunks), sum(hunk.count("\n-") for hunk in hunks)
 
 
 def of_file(path: str, before: bytes, after: bytes) -> str:

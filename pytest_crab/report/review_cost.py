@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Set as AbstractSet
 from dataclasses import dataclass
 
+from pytest_crab import diffs
 from pytest_crab.statistics.comparison import Key
 from pytest_crab.types import Trial, Verdict
-
-#: The head of a hunk, with the numbers of lines that it has on each side.
-_HUNK = re.compile(r"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +60,7 @@ class TrialLoad:
 
 def load(trial: Trial) -> TrialLoad:
     """Return one trial's part of the burden."""
-    added, removed = _lines(trial)
+    added, removed = (None, None) if trial.revision is None else diffs.counts(trial.revision.diff)
     effects: dict[Key, tuple[int, ...]] | None = None
     if trial.attribution is not None:
         effects = {(trial.instance, comment): tuple(places) for comment, places in trial.attribution.items()}
@@ -105,21 +102,3 @@ def burden(loads: Iterable[TrialLoad], unasked: AbstractSet[Key] = frozenset()) 
 
 def _effective(one: TrialLoad, unasked: AbstractSet[Key]) -> int:
     return len({at for key, places in (one.effects or {}).items() if key not in unasked for at in places})
-
-
-def _lines(trial: Trial) -> tuple[int | None, int | None]:
-    """Lines that the revision adds and removes, counted inside its hunks; None of a revision that is absent."""
-    if trial.revision is None:
-        return None, None
-    added = removed = old = new = 0
-    for line in trial.revision.diff.split("\n"):
-        if old <= 0 and new <= 0:
-            hunk = _HUNK.match(line)
-            old, new = (int(hunk[1] or 1), int(hunk[2] or 1)) if hunk else (0, 0)
-        elif line.startswith("+"):
-            added, new = added + 1, new - 1
-        elif line.startswith("-"):
-            removed, old = removed + 1, old - 1
-        elif not line.startswith("\\"):
-            old, new = old - 1, new - 1
-    return added, removed

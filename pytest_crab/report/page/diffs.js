@@ -19,6 +19,18 @@ function box(remark, human) {
 
 const MARKS = { "+": "add", "-": "cut", "@": "hunk", "#": "hunk", "…": "hunk" };
 
+// Each row as [mark, number on the old side, number on the new side, text]; a row begins with its mark.
+function* numbered(rows) {
+  let [old, fresh] = [0, 0];
+  for (const row of rows) {
+    const [mark, text] = [row[0], row.slice(1)];
+    if (mark === "@") [old, fresh] = /-(\d+)(?:,\d+)? \+(\d+)/.exec(text).slice(1).map(Number);
+    const [left, right] = [" -".includes(mark), " +".includes(mark)];
+    yield [mark, left ? old : null, right ? fresh : null, text];
+    old += left; fresh += right;
+  }
+}
+
 function line([mark, old, fresh, text]) {
   return make("tr", { class: MARKS[mark] || null }, make("td", { class: "no" }, old ? String(old) : ""), make("td", { class: "no" }, fresh ? String(fresh) : ""),
     make("td", null, (mark === "@" || mark === "#" ? "" : mark) + text));
@@ -28,7 +40,7 @@ function line([mark, old, fresh, text]) {
 function file(data, remarks, what, open = true) {
   const body = make("tbody");
   const waiting = new Set(remarks);
-  for (const each of data.rows) {
+  for (const each of numbered(data.rows)) {
     body.append(line(each));
     for (const one of waiting) {
       const [remark, human] = one;

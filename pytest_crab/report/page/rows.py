@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -20,14 +21,18 @@ LINE, TEXT, DIFF_LINES, FINDINGS = 1_000, 20_000, 4_000, 500
 #: Lines of a diff that only say what stands above the file anyway.
 _NAMES = ("index ", "--- ", "+++ ")
 
+#: The marks of lines that one side of a diff has, or both.
 _MARKS = frozenset(" +-")
 
-_HUNK = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@")
+_HUNK = re.compile(r"@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@")
 
 
 def safe(text: str | None) -> str:
     """Foreign text of several lines that cannot steer anything: escapes shown, lines and the whole cut."""
-    return "\n".join(map(_safe_line, cut(text or "", TEXT).splitlines()))
+    text = text or ""
+    if len(text) <= LINE and text.isprintable():
+        return text
+    return "\n".join(map(_safe_line, cut(text, TEXT).splitlines()))
 
 
 def _safe_line(line: str) -> str:
@@ -38,17 +43,19 @@ def _safe_line(line: str) -> str:
 
 def index_row(trial: Trial) -> dict[str, Any]:
     """The trial in the list: what is filtered by and what is counted."""
+    results = trial.results
+    verdicts = Counter(result.verdict for result in results)
     return {
         "i": trial.instance,
         "r": trial.reviewer,
         "n": trial.repeat,
         "p": trial.repo,
-        "g": sorted({safe(result.category) for result in trial.results}),
-        "k": sorted({safe(result.kind) for result in trial.results}),
-        "v": [len(trial.having(verdict)) for verdict in (Verdict.CAUGHT, Verdict.MISSED, Verdict.UNKNOWN)],
+        "g": sorted({safe(result.category) for result in results}),
+        "k": sorted({safe(result.kind) for result in results}),
+        "v": [verdicts[verdict] for verdict in (Verdict.CAUGHT, Verdict.MISSED, Verdict.UNKNOWN)],
         "f": None if trial.review is None else trial.review.size,
         "s": trial.seconds,
-        "w": sorted({result.reason.value for result in trial.results}),
+        "w": sorted({result.reason.value for result in results}),
     }
 
 
@@ -88,35 +95,31 @@ def subject_detail(subject: Subject) -> dict[str, Any]:
 
 
 def diff_files(diff: str) -> Iterator[dict[str, Any]]:
-    """The files of a git diff with numbered lines: [mark, old number, new number, text]; never raises.
+    """The files of a git diff: the path, and the lines that the page's script numbers; never raises.
 
+    A line begins with its mark: that of the diff, "@" for the head of a hunk, "#" for what stands above the hunks.
     What an agent handed over may be no diff at all; it is then shown as it is, under no file's name.
     """
     lines = diff.splitlines()
     shown = [*lines[:DIFF_LINES], *(["\\ more lines are in trials.jsonl"] if len(lines) > DIFF_LINES else [])]
     as_they_are = "".join(shown).isprintable() and max(map(len, shown), default=0) <= LINE
-    file: dict[str, Any] = {"path": None, "rows": []}
-    old = new = 0
+    path, rows, in_hunk = None, list[str](), False
     for line in shown:
-        mark = line[:1]
-        if mark in _MARKS and (old or new):
-            left, right = mark != "+", mark != "-"
-            text = line[1:] if as_they_are else _safe_line(line[1:])
-            file["rows"].append([mark, old if left else None, new if right else None, text])
-            old, new = old + left, new + right
+        if in_hunk and line[:1] in _MARKS:
+            rows.append(line if as_they_are else line[:1] + _safe_line(line[1:]))
         elif line.startswith("diff --git "):
-            if file["rows"] or file["path"]:
-                yield file
-            file, old, new = {"path": safe(line.rpartition(" b/")[2]), "rows": []}, 0, 0
-        elif hunk := _HUNK.match(line):
-            old, new = int(hunk[1]), int(hunk[2])
-            file["rows"].append(["@", None, None, safe(line)])
-        elif old or new:
-            file["rows"].append(["\\", None, None, safe(line.removeprefix("\\"))])
+            if rows or path:
+                yield {"path": path, "rows": rows}
+            path, rows, in_hunk = safe(line.rpartition(" b/")[2]), [], False
+        elif _HUNK.match(line):
+            in_hunk = True
+            rows.append("@" + safe(line))
+        elif in_hunk:
+            rows.append("\\" + safe(line.removeprefix("\\")))
         elif not line.startswith(_NAMES):
-            file["rows"].append(["#", None, None, safe(line)])
-    if file["rows"] or file["path"]:
-        yield file
+            rows.append("#" + safe(line))
+    if rows or path:
+        yield {"path": path, "rows": rows}
 
 
 def near(findings: Iterable[Finding], results: Sequence[CommentResult]) -> Iterator[str | None]:

@@ -151,6 +151,8 @@ def test_findings_and_comments_stand_below_their_lines(watched: Watched) -> None
     at = next(i for i, row in enumerate(rows) if "three = two" in row)
     assert rows[at + 1].startswith("Finding")
     assert any(row.startswith("Human c0") for row in rows[:at])
+    numbers = [row.split("\t")[:2] for row in rows if "\t" in row]
+    assert numbers == [["", ""], ["1", "1"], ["", "2"], ["", "3"], ["2", ""], ["3", "4"]]  # of the old and the new side
     assert "the whole pull request" in watched.page.inner_text("#trial")
 
 

@@ -26,18 +26,15 @@ def test_indentation_stays() -> None:
     assert safe("if x:\n\treturn\r\n") == "if x:\n        return"
 
 
-def test_lines_are_numbered_on_their_side() -> None:
+def test_lines_of_hunks_keep_their_marks_and_headers_have_their_own() -> None:
     renamed, binary = diff_files(DIFF)
     assert renamed["path"] == "new.py"
-    assert [row for row in renamed["rows"] if row[0] != "#"] == [
-        ["@", None, None, "@@ -7,3 +9,3 @@ class C:"],
-        [" ", 7, 9, "keep"],
-        ["-", 8, None, "-- was"],
-        ["+", None, 10, "++ is"],
-        ["\\", None, None, " No newline at end of file"],
-    ]
-    assert [row[3] for row in renamed["rows"] if row[0] == "#"][1:] == ["rename from old.py", "rename to new.py"]
-    assert binary == {"path": "x.bin", "rows": [["#", None, None, "Binary files a/x.bin and b/x.bin differ"]]}
+    similarity, *names, head, keep, was, new, end = renamed["rows"]
+    assert similarity == "#similarity index 90%"
+    assert names == ["#rename from old.py", "#rename to new.py"]
+    assert head == "@@@ -7,3 +9,3 @@ class C:"
+    assert (keep, was, new, end) == (" keep", "--- was", "+++ is", "\\ No newline at end of file")
+    assert binary == {"path": "x.bin", "rows": ["#Binary files a/x.bin and b/x.bin differ"]}
 
 
 @given(st.text())
@@ -48,7 +45,7 @@ def test_no_text_is_too_odd_for_a_diff(text: str) -> None:
 
 def test_a_long_diff_says_that_it_goes_on() -> None:
     (file,) = diff_files("diff --git a/x b/x\n@@ -0,0 +1,9999 @@\n" + "+line\n" * 9999)
-    assert file["rows"][-1] == ["\\", None, None, " more lines are in trials.jsonl"]
+    assert file["rows"][-1] == "\\ more lines are in trials.jsonl"
 
 
 def test_a_finding_is_filed_under_the_nearest_comment(make_result: Callable[..., CommentResult]) -> None:
