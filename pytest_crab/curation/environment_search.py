@@ -167,13 +167,23 @@ class EnvironmentSearch:
         yield from self._with_merged_requirements()
 
     def _declared_requirements(self, tree: Path) -> Iterator[Requirements]:
-        """Yield the requirements of a tree's manifest, then those of its requirements files."""
+        """Yield the requirements of a tree's manifest, then those of its requirements files.
+
+        No pins are to be had for pytest's own tree beside a release of pytest, which stands for it with its extras.
+        """
         folder = self._project or "."
         files = manifests.requirement_files(tree, folder)
-        if self._project is not None and manifests.is_project(tree / folder):
+        if self._is_pytest():
+            yield Requirements(requirements=(f"pytest[{','.join(_EXTRAS)}]", *BARE))
+        elif self._project is not None and manifests.is_project(tree / folder):
             yield Requirements(requirements=BARE, projects=(folder,))
         if files:
             yield Requirements(requirements=BARE, files=files[:1])
+
+    def _is_pytest(self) -> bool:
+        """Return whether the project is pytest itself."""
+        roots = manifests.import_roots(self.checkouts.head, self._paths)
+        return manifests.provides(self.checkouts.head, roots, "_pytest")
 
     def _with_missing(self, wanted: Requirements) -> Generator[Candidate, None, Requirements]:
         """Add the packages that failures name as missing, one after the other; return the last requirements."""
@@ -218,9 +228,12 @@ class EnvironmentSearch:
                     yield from self._try("tests", dataclasses.replace(wanted, files=(*wanted.files, file)))
 
     def _with_project_installed(self) -> Iterator[Candidate]:
-        """Add to the best attempt the project itself, installed from its tree for its metadata, and what builds it."""
+        """Add to the best attempt the project itself, installed from its tree for its metadata, and what builds it.
+
+        pytest is not installed so: it would take the place of the release that runs oracles.
+        """
         richest = self._richest()
-        if richest is None or richest.problem is not None or self._project is None:
+        if richest is None or richest.problem is not None or self._project is None or self._is_pytest():
             return
         folder = "." if self._project == "." else f"./{self._project}"
         environment = dataclasses.replace(richest.candidate.environment, install=(_INSTALL.format(folder=folder),))

@@ -8,7 +8,7 @@ import json
 import os
 import re
 import tarfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -90,6 +90,12 @@ def _bases_of_python(base: str, python: str) -> list[str]:
     return list(dict.fromkeys([base.format(python=python), LOCAL_BASE.format(python=python)]))
 
 
+def _build_option(names: Sequence[str]) -> str:
+    """Return the option of doctor --build-base that makes the second of these images."""
+    kind = "--node" if names[0].startswith("node:") else "--python"
+    return f"{kind} {names[1].partition(':')[2]}"
+
+
 def repository_of(instance: str) -> str:
     """Return the repository name of all images of an instance, whatever they were made of."""
     return f"pytest-crab/{_slug(instance)}"
@@ -129,8 +135,7 @@ class Images:
         try:
             self._engine.client.pull(names[0])
         except docker.errors.DockerException as error:
-            node = f" --node {names[1].partition(':')[2]}" if names[1:] and names[0].startswith("node:") else ""
-            hint = f"; build one with pytest-crab doctor --build-base{node}" if len(names) > 1 else ""
+            hint = f"; build one with pytest-crab doctor --build-base {_build_option(names)}" if names[1:] else ""
             raise ImageError(
                 f"the image {names[0]} is not here and cannot be pulled ({first_line(error)}){hint}",
                 of_machine=not isinstance(error, docker.errors.NotFound),

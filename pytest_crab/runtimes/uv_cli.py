@@ -10,6 +10,10 @@ from pytest_crab.errors import ImageError
 #: The first setuptools and wheel that build under uv; before that moment these two are taken as of it.
 _BUILDERS = "2020-02-01T00:00:00Z"
 
+#: Packages whose releases were all taken away and uploaded again, and a moment after that: before it none is there, and
+#: what needs them (pytest 3.6 to 5.3 needs atomicwrites) would be passed over for an older release.
+_UPLOADED_AGAIN = {"atomicwrites": "2022-07-10T00:00:00Z"}
+
 #: uv reads no file of the machine's, fetches no interpreter and keeps nothing.
 _ENV = {"UV_NO_CONFIG": "1", "UV_PYTHON_DOWNLOADS": "never", "UV_NO_PROGRESS": "1", "UV_LINK_MODE": "copy"}
 
@@ -32,12 +36,9 @@ def program() -> Path:
 
 def arguments(moment: str) -> list[str]:
     """Return the arguments that make uv choose as it would have at this moment (a timestamp in UTC), file by file."""
-    cutoff = ["--exclude-newer", moment]
-    if moment < _BUILDERS:
-        cutoff += [
-            part for name in ("setuptools", "wheel") for part in ("--exclude-newer-package", f"{name}={_BUILDERS}")
-        ]
-    return cutoff
+    later = {"setuptools": _BUILDERS, "wheel": _BUILDERS, **_UPLOADED_AGAIN}
+    own = [f"{name}={least}" for name, least in later.items() if moment < least]
+    return ["--exclude-newer", moment, *(part for one in own for part in ("--exclude-newer-package", one))]
 
 
 def variables(route: dict[str, str]) -> dict[str, str]:

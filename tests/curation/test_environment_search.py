@@ -183,6 +183,16 @@ def test_every_candidate_in_its_order_when_nothing_helps(run_search: RunSearch) 
     assert install == ("pip install --no-build-isolation --no-deps -e ./core",)
 
 
+def test_pytest_itself_is_a_release_and_never_installed_from_its_tree(run_search: RunSearch, tmp_path: Path) -> None:
+    (tmp_path / "head" / "core" / "_pytest").mkdir()
+    (tmp_path / "head" / "core" / "_pytest" / "__init__.py").write_text("")
+    search = run_search({})
+    assert "installed" not in names(search)
+    declared = next(one for one in search.attempts if one.candidate.name == "declared").candidate.environment
+    assert "pytest[test,tests,testing,dev]==1" in declared.packages
+    assert not any(pin.startswith("of core") for one in search.attempts for pin in one.candidate.environment.packages)
+
+
 def test_what_builds_the_project_is_there_when_it_is_installed(run_search: RunSearch, tmp_path: Path) -> None:
     (tmp_path / "head" / "core" / "pyproject.toml").write_text('[build-system]\nrequires = ["hatchling>=1"]\n')
     search = run_search({"hatchling>=1": 2})

@@ -30,7 +30,13 @@ def test_an_address_is_refused() -> None:
 
 
 def test_old_moments_take_builders_that_work() -> None:
-    old, new = uv_cli.arguments("2019-01-01T00:00:00Z"), uv_cli.arguments("2020-02-02T00:00:00Z")
+    old, new = uv_cli.arguments("2019-01-01T00:00:00Z"), uv_cli.arguments("2022-08-01T00:00:00Z")
     assert old[:2] == ["--exclude-newer", "2019-01-01T00:00:00Z"]
     assert "setuptools=2020-02-01T00:00:00Z" in old
-    assert new == ["--exclude-newer", "2020-02-02T00:00:00Z"]
+    assert new == ["--exclude-newer", "2022-08-01T00:00:00Z"]
+
+
+def test_a_package_that_was_uploaded_again_is_there_before() -> None:
+    moment = "2020-02-02T00:00:00Z"
+    own = ["--exclude-newer-package", "atomicwrites=2022-07-10T00:00:00Z"]
+    assert uv_cli.arguments(moment) == ["--exclude-newer", moment, *own]

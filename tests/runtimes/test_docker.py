@@ -258,7 +258,7 @@ def test_of_a_moment_only_what_is_named_is_installed(
 def test_a_base_that_cannot_be_had_is_named(docker_place: Place, tmp_path: Path) -> None:
     runtime = DockerRuntime(rootdir=tmp_path, base="localhost:1/nowhere:{python}")
     environment = replace(docker_place.instance.environment, python="3.2")
-    with pytest.raises(ImageError, match=r"localhost:1/nowhere:3\.2 .*doctor --build-base"):
+    with pytest.raises(ImageError, match=r"localhost:1/nowhere:3\.2 .*doctor --build-base --python 3\.2"):
         runtime.identity(replace(docker_place.instance, environment=environment), {})
     runtime.close()
 
