@@ -5,11 +5,12 @@
 For each SWE-bench Verified row of a repository in MIRRORS (a folder with owner/name.git), an instance is made in WORK:
 head is the base commit, merged is that with the gold patch. It gets three oracles: the tests that each of the two
 generators added or changed, and the people's own as control. An oracle is one file: the conftest.py
-files of the project are not loaded. All three are proved in one environment: red at head by a failed test, green at
-merged, twice each, without network. Rows of one repository share environments: that of the row which is nearest in time
-comes first, and the dated ladder is climbed where there is none within a year or where the control is not proved in
-it (--climbs times at most for each repository). Finished rows are in WORK/results.jsonl and are not run again; --table
-prints the tables of all that is there.
+files of the project are not loaded. With --in-tree an oracle puts the files of the test patch into the tree, and starts
+the tests there as the project does (see in_tree_oracle.py). All three are proved in one environment: red at head by a
+failed test, green at merged, twice each, without network. Rows of one repository share environments: that of the row
+which is nearest in time comes first, and the dated ladder is climbed where there is none within a year or where the
+control is not proved in it (--climbs times at most for each repository).
+Finished rows are in WORK/results.jsonl and are not run again; --table prints the tables of all that is there.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from pathlib import Path
 from typing import Any
 
 from changed_tests import changed_tests, keep_tests
+from in_tree_oracle import in_tree_oracle
 
 from pytest_crab import diffs, serialization
 from pytest_crab.cli.run_contexts import proving_context
@@ -68,8 +70,15 @@ NOT_SEARCHED = "not run: there is no environment of a row near in time, and --cl
 #: The pytest plugins that a repository's own settings turn on for its tests.
 PLUGINS = {"pytest-dev/pytest": ("_pytest.pytester",)}
 
+#: What only an installation makes, without which pytest's own settings refuse to be read.
+BUILT = {"src/_pytest/_version.py": "version = '99.9.9'\nversion_tuple = (99, 9, 9)\n"}
+
 #: Environments of rows further away in time are not tried.
 NEAR_DAYS = 365
+
+
+#: Returns an oracle for a test patch on a commit of a repository. Raises Unusable.
+MakeOracle = Callable[[Path, str, str], str]
 
 
 class Unusable(Exception):
@@ -111,23 +120,43 @@ def commit_patch(repository: Path, commit: str, patch: str) -> str:
     return made
 
 
-def oracle_source(repository: Path, commit: str, patch: str) -> str:
-    """Return the tests that a patch adds or changes as a file of their own. Raises Unusable."""
+def patched_files(repository: Path, commit: str, patch: str) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+    """Yield each file of a test patch: its path, its text, and the tests that the patch adds or changes in it.
+
+    Raises Unusable.
+    """
     tree = with_patch(repository, commit, patch)
-    reasons = []
     for path in sorted(diffs.touched_paths(patch)):
-        if not path.endswith(".py"):
+        if not git(repository, "ls-tree", "--name-only", tree, "--", path).strip():
             continue
-        try:
-            after = git(repository, "show", f"{tree}:{path}")
+        after, names = git(repository, "show", f"{tree}:{path}"), ()
+        if path.endswith(".py"):
             known = git(repository, "ls-tree", "--name-only", commit, "--", path).strip()
-            names = changed_tests(git(repository, "show", f"{commit}:{path}") if known else "", after)
-        except (SyntaxError, ValueError) as error:
-            raise Unusable(f"the patched test file is no Python: {type(error).__name__}") from error
+            try:
+                names = changed_tests(git(repository, "show", f"{commit}:{path}") if known else "", after)
+            except (SyntaxError, ValueError) as error:
+                raise Unusable(f"the patched test file is no Python: {type(error).__name__}") from error
+        yield path, after, names
+
+
+def alone(repository: Path, commit: str, patch: str) -> str:
+    """Return the tests that a patch adds or changes as a file of their own. Raises Unusable."""
+    for _, text, names in patched_files(repository, commit, patch):
         if names:
-            return keep_tests(after, names)
-        reasons.append(path)
+            return keep_tests(text, names)
     raise Unusable("no test is added or changed")
+
+
+def in_tree(repository: Path, commit: str, patch: str) -> str:
+    """Return an oracle that starts in the tree the tests that a patch adds or changes. Raises Unusable."""
+    found = list(patched_files(repository, commit, patch))
+    tests = [f"{path}::{name.replace('.', '::')}" for path, _, names in found for name in names]
+    if not tests:
+        raise Unusable("no test is added or changed")
+    built = {
+        path: text for path, text in BUILT.items() if git(repository, "ls-tree", commit, "--", str(Path(path).parent))
+    }
+    return in_tree_oracle({path: text for path, text, _ in found} | built, tests)
 
 
 def head_day(mirrors: Path, row: dict[str, Any]) -> date:
@@ -137,7 +166,7 @@ def head_day(mirrors: Path, row: dict[str, Any]) -> date:
 
 
 def make_instance(
-    row: dict[str, Any], tests: dict[str, str], mirrors: Path, folder: Path
+    row: dict[str, Any], tests: dict[str, str], mirrors: Path, folder: Path, make_oracle: MakeOracle
 ) -> tuple[Any, dict[str, str]]:
     """Write the instance of a row; return it, None without any oracle, and the tests that are none, with reasons."""
     repository = mirrors / f"{row['repo']}.git"
@@ -150,7 +179,7 @@ def make_instance(
     path = min(diffs.touched_paths(row["patch"]))
     for name, patch in tests.items():
         try:
-            source = oracle_source(repository, head, patch)
+            source = make_oracle(repository, head, patch)
         except Unusable as error:
             unusable[name] = str(error)
             continue
@@ -270,12 +299,18 @@ class Environments:
 
 
 def run_row(
-    row: dict[str, Any], tests: dict[str, str], mirrors: Path, folder: Path, shared: Any, environments: Environments
+    row: dict[str, Any],
+    tests: dict[str, str],
+    mirrors: Path,
+    folder: Path,
+    make_oracle: MakeOracle,
+    shared: Any,
+    environments: Environments,
 ) -> dict[str, Any]:
     """Return the result of one row: by test name, "proved" or the reason."""
     name = row["instance_id"]
     try:
-        instance, found = make_instance(row, tests, mirrors, folder)
+        instance, found = make_instance(row, tests, mirrors, folder, make_oracle)
         day = head_day(mirrors, row)
     except Unusable as error:
         return {"id": name, "repo": row["repo"], "results": dict.fromkeys(tests, f"row: {error}")}
@@ -355,6 +390,7 @@ def main() -> None:
     parser.add_argument("--repo", action="append", default=[])
     parser.add_argument("--most", type=int, default=1000)
     parser.add_argument("--climbs", type=int, default=6)
+    parser.add_argument("--in-tree", action="store_true")
     parser.add_argument("--table", action="store_true")
     options = parser.parse_args()
     options.work.mkdir(parents=True, exist_ok=True)
@@ -377,7 +413,9 @@ def main() -> None:
         with proving_context("local", options.work / "store") as shared:
             for row in todo:
                 own = tests[row["instance_id"]]
-                result = run_row(row, own, options.mirrors, options.work / "instances", shared, environments)
+                folder = options.work / "instances"
+                make_oracle = in_tree if options.in_tree else alone
+                result = run_row(row, own, options.mirrors, folder, make_oracle, shared, environments)
                 if result["results"].get(PEOPLE) == NOT_SEARCHED:
                     print(result["id"], NOT_SEARCHED, flush=True)
                     continue

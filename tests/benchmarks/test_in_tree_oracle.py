@@ -1,0 +1,45 @@
+"""Oracles that start tests of the tree: with its conftest.py, with the patch's files, and by its own pytest."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+CONFTEST = "import pytest\n\n\n@pytest.fixture\ndef price():\n    import shop\n\n    return shop.price(10)\n"
+HELPER = "LIMIT = 90\n"
+TEST = "from tests.helper import LIMIT\n\n\ndef test_edge(price):\n    assert price == LIMIT\n"
+SKIPPED = "import pytest\n\n\n@pytest.mark.skip\ndef test_edge():\n    pass\n"
+
+
+@pytest.fixture
+def script(benchmark_script: Callable[[str], Any]) -> Any:
+    return benchmark_script("in_tree_oracle")
+
+
+@pytest.mark.parametrize(
+    ("price", "test", "outcome"),
+    [
+        ("90", TEST, "1 passed"),
+        ("100", TEST, "1 failed"),
+        ("90", "import missing\n" + TEST, "1 error"),
+        ("90", TEST.replace("test_edge", "test_other"), "1 error"),
+        ("90", SKIPPED, "1 skipped"),
+    ],
+)
+def test_a_patch_runs_in_its_tree(script: Any, tmp_path: Path, price: str, test: str, outcome: str) -> None:
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    (tree / "shop.py").write_text(f"def price(count):\n    return {price}\n")
+    (tree / "tests").mkdir()
+    (tree / "tests" / "conftest.py").write_text(CONFTEST)
+    files = {"tests/__init__.py": "", "tests/helper.py": HELPER, "tests/test_shop.py": test}
+    oracle = tmp_path / "test_c0.py"
+    oracle.write_text(script.in_tree_oracle(files, ["tests/test_shop.py::test_edge"]))
+    argv = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", tmp_path, oracle]
+    done = subprocess.run(argv, cwd=tree, capture_output=True, text=True, check=False)
+    assert done.stdout.strip().splitlines()[-1].startswith(outcome), done.stdout
