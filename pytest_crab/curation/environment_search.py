@@ -167,18 +167,22 @@ class EnvironmentSearch:
         yield from self._with_merged_requirements()
 
     def _declared_requirements(self, tree: Path) -> Iterator[Requirements]:
-        """Yield the requirements of a tree's manifest, then those of its requirements files.
-
-        No pins are to be had for pytest's own tree beside a release of pytest, which stands for it with its extras.
-        """
+        """Yield the requirements of a tree's manifest, then those of its requirements files."""
         folder = self._project or "."
         files = manifests.requirement_files(tree, folder)
         if self._is_pytest():
-            yield Requirements(requirements=(f"pytest[{','.join(_EXTRAS)}]", *BARE))
+            yield self._requirements_of_pytest(tree)
         elif self._project is not None and manifests.is_project(tree / folder):
             yield Requirements(requirements=BARE, projects=(folder,))
         if files:
             yield Requirements(requirements=BARE, files=files[:1])
+
+    def _requirements_of_pytest(self, tree: Path) -> Requirements:
+        """Return what pytest's own tree needs beside a release of pytest; one resolution cannot have both."""
+        own = Requirements(requirements=BARE[1:], projects=(self._project or ".",), extras=_EXTRAS)
+        found = self.resolve("declared", own, merged=tree != self.checkouts.head)
+        names = () if found is None else tuple(_name(pin) for pin in found.packages)
+        return Requirements(requirements=tuple(dict.fromkeys((*BARE, *names))))
 
     def _is_pytest(self) -> bool:
         """Return whether the project is pytest itself."""
