@@ -117,8 +117,8 @@ def plan_line(name: str, plan: StepPlan, noun: str) -> str:
 
 
 def spent_line(name: str, noun: str, *, asked: int, failed: int, usage: Usage | None) -> str:
-    """Return the sentence on how many of what one step gets were asked and could not be got, and what that cost."""
-    lost = f"{format_count(failed, noun)} could not be got" if failed else ""
+    """Return the sentence on how many of what one step gets were asked and how many failed, and what that cost."""
+    lost = f"{format_count(failed, noun)} failed" if failed else ""
     if not asked:
         return f"{name}: {lost or f'no model was asked, every {noun} was stored'}"
     usd = None if usage is None else usage.cost_usd

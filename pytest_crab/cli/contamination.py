@@ -130,7 +130,7 @@ def _score(bench: TextBench, texts: Sequence[SolvedText]) -> Mapping[str, TextSc
     except (Cancelled, StoreError):
         raise
     except CrabError as error:
-        raise BadInput(bench.name, [f"its model scores no text: {error}"]) from error
+        raise BadInput(bench.name, [f"the first text was not scored: {error}"]) from error
 
 
 def _plan_line(bench: TextBench, texts: Sequence[SolvedText]) -> str:

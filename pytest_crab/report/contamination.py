@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from pytest_crab.formats import NOTHING, format_decimal, format_percent, format_table
+from pytest_crab.formats import NOTHING, format_count, format_decimal, format_percent, format_table
 from pytest_crab.report.comprehension import ALL
 from pytest_crab.scoring.choices.questions import PROBES
 from pytest_crab.scoring.contamination import REFINEMENT, SolvedText, TextScore
@@ -29,10 +29,14 @@ _Cells = Callable[[Mapping[str, ContaminationMeasures]], list[str]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelContamination:
-    """The measures of one model by task and language; ``scale`` is the word that was given for its size."""
+    """The measures of one model by task and language; ``scale`` is the word that was given for its size.
+
+    ``unscored`` texts have no score, each counted once: two probes of a row may have the same text.
+    """
 
     name: str
     scale: str = ""
+    unscored: int = 0
     tasks: Mapping[str, Mapping[str, ContaminationMeasures]]
 
 
@@ -51,7 +55,8 @@ def measure_model(
                 for language in languages
             }
             tasks[task] = {**by_language, ALL: summarise_texts([found for _, found in own])}
-    return ModelContamination(name=name, scale=scale, tasks=tasks)
+    unscored = sum(scores[digest] is None for digest in {text.digest for text in texts})
+    return ModelContamination(name=name, scale=scale, unscored=unscored, tasks=tasks)
 
 
 def _tasks_of(text: SolvedText) -> tuple[str, ...]:
@@ -66,10 +71,8 @@ def _measure(text: SolvedText, score: TextScore | None, starts: int) -> TextMeas
 
 def contamination_lines(models: Sequence[ModelContamination], starts: int = STARTS) -> Iterator[str]:
     """Yield the table over all languages, and one of both measures by language."""
-    yield (
-        f"Perplexity (PPL, mean and median over texts), and {GRAM}-gram accuracy in % "
-        f"from {starts} places of each text (NG{GRAM}) and from every place"
-    )
+    yield f"PPL: perplexity, mean over texts and median. NG{GRAM}: {GRAM}-gram accuracy in %,"
+    yield f"from {starts} places of each text, and from every place."
     heads = ["model and task", "texts", "PPL", "median", f"NG{GRAM}", "every place"]
     yield from _table(heads, models, _overall)
     languages = list(dict.fromkeys(name for model in models for own in model.tasks.values() for name in own))
@@ -78,9 +81,9 @@ def contamination_lines(models: Sequence[ModelContamination], starts: int = STAR
         pairs = [head for language in languages for head in (language, f"NG{GRAM}")]
         yield from _table(["model and task", *pairs], models, lambda own: _pairs(own, languages))
     for model in models:
-        lost = sum(model.tasks[task][ALL].unknown for task in (REFINEMENT, ALL_PROBES) if task in model.tasks)
-        if lost:
-            yield f"{one_line(model.name, 40)}: not in these means, since the model did not score them: {lost} texts"
+        if model.unscored:
+            texts = format_count(model.unscored, "text")
+            yield f"{one_line(model.name, 40)}: {texts} that the model did not score left out of these means"
 
 
 def _table(heads: Sequence[str], models: Sequence[ModelContamination], cells: _Cells) -> Iterator[str]:

@@ -137,8 +137,8 @@ def test_scores_are_planned_stored_and_paid_for_once(model: Model, provider: Scr
     code, output = run("--answerer=small", "--jobs=1")
     assert code == 0, output
     assert "small: 5 text scores asked and stored" in output
-    assert "; 7 text scores could not be got: " in output
-    assert "not in these means, since the model did not score them: 7 texts" in output
+    assert "; 7 text scores failed: " in output
+    assert "small: 7 texts that the model did not score left out of these means" in output
     model.most = math.inf
     code, again = run("--answerer=small", "--scale=large=big", "--answerer=large")
     assert "small: 7 text scores asked and stored" in again
@@ -147,7 +147,7 @@ def test_scores_are_planned_stored_and_paid_for_once(model: Model, provider: Scr
     assert [line.strip() for line in again.splitlines() if line.strip() in names] == names * 2
     _, last = run("--answerer=small")
     assert "small: no model was asked, every text score was stored" in last
-    rows = last.splitlines()[2:10]
+    rows = last.splitlines()[3:11]
     assert rows[0].strip() == "small"
     assert "\n".join(rows) in again
 

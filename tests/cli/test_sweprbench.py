@@ -120,7 +120,7 @@ def test_a_judgement_is_paid_for_once_and_a_failure_leaves_its_review_out(
     code, output = score(tmp_path, [*TRIALS, trial("late", "delta")], "--judge", "kind")
     assert code == 0, output
     assert "1 review not scored: not judged" in output
-    assert "kind: 2 judgements could not be got" in output  # one finding against two comments
+    assert "kind: 2 judgements failed" in output  # one finding against two comments
     assert "not compared with labels by people" in output
     assert "rule paper; texts compared by their common words" in output
 
