@@ -10,6 +10,7 @@ from pytest_crab.report.markdown import escape_markdown, table
 from pytest_crab.report.reviewer_summary import ReviewerSummary
 from pytest_crab.report.summary import Summary
 from pytest_crab.report.summary_tables import label, rate_cell
+from pytest_crab.report.summary_text import note_lines
 
 _HEADS = ("Reviewer", "Agent", "Pass rate %", "95% interval", "Caught / known", "Unknown", "Comments per PR", "USD")
 #: Badges are green from the first rate on, yellow from the second, else red; grey without a rate.
@@ -28,7 +29,7 @@ def leaderboard_lines(summaries: Mapping[str, Summary]) -> Iterator[str]:
         yield from table(_HEADS, [_cells(own) for _, own in found])
     else:
         yield from table((*_HEADS, "Report"), [[*_cells(own), escape_markdown(name)] for name, own in found])
-    notes = dict.fromkeys(note for _, own in found for note in own.notes)
+    notes = dict.fromkeys(note_lines([own for _, own in found]))
     if len({tuple(sorted(summary.digests.items())) for summary in summaries.values()}) > 1:
         notes["the reports are on different instances, so their rates cannot be compared"] = None
     if notes:

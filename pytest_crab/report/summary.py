@@ -28,10 +28,13 @@ from pytest_crab.statistics.comparison import Key
 from pytest_crab.types import CONTROL, FIRST, NO_RUNTIME, SCHEMA, Provenance, Reason, Trial, TrialId, Unit, Verdict
 
 #: The fixed sentence beside every number that an agent without understanding of findings took part in.
-SIMULATED = "simulated agent: location overlap only"
+SIMULATED = (
+    "simulated agent: location overlap only "
+    "(it knows the fix of each human comment, and applies it where a finding overlaps the comment's lines)"
+)
 
-#: What is said of those who work on the public pull request.
-LEAKY = "leaky, worked on the public pull request and could read its discussion"
+#: What is said of a reviewer or an agent that works on the public pull request.
+LEAKY = "worked on the public pull request and could read its discussion"
 
 #: Why an oracle can be unknown.
 CAUSES = tuple(reason.value for reason in Reason if reason.verdict is Verdict.UNKNOWN)
@@ -164,7 +167,7 @@ def _reviewer(
         privileged=privileged,
         leaky=leaky,
         simulated=simulated,
-        notes=_notes(privileged, leaky, simulated=simulated),
+        notes=tuple(_notes(name, privileged, leaky, simulated=simulated)),
         trials=len(rows),
         repeats=max(Counter(row.instance for row in rows).values()),
         skipped=dict(Counter(row.skipped for row in rows if row.skipped is not None)),
@@ -286,7 +289,17 @@ def _distinct(words: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(words))
 
 
-def _notes(privileged: Sequence[str], leaky: Sequence[str], *, simulated: bool) -> tuple[str, ...]:
-    notes = [f"privileged, shown the answer: {', '.join(privileged)}"] if privileged else []
-    notes += [f"{LEAKY}: {', '.join(leaky)}"] if leaky else []
-    return (*notes, SIMULATED) if simulated else tuple(notes)
+def _notes(name: str, privileged: Sequence[str], leaky: Sequence[str], *, simulated: bool) -> Iterator[str]:
+    """Yield what changes the meaning of a reviewer's rate: what it is shown or could read, and what its agent is.
+
+    A simulated agent is shown the answer too: SIMULATED says it.
+    """
+    if name in privileged:
+        yield "is shown the answer (*), so read the rate as an upper bound"
+    if name in leaky:
+        yield f"{LEAKY} (~)"
+    if simulated:
+        yield SIMULATED
+    else:
+        yield from (f"the agent {agent} is shown the answer" for agent in privileged if agent != name)
+    yield from (f"the agent {agent} {LEAKY}" for agent in leaky if agent != name)

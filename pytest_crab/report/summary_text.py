@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from pytest_crab.formats import (
     format_change_interval,
@@ -14,7 +14,8 @@ from pytest_crab.formats import (
 )
 from pytest_crab.report.comparisons import Lift
 from pytest_crab.report.reviewer_summary import ReviewerSummary
-from pytest_crab.report.summary import Summary
+from pytest_crab.report.summary import SIMULATED, Summary
+from pytest_crab.report.summary_tables import label
 from pytest_crab.text import ascii_line
 
 #: What more money can be spent on, by its name in ``Stability.narrowing``.
@@ -57,6 +58,17 @@ def lift_note(summary: Summary) -> str | None:
 def _differs(own: float | None, rates: Mapping[str, float | None], lift: Lift) -> bool:
     control, net = rates.get(lift.control), lift.comparison.difference
     return own is not None and control is not None and net is not None and abs(own - control - net) >= 5e-4
+
+
+def note_lines(reviewers: Sequence[ReviewerSummary]) -> Iterator[str]:
+    """Yield the notes on what changes the meaning of rates, each once with the names of those that it is about."""
+    whose: dict[str, list[str]] = {}
+    for own in reviewers:
+        for note in own.notes:
+            whose.setdefault(note, []).append(label(own))
+    for note, names in whose.items():
+        of_all = note == SIMULATED and len(names) == len(reviewers)
+        yield note if of_all else f"{', '.join(names)}: {note}"
 
 
 def together_lines(summary: Summary) -> Iterator[str]:

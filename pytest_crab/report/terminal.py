@@ -23,7 +23,7 @@ from pytest_crab.report.label_changes import change_tables
 from pytest_crab.report.mediator_text import mediator_lines, mediator_tables
 from pytest_crab.report.recorded_rulers import ruler_lines
 from pytest_crab.report.reviewer_summary import ReviewerSummary
-from pytest_crab.report.summary import CAUSES, LEAKY, SIMULATED, Summary
+from pytest_crab.report.summary import CAUSES, Summary
 from pytest_crab.report.summary_tables import (
     LONGEST_HEAD,
     SummaryTable,
@@ -34,7 +34,7 @@ from pytest_crab.report.summary_tables import (
     rate_tables,
     ruler_tables,
 )
-from pytest_crab.report.summary_text import advice_line, lift_line, lift_note, together_lines
+from pytest_crab.report.summary_text import advice_line, lift_line, lift_note, note_lines, together_lines
 from pytest_crab.text import ascii_line, one_line
 from pytest_crab.types import Kind
 
@@ -266,15 +266,8 @@ def _wrap(text: str, width: int, style: str = "") -> list[Line]:
 def remarks(summary: Summary) -> Iterator[tuple[str, str]]:
     """Yield what is to be said beside the numbers, and its style."""
     reviewers = summary.reviewers
-    simulated = [label(reviewer) for reviewer in reviewers if reviewer.simulated]
-    if simulated:
-        yield SIMULATED if len(simulated) == len(reviewers) else f"{', '.join(simulated)}: {SIMULATED}", "yellow"
-    privileged = dict.fromkeys(ascii_line(word) for reviewer in reviewers for word in reviewer.privileged)
-    if privileged:
-        yield f"privileged (*), shown the answer: {', '.join(privileged)}", "yellow"
-    leaky = dict.fromkeys(ascii_line(word) for reviewer in reviewers for word in reviewer.leaky)
-    if leaky:
-        yield f"leaky (~), {LEAKY.removeprefix('leaky, ')}: {', '.join(leaky)}", "yellow"
+    for note in note_lines(reviewers):
+        yield ascii_line(note, 1000), "yellow"
     for text in _by_reviewer(
         summary, lambda reviewer: f"{format_count(reviewer.instances, 'instance')}: {_mix(reviewer)}"
     ):

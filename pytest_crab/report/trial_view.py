@@ -33,7 +33,8 @@ def show_trial(trial: Trial, subject: Subject | None) -> Iterator[Styled]:
     """
     repeat = f", repeat {trial.repeat}" if trial.repeat > 1 else ""
     yield Styled(one_line(f"{trial.instance}: {measured_words(trial)}{repeat}"), "heading")
-    shown = f"shown the answer: {', '.join(trial.privileged)}" if trial.privileged else ""
+    told = [name for name in trial.privileged if name != trial.agent or not trial.simulated]
+    shown = f"shown the answer: {', '.join(told)}" if told else ""
     leaky = f"worked on the public pull request: {', '.join(trial.leaky)}" if trial.leaky else ""
     labels = list(filter(None, [shown, leaky, "simulated agent" if trial.simulated else ""]))
     if labels:

@@ -31,11 +31,11 @@ def test_who_is_leaky_is_labelled_and_stays_out_of_the_comparisons(make_trial: M
     trials.append(make_trial("devin", "a", GREEN, GREEN, leaky=("devin",)))
     summary = summarise(trials)
     devin = summary.reviewers[-1]
-    assert (devin.leaky, devin.privileged, devin.notes) == (("devin",), (), (f"{LEAKY}: devin",))
+    assert (devin.leaky, devin.privileged, devin.notes) == (("devin",), (), (f"{LEAKY} (~)",))
     assert summary.together.reviewers == ("codex", "mini")
     text = shown(trials)
     assert "devin~" in text
-    assert "leaky (~), worked on the public pull request and could read its discussion: devin" in text
+    assert "devin~: worked on the public pull request and could read its discussion (~)" in text
     assert "worked on the public pull request: devin" in [line.text for line in show_trial(trials[-1], None)]
     assert "~" not in shown(trials[:2])
 

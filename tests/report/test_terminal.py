@@ -46,8 +46,9 @@ Broke passing tests                    1/2      -    -
 Cost (USD)                            1.25      -    -
 Steps of unknown cost                    3      -    -
 
-human*: simulated agent: location overlap only
-privileged (*), shown the answer: human, simulated
+human*: is shown the answer (*), so read the rate as an upper bound
+human*: simulated agent: location overlap only (it knows the fix of each human
+    comment, and applies it where a finding overlaps the comment's lines)
 claude-code: 2 instances: 1 written for the set, 1 from GitHub
 human*: 1 instance: 1 written for the set
 none: 1 instance: 1 written for the set
@@ -138,8 +139,17 @@ def test_repeats_show_parts_of_an_oracle(make_trial: MakeTrial) -> None:
 
 
 def test_a_simulated_run_says_so_in_a_fixed_sentence(make_trial: MakeTrial) -> None:
-    lines = shown([make_trial("codex", "a", GREEN, simulated=True)]).splitlines()
-    assert SIMULATED in lines
+    trial = make_trial("codex", "a", GREEN, agent="simulated", privileged=("simulated",), simulated=True)
+    text = shown([trial], width=200)
+    assert SIMULATED in text.splitlines()
+    assert SIMULATED.startswith("simulated agent: location overlap only (it knows the fix of each human comment")
+    assert "shown the answer" not in text  # the reviewer is not
+
+
+def test_an_agent_that_is_shown_the_answer_is_told_from_a_reviewer_that_is(make_trial: MakeTrial) -> None:
+    text = shown([make_trial("codex", "a", GREEN, agent="told", privileged=("told",))])
+    assert "codex: the agent told is shown the answer" in text.splitlines()
+    assert "*" not in text
 
 
 def test_replaced_records_and_mixed_agents_are_said(make_trial: MakeTrial) -> None:

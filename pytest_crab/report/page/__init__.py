@@ -32,7 +32,7 @@ from pytest_crab.report.page.rulers import RulersBuilder, RulersSection
 from pytest_crab.report.pull_requests import Subject, read_subject
 from pytest_crab.report.summary import Summary
 from pytest_crab.report.summary_tables import SummaryTable, finding_tables, label
-from pytest_crab.report.summary_text import advice_line
+from pytest_crab.report.summary_text import advice_line, note_lines
 from pytest_crab.report.transcripts import Transcript, drop_transcripts, read_transcript
 from pytest_crab.types import Trial, TrialId
 
@@ -258,7 +258,7 @@ def _values(summary: Summary, when: str, near: Mapping[str, Counter[str]]) -> di
         "finders": list(near),
         "labels": {one.reviewer: label(one) for one in summary.reviewers},
         "marks": list(_marks(summary)),
-        "notes": _notes(summary),
+        "notes": list(note_lines(summary.reviewers)),
         "agent_tables": list(mediator_tables(summary)),
         "agent_lines": list(mediator_lines(summary)),
         "repeats": _repeats(summary),
@@ -270,18 +270,6 @@ def _values(summary: Summary, when: str, near: Mapping[str, Counter[str]]) -> di
 def _repeats(summary: Summary) -> SummaryTable | None:
     """Return the table of repeats, findings, revisions and costs; None where nothing was repeated."""
     return next(detail_tables(summary)) if any(one.repeats > 1 for one in summary.reviewers) else None
-
-
-def _notes(summary: Summary) -> list[str]:
-    """Return the notes on reviewers, equal ones once; a note on all reviewers has no names."""
-    whose: dict[str, list[str]] = {}
-    for one in summary.reviewers:
-        for note in one.notes:
-            whose.setdefault(note, []).append(label(one))
-    return [
-        note if len(names) == len(summary.reviewers) > 1 else f"{', '.join(names)}: {note}"
-        for note, names in whose.items()
-    ]
 
 
 def _marks(summary: Summary) -> Iterator[str]:
