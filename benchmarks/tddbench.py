@@ -240,6 +240,8 @@ def _unloaded(problem: str, merged: StateAssessment) -> str:
         return "the project does not go together with the pytest of its environment"
     if "cannot be imported" in problem or "network" in problem:
         return "something that it imports cannot be had, or it needs the network"
+    if any(test.exception == "RuntimeError" for test in tests):
+        return "its tests do not all run in the tree: an error beside them, or none of that name"
     if any(test.outcome == "error" and "::" in test.id for test in tests):
         return "a fixture is missing (the project's conftest or a plugin)"
     return "it does not load on its own (imports from the tests beside it, or a wrong name)"

@@ -56,12 +56,12 @@ class _Services:
     _judges: dict[str, JudgeBench] = field(default_factory=dict)
     _opening: threading.Lock = field(default_factory=threading.Lock)
     _proving: list[tuple[Crew, RunContext]] = field(default_factory=list)
-    _proposals: dict[str, list[Usage | None]] = field(default_factory=dict)
+    _uses: dict[tuple[str, str], list[Usage | None]] = field(default_factory=dict)
 
-    def note_proposal(self, stage: str, usage: Usage | None) -> None:
-        """Remember what a proposal used."""
+    def note_use(self, name: str, noun: str, usage: Usage | None) -> None:
+        """Remember what a proposal of a model or an attempt of an agent used."""
         with self._opening:
-            self._proposals.setdefault(stage, []).append(usage)
+            self._uses.setdefault((name, noun), []).append(usage)
 
     def spent_lines(self) -> Iterator[str]:
         """Yield what was asked of models in this call, and what that cost."""
@@ -69,8 +69,8 @@ class _Services:
             use = bench.use()
             if use.asked or use.failed:
                 yield asked_line(use)
-        for stage, usages in self._proposals.items():
-            yield spent_line(stage, "proposal", asked=len(usages), failed=0, usage=total_usage(usages))
+        for (name, noun), usages in self._uses.items():
+            yield spent_line(name, noun, asked=len(usages), failed=0, usage=total_usage(usages))
 
     def judge(self, name: str) -> JudgeBench:
         """Return the judge of this name in crab.yaml; all of them share one gateway. Raises BadInput."""
@@ -216,7 +216,7 @@ def _run(listing: Listing, chain: Sequence[Stage], services: _Services, store: F
         folder=store.cache,
         judge=services.judge,
         proving=services.proving,
-        note_proposal=services.note_proposal,
+        note_use=services.note_use,
     )
     with _bar(len(listing.candidates)) as advance:
         run_candidates(listing.candidates, chain, context, jobs=services.jobs, done=advance)

@@ -73,7 +73,7 @@ class Proposing(ChatSettings):
             with self.chat(services) as chat:
                 answer = chat.ask(messages)
                 proposal = Proposal(answer=answer, usage=chat.usage(), transcript=chat.keep())
-            context.note_proposal(self.role, proposal.usage)
+            context.note_use(self.role, "proposal", proposal.usage)
             return proposal
 
         known = {"writer": {**identity, "settings": settings}, "messages": messages, "attempt": number}

@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from pytest_crab.instances import lock
 from pytest_crab.instances.resolvability import Mark, settings_digest
 from pytest_crab.trial import Crew, RunContext, run_trial
-from pytest_crab.types import Comment, Instance, Trial, Verdict
+from pytest_crab.types import Comment, Instance, Trial, Usage, Verdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resolution:
-    """The result of one comment: its mark, else ``problem``, why it could not be measured."""
+    """The result of one comment: its mark, else ``problem``, why it could not be measured.
+
+    ``spent`` has the usage of each attempt that was made for it now and not before.
+    """
 
     instance: str
     comment: str
     mark: Mark | None = None
     problem: str | None = None
+    spent: tuple[Usage | None, ...] = ()
 
 
 def measure_resolvability(
@@ -50,12 +54,16 @@ def _measure(
     notice: Callable[[str], None],
 ) -> Resolution:
     alone = dataclasses.replace(instance, comments=(comment,))
+    spent: list[Usage | None] = []
     for attempt in range(1, attempts + 1):
         trial = run_trial(alone, crew, run_context, repeat=attempt, notice=notice)
+        spent += _spent(trial)
         (result,) = trial.results
         if result.verdict is Verdict.UNKNOWN:
             why = trial.error or trial.skipped or result.detail or str(result.reason)
-            return Resolution(instance=instance.id, comment=comment.id, problem=" ".join(why.split()))
+            return Resolution(
+                instance=instance.id, comment=comment.id, problem=" ".join(why.split()), spent=tuple(spent)
+            )
         if result.verdict is Verdict.CAUGHT:
             break
     spec, identity = crew.spec.agent_spec, crew.agent_for(instance).identity()
@@ -70,7 +78,14 @@ def _measure(
         version=trial.revision.version if trial.revision is not None else None,
         why=None if resolved else str(result.reason),
     )
-    return Resolution(instance=instance.id, comment=comment.id, mark=mark)
+    return Resolution(instance=instance.id, comment=comment.id, mark=mark, spent=tuple(spent))
+
+
+def _spent(trial: Trial) -> Iterator[Usage | None]:
+    """Yield the usage of the agent's attempts in a trial, without one that was stored before."""
+    yield from trial.failed_usages
+    if trial.revision is not None and not any(step.step == "revision" and step.reused for step in trial.steps):
+        yield trial.revision.usage
 
 
 def _day(trial: Trial) -> str:

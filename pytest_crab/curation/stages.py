@@ -78,7 +78,8 @@ class CurationContext:
 
     ``cache`` holds the results of steps in the run's store, ``folder`` what sources keep. ``judge`` returns the judge
     of this name in crab.yaml, behind the gateway; ``proving`` a crew and a run context, as ``certify`` has them.
-    ``notice`` shows what is under way, ``note_proposal`` takes the role and the usage of each proposal of a model.
+    ``notice`` shows what is under way, ``note_use`` takes a name, a noun and the usage of each proposal
+    of a model and each attempt of an agent that was made now.
     """
 
     cache: StepCache
@@ -86,7 +87,7 @@ class CurationContext:
     judge: Callable[[str], JudgeBench]
     proving: Callable[[], tuple[Crew, RunContext]]
     notice: Callable[[str], None] = lambda _words: None
-    note_proposal: Callable[[str, Usage | None], None] = lambda _stage, _usage: None
+    note_use: Callable[[str, str, Usage | None], None] = lambda _name, _noun, _usage: None
 
 
 class Stage(Protocol):

@@ -56,6 +56,8 @@ class Validation(SettingsStage):
             found = measure_resolvability(
                 instance, instance.with_oracles, self._crew(), run_context, attempts=self.attempts
             )
+        for usage in (usage for one in found for usage in one.spent):
+            context.note_use(self.name, "attempt", usage)
         unknown = next((one for one in found if one.mark is None), None)
         if unknown is not None:
             raise AgentError(f"{candidate.id} {unknown.comment}: {unknown.problem}")

@@ -18,7 +18,7 @@ from pytest_crab.errors import EngineError, ImageError
 from pytest_crab.settings import Settings, load_settings
 from pytest_crab.testing.dialogue import Reply
 from pytest_crab.testing.provider import Asked, ScriptedProvider, say
-from pytest_crab.types import Environment, Kind, PullCandidate, Usage
+from pytest_crab.types import Environment, Kind, PullCandidate
 
 HEAD = "def price(count):\n    return 100 if count < 11 else 90\n"
 FIX = "def price(count):\n    return 100 if count < 10 else 90  # the edge\n"
@@ -82,8 +82,8 @@ def texts(asked: Asked) -> list[str]:
 def test_a_failure_goes_back_and_the_proved_oracle_is_kept_with_its_regime(
     provider: ScriptedProvider, candidate: PullCandidate, context: CurationContext
 ) -> None:
-    asked_for: list[tuple[str, Usage | None]] = []
-    context = dataclasses.replace(context, note_proposal=lambda stage, usage: asked_for.append((stage, usage)))
+    asked_for: list[str] = []
+    context = dataclasses.replace(context, note_use=lambda name, noun, _: asked_for.append(f"{name} {noun}"))
     found = writing(Regime.SAW_FIX).run(candidate, context)
     assert isinstance(found, PullCandidate)
     (one,) = found.comments
@@ -95,7 +95,7 @@ def test_a_failure_goes_back_and_the_proved_oracle_is_kept_with_its_regime(
     first, second = provider.asked
     assert "# the edge" in texts(first)[0]
     assert "the oracle is green at head" in texts(second)[1]
-    assert [stage for stage, _ in asked_for] == ["write-oracle", "write-oracle"]
+    assert asked_for == ["write-oracle proposal", "write-oracle proposal"]
     # Asked again, everything is stored; a run that is killed between two attempts pays for none twice.
     assert writing(Regime.SAW_FIX, attempts=5).run(candidate, context) == found
     assert len(provider.asked) == 2
@@ -118,8 +118,12 @@ def test_a_failure_goes_back_and_the_proved_oracle_is_kept_with_its_regime(
     for body, mark in {"From ten on, I thought?": "solved", "Hm.": "unsolved"}.items():
         comment = dataclasses.replace(one.comment, body=body)
         asked = dataclasses.replace(found, comments=(dataclasses.replace(one, comment=comment),))
+        asked_for.clear()
         validated = Validation(agent="reader", attempts=2).run(asked, context)
         assert isinstance(validated, PullCandidate)
+        assert asked_for == ["validate attempt"] * (1 if mark == "solved" else 2)
+        assert Validation(agent="reader", attempts=2).run(asked, context) == validated
+        assert len(asked_for) == (1 if mark == "solved" else 2)  # what is stored was used before
         assert validated.comments[0].comment.labels["solved"] == mark
 
 
