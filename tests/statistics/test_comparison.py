@@ -1,11 +1,12 @@
 from __future__ import annotations
 
+import dataclasses
 import random
 
 import pytest
 from hypothesis import given, strategies as st
 
-from pytest_crab.statistics.comparison import PULL_REQUEST, REPOSITORY, Key, Measured, compare
+from pytest_crab.statistics.comparison import PULL_REQUEST, REPOSITORY, Interval, Key, Measured, compare
 from pytest_crab.types import UNNAMED_REPOSITORY
 
 LETTERS = st.text("cmu", min_size=1, max_size=3)
@@ -71,6 +72,40 @@ def test_repeats_are_averaged_first() -> None:
     found = compare(run({("a", "c0"): "ccm", ("b", "c0"): "m"}), run({("a", "c0"): "cmm", ("b", "c0"): "m"}))
     assert found.difference == pytest.approx(-1 / 6)
     assert found.lost == ("a::c0",)
+
+
+def test_an_oracle_that_stands_for_more_counts_its_change_so_often() -> None:
+    """Of four oracles one that stands for 2.5 is lost, and one that stands for itself is gained: -1.5 of 4."""
+    before, after = flat("cmcm"), flat("mccm")
+    first = next(iter(after))
+    found = compare(before, {**after, first: dataclasses.replace(after[first], weight=2.5)})
+    assert found.difference == pytest.approx(-1.5 / 4)
+    assert (found.before, found.after) == (pytest.approx(2 / 4), pytest.approx(0.5 / 4))
+    assert [len(found.lost), len(found.gained)] == [1, 1]
+
+
+def test_doubt_and_nothing_known_are_counted_apart() -> None:
+    """In doubt is a pair with any unknown repeat; unmeasured is one without a verdict on either side."""
+    keys = [(name, "c0") for name in "abcd"]
+    before, after = (
+        run(dict(zip(keys, words, strict=True))) for words in (("cu", "u", "c", "u"), ("cc", "c", "m", "u"))
+    )
+    found = compare(before, after)
+    assert (found.pairs, found.known, found.doubtful, found.unmeasured) == (4, 2, 3, 1)
+
+
+@pytest.mark.parametrize(
+    ("only", "words"),
+    [
+        (0, "3 repositories"),
+        (1, "3 repositories, for this 1 repository only"),
+        (2, "3 repositories, for these 2 repositories only"),
+    ],
+)
+def test_an_interval_says_what_it_speaks_for(only: int, words: str) -> None:
+    interval = Interval(low=0.0, high=1.0, by=REPOSITORY, clusters=3)
+    assert interval.basis == "3 repositories"
+    assert dataclasses.replace(interval, only=only).basis == words
 
 
 def test_what_neither_run_measured_counts_in_the_bounds() -> None:
@@ -189,6 +224,17 @@ def test_unknowns_and_alike_repositories_raise_the_smallest_drop(side: str) -> N
     doubtful = compare(flat(doubt["before"]), flat(doubt["after"])).smallest_drop
     assert plain is not None and doubtful is not None
     assert doubtful > plain + 0.05
+
+
+def test_oracles_that_are_alike_within_a_repository_tell_less_of_a_repetition() -> None:
+    """Twenty repositories of twenty oracles: half of them all caught and half all missed, or each half and half."""
+    alike, mixed = (
+        {(chr(200 + at), "c0"): "cm"[part % 2] for at in range(400) for part in [at % 20 if whole else at // 20]}
+        for whole in (True, False)
+    )
+    drops = [compare(run(one, repos=20), run(one, repos=20)).smallest_drop for one in (alike, mixed)]
+    assert drops[0] is not None and drops[1] is not None
+    assert drops[0] > drops[1] + 0.01
 
 
 def test_repositories_that_a_run_did_not_measure_are_not_taken_for_alike() -> None:
