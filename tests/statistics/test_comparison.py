@@ -72,16 +72,18 @@ def test_repeats_are_averaged_first() -> None:
     found = compare(run({("a", "c0"): "ccm", ("b", "c0"): "m"}), run({("a", "c0"): "cmm", ("b", "c0"): "m"}))
     assert found.difference == pytest.approx(-1 / 6)
     assert found.lost == ("a::c0",)
+    assert Measured(repo="r", caught=2, missed=1).doubt == 0
 
 
 def test_an_oracle_that_stands_for_more_counts_its_change_so_often() -> None:
-    """Of four oracles one that stands for 2.5 is lost, and one that stands for itself is gained: -1.5 of 4."""
-    before, after = flat("cmcm"), flat("mccm")
-    first = next(iter(after))
-    found = compare(before, {**after, first: dataclasses.replace(after[first], weight=2.5)})
-    assert found.difference == pytest.approx(-1.5 / 4)
-    assert (found.before, found.after) == (pytest.approx(2 / 4), pytest.approx(0.5 / 4))
-    assert [len(found.lost), len(found.gained)] == [1, 1]
+    """Of five oracles one that stands for two falls by half, one is gained and one is lost: -1 of 5."""
+    keys = [(name, "c0") for name in "abcde"]
+    words = (("cc", "m", "c", "m", "c"), ("cm", "c", "c", "m", "m"))
+    before, after = (run(dict(zip(keys, each, strict=True))) for each in words)
+    found = compare(before, {**after, keys[0]: dataclasses.replace(after[keys[0]], weight=2.0)})
+    assert found.difference == pytest.approx(-1 / 5)
+    assert (found.before, found.after) == (pytest.approx(3 / 5), pytest.approx(2 / 5))
+    assert (found.lost, found.gained) == (("a::c0", "e::c0"), ("b::c0",))
 
 
 def test_doubt_and_nothing_known_are_counted_apart() -> None:
