@@ -39,7 +39,7 @@ LONGEST_DIFF = 60_000
 LONGEST_REASON = 1_000
 
 _BLOCK = re.compile(r"```python\s*\n(.*?)^```", re.DOTALL | re.MULTILINE)
-_KIND = re.compile(r"^kind:\s*(behavioral|structural)\s*$", re.MULTILINE)
+_KIND = re.compile(r"^(?:# )?kind:\s*(behavioral|structural)\s*$", re.MULTILINE)
 
 
 class Regime(StrEnum):
@@ -82,7 +82,7 @@ class OracleWriting(Proposing):
 
     role = "write-oracle"
     name = "oracles"
-    version = 7
+    version = 8
 
     model: str = ""
     regime: Regime = Regime.SAW_FIX
@@ -133,7 +133,8 @@ class OracleWriting(Proposing):
             proving = _Proving(candidate, one.comment, context, Path(scratch))
             ready = self.ready and self._ready_files().get(f"{candidate.id}/test_{one.comment.id}.py")
             if ready:
-                written = WrittenOracle(source=ready.read_text("utf-8"), kind=one.comment.kind or Kind.BEHAVIORAL)
+                source = ready.read_text("utf-8")
+                written = WrittenOracle(source=source, kind=_kind_in(source) or one.comment.kind or Kind.BEHAVIORAL)
                 found = proving.prove(written, 0)
                 if isinstance(found, ProvedOracle):
                     return proving.with_reference(_labelled(found, {REGIME: str(Regime.BY_HAND)}))
@@ -262,9 +263,13 @@ def _part(diff: str, paths: Collection[str]) -> str:
 def read_oracle(answer: str) -> WrittenOracle:
     """Return the oracle of an answer: the last block of Python, and the kind that a line names."""
     blocks = _BLOCK.findall(answer)
-    kinds = _KIND.findall(answer)
-    kind = Kind(kinds[-1]) if kinds else Kind.BEHAVIORAL
-    return WrittenOracle(source=blocks[-1] if blocks else None, kind=kind)
+    return WrittenOracle(source=blocks[-1] if blocks else None, kind=_kind_in(answer) or Kind.BEHAVIORAL)
+
+
+def _kind_in(text: str) -> Kind | None:
+    """Return the kind that a line of an answer, or a comment of a test, names; None if there is none."""
+    kinds = _KIND.findall(text)
+    return Kind(kinds[-1]) if kinds else None
 
 
 def _outcomes(runs: Sequence[Any]) -> Iterator[str]:

@@ -115,6 +115,11 @@ def test_a_failure_goes_back_and_the_proved_oracle_is_kept_with_its_regime(
         assert isinstance(taken, PullCandidate)
         assert telling is None or telling in taken.dropped["c0"]
     assert taken.comments[0].comment.labels == {REGIME: "by-hand"}
+    assert taken.comments[0].comment.kind is Kind.BEHAVIORAL
+    ready.write_text(f"# kind: structural\n{RIGHT}")
+    taken = by_hand.run(candidate, context)
+    assert isinstance(taken, PullCandidate)
+    assert taken.comments[0].comment.kind is Kind.STRUCTURAL
     for body, mark in {"From ten on, I thought?": "solved", "Hm.": "unsolved"}.items():
         comment = dataclasses.replace(one.comment, body=body)
         asked = dataclasses.replace(found, comments=(dataclasses.replace(one, comment=comment),))
