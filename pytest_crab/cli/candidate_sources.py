@@ -18,6 +18,7 @@ from pytest_crab.curation.github_repository import GitHubRepository
 from pytest_crab.curation.introducing import FixedBugs
 from pytest_crab.curation.known_set import KnownSet
 from pytest_crab.curation.local_clone import LocalClone
+from pytest_crab.formats import format_names
 from pytest_crab.instances.loading import find_instances
 from pytest_crab.sources.remotes import address_of, is_repository
 
@@ -56,7 +57,14 @@ def open_source(wanted: SourceArguments) -> CandidateSource:
         if url is None:
             raise click.UsageError(f"{place} has no https origin; say with --url where the repository can be found")
         discussions = read_discussions(wanted.comments) if wanted.comments is not None else {}
-        return LocalClone(folder=place, url=url, discussions=discussions, only=wanted.numbers, since=wanted.day)
+        clone = LocalClone(folder=place, url=url, discussions=discussions, only=wanted.numbers, since=wanted.day)
+        strangers = clone.strangers()
+        if strangers:
+            numbers = format_names([str(number) for number in strangers], 10)
+            click.echo(
+                f"{wanted.comments} has comments on pull requests that {place} has no refs of: {numbers}", err=True
+            )
+        return clone
     if not place.exists() and (match := _REPOSITORY.fullmatch(wanted.source)):
         api = os.environ.get("GITHUB_API_URL", API)
         token = next((os.environ[name] for name in TOKENS if os.environ.get(name)), None)

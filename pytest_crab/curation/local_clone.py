@@ -43,6 +43,10 @@ class LocalClone:
         """See curation.collect.CandidateSource."""
         return {"kind": self.kind, "url": self.url}
 
+    def strangers(self) -> list[int]:
+        """Return the numbers of pull requests that have comments and no refs. Raises SourceError."""
+        return sorted(set(self.discussions) - self._refs.heads().keys()) if self.discussions else []
+
     def list_candidates(self) -> Iterator[PullCandidate]:
         """See curation.collect.CandidateSource; the last commit is a tag of the candidate. Raises SourceError."""
         repo = "/".join(urlsplit(self.url).path.strip("/").split("/")[-2:])

@@ -12,7 +12,7 @@ from click.testing import Result
 
 from pytest_crab.instances import load_instances
 from pytest_crab.sources.pull_refs import PullRefs
-from tests.curation.conftest import REMARKS, Shop
+from tests.curation.conftest import REMARKS, URL, Shop
 
 Curate = Callable[..., Result]
 
@@ -166,6 +166,16 @@ def test_a_clone_without_pull_requests_says_how_to_fetch_them(shop: Shop, curate
     result = curate()
     assert result.exit_code == 1
     assert "git fetch origin" in result.output
+
+
+def test_comments_on_pull_requests_that_are_not_there_are_named(shop: Shop, curate: Curate) -> None:
+    for number in (98, 99):
+        shop.comments.append({**shop.comments[0], "id": number, "pull_request_url": f"{URL}/pulls/{number}"})
+    shop.write_comments()
+    result = curate()
+    assert result.exit_code == 0, result.output
+    assert "comments.jsonl has comments on pull requests that repo has no refs of: 98, 99\n" in result.stderr
+    assert "no refs" not in result.stdout
 
 
 def test_comments_that_are_none_are_all_named(shop: Shop, curate: Curate) -> None:
