@@ -8,7 +8,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -24,7 +24,7 @@ from pytest_crab.testing.provider import ScriptedProvider, say, turns
 from pytest_crab.types import Trial
 
 if TYPE_CHECKING:
-    from hostile.shape import Refusal
+    from hostile.shape import Refusal, Revision
 
 #: What the harness lets a run print (harness.Job), and what the instance of the attack on time gives an oracle.
 OUTPUT, SECONDS = 16 << 20, 6
@@ -75,30 +75,35 @@ def local(store: Path) -> list[str]:
 
 @pytest.mark.docker
 @pytest.mark.bubblewrap
-def test_each_attack_is_on_the_record_of_one_run(
+def test_each_attack_on_a_sandbox_is_on_the_record_of_one_run(
     base_image: str, doors: Mapping[str, str], measured: Callable[..., None], tmp_path: Path
 ) -> None:
+    hasty = {**ledger.document("hasty")["environment"], "timeout": SECONDS}
+    ledger.write_instance(tmp_path / "set" / "ledger")
+    ledger.write_instance(tmp_path / "set" / "hasty", environment=hasty)
+    attacks = [attack for attack in REVISIONS if attack.confined or attack.install]
+    late = f"r{[attack.name for attack in attacks].index('time'):03d}"
+    chosen = ["--crab-runtime=docker", "-k", f"(hasty and {late}) or (ledger and not {late})"]
+    seen = record.run(tmp_path, chosen, played(attacks, doors))
+    assert seen.status == pytest.ExitCode.TESTS_FAILED
+    assert missed(attacks, seen, measured) == {}
+
+
+@pytest.mark.bubblewrap
+def test_each_attack_in_a_process_and_each_refusal_are_on_the_record_of_one_run(
+    store: Path, doors: Mapping[str, str], measured: Callable[..., None], tmp_path: Path
+) -> None:
     root = tmp_path / "root"
-    environment = ledger.document("ledger")["environment"]
     ledger.write_instance(root / "set" / "ledger")
-    ledger.write_instance(root / "set" / "hasty", environment={**environment, "timeout": SECONDS})
-    told = {**doors, **ledger.sizes(ORACLE_LIMITS, OUTPUT, SECONDS)}
+    (root / ".crab").mkdir()  # a store of its own, since all that is left is looked at, with environments of all
+    (store / "cache").mkdir(parents=True, exist_ok=True)
+    (root / ".crab" / "cache").symlink_to(store / "cache")
+    attacks = [attack for attack in REVISIONS if not (attack.confined or attack.install)]
     plays = planted(tmp_path / "planted", record.Play)
     refusals = {attack: play for attack, play in plays.items() if attack.becomes != "left out"}
-    revisions = [record.Play(name=attack.name, files=filled(attack.files, told)) for attack in REVISIONS]
-    names = [play.name for play in (*revisions, *refusals.values())]
-    hasty = f"r{names.index('time'):03d}"
-    chosen = ["--crab-runtime=docker", "-k", f"(hasty and {hasty}) or (ledger and not {hasty})"]
-    seen = record.run(root, chosen, [*revisions, *refusals.values()])
-    assert seen.trials.keys() == set(names)
+    seen = record.run(root, ["--crab-runtime=local"], [*played(attacks, doors), *refusals.values()])
     assert seen.status == pytest.ExitCode.TESTS_FAILED
-    wrong = {}
-    for attack in REVISIONS:
-        trial = seen.trials[attack.name]
-        (result,) = trial["scores"]
-        measured(attack.name, recorded=record.said(trial), refused=result.get("label") != "caught")
-        if record.said(trial) != attack.recorded or attack.detail not in result.get("detail", ""):
-            wrong[attack.name] = (record.said(trial), result.get("detail"))
+    wrong = missed(attacks, seen, measured)
     left = everything(root) + seen.printed
     for refusal in refusals:
         becomes = outcome(refusal, seen.trials[refusal.name], left)
@@ -106,6 +111,26 @@ def test_each_attack_is_on_the_record_of_one_run(
         if becomes != refusal.becomes:
             wrong[refusal.name] = (becomes, seen.trials[refusal.name].get("error"))
     assert wrong == {}
+
+
+def played(attacks: Iterable[Revision], doors: Mapping[str, str]) -> list[record.Play]:
+    """Each attack as a contestant of a run with the limits that any run has."""
+    told = {**doors, **ledger.sizes(ORACLE_LIMITS, OUTPUT, SECONDS)}
+    return [record.Play(name=attack.name, files=filled(attack.files, told)) for attack in attacks]
+
+
+def missed(
+    attacks: Iterable[Revision], seen: record.Record, measured: Callable[..., None]
+) -> dict[str, tuple[str | None, Any]]:
+    """What a run recorded of these attacks where that is not what it should be."""
+    wrong: dict[str, tuple[str | None, Any]] = {}
+    for attack in attacks:
+        trial = seen.trials[attack.name]
+        (result,) = trial["scores"]
+        measured(attack.name, recorded=record.said(trial), refused=result.get("label") != "caught")
+        if record.said(trial) != attack.recorded or attack.detail not in result.get("detail", ""):
+            wrong[attack.name] = (record.said(trial), result.get("detail"))
+    return wrong
 
 
 def outcome(attack: Refusal, trial: Mapping[str, Any], left: str) -> str:

@@ -23,8 +23,8 @@ def value(*lines: str) -> str:
 
 
 HOSTILE = {
-    "hangs": (value("while True: pass"), Reason.TIMEOUT),
-    "hangs on import": ("while True: pass\n", Reason.TIMEOUT),
+    "hangs": (value("import time", "time.sleep(600)"), Reason.TIMEOUT),
+    "hangs on import": ("import time\n\ntime.sleep(600)\n", Reason.TIMEOUT),
     "wants 4 GB": (value("return len(b'x' * (4 << 30))"), Reason.MEMORY),
     "forks": (
         value("import os, time", "while True:", "    if not os.fork():", "        time.sleep(60)"),
