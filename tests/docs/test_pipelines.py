@@ -169,9 +169,18 @@ def open_pull_request(machine: Machine, forge: ScriptedForge) -> None:
     }  # fmt: skip
 
 
-@pytest.mark.bubblewrap
-def test_the_github_workflow_from_night_to_gate(tmp_path: Path, forge: ScriptedForge) -> None:
+@pytest.fixture
+def proved(first_run: Path, tmp_path: Path) -> Machine:
+    """A machine whose cache has the proofs and environments of the two instances."""
     machine = Machine(tmp_path)
+    for kind in ("cache", "steps/proof"):
+        shutil.copytree(first_run / ".crab" / kind, tmp_path / ".crab" / kind, symlinks=True)
+    return machine
+
+
+@pytest.mark.bubblewrap
+def test_the_github_workflow_from_night_to_gate(tmp_path: Path, proved: Machine, forge: ScriptedForge) -> None:
+    machine = proved
     assert jobs()["shard"]["strategy"]["matrix"]["shard"] == [1, 2, 3, 4]
     for shard in (1, 2):  # of two, as there are two instances here
         given = inputs_of("shard", shard=shard)
@@ -235,8 +244,8 @@ def test_a_switch_turns_each_part_off(tmp_path: Path) -> None:
 
 
 @pytest.mark.bubblewrap
-def test_the_gitlab_scripts_run(tmp_path: Path) -> None:
-    machine = Machine(tmp_path)
+def test_the_gitlab_scripts_run(tmp_path: Path, proved: Machine) -> None:
+    machine = proved
     _, *installing = gitlab()[".pytest-crab"]["before_script"]
     machine.well("\n".join(installing), **gitlab()[".pytest-crab"]["variables"])
     assert machine.installed()[-1] == "doctor --install-client claude-code"
