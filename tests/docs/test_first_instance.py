@@ -18,7 +18,7 @@ def test_a_newcomer_ends_with_a_certified_instance(
 ) -> None:
     here = tmp_path / "empty"
     here.mkdir()
-    run_page(PAGE, here, environ(HOME=str(tmp_path), GIT_CONFIG_NOSYSTEM="1"))
+    run_page(PAGE, here, environ(CRAB_PROOF_RUNS="1", HOME=str(tmp_path), GIT_CONFIG_NOSYSTEM="1"))
     instance = load_instance(here / "mine" / "till-7")
     assert instance.environment.packages
     assert '"proved": true' in (here / "mine" / "proofs.json").read_text()
