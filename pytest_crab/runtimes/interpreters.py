@@ -7,6 +7,7 @@ import json
 import shutil
 import subprocess
 import sys
+import sysconfig
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -51,11 +52,25 @@ def running_version() -> str:
 @functools.lru_cache(maxsize=32)
 def find(version: str) -> Interpreter | None:
     """A CPython X.Y: the running one if it is that, else the first on PATH, else pyenv's; None if there is none."""
+    if version == running_version() and sys.executable:
+        return _running()
     for candidate in _candidates(version):
         found = probe(candidate)
         if found is not None and found.version == version:
             return found
     return None
+
+
+def _running() -> Interpreter:
+    """The facts of the running interpreter, which no process need be started for."""
+    return Interpreter(
+        version=running_version(),
+        full=sys.version.split()[0],
+        prefix=Path(sys.base_prefix),
+        stdlib=Path(sysconfig.get_path("stdlib")),
+        binary=Path(sys.executable),
+        platform=sysconfig.get_platform(),
+    )
 
 
 def probe(binary: str) -> Interpreter | None:
@@ -76,8 +91,5 @@ def probe(binary: str) -> Interpreter | None:
 
 
 def _candidates(version: str) -> list[str]:
-    candidates = [sys.executable] if running_version() == version else []
     on_path = shutil.which(f"python{version}")
-    if on_path:
-        candidates.append(on_path)
-    return [*candidates, *pyenv.programs(version)]
+    return [*([on_path] if on_path else []), *pyenv.programs(version)]

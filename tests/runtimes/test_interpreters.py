@@ -47,3 +47,7 @@ def test_the_newest_of_a_version_comes_first(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setenv("PYENV_ROOT", str(tmp_path))
     found = [Path(program).parent.parent.name for program in pyenv.programs("3.98")]
     assert found == ["3.98.10", "3.98.2"]
+
+
+def test_the_running_one_is_known_as_if_it_had_been_asked() -> None:
+    assert interpreters.find(interpreters.running_version()) == interpreters.probe(sys.executable)
