@@ -99,7 +99,9 @@ def asking_options(kind: type[AskingOptions], *, whom: str, what: str, kept: str
         click.option(
             "--budget", type=click.FloatRange(min=0, min_open=True), help=f"The most US dollars to spend on {whom}."
         ),
-        click.option("--jobs", type=click.IntRange(min=1), default=4, show_default=True, help="Questions at a time."),
+        click.option(
+            "--jobs", type=click.IntRange(min=1), default=4, show_default=True, help="Questions asked at a time."
+        ),
         click.option("--plan", is_flag=True, help=f"Print how many {what} are stored and needed; ask nothing."),
         click.option("--replay", is_flag=True, help="Use recorded answers only."),
         store_option(f"The folder in which {kept} are kept."),

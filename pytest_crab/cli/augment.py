@@ -34,7 +34,7 @@ DECISIONS, LOCK = "augmentation.jsonl", "crab.lock"
     "--reviews", "reports", multiple=True, required=True, type=click.Path(exists=True, path_type=Path),
     help="A report with reviews of the set: its folder, a store or a trials.jsonl; repeatable.",
 )  # fmt: skip
-@click.option("--judge", required=True, metavar="NAME", help="This same-concern judge of crab.yaml compares.")
+@click.option("--judge", required=True, metavar="NAME", help="The same-concern judge of crab.yaml that compares.")
 @click.option("--votes", type=click.IntRange(min=1), default=5, show_default=True, help="Votes on each pair.")
 @click.option("--out", type=click.Path(path_type=Path), help="The new set; the folder must be new or empty.")
 @judge_options

@@ -70,10 +70,10 @@ def certify(
     """Prove the oracles of the instances at or below a PATH, or of one that is named by its ID.
 
     An oracle with checks is audited too, on its accepts and rejects; crab.lock records which passed. An instance of a
-    real pull request that names no packages gets the first environment of the ladder in which its
-    oracles prove: bare, declared, missing, tests, installed, merged. When an instance is done, it is written down and
-    a line is printed for each oracle, with why it is not proved if it is not; exits with 1 then, or if nothing could be
-    reached. Runs the projects' own build code, in a sandbox that has the network.
+    real pull request that names no packages gets the first of these environments in which its oracles are proved:
+    bare, declared, missing, tests, installed, merged. The results of an instance are written as soon as it is done,
+    with a line for each oracle and the reason where it is not proved. Exits with 1 if an oracle is not proved or a
+    source cannot be reached. Runs the projects' own build code, in a sandbox that has the network.
     """
     instances = _load(instance_files(names))
     asked = None if agent is None else crew_with(agent)

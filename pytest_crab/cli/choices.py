@@ -78,7 +78,11 @@ record_option: Callable[[F], F] = click.option(
 
 #: The scale of a model, for tables of several models.
 scale_option: Callable[[F], F] = click.option(
-    "--scale", "scales", multiple=True, metavar="NAME=SCALE", help="Put this model under a scale; repeatable."
+    "--scale",
+    "scales",
+    multiple=True,
+    metavar="NAME=SCALE",
+    help="List this model under a scale such as <=16B; repeatable.",
 )
 
 

@@ -40,13 +40,16 @@ WAIT = 120.0
     "--baseline", type=click.Path(exists=True, path_type=Path), help="List oracles lost and gained since this run."
 )
 @click.option(
-    "--name", default="results", show_default=True, help="Which comment is updated: one for each name and account."
+    "--name",
+    default="results",
+    show_default=True,
+    help="The comment's name: an earlier one of this name and account is updated.",
 )
 @click.option(
     "--set",
     "folder",
     type=click.Path(exists=True, path_type=Path),
-    help="The instances: annotations then stand at the files of those that were lost.",
+    help="The folder of the set, so that annotations point at the files of lost instances.",
 )
 @click.option(
     "--annotate/--no-annotate",
@@ -71,7 +74,7 @@ def comment(
     """Write or update one comment on a pull request with the results of a run.
 
     REPORT is a report's folder, its summary.json, or a store. The token is read from GITHUB_TOKEN or GH_TOKEN, on
-    GitLab from GITLAB_TOKEN, and from nowhere else.
+    GitLab from GITLAB_TOKEN.
     """
     environ = os.environ
     try:

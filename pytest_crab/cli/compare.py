@@ -81,11 +81,11 @@ Compared = tuple[list[BaselineComparison], list[OracleCounts], list[tuple[str, s
     "--pool", multiple=True, type=click.Path(exists=True, path_type=Path), help="Pool this run with BEFORE; repeatable."
 )
 @click.option("--anchor", type=click.Path(exists=True, path_type=Path), help="As --crab-anchor.")
-@click.option("--part", is_flag=True, help="Oracles that AFTER lacks were left out on purpose; else they are unknown.")
+@click.option("--part", is_flag=True, help="Leave out oracles that AFTER lacks; without it they count as unknown.")
 @click.option(
     "--recorded",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="BEFORE and AFTER are tools of this set's, or of c-CRAB's release's, recorded verdicts.",
+    help="Compare recorded verdicts: BEFORE and AFTER name tools of this set, or of c-CRAB's release.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print data instead of text.")
 @click.option(

@@ -34,7 +34,8 @@ def comprehension(
 ) -> None:
     """Print how well models read review comments, from runs on a set of CodeReviewQA.
 
-    REPORTS are folders of reports, stores, or trials.jsonl files. An answerer and an agent of one name are one model.
+    REPORTS are folders of reports, stores, or trials.jsonl files. An answerer and an agent of the same
+    name count as one model.
     """
     by_name = parse_scales(scales)
     try:

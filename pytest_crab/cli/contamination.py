@@ -39,7 +39,7 @@ _NOUN = "text score"
 )  # fmt: skip
 @click.option(
     "--starts", type=click.IntRange(min=1), default=STARTS, show_default=True,
-    help="Places of each text from which the model would go on.",
+    help="Places of each text at which 5-gram accuracy is measured.",
 )  # fmt: skip
 @scale_option
 @asking_options(AskingOptions, whom="models", what="texts", kept="scores of texts")
@@ -56,7 +56,7 @@ def contamination(
     """Measure perplexity and 5-gram accuracy of models on SETS, folders of CodeReviewQA's rows.
 
     A low perplexity and a high accuracy mean that a model may have seen the rows before. The provider must give the
-    log-probabilities of a text that it is sent: its completions endpoint takes echo and logprobs.
+    log-probabilities of a text that it is sent: its completions endpoint must accept echo and logprobs.
     """
     by_name = parse_scales(scales, names)
     try:

@@ -159,10 +159,10 @@ def run(
 
     SOURCE is a repository's folder with refs/pull, a repository on GitHub (OWNER/NAME), a set of instances (import
     makes one of another benchmark), or a file of SWE-bench's rows. Each pull request passes the stages in their order;
-    each decision is stored with its reason, so an interrupted command goes on where it was.
+    each decision is stored with its reason, so an interrupted command continues where it stopped.
 
-    The exit status is 1 if a pull request failed, such as by a network that does not answer: call the command again.
-    Rejected pull requests do not change it, and --status ends with 0.
+    The exit status is 1 if a pull request failed, for example because of the network: run the command again.
+    Rejected pull requests do not change it, and with --status it is 0.
     """
     if source is None and not status:
         raise click.UsageError("name a source, or ask for the funnel of an earlier run with --status")

@@ -50,14 +50,16 @@ _ANSWERS = {"h": HIGH, "l": LOW}
 
 @click.command()
 @_OUT
-@click.option("--as", "annotator", required=True, metavar="NAME", help=f"Your name; {RESOLVED} ends disagreements.")
+@click.option(
+    "--as", "annotator", required=True, metavar="NAME", help=f"Your name, or {RESOLVED} to settle disagreements."
+)
 @click.option("--sample", "size", type=click.IntRange(min=1), default=100, show_default=True, help="How many comments.")
 @_STORE
 def annotate(out: Path, *, annotator: str, size: int, store: Path) -> None:
     """Label comments that reach the filter by hand, for its gold set.
 
-    Everybody gets the same comments. Each label is kept at once, so you can stop and go on. Two people should label
-    alone; call it with --as resolved then, to decide together where they differ.
+    Everyone labels the same comments. Each label is saved at once, so you can stop and continue later. Two people
+    should label independently; then run it with --as resolved, to decide together where they differ.
     """
     try:
         if not annotator.isidentifier():
@@ -90,7 +92,7 @@ def annotate(out: Path, *, annotator: str, size: int, store: Path) -> None:
 @click.option("--keep", default=HIGH, show_default=True, metavar="LABEL,...", help="Labels that keep a comment.")
 @judge_options
 def calibrate(out: Path, *, judge: str, keep: str, asking: Asking) -> None:
-    """Measure a judge on the gold set; the filter requires the precision that is found here.
+    """Measure a judge's precision on the gold set, for the filter's setting precision.
 
     Mistakes are listed for the tuning part alone: a prompt that is refined on the test part proves nothing.
     """

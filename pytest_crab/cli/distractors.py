@@ -39,20 +39,20 @@ _SHOWN = 20
 @click.option("--all", "everything", is_flag=True, help="Keep comments that the filters would leave out.")
 @click.option(
     "--surrogate", metavar=_PROVIDED,
-    help="Make questions on the solution too; this model says which element of the code is replaced.",
+    help="Make questions on the solution too; this model chooses the element of the code to replace.",
 )  # fmt: skip
-@click.option("--infill", metavar=_PROVIDED, help="The model that writes other elements; the surrogate if not given.")
+@click.option("--infill", metavar=_PROVIDED, help="The model that writes replacements; the surrogate if not given.")
 @click.option(
     "--embedding", metavar="MODEL",
     help="The model that compares solutions, PROVIDER:MODEL or of sentence-transformers; the surrogate if not given.",
 )  # fmt: skip
 @click.option(
     "--temperature", type=click.FloatRange(min=0), default=TEMPERATURE, show_default=True,
-    help="The temperature at which other elements are written.",
+    help="The temperature at which replacements are written.",
 )  # fmt: skip
 @click.option(
     "--template", metavar="TEXT",
-    help=f"The prompt for an element, with {BEFORE} and {AFTER}; the provider's own suffix if not given.",
+    help=f"The prompt for a replacement, with {BEFORE} and {AFTER}; the provider's own suffix if not given.",
 )  # fmt: skip
 @click.option(
     "--draws", type=click.IntRange(min=2 * WRONG), default=DRAWS, show_default=True,

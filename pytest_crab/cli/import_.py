@@ -33,7 +33,9 @@ _OUT = click.option(
     "--out", required=True, type=click.Path(path_type=Path), help="The folder to make; it must be new or empty."
 )
 _ONLY = click.option("--only", metavar="REGEX", callback=_compile, help="Only instances whose id has a match.")
-_ALL = click.option("--all", "everything", is_flag=True, help="Print every sentence on what is missing.")
+_ALL = click.option(
+    "--all", "everything", is_flag=True, help="Print every note on what is missing, not only the first."
+)
 
 
 @click.group(name="import")

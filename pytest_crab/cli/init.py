@@ -1,4 +1,4 @@
-"""The init command: a crab.yaml, a workflow of CI, and the first command to run."""
+"""The init command: a crab.yaml, a CI workflow, and the first command to run."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def init(
     *,
     overwrite: bool,
 ) -> None:
-    """Write crab.yaml and a workflow of CI into the current folder, and say what to run first.
+    """Write crab.yaml and a CI workflow into the current folder, and say what to run first.
 
     Three things are asked for: the reviewer, the set and the CI. On the command line they are --reviewer, --set, --ci.
     """

@@ -87,7 +87,10 @@ class Asking(AskingOptions):
 
 #: Asks a judge's questions in other forms too.
 _check_option = click.option(
-    "--check-judge", "check", is_flag=True, help="Also count the answers that change with order or length."
+    "--check-judge",
+    "check",
+    is_flag=True,
+    help="Also count the answers that change with the order or length of the texts.",
 )
 
 

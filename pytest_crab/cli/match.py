@@ -36,11 +36,11 @@ from pytest_crab.scoring.stored_reviews import StoredReview
 @location_rule_option
 @click.option(
     "--judge", metavar="NAME",
-    help=f"This same-concern judge of crab.yaml compares concerns; {EQUAL_TEXTS} compares the texts without a model.",
+    help=f"The same-concern judge of crab.yaml that compares; {EQUAL_TEXTS} compares the texts without a model.",
 )  # fmt: skip
 @click.option(
     "--categories", metavar="NAME",
-    help="This issue-category judge of crab.yaml names the category of each finding, for precision by category.",
+    help="The issue-category judge of crab.yaml that names each finding's category, for precision by category.",
 )  # fmt: skip
 @click.option("--by", "dimensions", multiple=True, metavar="DIMENSION", help="Slice by this dimension; repeatable.")
 @judge_options

@@ -22,12 +22,12 @@ from pytest_crab.types import Reason, TrialId
 @click.option(
     "--into", required=True, type=click.Path(file_okay=False, path_type=Path), help="The folder of the new report."
 )
-@click.option("--incomplete", is_flag=True, help="Merge though a shard's report is missing.")
+@click.option("--incomplete", is_flag=True, help="Merge even if a shard's report is missing.")
 def merge(reports: Sequence[Path], into: Path, *, incomplete: bool) -> None:
     """Make one report of several: trials.jsonl, summary.json and the pages, and print the tables.
 
-    REPORTS are report folders, stores or trials.jsonl files. Of one trial that several hold, a measured one counts
-    before one that was not run, and a later report before an earlier one. All parts of --crab-shard should be there.
+    REPORTS are report folders, stores or trials.jsonl files. If several hold the same trial, one that was measured
+    wins over one that was not run, and a later report over an earlier one. All parts of --crab-shard should be there.
     """
     if into.resolve() in {(report.parent if report.is_file() else report).resolve() for report in reports}:
         raise click.UsageError(f"{into} is one of the reports that are merged; name another folder")

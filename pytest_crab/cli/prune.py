@@ -34,7 +34,7 @@ from pytest_crab.store.files import STEPS
     "--dry-run", is_flag=True, help="Print the stored data and environments that would be removed; remove nothing."
 )
 def prune(*, folder: Path, environments: bool, steps: tuple[str, ...], older_than: float, dry_run: bool) -> None:
-    """Remove what dead runs left behind; with options also environments and stored steps."""
+    """Remove what killed runs left behind; with options also environments and stored steps."""
     from pytest_crab.runtimes import leftovers
     from pytest_crab.runtimes.inventory import EngineImages, LocalFolders, prune as prune_inventory
 

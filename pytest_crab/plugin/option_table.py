@@ -69,7 +69,7 @@ class Options:
     answerers: tuple[str, ...] = _option(
         kinds.NAME,
         (),
-        "let this answerer answer the questions of instances with probes; repeatable (built in: constant, letters, "
+        "ask this answerer the questions of instances with probes; repeatable (built in: constant, letters, "
         "log-probabilities, random, right, and every agent; others in crab.yaml)",
         name="answerer",
         many=True,
@@ -93,7 +93,7 @@ class Options:
     score: tuple[str, ...] = _option(
         kinds.NAME,
         (),
-        "score reviews by this ruler in place of oracles; repeatable, the first that gives verdicts decides the "
+        "score reviews by this ruler instead of oracles; repeatable, the first that gives verdicts decides the "
         "outcome (built in: oracles, location, similarity, embedding:MODEL; judges in crab.yaml)",
         many=True,
     )
@@ -118,7 +118,7 @@ class Options:
     # comparisons within a run
     control: bool = _option(kinds.SWITCH, False, "also run the agent with no findings, and show the net lift")
     placebo: Path | None = _option(
-        kinds.REPORT, None, "also hand the agent findings of other pull requests, taken from this earlier report"
+        kinds.REPORT, None, "also run the agent with findings of other pull requests, taken from this earlier report"
     )
     top_n: tuple[int, ...] = _option(
         kinds.COUNT,
@@ -130,7 +130,7 @@ class Options:
     attribute: bool = _option(
         kinds.SWITCH,
         False,
-        "run the agent again with one finding at a time where an oracle was caught, and say which finding did it",
+        "where an oracle was caught, run the agent again with one finding at a time, to tell which of them is enough",
     )
 
     # where code runs
@@ -157,7 +157,7 @@ class Options:
     store: Path = _option(kinds.FOLDER, ".crab", "keep finished steps in this folder")
     plan: bool = _option(kinds.SWITCH, False, "print what is stored and what would run, and run nothing")
     rerun: tuple[str, ...] = _option(
-        kinds.STEP, (), "run this step again though the store has its result; repeatable", many=True, old="fresh"
+        kinds.STEP, (), "run this step again even if the store has its result; repeatable", many=True, old="fresh"
     )
     replay: bool = _option(
         kinds.SWITCH,
@@ -170,7 +170,7 @@ class Options:
     give_up: int = _option(
         kinds.COUNT_OR_NONE,
         5,
-        "stop a reviewer whose first N trials failed alike, as with a wrong key; 0: never stop",
+        "stop running a reviewer whose first N trials failed for the same reason, such as a wrong key; 0: never stop",
     )
 
     # results
@@ -213,13 +213,15 @@ class Options:
     gate_mode: str = _option(
         kinds.GATE_MODE,
         "strict",
-        "exit 8 where the gate cannot tell (strict), or 0, so that only a shown drop fails a build (shown-drop)",
+        "where the data neither show nor rule out a drop, exit with 8 (strict), or with 0, so that only a shown "
+        "drop fails a build (shown-drop)",
         gate=True,
     )
     gate_looks: int = _option(
         kinds.COUNT,
         1,
-        "divide the gate's chance of an error among this many looks, such as one after each repeat",
+        "plan this many interim looks at the gate, such as one after each repeat, and split its error rate (alpha) "
+        "among them",
         gate=True,
     )
     gate_stop: bool = _option(
@@ -232,33 +234,34 @@ class Options:
     screen: float | None = _option(
         kinds.RATE,
         None,
-        "with a baseline of at least three runs, run only this share of the instances that were stable in all of them, "
-        "drawn at random, and weight their changes accordingly",
+        "with a baseline of at least three runs, run only this random share of the instances whose verdicts never "
+        "changed in them, and let these stand for the rest; all others run",
         gate=True,
     )
     gate_unit: str = _option(
         kinds.UNIT,
         "repository",
-        "draw the gate's conclusion for repositories like these, or with pull-request for these repositories only",
+        "let the gate's conclusion hold for other repositories like these (repository), or for these repositories "
+        "only (pull-request)",
         gate=True,
     )
     allow_difference: str | None = _option(
         kinds.CONDITION,
         None,
-        "compare with the baseline even if this one thing differs",
+        "compare with the baseline even if this one condition differs",
         gate=True,
     )
     max_broken: float = _option(
-        kinds.SHARE, 0.05, "exit 9 if a larger share of oracles is broken, under a gate", gate=True
+        kinds.SHARE, 0.05, "with a gate, exit 9 if a larger share of oracles is broken", gate=True
     )
     max_unknown: float = _option(
         kinds.SHARE,
         0.05,
-        "pass no gate if a larger share of oracles is unknown for a reason other than broken",
+        "with a gate, do not pass if a larger share of oracles has no verdict for a reason other than broken",
         gate=True,
     )
     errors_as_misses: bool = _option(
-        kinds.SWITCH, False, "count unknown oracles as missed, as the c-CRAB paper does", gate=True
+        kinds.SWITCH, False, "count oracles without a verdict as missed, as the c-CRAB paper does", gate=True
     )
 
     @property

@@ -61,7 +61,7 @@ def mediator_lines(summary: Summary) -> Iterator[str]:
     yield from _review_lines(found)
     for rate, taus in found.probe_taus.items():
         own = ", ".join(f"{probe} {tau:.2f}" for probe, tau in taus.items())
-        yield f"agents' rates ({rate}) and their answers to probes rank alike: tau-b {own}"
+        yield f"rank agreement of the agents' rates ({rate}) with their answers to probes: tau-b {own}"
     if not found.probe_taus and any(own.probes is not None for own in found.agents):
         yield f"a correlation with probes takes {LEAST_AGENTS} agents that are answerers of the same name too"
 
@@ -86,7 +86,7 @@ def _review_lines(found: Mediators) -> Iterator[str]:
         if pair.ranks.tau is not None:
             names = f"{ascii_line(pair.one)} and {ascii_line(pair.other)}"
             reviewers = format_count(len(found.reviewers), "reviewer")
-            yield f"{names} rank {reviewers} alike: tau-b {ranks_text(pair.ranks)}"
+            yield f"rank agreement of {names} on {reviewers}: tau-b {ranks_text(pair.ranks)}"
 
 
 def _percent(rate: float | None) -> str:

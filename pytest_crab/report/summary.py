@@ -295,7 +295,7 @@ def _notes(name: str, privileged: Sequence[str], leaky: Sequence[str], *, simula
     A simulated agent is shown the answer too: SIMULATED says it.
     """
     if name in privileged:
-        yield "is shown the answer (*), so read the rate as an upper bound"
+        yield "shown the answer (*), so read the rate as an upper bound"
     if name in leaky:
         yield f"{LEAKY} (~)"
     if simulated:

@@ -305,11 +305,12 @@ def _merged(notes: Iterable[tuple[str, str]], summary: Summary) -> Iterator[tupl
 
 
 def _by_reviewer(summary: Summary, say: Callable[[ReviewerSummary], str]) -> list[str]:
-    """Return a sentence for each reviewer that ``say`` has one for, with its name; a single one if all are equal."""
-    said = {label(reviewer): text for reviewer in summary.reviewers if (text := say(reviewer))}
-    if len(set(said.values())) == 1:
-        return [next(iter(said.values()))]
-    return [f"{name}: {text}" for name, text in said.items()]
+    """Return the sentences that ``say`` has for reviewers, each once with their names; without if it is one for all."""
+    said: dict[str, list[str]] = {}
+    for reviewer in summary.reviewers:
+        if text := say(reviewer):
+            said.setdefault(text, []).append(label(reviewer))
+    return list(said) if len(said) == 1 else [f"{', '.join(names)}: {text}" for text, names in said.items()]
 
 
 def _deciding_rulers(reviewer: ReviewerSummary) -> str:

@@ -118,7 +118,9 @@ def test_terminal_and_markdown_have_the_table_and_the_shares(make_trial: MakeTri
     assert ["a", "100.0%", "50.0%"] in lines
     said = "2 agents on the same reviews, over 4 oracles known of all: variance of a verdict: reviewer "
     assert any(said in line.text for line in summary_lines(summary, 200))
-    assert any("x and y rank 2 reviewers alike: tau-b 1.00" in line.text for line in summary_lines(summary, 200))
+    assert any(
+        "rank agreement of x and y on 2 reviewers: tau-b 1.00" in line.text for line in summary_lines(summary, 200)
+    )
     assert any(said in line for line in markdown_lines(summary))
 
 

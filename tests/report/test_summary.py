@@ -181,7 +181,7 @@ def test_privileged_and_simulated_are_labelled(make_trial: MakeTrial) -> None:
         make_trial("human", "b", GREEN, privileged=("human", "simulated"), agent="simulated", simulated=True),
     ]
     reviewer = only(trials)
-    assert reviewer.notes == ("is shown the answer (*), so read the rate as an upper bound", SIMULATED)
+    assert reviewer.notes == ("shown the answer (*), so read the rate as an upper bound", SIMULATED)
     assert reviewer.simulated
     assert reviewer.agents == ("claude-code", "simulated")
     assert only([make_trial("codex", "a", GREEN)]).notes == ()

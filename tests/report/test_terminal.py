@@ -46,12 +46,11 @@ Broke passing tests                    1/2      -    -
 Cost (USD)                            1.25      -    -
 Steps of unknown cost                    3      -    -
 
-human*: is shown the answer (*), so read the rate as an upper bound
+human*: shown the answer (*), so read the rate as an upper bound
 human*: simulated agent: location overlap only (it knows the fix of each human
     comment, and applies it where a finding overlaps the comment's lines)
 claude-code: 2 instances: 1 written for the set, 1 from GitHub
-human*: 1 instance: 1 written for the set
-none: 1 instance: 1 written for the set
+human*, none: 1 instance: 1 written for the set
 claude-code: 95% intervals over 2 pull requests, for this 1 repository only
 human*: 95% intervals over 1 pull request, for this 1 repository only
 claude-code: 1 of 2 trials broke passing tests
