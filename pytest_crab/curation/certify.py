@@ -131,10 +131,9 @@ def _reason(context: TrialContext, one: ProvedComment, seen: Mapping[str, tuple[
     told = explain(seen.get(one.comment.id, ()))
     snapshot, roots = context.snapshot, instance.required_environment.paths
     own = explain_own_pytest(lambda path: snapshot.read(snapshot.head_tree, path), roots)
-    told = (*told, own) if told and own else told
     if problem.startswith(around):
-        return "; ".join([problem.removeprefix(around), *told])
-    return _sentence("; ".join(told)) if told else problem
+        told = (problem.removeprefix(around), *told)
+    return _sentence("; ".join([*(told or (problem,)), *filter(None, [own])]))
 
 
 def _certify_by_search(

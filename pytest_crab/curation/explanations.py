@@ -42,8 +42,9 @@ def explain_own_pytest(read: Callable[[str], bytes | None], roots: Sequence[str]
     """
     if any(read(posixpath.normpath(f"{root}/_pytest/__init__.py")) is not None for root in roots):
         return (
-            "the project is pytest itself, and an oracle is run by the environment's pytest and imports that one: let "
-            "it start the project's in a process of its own, [sys.executable, '-m', 'pytest', ...]"
+            "the project is pytest itself, and an oracle is run by a release of pytest in the environment and imports "
+            "that one: let it start the project's in a process of its own, [sys.executable, '-m', 'pytest', ...], and "
+            "do not install the project"
         )
     return ""
 
