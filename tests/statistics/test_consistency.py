@@ -128,7 +128,8 @@ def test_one_number_of_hits_stands_behind_recall_and_precision() -> None:
 def test_a_useful_comment_is_more_than_a_hit() -> None:
     row = {"recall": "50.0", "precision": "50.0", "comments": 10}
     assert sentences(**row, usefulness="50.0") == sentences(**row, usefulness="60.0", snr="1.5") == []
-    assert sentences(**row, usefulness="20.0") != []
+    assert sentences(**row, usefulness="40.0") != []
+    assert sentences(**row, snr="2.0") != []  # no share of 10 comments
     assert sentences(**row, snr="0.2") != []
 
 
@@ -145,8 +146,19 @@ def test_labels_that_were_permuted_are_found_in_their_group() -> None:
         assert permuted.where == (group or "t")
         assert "those of a give the recall of b" in permuted.sentence
         assert "those of c give the recall of a" in permuted.sentence
-        two = audit(PrintedTable(title="t", gold=20, parts=parts, rows=tuple(rows[:2])))
-        assert [one.where for one in two] == [row.label for row in rows[:2]]
+        chain = audit(PrintedTable(title="t", gold=20, parts=parts, rows=tuple(rows[:2])))
+        assert [one.where for one in chain] == [row.label for row in rows[:2]]
+
+
+def test_two_labels_may_be_swapped() -> None:
+    parts = {"x": 10, "y": 10}
+    rates = {"a": ("10.0", "20.0"), "b": ("20.0", "10.0")}
+    rows = [
+        PrintedRow(name=name, recall=whole, parts=dict.fromkeys(parts, part)) for name, (whole, part) in rates.items()
+    ]
+    *each, swapped = audit(PrintedTable(title="t", gold=20, parts=parts, rows=tuple(rows)))
+    assert [one.where for one in each] == ["a", "b"]
+    assert "those of b give the recall of a" in swapped.sentence
 
 
 @pytest.mark.parametrize(
