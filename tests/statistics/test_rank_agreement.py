@@ -41,3 +41,26 @@ def test_the_interval_is_the_same_each_time_and_needs_two_clusters() -> None:
 def test_one_cluster_has_no_interval_and_ties_have_no_tau() -> None:
     assert rank_agreement([[(0, 1.0, 1.0), (1, 0.0, 0.0)]], 2).low is None
     assert rank_agreement([[(0, 1.0, 1.0), (1, 1.0, 0.0)]], 2).tau is None
+
+
+def test_a_score_is_the_mean_of_its_values() -> None:
+    """By the sums the first thing would be above the second by either measure."""
+    cluster = [(0, 1.0, 1.0), (0, 0.0, 0.0), (1, 0.6, 0.4)]
+    assert rank_agreement([cluster], 2).tau == -1.0
+    assert rank_agreement([cluster[:2], cluster[2:]], 2).tau == -1.0
+    assert rank_agreement([[(0, 0.1, 0.3), (0, 0.2, 0.3), (1, 0.15, 0.1)]], 2).tau is None  # but for rounding a tie
+
+
+def test_a_thing_without_a_value_has_no_rank() -> None:
+    assert rank_agreement([[(0, 1.0, 1.0)]], 2).tau is None
+    assert rank_agreement([], 2).tau is None
+
+
+def test_there_is_an_interval_where_half_of_the_samples_have_a_tau() -> None:
+    """Three draws of three clusters hold all in 6 of 27 samples; two draws of two hold the whole one in 3 of 4."""
+    values = [(0, 0.1, 0.1), (1, 0.2, 0.3), (2, 0.3, 0.2)]
+    apart = rank_agreement([[value] for value in values], 3)
+    assert apart.tau is not None
+    assert (apart.low, apart.high) == (None, None)
+    whole = rank_agreement([values, values[:1]], 3)
+    assert whole.low == whole.high == whole.tau
