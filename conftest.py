@@ -11,8 +11,6 @@ from typing import Any
 
 import pytest
 
-from pytest_crab.report.page.rendering import templates
-
 pytest_plugins = ["pytester"]
 
 # Bytecode of the package and of the tests is kept, also where the environment says otherwise: many processes read it.
@@ -22,6 +20,8 @@ sys.dont_write_bytecode = False
 def pytest_configure(config: pytest.Config) -> None:
     """Compile the package and the templates of its pages once, before there are workers."""
     if not hasattr(config, "workerinput"):
+        from pytest_crab.report.page.rendering import templates
+
         compileall.compile_dir(Path(__file__).parent / "pytest_crab", quiet=2, workers=0)
         for name in templates().list_templates(["html"]):
             templates().get_template(name)
