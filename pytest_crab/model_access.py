@@ -10,6 +10,9 @@ from typing import Protocol
 
 from pytest_crab.types import Usage
 
+#: The header in which the gateway says what a whole answer used: a Usage as JSON.
+USAGE_HEADER = "x-crab-usage"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelAccess:

@@ -365,7 +365,7 @@ class Store(Protocol):
         """The plain value that was put, or None. A damaged object is moved aside and counts as absent."""
 
     def put(self, step: str, key: str, value: Any) -> None:
-        """Keep a plain value, durably, before returning. Raises StoreError."""
+        """Keep a plain value, durably, before returning, and drop its notes. Raises StoreError."""
 
     def lock(self, step: str, key: str, stopped: threading.Event | None = None) -> AbstractContextManager[None]:
         """Hold the right to make this one object, across threads and processes.
@@ -375,3 +375,12 @@ class Store(Protocol):
 
     def forget(self, step: str, key: str) -> None:
         """Drop one object, if it is there."""
+
+    def note(self, step: str, key: str, value: Any) -> None:
+        """Keep a part of an object that is being made, in case this process is killed. Raises StoreError."""
+
+    def notes(self, step: str, key: str) -> list[Any]:
+        """The parts that were noted of an object, in their order. Raises StoreError."""
+
+    def drop_notes(self, step: str, key: str) -> None:
+        """Drop the parts of an object, if there are any. Raises StoreError."""

@@ -61,11 +61,8 @@ def prune(*, folder: Path, environments: bool, steps: tuple[str, ...], older_tha
 def _forgotten(store: FileStore, steps: tuple[str, ...], older_than: float, *, dry_run: bool) -> Iterator[str]:
     """Remove stored objects of these steps; a line for each step that had some."""
     for wanted in dict.fromkeys(steps):
-        old = [
-            path
-            for step, path in store.objects()
-            if step == wanted and time.time() - path.stat().st_mtime >= older_than * 86400
-        ]
+        found = [*(path for step, path in store.objects() if step == wanted), *store.parts(wanted)]
+        old = [path for path in found if time.time() - path.stat().st_mtime >= older_than * 86400]
         for path in old if not dry_run else ():
             path.unlink(missing_ok=True)
         if old:

@@ -15,17 +15,22 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
+from pytest_crab.model_access import USAGE_HEADER
+
 _HEADERS = {"host": "gateway", "content-type": "application/json", "accept": "*/*", "user-agent": "pytest-crab"}
+
+_USAGE = USAGE_HEADER.encode()
 
 #: Bytes that are read at a time.
 _PIECE = 1 << 16
 
 
 class GatewayAnswer(NamedTuple):
-    """The answer to one request, whatever its status is."""
+    """The answer to one request, whatever its status is; ``usage`` is what it used, as JSON ("": not known)."""
 
     status_code: int
     text: str
+    usage: str = ""
 
 
 class GatewayRequest(NamedTuple):
@@ -170,7 +175,8 @@ class _Channel:
         except httptools.HttpParserError as error:
             raise ConnectionError("the gateway's answer is not HTTP") from error
         self.lasts = answer.lasts
-        return GatewayAnswer(answer.parser.get_status_code(), answer.body.decode("utf-8", "replace"))
+        text = answer.body.decode("utf-8", "replace")
+        return GatewayAnswer(answer.parser.get_status_code(), text, answer.usage.decode("latin-1"))
 
     def _read(self, timeout: float) -> bytes:
         """Return what is there, or comes within so many seconds. Raises OSError."""
@@ -199,7 +205,12 @@ class _Answer:
 
         self.parser = httptools.HttpResponseParser(self)
         self.body = bytearray()
+        self.usage = b""
         self.is_whole = self.lasts = False
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if name.lower() == _USAGE:
+            self.usage = value
 
     def on_body(self, piece: bytes) -> None:
         self.body += piece

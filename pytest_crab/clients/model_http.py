@@ -83,7 +83,7 @@ def checked(answer: GatewayAnswer) -> Any:
 
 def require_success(answer: GatewayAnswer) -> None:
     """Raise ModelError for an answer with an error status, in the words of the provider or the gateway."""
-    code, body = answer
+    code, body = answer.status_code, answer.text
     if not 200 <= code < 300:
         raise model_error(http_status(code, body), f"it answered {code}: {_explanation(body)}")
 

@@ -9,7 +9,7 @@ import json
 import os
 import secrets
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -160,21 +160,25 @@ class Account:
         return next(self._asked[key])
 
     def usage(self) -> dict[str, Any]:
-        """Return what the account used: sums, in which one unknown makes the whole unknown."""
-        billed = [entry for entry in self.entries if entry.status < 400]
-        known = all(entry.tokens is not None and entry.complete for entry in billed)
-        priced = all(entry.cost is not None and entry.complete for entry in billed)
-        return {
-            "input_tokens": sum(entry.tokens.input for entry in billed if entry.tokens) if known else None,
-            "output_tokens": sum(entry.tokens.output for entry in billed if entry.tokens) if known else None,
-            "cost_usd": round(sum(entry.cost for entry in billed if entry.cost), 9) if priced else None,
-            "requests": len(self.entries),
-            "failed_requests": sum(not entry.answered or entry.cut for entry in self.entries),
-            "tries": sum(entry.tries for entry in self.entries),
-            "models": sorted({entry.model for entry in self.entries if entry.answered}),
-            "asked": sorted({entry.model for entry in self.entries}),
-            "seconds": sum(entry.seconds for entry in self.entries),
-        }
+        """Return what the account used."""
+        return {**usage_of(self.entries), "seconds": sum(entry.seconds for entry in self.entries)}
+
+
+def usage_of(entries: Sequence[LedgerEntry]) -> dict[str, Any]:
+    """Return what requests used, as the fields of a Usage: sums, in which one unknown makes the whole unknown."""
+    billed = [entry for entry in entries if entry.status < 400]
+    known = all(entry.tokens is not None and entry.complete for entry in billed)
+    priced = all(entry.cost is not None and entry.complete for entry in billed)
+    return {
+        "input_tokens": sum(entry.tokens.input for entry in billed if entry.tokens) if known else None,
+        "output_tokens": sum(entry.tokens.output for entry in billed if entry.tokens) if known else None,
+        "cost_usd": round(sum(entry.cost for entry in billed if entry.cost), 9) if priced else None,
+        "requests": len(entries),
+        "failed_requests": sum(not entry.answered or entry.cut for entry in entries),
+        "tries": sum(entry.tries for entry in entries),
+        "models": sorted({entry.model for entry in entries if entry.answered}),
+        "asked": sorted({entry.model for entry in entries}),
+    }
 
 
 class Ledger:

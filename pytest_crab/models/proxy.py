@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import datetime
+import json
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import aiohttp
 from aiohttp import web
 
+from pytest_crab.model_access import USAGE_HEADER
 from pytest_crab.models.api_formats import API_FORMATS, ApiFormat, returned_headers, sent_headers, token_of
 from pytest_crab.models.cassettes import RECORDED, Answer, Cassettes, Miss
-from pytest_crab.models.ledger import Account, Ledger
+from pytest_crab.models.ledger import Account, Ledger, usage_of
 from pytest_crab.models.prices import Prices, bound_cost
 from pytest_crab.models.request import ModelRequest, Refusal, read_document, require_no_lookups
 from pytest_crab.models.request_limits import RequestLimit
@@ -199,7 +201,7 @@ class Proxy:
         self._book(request)
         answer = Answer(status=reply.status, type=reply.headers.get("content-type", ""), body=body)
         self._record(request, answer)
-        headers = returned_headers(reply.headers)
+        headers = returned_headers(reply.headers) | _usage_header(request)
         if reply.status in RETRIED:
             request.account.given_up[request.question] = answer
             headers |= _FINAL
@@ -291,7 +293,7 @@ class Proxy:
         for chunk in answer.chunks():
             request.meter.feed(chunk)
         self._book(request)
-        headers = {"content-type": answer.type}
+        headers = {"content-type": answer.type, **_usage_header(request)}
         if not streams:
             return web.Response(status=answer.status, headers=headers, body=answer.body)
         response = web.StreamResponse(status=answer.status, headers=headers)
@@ -301,12 +303,16 @@ class Proxy:
 
     def _book(self, request: ModelRequest) -> None:
         """Book a request, once."""
-        if request.booked:
+        if request.booked is not None:
             return
-        request.booked = True
         request.account.asking -= {asyncio.current_task()}
-        now = datetime.datetime.now(datetime.timezone.utc)
-        self.ledger.enter(request.account, request.entry(now, self.prices))
+        request.booked = request.entry(datetime.datetime.now(datetime.timezone.utc), self.prices)
+        self.ledger.enter(request.account, request.booked)
+
+
+def _usage_header(request: ModelRequest) -> dict[str, str]:
+    """Return the header that says what a whole answer used, once it is booked."""
+    return {} if request.booked is None else {USAGE_HEADER: json.dumps(usage_of([request.booked]))}
 
 
 def _socket(http: web.Request) -> str | None:

@@ -67,7 +67,7 @@ class ModelRequest:
     replayed: bool = False
     recorded_by: str | None = None
     meter: BodyMeter | StreamMeter | None = None
-    booked: bool = False
+    booked: LedgerEntry | None = None
     ended: bool = False
 
     def note_try(self, number: int) -> None:

@@ -51,6 +51,9 @@ class StepCache:
             # Another trial may have made them while this one waited for the locks.
             results |= self._find(step, unknown)
             missing = [subject for subject in named if subject not in results]
+            if step.name in self.fresh:
+                for subject in missing:
+                    self.store.drop_notes(step.name, named[subject])
             made = step.run(missing) if missing else {}
             for subject, result in made.items():
                 if step.lasts(result):

@@ -8,7 +8,7 @@ import json
 import os
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -30,8 +30,9 @@ _CACHE_TAG = "Signature: 8a477f597d28d172789f06886806bc55\n# Finished steps of p
 class FileStore:
     """A protocols.Store below ``folder``, which is made when first written to.
 
-    ``<folder>/steps/<step>/<k>/<key>.json`` holds one object, ``<folder>/cache`` what sources and environments keep for
-    themselves, ``<folder>/damaged`` what could not be read. Many threads and processes may use one folder at once.
+    ``<folder>/steps/<step>/<k>/<key>.json`` holds one object, ``<folder>/parts`` what is noted of those being made,
+    ``<folder>/cache`` what sources and environments keep for themselves, ``<folder>/damaged`` what could not be read.
+    Many threads and processes may use one folder at once.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -69,7 +70,10 @@ class FileStore:
         return value
 
     def put(self, step: str, key: str, value: Any) -> None:
-        """Keep a plain value durably before returning. Raises StoreError, leaving what was there as it was."""
+        """Keep a plain value durably before returning, and drop its notes.
+
+        Raises StoreError, leaving what was there as it was.
+        """
         path = self.path(step, key)
         value = serialization.dump(value)
         envelope = {"step": step, "key": key, "sha256": serialization.digest(value), "value": value}
@@ -78,6 +82,7 @@ class FileStore:
             write_atomically(path, json.dumps(envelope, indent=1, sort_keys=True, allow_nan=False).encode())
         except OSError as error:
             raise StoreError(sentence("cannot be written", path, error)) from error
+        self.drop_notes(step, key)
 
     @contextlib.contextmanager
     def lock(self, step: str, key: str, stopped: threading.Event | None = None) -> Iterator[None]:
@@ -100,6 +105,52 @@ class FileStore:
             yield
         finally:
             os.close(handle)
+
+    def note(self, step: str, key: str, value: Any) -> None:
+        """Keep a part of an object that is being made; it outlives this process, but not a power cut.
+
+        For whoever holds the object's lock. Raises StoreError.
+        """
+        path = self._parts(step, key)
+        line = json.dumps(serialization.dump(value), separators=(",", ":"), allow_nan=False)
+        try:
+            if not path.parent.exists():
+                self._make_folder(path.parent)
+            with path.open("ab") as file:
+                file.write(line.encode() + b"\n")
+        except OSError as error:
+            raise StoreError(sentence("cannot be written", path, error)) from error
+
+    def notes(self, step: str, key: str) -> list[Any]:
+        """Return the plain parts that were noted of an object, in their order; without a half-written last one.
+
+        Raises StoreError.
+        """
+        path = self._parts(step, key)
+        try:
+            lines = path.read_bytes().split(b"\n")[:-1]
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise StoreError(sentence("cannot be read", path, error)) from error
+        return list(_sound(lines))
+
+    def drop_notes(self, step: str, key: str) -> None:
+        """Drop the parts of an object, if there are any. Raises StoreError."""
+        path = self._parts(step, key)
+        try:
+            path.unlink(missing_ok=True)
+        except OSError as error:
+            raise StoreError(sentence("cannot be removed", path, error)) from error
+
+    def parts(self, step: str) -> list[Path]:
+        """Return the files with the notes on objects of a step."""
+        place = self.folder / "parts"
+        return [] if place.is_symlink() else sorted(place.glob(f"{step}-*.jsonl"))
+
+    def _parts(self, step: str, key: str) -> Path:
+        self.path(step, key)  # raises for no name of an object
+        return self.folder / "parts" / f"{step}-{key}.jsonl"
 
     def forget(self, step: str, key: str) -> None:
         """Drop one object, if it is there. Raises StoreError."""
@@ -147,6 +198,13 @@ class FileStore:
         except OSError as error:
             raise StoreError(sentence("is damaged and cannot be moved aside", path, error)) from error
         return True
+
+
+def _sound(lines: Iterable[bytes]) -> Iterator[Any]:
+    """Yield the values of those lines that are JSON: a line of a process that was killed may be cut."""
+    for line in lines:
+        with contextlib.suppress(ValueError):
+            yield json.loads(line)
 
 
 def sentence(what: str, path: Path, error: OSError) -> str:

@@ -45,6 +45,14 @@ def test_nothing_to_remove(store: FileStore) -> None:
     assert not store.folder.exists()
 
 
+def test_notes_on_steps_go_with_them(store: FileStore) -> None:
+    store.note("answers", KEY, 1)
+    prune("--store", str(store.folder), "--step", "review")
+    assert store.notes("answers", KEY) == [1]
+    assert prune("--store", str(store.folder), "--step", "answers") == "removed 1 stored answers\n"
+    assert store.notes("answers", KEY) == []
+
+
 def test_stored_steps_go_by_name_and_age(store: FileStore) -> None:
     store.put("review", KEY, 1)
     store.put("review", OTHER, 2)

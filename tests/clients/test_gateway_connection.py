@@ -106,7 +106,7 @@ def test_a_request_is_one_line_headers_and_a_document(server: Server, client: Ga
         connection.sendall(OK)
 
     server.serve = serve
-    assert ask(client) == (200, "ok")
+    assert ask(client) == (200, "ok", "")
     ((line, body),) = heard
     assert line == "POST /here/one%20two HTTP/1.1"
     assert json.loads(body) == {"a": "é"}
@@ -128,7 +128,7 @@ def test_an_answer_may_come_in_pieces_and_in_chunks(
     server: Server, client: GatewayConnection, pieces: list[bytes]
 ) -> None:
     server.say(*pieces)
-    assert [ask(client), ask(client)] == [(418, "hé!!")] * 2
+    assert [ask(client), ask(client)] == [(418, "hé!!", "")] * 2
     assert server.connections == 1
 
 
@@ -140,7 +140,7 @@ def test_a_long_request_and_a_long_answer_pass(server: Server, client: GatewayCo
         connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
 
     server.serve = serve
-    code, text = client.post(GatewayRequest("/p", {"long": long}), {}, 30)
+    code, text, _ = client.post(GatewayRequest("/p", {"long": long}), {}, 30)
     assert (code, json.loads(text)) == (200, {"long": long})
 
 
@@ -165,6 +165,11 @@ def test_what_is_not_http_is_an_error(server: Server, client: GatewayConnection,
         ask(client)
 
 
+def test_what_an_answer_used_is_in_a_header(server: Server, client: GatewayConnection) -> None:
+    server.say(OK.replace(b"OK\r\n", b'OK\r\nX-Crab-Usage: {"requests": 1}\r\n'))
+    assert ask(client) == (200, "ok", '{"requests": 1}')
+
+
 @pytest.mark.parametrize("said", [b"", b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nfour"])
 def test_without_a_byte_in_time_it_is_over(server: Server, client: GatewayConnection, said: bytes) -> None:
     server.say(said)
@@ -186,7 +191,7 @@ def test_a_connection_that_was_closed_after_its_answer_is_not_used_again(
 
     server.serve = serve
     for _ in range(3):
-        assert ask(client) == (200, "ok")
+        assert ask(client) == (200, "ok", "")
         closed.acquire()
     assert server.connections == 3
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -173,6 +175,36 @@ def test_answers_are_paid_once_also_after_a_failure_in_the_middle(probes: Path, 
         assert (model.asked - before, summary(probes)["chat"]["cost_usd"]) == (asked, whole["cost_usd"])
         # The easy and the hard question on lines are the same here, and paid for once.
         assert whole["cost_usd"] == pytest.approx((3 * 6 + 7 * 24) * 1002 / 1e6)
+
+
+@pytest.mark.parametrize(("options", "again"), [([], 1), (["--crab-rerun=answers"], 40)])
+def test_a_killed_run_is_resumed_in_the_middle_of_a_probe(
+    probes: Path, pytester: pytest.Pytester, options: list[str], again: int
+) -> None:
+    """Only the question that was under way is asked again, unless the step is to be made anew."""
+    model, alone = Model(), CRAB_YAML.replace("provider: here}", "provider: here, parallel: 1}")
+    killed: list[subprocess.Popen[bytes]] = []
+
+    def kill_at_the_fortieth(asked: Asked) -> Reply:
+        reply = model(asked)
+        if model.asked == 40:
+            killed[0].kill()
+            killed[0].wait()
+        return reply
+
+    with ScriptedProvider(kill_at_the_fortieth) as provider:
+        (probes / "crab.yaml").write_text(alone.format(url=provider.openai_url))
+        command = [sys.executable, "-m", "pytest", "--answerer=chat", "--crab-jobs=1", "probes"]
+        killed.append(pytester.popen(command, stdout=subprocess.DEVNULL))
+        killed[0].wait()
+        assert model.asked == 40
+        pytester.runpytest("--answerer=chat", "probes", *options).assert_outcomes(passed=3)
+    questions = 3 * 6 + 7 * 24
+    assert model.asked == questions + again
+    found = summary(probes)["chat"]
+    assert found["cost_usd"] == pytest.approx(questions * 1002 / 1e6)
+    assert [(used["model"], used["requests"]) for used in found["usage"]] == [("m", questions)]
+    assert not list((probes / ".crab" / "parts").iterdir())
 
 
 def test_a_gate_and_a_comparison_read_probes_as_they_read_oracles(probes: Path, pytester: pytest.Pytester) -> None:

@@ -47,6 +47,23 @@ def test_steps_do_not_share_keys(store: FileStore) -> None:
     assert store.get("revision", KEY) is None
 
 
+def test_notes_stay_until_their_object_is_put(store: FileStore) -> None:
+    assert store.notes("answers", KEY) == []
+    for number in range(3):
+        store.note("answers", KEY, {"number": number})
+    with store.parts("answers")[0].open("ab") as file:
+        file.write(b'{"number": 3, "cut')  # its process was killed
+    assert FileStore(store.folder).notes("answers", KEY) == [{"number": 0}, {"number": 1}, {"number": 2}]
+    assert store.notes("review", KEY) == []
+    store.put("review", KEY, 1)
+    assert len(store.notes("answers", KEY)) == 3
+    store.put("answers", KEY, 1)
+    assert (store.notes("answers", KEY), store.parts("answers")) == ([], [])
+    store.note("answers", KEY, 1)
+    store.drop_notes("answers", KEY)
+    assert store.notes("answers", KEY) == []
+
+
 @pytest.mark.parametrize("damage", [b"", b"{", b'{"value": 1}', b"[]", b"\xff\xfe"])
 def test_a_damaged_object_is_absent_and_kept_aside(store: FileStore, damage: bytes) -> None:
     store.put("proof", KEY, {"runs": 2})

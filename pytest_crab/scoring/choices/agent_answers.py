@@ -12,7 +12,7 @@ from pytest_crab.clients.status_table import Status
 from pytest_crab.errors import AgentError, AnswererError, BudgetSpent, DiffRejected, ModelError
 from pytest_crab.model_access import Services
 from pytest_crab.protocols import Agent, Checkout, Snapshot
-from pytest_crab.scoring.choices.answers import Answers, ChosenOption
+from pytest_crab.scoring.choices.answers import Answers, ChosenOption, NoteAnswer, note_nothing
 from pytest_crab.scoring.choices.letter_text import read_letter
 from pytest_crab.scoring.choices.questions import Question, option_lines
 from pytest_crab.types import Finding, PullRequest, Revision, Usage, total_usage
@@ -55,9 +55,9 @@ class AgentAnswerer:
         """See Answerer: the agent's own, with its instructions for questions in it."""
         return self._agent.identity()
 
-    def answer(self, questions: Sequence[Question], services: Services) -> Answers:
+    def answer(self, questions: Sequence[Question], services: Services, note: NoteAnswer = note_nothing) -> Answers:
         """See Answerer; ``services`` are those of the checkout. Raises AnswererError too."""
-        del services
+        del services, note
         answers: list[ChosenOption] = []
         used: list[Usage | None] = []
         for question in questions:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -31,6 +31,14 @@ class Answers:
     usage: Usage | None = None
 
 
+#: Is told of each answer as soon as it is there: the number of its question, and what it used (None: not known).
+NoteAnswer = Callable[[int, ChosenOption, Usage | None], None]
+
+
+def note_nothing(number: int, answer: ChosenOption, usage: Usage | None) -> None:
+    """Is the NoteAnswer of those that need none."""
+
+
 class Answerer(Protocol):
     """Chooses among the options of questions; ``measure`` names the way, since two ways are two measures.
 
@@ -43,5 +51,8 @@ class Answerer(Protocol):
     def identity(self) -> Mapping[str, Any] | None:
         """Return everything that decides an answer, as plain data; None: answers are kept for this run alone."""
 
-    def answer(self, questions: Sequence[Question], services: Services) -> Answers:
-        """Answer questions that differ in nothing but the order of their options. Raises ModelError, GatewayError."""
+    def answer(self, questions: Sequence[Question], services: Services, note: NoteAnswer = note_nothing) -> Answers:
+        """Answer questions that differ in nothing but the order of their options. Raises ModelError, GatewayError.
+
+        ``note`` is for answerers whose answers cost something and come one by one.
+        """

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
+from pytest_crab import serialization
 from pytest_crab.clients.chat import ChatSettings
 from pytest_crab.clients.model_http import connection, post_each
 from pytest_crab.clients.prompting import as_data
 from pytest_crab.errors import MalformedAnswer, ModelError, ModelRefused
 from pytest_crab.model_access import ModelAccess, Services
-from pytest_crab.scoring.choices.answers import Answers, ChosenOption
+from pytest_crab.scoring.choices.answers import Answers, ChosenOption, NoteAnswer
 from pytest_crab.scoring.choices.questions import Question, option_lines
+from pytest_crab.types import Usage
 
 if TYPE_CHECKING:
     from pytest_crab.clients.gateway_connection import GatewayAnswer, GatewayConnection, GatewayRequest
@@ -63,11 +66,13 @@ class QuestionSettings(ChatSettings):
         return [f"{shared}\n{as_data(each.text, option_lines(each))}" for each in questions]
 
 
-def ask_all(settings: QuestionSettings, services: Services, questions: Sequence[Question], prepare: Prepare) -> Answers:
+def ask_all(
+    settings: QuestionSettings, services: Services, questions: Sequence[Question], prepare: Prepare, note: NoteAnswer
+) -> Answers:
     """Return an answer to each question; a refusal and an answer that cannot be read are no answers.
 
-    After any other failure nothing more is asked, and what is under way is waited for, since it is paid for. Raises
-    ModelError for it, and GatewayError.
+    ``note`` is told of each as it comes. After any other failure nothing more is asked, and what is under way is waited
+    for, since it is paid for. Raises ModelError for it, and GatewayError.
     """
     asked: list[AskedQuestion] = []
     answers: dict[int, ChosenOption] = {}
@@ -95,6 +100,13 @@ def ask_all(settings: QuestionSettings, services: Services, questions: Sequence[
                 answers[number] = ChosenOption(letter=None, reason=str(error))
             except ModelError as error:
                 failures.append(error)
+                continue
+            note(number, answers[number], _usage(answer))
         if failures:
             raise failures[0]
     return Answers(answers=tuple(answers[number] for number in range(len(asked))), usage=services.usage(access))
+
+
+def _usage(answer: GatewayAnswer) -> Usage | None:
+    """Return what an answer used, None where the gateway did not say."""
+    return serialization.read(Usage, json.loads(answer.usage), []) if answer.usage else None

@@ -9,7 +9,7 @@ from typing import Any
 
 from pytest_crab import serialization
 from pytest_crab.model_access import Services
-from pytest_crab.scoring.choices.answers import Answers, ChosenOption
+from pytest_crab.scoring.choices.answers import Answers, ChosenOption, NoteAnswer, note_nothing
 from pytest_crab.scoring.choices.questions import Question, correct_options
 from pytest_crab.statistics.choices import LETTERS
 from pytest_crab.types import Instance
@@ -37,9 +37,9 @@ class ConstantAnswerer:
         """See Answerer."""
         return {"adapter": "constant", "letter": self.letter}
 
-    def answer(self, questions: Sequence[Question], services: Services) -> Answers:
+    def answer(self, questions: Sequence[Question], services: Services, note: NoteAnswer = note_nothing) -> Answers:
         """See Answerer."""
-        del services
+        del services, note
         return Answers(answers=tuple(ChosenOption(letter=self.letter) for _ in questions), usage=FREE)
 
 
@@ -57,9 +57,9 @@ class RandomAnswerer:
         """See Answerer."""
         return {"adapter": "random", "seed": self.seed}
 
-    def answer(self, questions: Sequence[Question], services: Services) -> Answers:
+    def answer(self, questions: Sequence[Question], services: Services, note: NoteAnswer = note_nothing) -> Answers:
         """See Answerer."""
-        del services
+        del services, note
         return Answers(answers=tuple(ChosenOption(letter=self._letter(question)) for question in questions), usage=FREE)
 
     def _letter(self, question: Question) -> str:
@@ -93,9 +93,9 @@ class _Right:
         """See Answerer."""
         return {"adapter": "right", "correct": sorted(self._correct)}
 
-    def answer(self, questions: Sequence[Question], services: Services) -> Answers:
+    def answer(self, questions: Sequence[Question], services: Services, note: NoteAnswer = note_nothing) -> Answers:
         """See Answerer."""
-        del services
+        del services, note
         return Answers(answers=tuple(ChosenOption(letter=self._letter(question)) for question in questions), usage=FREE)
 
     def _letter(self, question: Question) -> str:

@@ -12,7 +12,7 @@ from pytest_crab.clients.gateway_connection import GatewayRequest
 from pytest_crab.clients.model_http import checked
 from pytest_crab.errors import MalformedAnswer
 from pytest_crab.model_access import ModelAccess, Services
-from pytest_crab.scoring.choices.answers import Answers, ChosenOption
+from pytest_crab.scoring.choices.answers import Answers, ChosenOption, NoteAnswer, note_nothing
 from pytest_crab.scoring.choices.asking import AskedQuestion, QuestionSettings, ask_all
 from pytest_crab.scoring.choices.letter_text import KEY, read_letter
 from pytest_crab.scoring.choices.questions import Question
@@ -73,10 +73,10 @@ class LetterAnswerer(QuestionSettings):
         if self.constrain == LOGIT_BIAS and self.protocol() is not Api.OPENAI:
             raise ValueError(f"the provider {self.provider} takes no logit bias; name one whose api is openai")
 
-    def answer(self, questions: Sequence[Question], services: Services) -> Answers:
+    def answer(self, questions: Sequence[Question], services: Services, note: NoteAnswer = note_nothing) -> Answers:
         """See Answerer."""
         if self.constrain == LOGIT_BIAS:
-            return ask_all(self, services, questions, self._prepare_biased)
+            return ask_all(self, services, questions, self._prepare_biased, note)
         fields = CONSTRAINTS[self.constrain](questions[0].letters)
         request = dataclasses.replace(self, api=self.protocol(), options={**(self.options or {}), **fields})
 
@@ -89,7 +89,7 @@ class LetterAnswerer(QuestionSettings):
 
             return AskedQuestion(conversation.request(), read)
 
-        return ask_all(self, services, questions, prepare)
+        return ask_all(self, services, questions, prepare, note)
 
     def _prepare_biased(
         self, _access: ModelAccess, _client: GatewayConnection, question: Question, prompt: str

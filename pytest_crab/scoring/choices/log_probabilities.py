@@ -10,7 +10,7 @@ from pytest_crab.clients.gateway_connection import GatewayRequest
 from pytest_crab.clients.model_http import REFUSED, checked
 from pytest_crab.clients.status_table import Status, model_error
 from pytest_crab.model_access import ModelAccess, Services
-from pytest_crab.scoring.choices.answers import Answers, ChosenOption
+from pytest_crab.scoring.choices.answers import Answers, ChosenOption, NoteAnswer, note_nothing
 from pytest_crab.scoring.choices.asking import AskedQuestion, QuestionSettings, ask_all
 from pytest_crab.scoring.choices.questions import Question
 from pytest_crab.settings import Api
@@ -45,7 +45,7 @@ class LogProbabilityAnswerer(QuestionSettings):
         if self.protocol() is not Api.OPENAI:
             raise ValueError(f"the provider {self.provider} gives no log-probabilities; name one whose api is openai")
 
-    def answer(self, questions: Sequence[Question], services: Services) -> Answers:
+    def answer(self, questions: Sequence[Question], services: Services, note: NoteAnswer = note_nothing) -> Answers:
         """See Answerer."""
 
         def prepare(_access: ModelAccess, _client: GatewayConnection, question: Question, prompt: str) -> AskedQuestion:
@@ -54,7 +54,7 @@ class LogProbabilityAnswerer(QuestionSettings):
 
             return AskedQuestion(self._request(prompt), read)
 
-        return ask_all(self, services, questions, prepare)
+        return ask_all(self, services, questions, prepare, note)
 
     def _request(self, prompt: str) -> GatewayRequest:
         common = {"model": self.model, **self.typed_options()}
