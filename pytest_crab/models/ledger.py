@@ -6,10 +6,11 @@ import asyncio
 import contextlib
 import itertools
 import json
+import math
 import os
 import secrets
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -197,6 +198,8 @@ class Ledger:
         self._paid_by_trial: dict[str, float] = defaultdict(float)
         self._own: dict[str, dict[tuple[str, int], float]] = defaultdict(lambda: defaultdict(float))
         self._locks: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._under_way: dict[str, list[float]] = defaultdict(list)
+        self._released = asyncio.Event()
         self._path = ledger
         self._read(ledger)
         self._ledger = os.open(ledger, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
@@ -229,9 +232,37 @@ class Ledger:
         """Return the account of a token, open or not."""
         return None if token is None else self._by_token.get(token)
 
-    def turn(self, account: Account) -> asyncio.Lock:
-        """Return the lock of a trial: under a budget it has one request at a time, so one at most exceeds it."""
-        return self._locks[account.trial]
+    @contextlib.asynccontextmanager
+    async def turn(self, account: Account) -> AsyncIterator[None]:
+        """Wait until a trial has no other request under way: then one at most exceeds its budget."""
+        async with self._locks[account.trial]:
+            while self._under_way.get(account.trial):
+                await self._released.wait()
+            yield
+
+    def reserve(self, account: Account, most: float) -> bool:
+        """Admit a request beside others of its trial, if no budget is exceeded even if all cost what they may at most.
+
+        ``most`` is that in US dollars; the caller releases it. Where a trial has a budget of its own, requests come one
+        by one, so that it ends at the same one however often it is run.
+        """
+        trial = account.trial
+        if self.trial_budget is not None or self._locks[trial].locked() or self.refusal(account) is not None:
+            return False
+        own, every = math.fsum(self._under_way[trial]), math.fsum(itertools.chain(*self._under_way.values()))
+        taken = ((self.budget, self._spent + every), (account.allowance, self._paid_by_trial[trial] + own))
+        if any(limit is not None and spent + most > limit for limit, spent in taken):
+            return False
+        self._under_way[trial].append(most)
+        return True
+
+    def release(self, account: Account, most: float) -> None:
+        """End what ``reserve`` began."""
+        self._under_way[account.trial].remove(most)
+        if not self._under_way[account.trial]:
+            del self._under_way[account.trial]
+        self._released.set()
+        self._released = asyncio.Event()
 
     def refusal(self, account: Account) -> str | None:
         """Return why this account may not ask any more, as a sentence; None if it may."""

@@ -94,8 +94,14 @@ class Proxy:
         answer = self._replay if self.replay else self._forward
         if not self.ledger.has_budget and account.allowance is None:
             return await answer(http, request)
+        most = self._most_cost(request)
+        if most is not None and self.ledger.reserve(account, most):
+            try:
+                return await answer(http, request)
+            finally:
+                self.ledger.release(account, most)
         async with self.ledger.turn(account):
-            self._require_budget(request)
+            self._require_budget(request, most)
             return await answer(http, request)
 
     def _admit(self, name: str, provider: Provider | None, account: Account | None) -> tuple[Provider, Account]:
@@ -132,22 +138,25 @@ class Proxy:
             headers=http.headers,
         )
 
-    def _require_budget(self, request: ModelRequest) -> None:
-        """Raise Refusal if this request would exceed a budget, or may do so unnoticed."""
+    def _most_cost(self, request: ModelRequest) -> float | None:
+        """Return the US dollars that a request can cost at most; None: it has no price."""
+        price = None if self.replay else request.price(self.prices)
+        if self.replay or (price is not None and request.counts_only):
+            return 0.0
+        return None if price is None else bound_cost(request.document, price, writes=request.writes)
+
+    def _require_budget(self, request: ModelRequest, most: float | None) -> None:
+        """Raise Refusal if this request, which costs so much at most, would exceed a budget or may do so unnoticed."""
         account = request.account
         why = self.ledger.refusal(account)
         if why is not None:
             raise Refusal(400, why, lasting=True, overspent=self.ledger.overspent(account))
-        price = None if self.replay else request.price(self.prices)
-        if not self.replay and price is None:
+        if most is None:
             sentence = (
                 f"{request.model or 'a request without a model'} has no price, so that no budget can be kept: "
                 "add it to models.prices in crab.yaml"
             )
             raise Refusal(400, sentence, passing=True)
-        most = (
-            0.0 if price is None or request.counts_only else bound_cost(request.document, price, writes=request.writes)
-        )
         why = self.ledger.beyond_allowance(account, most)
         if why is not None:
             raise Refusal(400, why, lasting=True)

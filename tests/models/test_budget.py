@@ -4,18 +4,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 import os
 import resource
 import signal
 import threading
+from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
 
 from pytest_crab.errors import BudgetSpent, GatewayError, ReviewerError
+from pytest_crab.models.ledger import Account, Ledger
 from pytest_crab.testing.provider import garbage, say
 
 STEP = {"trial": "i::r", "step": "review", "attempt": 1}
@@ -92,6 +95,66 @@ def test_requests_beside_each_other_exceed_it_by_one_per_trial(make: Any, client
     for each in workers:
         each.join()
     assert 1 <= len(make.provider.asked) <= 2
+
+
+def test_requests_that_the_budget_allows_at_their_dearest_are_made_beside_each_other(
+    make: Any, client: Any, messages: Any
+) -> None:
+    """At most, each costs a little more than 0.001: 100 tokens of answer at 10 dollars a million, and what it reads."""
+    every = threading.Event()
+    make.provider.script = lambda _: say("x", delay=0 if every.is_set() else 3)
+    gateway = make(budget=5 * 0.002)
+    with gateway.open(**STEP) as access:
+
+        def one(number: int) -> None:
+            with client(access) as http:
+                assert http.post(messages.path, json=messages.body(str(number))).status_code == 200
+
+        threads = [threading.Thread(target=one, args=(number,)) for number in range(4)]
+        for thread in threads:
+            thread.start()
+        while len(make.provider.asked) < 4 and any(thread.is_alive() for thread in threads):
+            every.wait(0.01)
+        assert all(thread.is_alive() for thread in threads)  # all four are asked before any is answered
+        for thread in threads:
+            thread.join()
+    assert gateway.usage(access).cost_usd == pytest.approx(4 * COST)
+
+
+def test_reserved_requests_exceed_no_budget_whatever_they_come_to(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "ledger.jsonl", budget=1.0, trial_budget=None)
+    one, other = ledger.open("a", "answers", 1), ledger.open("b", "answers", 1, allowance=0.25)
+    assert ledger.reserve(one, 0.5)
+    assert ledger.reserve(one, 0.25)
+    assert not ledger.reserve(other, 0.3)  # more than its allowance
+    assert ledger.reserve(other, 0.25)
+    assert not ledger.reserve(one, 0.01)  # all may come to the whole budget
+    ledger.release(one, 0.5)
+    assert ledger.reserve(one, 0.5)
+    own = Ledger(tmp_path / "own.jsonl", budget=1.0, trial_budget=0.5)
+    assert not own.reserve(own.open("a", "answers", 1), 0.01)
+
+
+async def _take_turn(ledger: Ledger, account: Account, log: list[str]) -> None:
+    async with ledger.turn(account):
+        log.append("alone")
+
+
+def test_a_request_by_itself_waits_for_those_that_were_reserved_and_holds_up_new_ones(tmp_path: Path) -> None:
+    async def story() -> list[str]:
+        ledger = Ledger(tmp_path / "ledger.jsonl", budget=1.0, trial_budget=None)
+        account, log = ledger.open("a", "answers", 1), []
+        assert ledger.reserve(account, 0.6)
+        waiting = asyncio.create_task(_take_turn(ledger, account, log))
+        await asyncio.sleep(0)
+        assert not ledger.reserve(account, 0.1)
+        log.append("released")
+        ledger.release(account, 0.6)
+        await waiting
+        assert ledger.reserve(account, 0.1)
+        return log
+
+    assert asyncio.run(story()) == ["released", "alone"]
 
 
 def test_a_trial_has_a_budget_of_its_own_over_its_steps(make: Any, client: Any, messages: Any) -> None:
