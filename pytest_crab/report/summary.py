@@ -45,7 +45,9 @@ OUTCOMES = (Verdict.CAUGHT.value, Verdict.MISSED.value, *CAUSES)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """A run's reviewers as they come in the first instance; ``superseded`` counts trials that a later record replaced.
+    """A run's reviewers as they come in the first instance, and answerers after them.
+
+    ``superseded`` counts trials that a later record replaced.
 
     ``digests`` say by instance what it was made of, where that is on record. ``shard``, as in 2/4, is the part of a run
     that this is; None: it is a whole. ``rulers`` are the scorers that trials name on record, with their versions.
@@ -74,6 +76,10 @@ class Summary:
         """The labels of all comments by dimension; ``kind`` is left out, since tables show it as columns."""
         found = _union(reviewer.by_label for reviewer in self.reviewers)
         return {dimension: words for dimension, words in found.items() if dimension != KIND}
+
+    def labelled(self, dimension: str) -> tuple[ReviewerSummary, ...]:
+        """The reviewers whose oracles have labels of this dimension: answerers have others than reviewers."""
+        return tuple(reviewer for reviewer in self.reviewers if dimension in reviewer.by_label)
 
     def finding_dimensions(self) -> dict[str, tuple[str, ...]]:
         """The labels of all findings by dimension."""
@@ -123,6 +129,7 @@ class SummaryBuilder:
             by_reviewer.setdefault(trial.reviewer, []).append(self._rows[trial])
         unasked = _caught_by_control(by_reviewer.values())
         found = [_reviewer(name, own, unasked, strict=errors_as_misses) for name, own in by_reviewer.items()]
+        found.sort(key=lambda own: own.unit is Unit.PROBE)
         compared = tuple(_with_comparisons(found))
         honest = [own for own in found if own.variant is None and own.reviewer not in (*own.privileged, *own.leaky)]
         rows = (row for own in by_reviewer.values() for row in own)

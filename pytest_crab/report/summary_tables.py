@@ -36,8 +36,7 @@ def rate_tables(summary: Summary) -> Iterator[SummaryTable]:
     for dimension, words in summary.dimensions().items():
         name = one_line(dimension, LONGEST_HEAD - len("by "))
         title, head = f"Caught of known {summary.words.many_counted} by {name}, with 95% intervals", f"by {name}"
-        having = [own for own in summary.reviewers if dimension in own.by_label]
-        columns = _columns(words, having, partial(_rate_of_label, dimension))
+        columns = _columns(words, summary.labelled(dimension), partial(_rate_of_label, dimension))
         yield SummaryTable(title, "Caught/known" if dimension == "category" else head, words, columns)
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 
+from pytest_crab.report.page.figures import label_tables
 from pytest_crab.report.summary import summarise
-from pytest_crab.types import Judgement, Reason, Trial, Unit, verdict_score
+from pytest_crab.report.summary_tables import rate_tables
+from pytest_crab.types import CommentResult, Judgement, Reason, Trial, Unit, verdict_score
 
 MakeTrial = Callable[..., Trial]
 
@@ -34,6 +36,22 @@ def test_reviewers_beside_an_answerer_have_words_of_their_own(make_trial: MakeTr
     assert (words.counted, words.many_counted) == ("oracle or probe", "oracles and probes")
     assert (words.instances, words.contestant_head, words.reviews, words.answers) == ("instances", "Name", True, True)
     assert [own.counted for own in summary.reviewers] == ["oracle", "probe"]
+
+
+def test_answerers_come_last_and_have_columns_of_their_own_labels(
+    make_trial: MakeTrial, make_result: Callable[..., CommentResult]
+) -> None:
+    probe = answered(make_trial)
+    probe = dataclasses.replace(
+        probe, comments=(dataclasses.replace(probe.comments[0], labels={"probe": "lines-easy"}),)
+    )
+    reviewed = make_trial("codex", "b", make_result("c0", Reason.GREEN, labels={"category": "security"}))
+    summary = summarise([probe, reviewed])
+    assert [own.reviewer for own in summary.reviewers] == ["codex", "qwen"]
+    heads = {table.head: [column[0] for column in table.columns] for table in rate_tables(summary)}
+    assert heads == {"Caught/known": ["codex"], "by probe": ["qwen"]}
+    cells = {name: [len(row["cells"]) for row in rows] for name, rows in label_tables(summary).items()}
+    assert cells == {"category": [1], "probe": [1]}
 
 
 def test_comments_are_counted_where_exact_match_decides(make_trial: MakeTrial) -> None:

@@ -202,10 +202,12 @@ class Charts:
     @lazy
     def heat(self) -> Mapping[str, str]:
         """The rates by label and reviewer, a picture for each dimension."""
-        names = [label(one) for one in self.summary.reviewers]
+        summary = self.summary
         return {
-            dimension: heat_map(names, [(row["word"], row["cells"]) for row in rows])
-            for dimension, rows in label_tables(self.summary).items()
+            dimension: heat_map(
+                [label(one) for one in summary.labelled(dimension)], [(row["word"], row["cells"]) for row in rows]
+            )
+            for dimension, rows in label_tables(summary).items()
         }
 
     @lazy

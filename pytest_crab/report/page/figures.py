@@ -49,7 +49,7 @@ def label_tables(summary: Summary) -> dict[str, list[dict[str, Any]]]:
     """Caught of known by label, a table for each dimension (by category: figure 7 of arXiv 2603.23448)."""
     return {
         dimension: [
-            {"word": word, "cells": [own.by_label.get(dimension, {}).get(word) for own in summary.reviewers]}
+            {"word": word, "cells": [own.by_label.get(dimension, {}).get(word) for own in summary.labelled(dimension)]}
             for word in words
         ]
         for dimension, words in summary.dimensions().items()

@@ -97,7 +97,7 @@ def measured_sentences(summary: Summary) -> Iterator[str]:
             yield "The share of oracles that pass after a coding agent acted on each review."
     if len(reviewers) < len(summary.reviewers):
         what = "probes, questions about review comments, that are answered correctly in every order of their options."
-        yield f"The share of {what}" if not reviewers else f"Of answerers: the share of {what}"
+        yield f"The share of {what}" if not reviewers else f"For answerers: the share of {what}"
 
 
 def _names(reviewers: Iterable[ReviewerSummary]) -> dict[str, str]:
