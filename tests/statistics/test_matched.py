@@ -69,3 +69,16 @@ def test_a_slice_has_precision_only_where_findings_have_labels() -> None:
     findings = [Hit(line=True, semantic=False, labels={"context": "file"}), Hit(line=True, labels={"context": "repo"})]
     (slice_,) = measure_by("context", findings, comments)
     assert (slice_[1].line.precision.value, slice_[1].semantic.precision.value) == (1.0, 0.0)
+
+
+def test_a_slice_without_findings_says_whether_any_finding_has_a_label() -> None:
+    comments = [Hit(line=False, labels={"context": "file"})]
+    elsewhere = [Hit(line=True), Hit(line=True, labels={"context": "repo"})]
+    for findings, words in (
+        (elsewhere, "there is no finding"),
+        ([], "there is no finding"),
+        (elsewhere[:1], "a label of"),
+    ):
+        ((_, measures),) = measure_by("context", findings, comments)
+        assert words in (measures.line.precision.undefined or "")
+        assert (measures.unknown_findings, measures.unknown_comments) == (0, 1)

@@ -1,11 +1,8 @@
 from __future__ import annotations
 
-import itertools
-
-import pytest
 from hypothesis import given, strategies as st
 
-from pytest_crab.statistics import overlap, repeats
+from pytest_crab.statistics import overlap
 
 CAUGHT = st.dictionaries(st.sampled_from(["a", "b", "c"]), st.frozensets(st.integers(0, 9)), min_size=1)
 
@@ -26,16 +23,9 @@ def test_unique_is_what_no_other_has() -> None:
     assert overlap.unique({"a": {1, 2, 3}, "b": {2}, "c": {3, 4}}) == {"a": 1, "b": 0, "c": 1}
 
 
-@given(st.lists(st.booleans(), min_size=1, max_size=9), st.data())
-def test_pass_at_k_is_the_share_of_choices_with_a_catch(runs: list[bool], data: st.DataObject) -> None:
-    k = data.draw(st.integers(1, len(runs)))
-    choices = [any(choice) for choice in itertools.combinations(runs, k)]
-    assert repeats.pass_at(k, sum(runs), len(runs)) == pytest.approx(sum(choices) / len(choices))
-
-
-def test_flips() -> None:
-    assert repeats.flips(1, 2) == 1
-    assert repeats.flips(2, 4) == pytest.approx(2 / 3)
-    assert repeats.flips(1, 1) is None
-    with pytest.raises(ValueError, match="k lies between"):
-        repeats.pass_at(3, 1, 2)
+def test_each_choice_is_counted_by_those_who_share_it_and_no_other() -> None:
+    caught = {"a": {1, 2, 3}, "b": {2, 9}, "c": {3}}
+    every = overlap.overlaps([1, 2, 3, 4, 5], caught, every=True)
+    assert list(every) == [(), ("a",), ("b",), ("c",), ("a", "b"), ("a", "c"), ("b", "c"), ("a", "b", "c")]
+    assert {who: count for who, count in every.items() if count} == {(): 2, ("a",): 1, ("a", "b"): 1, ("a", "c"): 1}
+    assert list(overlap.overlaps([3, 4, 4], caught, every=False).items()) == [(("a", "c"), 1), ((), 2)]
