@@ -55,6 +55,7 @@ def test_a_label_stands_out_where_it_fell_by_more_than_its_margin_and_not_by_cha
     assert lost.stands_out(5.0)
     assert lost.stands_out(49.9)
     assert not lost.stands_out(50.0)
+    assert compared("c" * 9 + "mm", "m" * 9 + "cc", "x" * 11)["x"].stands_out(5.0)  # two or fewer of 11: 67 of 2048
     assert not compared("c" * 12, "mm" + "c" * 10, "x" * 12)["x"].stands_out(5.0)  # one in four
     assert not compared("m" * 12, "c" * 6 + "m" * 6, "x" * 12)["x"].stands_out(-90.0)  # gained
     assert not compared("c" * 9 + "m" * 6, "m" * 9 + "c" * 6, "x" * 15)["x"].stands_out(5.0)  # 9 lost, 6 gained
