@@ -183,7 +183,7 @@ class Place:
 
     @property
     def environment(self) -> dict[str, str]:
-        names = ("PATH", "LANG", "DOCKER_HOST", "PIP_CERT", "PIP_INDEX_URL")
+        names = ("PATH", "LANG", "DOCKER_HOST", "PIP_CERT", "PIP_INDEX_URL", "PYTEST_ADDOPTS")
         kept = {name: os.environ[name] for name in names if name in os.environ}
         kept |= {"CRAB_BASE_IMAGE": os.environ["CRAB_TEST_BASE"]} if "CRAB_TEST_BASE" in os.environ else {}
         keys = {"ANTHROPIC_API_KEY": KEY, "OPENAI_API_KEY": KEY}

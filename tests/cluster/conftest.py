@@ -223,7 +223,8 @@ class Room:
     more: dict[str, str] = field(default_factory=dict)
 
     def command(self, *arguments: str) -> list[str]:
-        fixed = ("-p", "no:cacheprovider", "-q", "--crab-runtime=local", "--agent=mend")
+        plugins = [f"-pno:{name}" for name in ("cacheprovider", "hypothesispytest", "anyio")]
+        fixed = (*plugins, "-q", "--crab-runtime=local", "--agent=mend")
         return [*self.inside, sys.executable, "-m", "pytest", *fixed, *arguments, "instances"]
 
     @property

@@ -28,8 +28,8 @@ import pytest_crab.sources.tree
 #: Variables that tests of options leave alone.
 KEPT = ("CRAB_TEST_REQUIRE", "PYTEST_CURRENT_TEST", "PYTEST_PLUGINS")
 
-#: Plugins of the tests' own environment that a run does not need, and that are half of its start.
-NOT_LOADED = ("-p", "no:hypothesispytest", "-p", "no:anyio")
+#: Plugins of the tests' own environment that a run does not need, and that are a third of its start.
+NOT_LOADED = "-p no:hypothesispytest -p no:anyio"
 
 #: Stands in every oracle, and may stand nowhere else.
 SECRET = "seven_little_oracles"
@@ -150,7 +150,7 @@ class Lab:
 
     def spawn(self, *arguments: str) -> pytest.RunResult:
         """Run pytest in a process of its own, on the local runtime."""
-        return self.pytester.runpytest_subprocess(*NOT_LOADED, "--crab-runtime=local", *arguments)
+        return self.pytester.runpytest_subprocess("--crab-runtime=local", *arguments)
 
     def records(self) -> list[dict[str, Any]]:
         """The trials on the record."""
@@ -220,8 +220,9 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def bare(pytester: pytest.Pytester, template: Path) -> Lab:
+def bare(pytester: pytest.Pytester, template: Path, monkeypatch: pytest.MonkeyPatch) -> Lab:
     """The folder without a store: nothing has run yet."""
+    monkeypatch.setenv("PYTEST_ADDOPTS", NOT_LOADED)
     shutil.copytree(template, pytester.path, dirs_exist_ok=True)
     return Lab(pytester)
 
@@ -233,7 +234,7 @@ def seed(template: Path, made_once: Callable[[str, Callable[[Path], object]], Pa
     def run(folder: Path) -> None:
         shutil.copytree(template, folder, dirs_exist_ok=True)
         crew = ["--reviewer=human", "--reviewer=none", "--crab-runtime=local", "instances"]
-        argv = [sys.executable, "-m", "pytest", *NOT_LOADED, *crew]
+        argv = [sys.executable, "-m", "pytest", *NOT_LOADED.split(), *crew]
         done = subprocess.run(argv, cwd=folder, capture_output=True, text=True, check=False)
         assert done.returncode == 1, done.stdout + done.stderr
         assert "2 failed, 2 passed" in done.stdout, done.stdout + done.stderr
