@@ -50,13 +50,13 @@ def test_chances_are_adjusted_for_the_labels_of_their_dimension() -> None:
 
 
 def test_a_label_stands_out_where_it_fell_by_more_than_its_margin_and_not_by_chance() -> None:
-    """Of 12 oracles 6 were lost and none gained: 50 points, and one in 64 by chance."""
+    """Of 12 oracles 6 were lost and none gained: 50 points, and one in 32 by chance."""
     lost = compared("c" * 12, "m" * 6 + "c" * 6, "x" * 12)["x"]
     assert lost.stands_out(5.0)
     assert lost.stands_out(49.9)
     assert not lost.stands_out(50.0)
-    assert compared("c" * 9 + "mm", "m" * 9 + "cc", "x" * 11)["x"].stands_out(5.0)  # two or fewer of 11: 67 of 2048
-    assert not compared("c" * 12, "mm" + "c" * 10, "x" * 12)["x"].stands_out(5.0)  # one in four
+    assert compared("c" * 10 + "mm", "m" * 10 + "cc", "x" * 12)["x"].stands_out(5.0)  # two of 12: 158 of 4096
+    assert not compared("c" * 12, "mm" + "c" * 10, "x" * 12)["x"].stands_out(5.0)  # one in two
     assert not compared("m" * 12, "c" * 6 + "m" * 6, "x" * 12)["x"].stands_out(-90.0)  # gained
     assert not compared("c" * 9 + "m" * 6, "m" * 9 + "c" * 6, "x" * 15)["x"].stands_out(5.0)  # 9 lost, 6 gained
     assert not compared("c" * 3, "uuu", "xxx")["x"].stands_out(5.0)
