@@ -26,6 +26,11 @@ def test_each_variant_overlooks_its_own(text: str, equal: set[str]) -> None:
     assert {name for name, match in exact_matches(text, REFERENCE).items() if match} == equal
 
 
+def test_a_reference_of_one_line_may_be_the_last() -> None:
+    assert exact_matches("before();\nreturn a;", "return a;")["em_trim"]
+    assert not exact_matches("before();\nreturn a;", "return a;\nafter();")["em_trim"]
+
+
 @pytest.mark.parametrize(
     ("text", "equal"),
     [
