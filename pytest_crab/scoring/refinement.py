@@ -51,6 +51,11 @@ class RefinementScorer(UnpreparedScorer):
         texts = [snapshot.read(each, comment.path) for each in (tree, snapshot.reference_tree)]
         revised, reference = ((text or b"").decode("utf-8", "replace") for text in texts)
         found = exact_matches(revised, reference)
-        judgement = Judgement(reason=Reason.CORRECT if found["em"] else Reason.INCORRECT)
+        if found["em"]:
+            judgement = Judgement(reason=Reason.CORRECT)
+        else:
+            alike = ", ".join(name for name, equal in found.items() if equal)
+            detail = "the file differs from the reference's" + (f" (equal by {alike} alone)" if alike else "")
+            judgement = Judgement(reason=Reason.INCORRECT, detail=detail)
         evidence = {**found, RELEASE: exact_matches(revised, reference, RELEASE)}
         return [verdict_score(self.name, comment.id, judgement, evidence)]

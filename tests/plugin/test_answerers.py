@@ -299,6 +299,8 @@ def test_an_agent_is_measured_by_exact_match_with_the_reference(probes: Path, py
         assert (score["scorer"], score["reason"]) == ("refinement", reason), first
         released = score["evidence"].pop("release")
         assert (sum(score["evidence"].values()), released["em_no_space"]) == (equal, True)
+        said = "the file differs from the reference's (equal by em_no_space alone)"
+        assert score.get("detail") == (None if agent == "good" else said)
 
 
 QUIZZED = """\
