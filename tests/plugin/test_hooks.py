@@ -65,7 +65,7 @@ def test_a_reviewer_of_someone_elses(pointed: Any) -> None:
     result.assert_outcomes(failed=2)
     verdicts = [[found.get("label") for found in trial["scores"]] for trial in pointed.records()]
     assert verdicts == [["caught", "missed"], ["caught", "missed"]]
-    result = pointed.spawn("--reviewer=pointer", "-n2", "instances")
+    result = pointed.spawn("--reviewer=pointer", "-n1", "instances")
     result.assert_outcomes(failed=2)
 
 
@@ -162,7 +162,7 @@ def test_instances_of_another_format(lab: Any) -> None:
     result.assert_outcomes(passed=2)
     result.stdout.fnmatch_lines(["bench.list::shop-1::human PASSED 2/2 caught*", "bench.list::till-2::human PASSED*"])
     lab.run("--reviewer=human", "bench.list::till-2::human").assert_outcomes(passed=1)
-    lab.spawn("--reviewer=none", "bench.list", "-n2").assert_outcomes(failed=2)
+    lab.spawn("--reviewer=none", "bench.list", "-n1").assert_outcomes(failed=2)
     assert len(lab.records()) == 2
     result = lab.run("--reviewer=human", "sub")
     result.assert_outcomes(errors=1)

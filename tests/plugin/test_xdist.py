@@ -39,24 +39,24 @@ def test_the_summary_is_the_same_and_is_said_once(lab: Any) -> None:
 
 def test_with_words_and_ordinary_tests(lab: Any) -> None:
     lab.write({"test_ours.py": "def test_good():\n    pass\n\ndef test_bad():\n    assert 0\n"})
-    result = lab.spawn("--reviewer=none", "-n2", "-v", "instances/shop-1", "test_ours.py")
+    result = lab.spawn("--reviewer=none", "-n1", "-v", "instances/shop-1", "test_ours.py")
     result.assert_outcomes(passed=1, failed=2)
     result.stdout.fnmatch_lines(["*FAILED 0/2 caught *instances/shop-1/instance.yaml::none*"])
     assert len(lab.records()) == 1
 
 
 def test_a_gate_decides_on_the_controller(lab: Any) -> None:
-    result = lab.spawn("--reviewer=half", "--agent=mine", "--crab-fail-under=0.5", "-n2", "instances")
+    result = lab.spawn("--reviewer=half", "--agent=mine", "--crab-fail-under=0.5", "-n1", "instances")
     assert result.ret == 0
     lab.write({"test_ours.py": "def test_bad():\n    assert 0\n"})
-    result = lab.spawn("--reviewer=half", "--agent=mine", "--crab-fail-under=0.5", "-n2", "instances", "test_ours.py")
+    result = lab.spawn("--reviewer=half", "--agent=mine", "--crab-fail-under=0.5", "-n1", "instances", "test_ours.py")
     assert result.ret == 1
 
 
 @pytest.mark.parametrize("option", ["--collect-only", "--crab-plan"])
 def test_what_runs_nothing_runs_nothing(lab: Any, option: str) -> None:
     lab.forget("verdict")
-    result = lab.spawn("--reviewer=human", "-n2", option, "instances")
+    result = lab.spawn("--reviewer=human", "-n1", option, "instances")
     assert result.ret == 0
     assert not (lab.store / "report").exists()
     assert not (lab.store / "steps" / "verdict").exists()
