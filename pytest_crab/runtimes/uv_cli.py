@@ -10,6 +10,9 @@ from pytest_crab.errors import ImageError
 #: The first setuptools and wheel that build under uv; before that moment these two are taken as of it.
 _BUILDERS = "2020-02-01T00:00:00Z"
 
+#: The day after the first pytest that oracles can be run by, 3.2; before it this one is taken, with the py it needs.
+_RUNNER = "2017-08-02T00:00:00Z"
+
 #: Packages whose releases were all taken away and uploaded again, and a moment after that: before it none is there, and
 #: what needs them (pytest 3.6 to 5.3 needs atomicwrites) would be passed over for an older release.
 _UPLOADED_AGAIN = {"atomicwrites": "2022-07-10T00:00:00Z"}
@@ -36,7 +39,7 @@ def program() -> Path:
 
 def arguments(moment: str) -> list[str]:
     """Return the arguments that make uv choose as it would have at this moment (a timestamp in UTC), file by file."""
-    later = {"setuptools": _BUILDERS, "wheel": _BUILDERS, **_UPLOADED_AGAIN}
+    later = {"setuptools": _BUILDERS, "wheel": _BUILDERS, "pytest": _RUNNER, "py": _RUNNER, **_UPLOADED_AGAIN}
     own = [f"{name}={least}" for name, least in later.items() if moment < least]
     return ["--exclude-newer", moment, *(part for one in own for part in ("--exclude-newer-package", one))]
 

@@ -33,6 +33,10 @@ def test_old_moments_take_builders_that_work() -> None:
     old, new = uv_cli.arguments("2019-01-01T00:00:00Z"), uv_cli.arguments("2022-08-01T00:00:00Z")
     assert old[:2] == ["--exclude-newer", "2019-01-01T00:00:00Z"]
     assert "setuptools=2020-02-01T00:00:00Z" in old
+    assert "pytest=2017-08-02T00:00:00Z" not in old
+    assert {f"{name}=2017-08-02T00:00:00Z" for name in ("pytest", "py")} <= set(
+        uv_cli.arguments("2013-01-24T00:00:00Z")
+    )
     assert new == ["--exclude-newer", "2022-08-01T00:00:00Z"]
 
 
