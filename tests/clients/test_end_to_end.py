@@ -323,8 +323,9 @@ def test_codex_reviews_and_claude_code_revises_in_containers(place: Place, engin
     trial = place.trial()
     assert {score.get("label") for score in trial["scores"] if score["unit"] == "comment"} == {"caught"}
     assert len(trial["review"]["findings"]) == len(place.comments)
-    known = {"input_tokens": 100, "output_tokens": 20, "requests": 1, "tries": 1, "cost_usd": 0.0006}
-    assert trial["review"]["usage"] == {**known, "models": ["scripted-model"]}
+    spent = {"input_tokens": 100, "output_tokens": 20, "requests": 1, "tries": 1, "cost_usd": 0.0006}
+    asked = {"models": ["scripted-model"], "asked": ["scripted-model"], "failed_requests": 0}
+    assert trial["review"]["usage"] == {**spent, **asked}
     assert trial["revision"]["usage"]["requests"] == 2
     assert trial["revision"]["usage"]["cost_usd"] == pytest.approx(0.0012)
     told = trial["versions"]
