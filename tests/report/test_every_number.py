@@ -15,8 +15,8 @@ from xml.etree import ElementTree
 
 import numpy
 import pytest
-import scipy
 from report_reading import percent, results, tables
+from scipy import stats
 
 from pytest_crab.report.files import read_summary, write_summary, write_trials
 from pytest_crab.report.junit import write_junit
@@ -133,7 +133,7 @@ class Clustered:
             rarer = min(sum(self.values[own].any() for own in self.clusters),
                         sum(not self.values[own].all() for own in self.clusters))  # fmt: skip
             df = min(self.df, 1.5 * rarer)
-        share = scipy.stats.t.ppf(0.975, df) ** 2 / size
+        share = stats.t.ppf(0.975, df) ** 2 / size
         low, high = sorted(numpy.roots([1 + share, -2 * mean - share, mean**2]).real)  # (mean - r)² = share * r(1 - r)
         return low, high
 
@@ -144,7 +144,7 @@ class Clustered:
         """
         padded = numpy.append(self.values, [1.0, -1.0])
         crowd = sum(own.sum() ** 2 for own in self.clusters) / len(self.values)
-        half = scipy.stats.t.ppf(0.975, self.df) * math.sqrt(self.effect_with(0.1) * padded.var() / len(padded))
+        half = stats.t.ppf(0.975, self.df) * math.sqrt(self.effect_with(0.1) * padded.var() / len(padded))
         below, above = (half * (1 + min(0.8, clusters * crowd / len(self.values))) for clusters in (10, 3))
         return max(-1.0, padded.mean() - below), min(1.0, padded.mean() + above)
 

@@ -9,6 +9,7 @@ import xml.etree.ElementTree as ET
 from collections.abc import Callable
 from pathlib import Path
 
+import pandas
 import pytest
 from click.testing import CliRunner
 
@@ -40,8 +41,6 @@ def place(make_trial: Callable[..., Trial], tmp_path: Path, monkeypatch: pytest.
 
 
 def test_every_block_of_python_runs(place: Path) -> None:
-    import pandas
-
     names: dict[str, object] = {}
     for block in blocks("python"):
         exec(compile(block, "notebook.md", "exec"), names)
@@ -58,8 +57,6 @@ def test_every_block_of_python_runs(place: Path) -> None:
 
 
 def test_every_command_runs(place: Path) -> None:
-    import pandas
-
     (block,) = blocks("sh")
     for line in block.splitlines():
         assert line.startswith("pytest-crab export ")

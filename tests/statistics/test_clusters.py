@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import numpy
 import pytest
-import scipy
 from hypothesis import assume, given, strategies as st
+from scipy import stats
 
 from pytest_crab.statistics.clusters import (
     clustered_mean,
@@ -50,7 +50,7 @@ def test_the_closed_forms_are_those_of_the_matrices(pairs: list[tuple[float, int
 @given(st.integers(1, 400), st.integers(1, 400))
 def test_with_many_single_oracles_it_is_wilsons_interval(caught: int, missed: int) -> None:
     values = [1.0] * (500 + caught) + [0.0] * (500 + missed)
-    expected = scipy.stats.binomtest(500 + caught, len(values)).proportion_ci(method="wilson")
+    expected = stats.binomtest(500 + caught, len(values)).proportion_ci(method="wilson")
     assert rate_interval(values, range(len(values))) == pytest.approx(tuple(expected), abs=3e-4)
 
 

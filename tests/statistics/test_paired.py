@@ -3,15 +3,15 @@ from __future__ import annotations
 import itertools
 
 import pytest
-import scipy
 from hypothesis import given, strategies as st
+from scipy import stats
 
 from pytest_crab.statistics.paired import cluster_permutation_test, holm, kappa, mcnemar
 
 
 @given(st.integers(0, 50), st.integers(0, 50))
 def test_mcnemar_is_scipys_binomial_test(lost: int, gained: int) -> None:
-    expected = scipy.stats.binomtest(lost, lost + gained).pvalue if lost + gained else 1.0
+    expected = stats.binomtest(lost, lost + gained).pvalue if lost + gained else 1.0
     assert mcnemar(lost, gained) == pytest.approx(float(expected))
 
 
@@ -54,7 +54,7 @@ def test_many_clusters_are_drawn_with_a_seed_and_come_near_the_exact_test() -> N
     values = [-1.0] * 30 + [1.0] * 14 + [0.0] * 100
     found = cluster_permutation_test(values, range(len(values)))
     assert found == cluster_permutation_test(values, range(len(values)))
-    assert found == pytest.approx(scipy.stats.binomtest(14, 44).pvalue, abs=0.01)
+    assert found == pytest.approx(stats.binomtest(14, 44).pvalue, abs=0.01)
 
 
 @pytest.mark.parametrize(("clusters", "p"), [(13, 2 / 2**13), (40, 1 / 10_001)])
