@@ -20,12 +20,13 @@ STEP = {"trial": "set/one::human[0]", "step": "answers", "attempt": 1}
 
 
 def play(game: Callable[[RequestLimit], Coroutine[Any, Any, Any]], longest: float = 60.0) -> Any:
-    """Play a game with a limit, which needs a loop."""
+    """Play a game with a limit, which needs a loop: in a thread, since a browser of other tests has one in this."""
 
     async def begin() -> Any:
         return await asyncio.wait_for(game(RequestLimit(longest)), 20)
 
-    return asyncio.run(begin())
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(lambda: asyncio.run(begin())).result()
 
 
 async def answer(limit: RequestLimit, count: int, status: int = 200, **headers: str) -> None:
