@@ -17,7 +17,8 @@ from pytest_crab.types import Side
 #: The most that a revision's new and changed files may hold together; what works on one holds several copies of it.
 MOST_MIB_CHANGED = 48
 
-_HUNK = re.compile(r"@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+#: The head of a hunk: how many lines of the old version, the first line of the new one, and how many of that.
+HUNK_HEAD = re.compile(r"@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 
 #: Before each hunk and each file of a git diff; every line of a hunk begins with a mark, so that none looks like these.
 _HUNK_OR_FILE = re.compile(r"^(?=@@ -|diff --git )", re.MULTILINE)
@@ -169,7 +170,7 @@ def number_lines(diff: str) -> str:
     """Return a git diff with each line of its hunks behind its number in the new version; removed ones have none."""
     shown, new, left_old, left_new = [], 0, 0, 0
     for line in diff.split("\n"):
-        head = _HUNK.match(line) if left_old <= 0 and left_new <= 0 else None
+        head = HUNK_HEAD.match(line) if left_old <= 0 and left_new <= 0 else None
         if head is not None:
             new, left_old, left_new = int(head[2]), int(head[1] or 1), int(head[3] or 1)
         elif (left_old > 0 or left_new > 0) and not line.startswith("\\"):

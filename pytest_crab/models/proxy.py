@@ -140,10 +140,12 @@ class Proxy:
 
     def _most_cost(self, request: ModelRequest) -> float | None:
         """Return the US dollars that a request can cost at most; None: it has no price."""
-        price = None if self.replay else request.price(self.prices)
-        if self.replay or (price is not None and request.counts_only):
+        if self.replay:
             return 0.0
-        return None if price is None else bound_cost(request.document, price, writes=request.writes)
+        price = request.price(self.prices)
+        if price is None:
+            return None
+        return 0.0 if request.counts_only else bound_cost(request.document, price, writes=request.writes)
 
     def _require_budget(self, request: ModelRequest, most: float | None) -> None:
         """Raise Refusal if this request, which costs so much at most, would exceed a budget or may do so unnoticed."""

@@ -137,11 +137,7 @@ class FileStore:
 
     def drop_notes(self, step: str, key: str) -> None:
         """Drop the parts of an object, if there are any. Raises StoreError."""
-        path = self._parts(step, key)
-        try:
-            path.unlink(missing_ok=True)
-        except OSError as error:
-            raise StoreError(sentence("cannot be removed", path, error)) from error
+        _remove(self._parts(step, key))
 
     def parts(self, step: str) -> list[Path]:
         """Return the files with the notes on objects of a step."""
@@ -154,11 +150,7 @@ class FileStore:
 
     def forget(self, step: str, key: str) -> None:
         """Drop one object, if it is there. Raises StoreError."""
-        path = self.path(step, key)
-        try:
-            path.unlink(missing_ok=True)
-        except OSError as error:
-            raise StoreError(sentence("cannot be removed", path, error)) from error
+        _remove(self.path(step, key))
 
     def objects(self) -> Iterator[tuple[str, Path]]:
         """Yield (step, file) for every object, in a fixed order.
@@ -198,6 +190,14 @@ class FileStore:
         except OSError as error:
             raise StoreError(sentence("is damaged and cannot be moved aside", path, error)) from error
         return True
+
+
+def _remove(path: Path) -> None:
+    """Remove a file of the store, if it is there. Raises StoreError."""
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        raise StoreError(sentence("cannot be removed", path, error)) from error
 
 
 def _sound(lines: Iterable[bytes]) -> Iterator[Any]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from pytest_crab.diffs import HUNK_HEAD
 from pytest_crab.formats import NOTHING, format_dollars
 from pytest_crab.report.explain import NEAR, review_faults
 from pytest_crab.report.pull_requests import Subject, SubjectComment
@@ -23,8 +23,6 @@ _NAMES = ("index ", "--- ", "+++ ")
 
 #: The marks of lines that one side of a diff has, or both.
 _MARKS = frozenset(" +-")
-
-_HUNK = re.compile(r"@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@")
 
 
 def safe(text: str | None) -> str:
@@ -111,7 +109,7 @@ def diff_files(diff: str) -> Iterator[dict[str, Any]]:
             if rows or path:
                 yield {"path": path, "rows": rows}
             path, rows, in_hunk = safe(line.rpartition(" b/")[2]), [], False
-        elif _HUNK.match(line):
+        elif HUNK_HEAD.match(line):
             in_hunk = True
             rows.append("@" + safe(line))
         elif in_hunk:
