@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 #: Works from CPython 3.6 up. What a test of the tree prints is the message of the error where none has an outcome.
 TEXT = '''\
 """Tests of the tree, with the files of a patch put in place, run by the tree's own configuration."""
 
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -21,21 +23,25 @@ FILES = <FILES>
 TESTS = <TESTS>
 
 
+def start(*words, **settings):
+    env = dict(os.environ, **settings.pop("env", {}))
+    env.pop("PYTEST_DISABLE_PLUGIN_AUTOLOAD", None)
+    out = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "universal_newlines": True}
+    return subprocess.run([sys.executable, *words, *TESTS], env=env, **out, **settings).stdout
+
+
+<RUN>
+
+
 @pytest.fixture
 def outcomes():
     for name, text in FILES.items():
         path = Path(name)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
-    env = dict(os.environ)
-    env.pop("PYTEST_DISABLE_PLUGIN_AUTOLOAD", None)
-    report = Path(tempfile.mkdtemp(), "report.xml")
-    argv = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--junitxml=%s" % report, *TESTS]
-    done = subprocess.run(argv, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, universal_newlines=True)
-    cases = list(ElementTree.parse(str(report)).iter("testcase")) if report.exists() else []
-    found = [{child.tag for child in case} & {"error", "failure", "skipped"} for case in cases]
+    found, printed = run()
     if not found or any("error" in tags for tags in found):
-        raise RuntimeError(done.stdout[-2000:])
+        raise RuntimeError(printed[-2000:])
     return found
 
 
@@ -45,10 +51,61 @@ def test_in_tree(outcomes):
     assert not any("failure" in tags for tags in outcomes)
 '''
 
+_PYTEST = '''\
+def run():
+    """Return for each test that ran what is said of it, and all that was printed."""
+    report = Path(tempfile.mkdtemp(), "report.xml")
+    printed = start("-m", "pytest", "-p", "no:cacheprovider", "--junitxml=%s" % report)
+    cases = list(ElementTree.parse(str(report)).iter("testcase")) if report.exists() else []
+    return [{child.tag for child in case} & {"error", "failure", "skipped"} for case in cases], printed
+'''
 
-def in_tree_oracle(files: Mapping[str, str], tests: Sequence[str]) -> str:
+_UNITTEST = '''\
+def run():
+    """Return for each test that ran what is said of it, and all that was printed."""
+    printed = start(*<WORDS>, cwd=<FOLDER>, env={"PYTHONPATH": os.getcwd()})
+    found, count = [], re.search(r"^Ran ([0-9]+) tests? in ", printed, re.M)
+    for name, place in re.findall(r"^(?:FAIL|ERROR): (\\w+) \\(([\\w.]+)", printed, re.M):
+        of_a_test = not name.startswith(("setUp", "tearDown")) and "_FailedTest" not in place
+        found.append({"failure" if of_a_test else "error"})
+    skipped, unexpected = (
+        sum(map(int, re.findall(r"^(?:OK|FAILED) \\(.*?\\b%s=([0-9]+)" % what, printed, re.M)))
+        for what in ("skipped", "unexpected successes")
+    )
+    found += [{"failure"}] * unexpected + [{"skipped"}] * skipped
+    passed = int(count.group(1)) - len(found) if count else 0
+    return found + [set()] * max(passed, 0), printed
+'''
+
+
+@dataclass(frozen=True)
+class UnittestCommand:
+    """A project's own command for tests of unittest: the words after Python, and the folder in which it is started.
+
+    Names of tests begin below that folder; the tree itself is on the import path.
+    """
+
+    folder: str
+    words: tuple[str, ...]
+
+    def name_of(self, path: str, test: str) -> str:
+        """Return the dotted name of a test, a method as Class.name, of a file of the tree."""
+        return f"{path.removeprefix(f'{self.folder}/').removesuffix('.py').replace('/', '.')}.{test}"
+
+
+def node_id(path: str, test: str) -> str:
+    """Return pytest's node id of a test, a method as Class.name, of a file of the tree."""
+    return f"{path}::{test.replace('.', '::')}"
+
+
+def in_tree_oracle(files: Mapping[str, str], tests: Sequence[str], command: UnittestCommand | None = None) -> str:
     """Return an oracle that puts ``files`` into the tree and runs these tests there, by pytest's node ids.
 
-    It is red if one fails. An error outside of a test, such as while a file is loaded, is an error of the oracle too.
+    With a ``command`` that runs them, by their dotted names. It is red if one fails. An error outside of a test, such
+    as while a file is loaded, is an error of the oracle too.
     """
-    return TEXT.replace("<FILES>", repr(dict(files))).replace("<TESTS>", repr(list(tests)))
+    run = _PYTEST
+    if command is not None:
+        run = _UNITTEST.replace("<WORDS>", repr(command.words)).replace("<FOLDER>", repr(command.folder))
+    text = TEXT.replace("<RUN>", run.strip())
+    return text.replace("<FILES>", repr(dict(files))).replace("<TESTS>", repr(list(tests)))

@@ -6,7 +6,7 @@ For each SWE-bench Verified row of a repository in MIRRORS (a folder with owner/
 head is the base commit, merged is that with the gold patch. It gets three oracles: the tests that each of the two
 generators added or changed, and the people's own as control. An oracle is one file: the conftest.py
 files of the project are not loaded. With --in-tree an oracle puts the files of the test patch into the tree, and starts
-the tests there as the project does (see in_tree_oracle.py). All three are proved in one environment: red at head by a
+the tests there as the project does, by pytest or a command of its own (see in_tree_oracle.py). All three are proved in one environment: red at head by a
 failed test, green at merged, twice each, without network. Rows of one repository share environments: that of the row
 which is nearest in time comes first, and the dated ladder is climbed where there is none within a year or where the
 control is not proved in it (--climbs times at most for each repository).
@@ -33,7 +33,7 @@ from pathlib import Path
 from typing import Any
 
 from changed_tests import changed_tests, keep_tests
-from in_tree_oracle import in_tree_oracle
+from in_tree_oracle import UnittestCommand, in_tree_oracle, node_id
 
 from pytest_crab import diffs, serialization
 from pytest_crab.cli.run_contexts import proving_context
@@ -72,6 +72,9 @@ PLUGINS = {"pytest-dev/pytest": ("_pytest.pytester",)}
 
 #: What only an installation makes, without which pytest's own settings refuse to be read.
 BUILT = {"src/_pytest/_version.py": "version = '99.9.9'\nversion_tuple = (99, 9, 9)\n"}
+
+#: The commands of the repositories whose tests pytest cannot run, as their own documents and settings have them.
+COMMANDS = {"django/django": UnittestCommand("tests", ("runtests.py", "--parallel=1"))}
 
 #: Environments of rows further away in time are not tried.
 NEAR_DAYS = 365
@@ -150,13 +153,15 @@ def alone(repository: Path, commit: str, patch: str) -> str:
 def in_tree(repository: Path, commit: str, patch: str) -> str:
     """Return an oracle that starts in the tree the tests that a patch adds or changes. Raises Unusable."""
     found = list(patched_files(repository, commit, patch))
-    tests = [f"{path}::{name.replace('.', '::')}" for path, _, names in found for name in names]
+    command = COMMANDS.get(f"{repository.parent.name}/{repository.stem}")
+    name_of = node_id if command is None else command.name_of
+    tests = [name_of(path, name) for path, _, names in found for name in names]
     if not tests:
         raise Unusable("no test is added or changed")
     built = {
         path: text for path, text in BUILT.items() if git(repository, "ls-tree", commit, "--", str(Path(path).parent))
     }
-    return in_tree_oracle({path: text for path, text, _ in found} | built, tests)
+    return in_tree_oracle({path: text for path, text, _ in found} | built, tests, command)
 
 
 def head_day(mirrors: Path, row: dict[str, Any]) -> date:
@@ -356,11 +361,11 @@ def more(make: Callable[[], list[Environment]]) -> Iterator[Environment]:
 
 
 def sample(rows: Sequence[dict[str, Any]], most: int) -> list[dict[str, Any]]:
-    """Return at most so many rows of each repository, drawn with a fixed seed."""
+    """Return at most so many rows of each repository, drawn with a fixed seed; more of them contain fewer."""
     by_repo: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
         by_repo.setdefault(row["repo"], []).append(row)
-    return [row for own in by_repo.values() for row in random.Random(0).sample(own, min(most, len(own)))]
+    return [row for own in by_repo.values() for row in random.Random(0).sample(own, len(own))[:most]]
 
 
 def table(results: Sequence[dict[str, Any]]) -> Iterator[str]:

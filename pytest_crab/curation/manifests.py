@@ -20,6 +20,7 @@ _MOST_BYTES = 1 << 20
 _CLASSIFIER = re.compile(r"Programming Language :: Python :: (3\.\d{1,2})\b")
 _SETUP_REQUIRES = re.compile(r"""python_requires["']?\s*[=:]\s*\(?\s*["']([^"']+)["']""")
 _MAIN_FILES = ("requirements.txt", "requirements/base.txt", "requirements/main.txt", "requirements/default.txt")
+_VERSION_TAG = re.compile(r"(?m)^tag[_-](?:build|date)[ \t]*[=:].*\n?")
 _TESTING = re.compile(r"(?:^|[^a-z])(?:tests?|testing|dev|develop|development|units?)(?:[^a-z]|$)")
 _ROOTS = ("src", "lib", "python")
 
@@ -98,6 +99,18 @@ def build_requirements(folder: Path) -> tuple[str, ...]:
     listed = _toml(folder / "pyproject.toml").get("build-system", {}).get("requires", [])
     found = [item for item in listed if isinstance(item, str)] if isinstance(listed, list) else []
     return (*found, *(["editables"] if any(item.startswith("hatchling") for item in found) else []))
+
+
+def drop_version_tags(folder: Path) -> None:
+    """Remove from a setup.cfg the tags that setuptools adds to the version of a build.
+
+    Older ones add both in each step of a build, so that a tree with a tag and a date has no valid version.
+    """
+    path = folder / "setup.cfg"
+    text = _text(path)
+    plain = _VERSION_TAG.sub("", text)
+    if plain != text:
+        path.write_text(plain, "utf-8")
 
 
 def import_roots(tree: Path, paths: Sequence[str]) -> tuple[str, ...]:

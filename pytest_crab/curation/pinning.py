@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from pytest_crab.curation import manifests
 from pytest_crab.errors import ImageError
 from pytest_crab.protocols import INSTALL_LIMITS, Command
 from pytest_crab.runtimes import bubblewrap, build_failures, interpreters, uv_cli, venvs
@@ -45,11 +46,16 @@ class Resolver:
         self._cancelled = cancelled
 
     def pins(self, wanted: Requirements, tree: Path, python: str, moment: str) -> tuple[str, ...]:
-        """Return every package with its version, sorted, for CPython X.Y as of ``moment``. Raises ImageError."""
+        """Return every package with its version, sorted, for CPython X.Y as of ``moment``. Raises ImageError.
+
+        The tree is a checkout of its own, which builds write into.
+        """
         interpreter = interpreters.find(python)
         if interpreter is None:
             raise ImageError(f"there is no Python {python} on this machine; install it")
         uv = uv_cli.program()
+        for folder in wanted.projects:
+            manifests.drop_version_tags(tree / folder)
         self._cache.mkdir(parents=True, exist_ok=True)
         arguments = [
             *(str(uv), "pip", "compile", "-", "--python", str(interpreter.program), "--no-header", "--no-annotate"),
