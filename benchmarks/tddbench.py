@@ -4,12 +4,12 @@
 
 For each SWE-bench Verified row of a repository in MIRRORS (a folder with owner/name.git), an instance is made in WORK:
 head is the base commit, merged is that with the gold patch. It gets three oracles: the tests that each of the two
-generators added or changed, and the people's own as control. An oracle is one file: the conftest.py
-files of the project are not loaded. With --in-tree an oracle puts the files of the test patch into the tree, and starts
-the tests there as the project does, by pytest or a command of its own (see in_tree_oracle.py). All three are proved in one environment: red at head by a
-failed test, green at merged, twice each, without network. Rows of one repository share environments: that of the row
-which is nearest in time comes first, and the dated ladder is climbed where there is none within a year or where the
-control is not proved in it (--climbs times at most for each repository).
+generators added or changed, and the people's own as control. An oracle is one file: the conftest.py files of the
+project are not loaded. With --in-tree an oracle puts the files of the test patch into the tree, and starts the tests
+there as the project does, by pytest or a command of its own (see in_tree_oracle.py). All three are proved in one
+environment: red at head by a failed test, green at merged, twice each, without network. Rows of one repository share
+environments: that of the row which is nearest in time comes first, and the dated ladder is climbed where there is none
+within a year or where the control is not proved in it (--climbs times at most for each repository).
 Finished rows are in WORK/results.jsonl and are not run again; --table prints the tables of all that is there.
 """
 
