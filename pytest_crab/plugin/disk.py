@@ -13,7 +13,7 @@ from pytest_crab.formats import format_count, format_size
 from pytest_crab.plugin.items import TrialItem
 from pytest_crab.plugin.option_table import Options
 from pytest_crab.plugin.options import runs_trials
-from pytest_crab.plugin.recorder import Recorder
+from pytest_crab.plugin.recorder import RunRecorder
 from pytest_crab.plugin.resources import Resources
 from pytest_crab.runtimes.inventory import inventory as inventory_of
 from pytest_crab.store import FileStore
@@ -23,7 +23,7 @@ class Disk:
     """Orders items by repository in every process; the one with a recorder, the controller, removes environments."""
 
     def __init__(
-        self, options: Options, resources: Resources, recorder: Recorder | None, config: pytest.Config, size: int
+        self, options: Options, resources: Resources, recorder: RunRecorder | None, config: pytest.Config, size: int
     ) -> None:
         self._options = options
         self._resources = resources

@@ -25,7 +25,7 @@ from pytest_crab.instances import lock
 from pytest_crab.plugin.contestants import Contestants
 from pytest_crab.plugin.items import Planned, TrialItem
 from pytest_crab.plugin.option_table import Options
-from pytest_crab.plugin.recorder import Recorder
+from pytest_crab.plugin.recorder import RunRecorder
 from pytest_crab.plugin.resources import Resources
 from pytest_crab.runtimes.environment_stock import Stock, engine_stock, folder_stock, free_at
 from pytest_crab.runtimes.hidden_paths import hide_set
@@ -44,7 +44,7 @@ class Forecaster:
         options: Options,
         contestants: Contestants,
         resources: Resources,
-        recorder: Recorder | None,
+        recorder: RunRecorder | None,
         config: pytest.Config,
     ) -> None:
         self._options = options

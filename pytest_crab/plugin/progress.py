@@ -12,7 +12,7 @@ import pytest
 
 from pytest_crab.campaign.progress import Progress, RunClock, TerminalLine, Watch, progress_text
 from pytest_crab.campaign.trial_pool import costs_of_run
-from pytest_crab.plugin.recorder import Recorder
+from pytest_crab.plugin.recorder import RunRecorder
 
 #: Seconds between two looks at what workers of pytest-xdist do.
 _INTERVAL = 0.2
@@ -74,7 +74,7 @@ class WorkersProgress:
     and so does every hook in which pytest or pytest-xdist writes.
     """
 
-    def __init__(self, recorder: Recorder, budget: float | None, config: pytest.Config) -> None:
+    def __init__(self, recorder: RunRecorder, budget: float | None, config: pytest.Config) -> None:
         self._recorder = recorder
         self._budget = budget
         self._config = config

@@ -32,7 +32,7 @@ from pytest_crab.trial import unmeasured_trial
 from pytest_crab.types import Instance, Reason, Trial, TrialId
 
 
-class Recorder:
+class RunRecorder:
     """Records trials as their reports arrive, and completes the record; registered on the controller.
 
     ``summary`` is there once the session has ended. ``problems`` are files that could not be written, ``given_up`` the

@@ -14,7 +14,7 @@ from pytest_crab.plugin.items import Items
 from pytest_crab.plugin.option_table import Options
 from pytest_crab.plugin.options import named_experiment, read_options, runs_items, runs_trials
 from pytest_crab.plugin.progress import WorkersProgress
-from pytest_crab.plugin.recorder import Recorder
+from pytest_crab.plugin.recorder import RunRecorder
 from pytest_crab.plugin.resources import Resources, SharedDecisions
 from pytest_crab.plugin.run_file import RunFile
 from pytest_crab.plugin.runner import Runner
@@ -35,20 +35,21 @@ def register(config: pytest.Config) -> None:
     options = _options(config, settings)
     is_worker = hasattr(config, "workerinput")
     measures = runs_trials(options, config)
+    records = measures and not is_worker
     if options.plan and hasattr(config.option, "dist"):
         config.option.dist = "no"  # a plan needs what this process collects, and under pytest-xdist workers collect
     contestants = build_contestants(options, settings, config)
-    if measures and not is_worker:
+    if records:
         _refuse_forked(config)
         if contestants.run_code:
             require_trust(config, options.store, trust=options.trust)
     resources = Resources(options, contestants.settings, config, run_code=contestants.run_code)
-    if measures and not is_worker:
+    if records:
         resources.choice  # noqa: B018 - decided now, so that a runtime that cannot work is a usage error
     require_savings(options, config)
     gate = RunGate(options, contestants, config) if options.gated and not is_worker else None
     shards = None if options.shard is None else Shards(options.shard)
-    recorder = Recorder(options, contestants, resources, gate, shards, config) if measures and not is_worker else None
+    recorder = RunRecorder(options, contestants, resources, gate, shards, config) if records else None
     looks = None if gate is None else gate.looks
     runner = Runner(options, contestants, resources, looks, config) if measures else None
     workers = _workers_progress(options, recorder, config)
@@ -87,7 +88,7 @@ def _selections(options: Options) -> dict[str, object | None]:
 
 
 def _tables(
-    options: Options, contestants: Contestants, recorder: Recorder | None, config: pytest.Config
+    options: Options, contestants: Contestants, recorder: RunRecorder | None, config: pytest.Config
 ) -> dict[str, object | None]:
     """Return the plugins that print what was measured."""
     return {
@@ -128,7 +129,7 @@ def _refuse_forked(config: pytest.Config) -> None:
         )
 
 
-def _disk(options: Options, resources: Resources, recorder: Recorder | None, config: pytest.Config) -> object | None:
+def _disk(options: Options, resources: Resources, recorder: RunRecorder | None, config: pytest.Config) -> object | None:
     if options.disk_budget is None:
         return None
     from pytest_crab.plugin.disk import Disk  # imports docker
@@ -136,10 +137,10 @@ def _disk(options: Options, resources: Resources, recorder: Recorder | None, con
     return Disk(options, resources, recorder, config, options.disk_budget)
 
 
-def _run_file(options: Options, recorder: Recorder | None, runs: Runner | WorkersProgress | None) -> RunFile | None:
+def _run_file(options: Options, recorder: RunRecorder | None, runs: Runner | WorkersProgress | None) -> RunFile | None:
     return None if recorder is None or runs is None else RunFile(options, recorder, runs.progress)
 
 
-def _workers_progress(options: Options, recorder: Recorder | None, config: pytest.Config) -> WorkersProgress | None:
+def _workers_progress(options: Options, recorder: RunRecorder | None, config: pytest.Config) -> WorkersProgress | None:
     has_workers = config.getoption("dist", default="no") != "no"
     return None if recorder is None or not has_workers else WorkersProgress(recorder, options.budget, config)

@@ -10,7 +10,7 @@ import pytest
 
 from pytest_crab.campaign.progress import Progress
 from pytest_crab.plugin.option_table import Options
-from pytest_crab.plugin.recorder import Recorder
+from pytest_crab.plugin.recorder import RunRecorder
 from pytest_crab.report.run_progress import (
     EVERY,
     PlannedRun,
@@ -28,7 +28,7 @@ class RunFile:
     A file that cannot be written is left out: the records say so themselves if they cannot be written either.
     """
 
-    def __init__(self, options: Options, recorder: Recorder, progress: Callable[[], Progress]) -> None:
+    def __init__(self, options: Options, recorder: RunRecorder, progress: Callable[[], Progress]) -> None:
         self._options = options
         self._recorder = recorder
         self._progress = progress

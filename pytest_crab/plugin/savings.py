@@ -12,7 +12,7 @@ from pytest_crab.gate.screening import Screen
 from pytest_crab.plugin.gate import RunGate
 from pytest_crab.plugin.items import TrialItem
 from pytest_crab.plugin.option_table import Options
-from pytest_crab.plugin.recorder import Recorder
+from pytest_crab.plugin.recorder import RunRecorder
 from pytest_crab.plugin.selection import deselect
 
 
@@ -49,7 +49,7 @@ class Screening:
 class EarlyEnd:
     """Puts repositories into random order, and looks at the gate at the end of each part of them."""
 
-    def __init__(self, looks: GateLooks, gate: RunGate, recorder: Recorder) -> None:
+    def __init__(self, looks: GateLooks, gate: RunGate, recorder: RunRecorder) -> None:
         self._looks = looks
         self._gate = gate
         self._recorder = recorder

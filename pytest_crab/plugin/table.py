@@ -16,7 +16,7 @@ from pytest_crab.formats import format_count, format_one
 from pytest_crab.plugin.contestants import Contestants
 from pytest_crab.plugin.option_table import Options
 from pytest_crab.plugin.paths import exists, named_paths
-from pytest_crab.plugin.recorder import Recorder
+from pytest_crab.plugin.recorder import RunRecorder
 from pytest_crab.plugin.resources import Resources
 from pytest_crab.plugin.runner import Runner
 from pytest_crab.report.agreement import agreement_lines, agreements
@@ -100,7 +100,7 @@ class Header:
 class Table:
     """Prints the outcomes and the tables; registered on the controller of a run that measures."""
 
-    def __init__(self, options: Options, recorder: Recorder, config: pytest.Config) -> None:
+    def __init__(self, options: Options, recorder: RunRecorder, config: pytest.Config) -> None:
         self._options = options
         self._recorder = recorder
         self._config = config
@@ -228,7 +228,7 @@ class Table:
 class RecordedAgreement:
     """Prints how far verdicts agree with the recorded ones of a set; registered where these are replayed."""
 
-    def __init__(self, recorder: Recorder) -> None:
+    def __init__(self, recorder: RunRecorder) -> None:
         self._recorder = recorder
 
     @pytest.hookimpl(tryfirst=True)

@@ -12,6 +12,7 @@ from pytest_crab.report.outcomes import OracleRecord, against_control, oracle_co
 from pytest_crab.statistics import overlap
 from pytest_crab.statistics.comparison import Comparison, Key, Measured, compare
 from pytest_crab.statistics.paired import holm, kappa
+from pytest_crab.types import Unit
 
 #: An oracle counts as caught by a reviewer if at least this share of its known repeats caught it.
 MAJORITY = Fraction(1, 2)
@@ -71,9 +72,9 @@ class Together:
     """All contestants that are not shown the answer, over the ``oracles`` whose verdict is known of each.
 
     Reviewers and answerers have nothing in common and are not compared with each other: where there are several of
-    both, all but ``pairs`` is of the reviewers. ``counted`` is the word for one of ``oracles``. ``union`` counts what
-    any of them caught, ``unique`` what one alone did; ``overlaps`` has every choice of reviewers (of at most LISTED
-    reviewers; else those that occur).
+    both, all but ``pairs`` is of the reviewers. ``counted`` is the word for one of ``oracles``, ``unit`` their kind.
+    ``union`` counts what any of them caught, ``unique`` what one alone did; ``overlaps`` has every choice of reviewers
+    (of at most LISTED reviewers; else those that occur).
     """
 
     reviewers: tuple[str, ...] = ()
@@ -83,6 +84,7 @@ class Together:
     overlaps: tuple[Overlap, ...] = ()
     pairs: tuple[Pair, ...] = ()
     counted: str = "oracle"
+    unit: Unit = Unit.COMMENT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +97,7 @@ class Contestant:
     seconds: float | None
     variant: str | None = None
     counted: str = "oracle"
+    unit: Unit = Unit.COMMENT
 
 
 def lifts(contestants: Sequence[Contestant], control: Contestant) -> dict[str, Lift]:
@@ -121,10 +124,8 @@ def lifts(contestants: Sequence[Contestant], control: Contestant) -> dict[str, L
 
 def together(contestants: Sequence[Contestant]) -> Together:
     """Compare those contestants with each other that count the same: union, overlaps, and each pair."""
-    kinds: dict[bool, list[Contestant]] = {}
-    for one in contestants:
-        kinds.setdefault(one.counted == "probe", []).append(one)
-    found = [_together(kinds[kind]) for kind in sorted(kinds)]
+    kinds = [[one for one in contestants if (one.unit is Unit.PROBE) is probes] for probes in (False, True)]
+    found = [_together(kind) for kind in kinds if kind]
     if not found:
         return Together()
     first = next((own for own in found if len(own.reviewers) > 1), found[0])
@@ -153,6 +154,7 @@ def _together(contestants: Sequence[Contestant]) -> Together:
         ),
         pairs=tuple(dataclasses.replace(pair, p_holm=adjusted[f"{at}"]) for at, pair in enumerate(pairs)),
         counted=contestants[0].counted,
+        unit=contestants[0].unit,
     )
 
 

@@ -237,6 +237,7 @@ def _contestant(own: ReviewerSummary) -> Contestant:
         seconds=own.seconds_per_run,
         variant=own.variant,
         counted=own.counted,
+        unit=own.unit,
     )
 
 

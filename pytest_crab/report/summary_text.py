@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from pytest_crab.formats import (
     format_change_interval,
@@ -62,13 +62,17 @@ def _differs(own: float | None, rates: Mapping[str, float | None], lift: Lift) -
 
 def note_lines(reviewers: Sequence[ReviewerSummary]) -> Iterator[str]:
     """Yield the notes on what changes the meaning of rates, each once with the names of those that it is about."""
-    whose: dict[str, list[str]] = {}
-    for own in reviewers:
-        for note in own.notes:
-            whose.setdefault(note, []).append(label(own))
-    for note, names in whose.items():
+    for note, names in names_by_text((label(own), note) for own in reviewers for note in own.notes).items():
         of_all = note == SIMULATED and len(names) == len(reviewers)
         yield note if of_all else f"{', '.join(names)}: {note}"
+
+
+def names_by_text(said: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
+    """Return each text once, in the order of first appearance, with the names that it is said of."""
+    names: dict[str, list[str]] = {}
+    for name, text in said:
+        names.setdefault(text, []).append(name)
+    return names
 
 
 def together_lines(summary: Summary) -> Iterator[str]:

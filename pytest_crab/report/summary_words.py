@@ -39,7 +39,7 @@ class SummaryWords:
 
 def words_of(reviewers: Sequence[ReviewerSummary]) -> SummaryWords:
     """Return the words for these."""
-    kinds = dict.fromkeys(contestant_word(own) for own in reviewers) or {"reviewer": None}
+    kinds = dict.fromkeys(contestant_word(own.unit) for own in reviewers) or {"reviewer": None}
     counted = dict.fromkeys(own.counted for own in reviewers) or {"oracle": None}
     reviews, answers = "reviewer" in kinds, "answerer" in kinds
     instance = "instance" if reviews and answers else "row" if answers else "pull request"
@@ -55,9 +55,9 @@ def words_of(reviewers: Sequence[ReviewerSummary]) -> SummaryWords:
     )
 
 
-def contestant_word(own: ReviewerSummary) -> str:
-    """Return the word for one that was measured."""
-    return "answerer" if own.unit is Unit.PROBE else "reviewer"
+def contestant_word(unit: Unit) -> str:
+    """Return the word for one whose rates count verdicts on this."""
+    return "answerer" if unit is Unit.PROBE else "reviewer"
 
 
 def _plurals(words: Iterable[str]) -> str:

@@ -34,7 +34,14 @@ from pytest_crab.report.summary_tables import (
     rate_tables,
     ruler_tables,
 )
-from pytest_crab.report.summary_text import advice_line, lift_line, lift_note, note_lines, together_lines
+from pytest_crab.report.summary_text import (
+    advice_line,
+    lift_line,
+    lift_note,
+    names_by_text,
+    note_lines,
+    together_lines,
+)
 from pytest_crab.text import ascii_line, one_line
 from pytest_crab.types import Kind
 
@@ -296,20 +303,14 @@ def _notes_by_reviewer(summary: Summary) -> Iterator[tuple[str, str]]:
 
 def _merged(notes: Iterable[tuple[str, str]], summary: Summary) -> Iterator[tuple[str, str]]:
     """Yield each text once, and the line that names the reviewers whom it is about."""
-    names: dict[str, list[str]] = {}
-    for name, text in notes:
-        names.setdefault(text, []).append(name)
-    for text, own in names.items():
+    for text, own in names_by_text(notes).items():
         every = len(own) == len(summary.reviewers) > 1
         yield text, f"{f'each {summary.words.contestant}' if every else ', '.join(own)}: {text}"
 
 
 def _by_reviewer(summary: Summary, say: Callable[[ReviewerSummary], str]) -> list[str]:
     """Return the sentences that ``say`` has for reviewers, each once with their names; without if it is one for all."""
-    said: dict[str, list[str]] = {}
-    for reviewer in summary.reviewers:
-        if text := say(reviewer):
-            said.setdefault(text, []).append(label(reviewer))
+    said = names_by_text((label(own), text) for own in summary.reviewers if (text := say(own)))
     return list(said) if len(said) == 1 else [f"{', '.join(names)}: {text}" for text, names in said.items()]
 
 

@@ -104,7 +104,7 @@ def _names(reviewers: Iterable[ReviewerSummary]) -> dict[str, str]:
     """Return the names of reviewers and of answerers, with their versions."""
     found: dict[str, list[str]] = {}
     for one in reviewers:
-        found.setdefault(f"{contestant_word(one).capitalize()}s", []).append(_with_version(one))
+        found.setdefault(f"{contestant_word(one.unit).capitalize()}s", []).append(_with_version(one))
     return {word: ", ".join(names) for word, names in found.items()}
 
 
