@@ -39,12 +39,11 @@ def register(config: pytest.Config) -> None:
     if options.plan and hasattr(config.option, "dist"):
         config.option.dist = "no"  # a plan needs what this process collects, and under pytest-xdist workers collect
     contestants = build_contestants(options, settings, config)
+    resources = Resources(options, contestants.settings, config, run_code=contestants.run_code)
     if records:
         _refuse_forked(config)
         if contestants.run_code:
             require_trust(config, options.store, trust=options.trust)
-    resources = Resources(options, contestants.settings, config, run_code=contestants.run_code)
-    if records:
         resources.choice  # noqa: B018 - decided now, so that a runtime that cannot work is a usage error
     require_savings(options, config)
     gate = RunGate(options, contestants, config) if options.gated and not is_worker else None
