@@ -31,8 +31,8 @@ from pytest_crab.trial.run_context import RunContext
 from pytest_crab.types import Environment, Instance
 from pytest_crab.waiting import FOR_A_SLOT, waits_counted
 
-#: The environment source on record for an instance that brings its environment.
-GIVEN = "given"
+#: The tag that says where an environment comes from, and the source on record of an instance that brings its own.
+SOURCE, GIVEN = "environment_source", "given"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -216,7 +216,7 @@ def _certificate_of(
     if not best.proved:
         return Certificate(instance=instance, proven=proven, problems=problems, notes=tuple(notes), seen=seen)
     tags = {name: tag for name, tag in instance.tags.items() if name != "rung"}  # the tag's name in version 0.1
-    tags["environment_source"] = best.candidate.name
+    tags[SOURCE] = best.candidate.name
     return Certificate(
         instance=dataclasses.replace(instance, environment=best.candidate.environment, tags=tags),
         environment_source=best.candidate.name,

@@ -19,7 +19,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 
 from pytest_crab import serialization
 from pytest_crab.clients.prompting import as_data
-from pytest_crab.curation.certify import diagnosis_of, is_given, open_search
+from pytest_crab.curation.certify import SOURCE, diagnosis_of, is_given, open_search
 from pytest_crab.curation.environment_probe import (
     TESTS,
     JUnitCommand,
@@ -37,8 +37,8 @@ from pytest_crab.curation.stages import CurationContext, Rejection
 from pytest_crab.trial.context import TrialContext
 from pytest_crab.types import CandidateComment, Comment, Environment, Instance, PullCandidate
 
-#: The tag that says where an environment comes from, and the word for a model's recipe.
-SOURCE, RECIPE = "environment_source", "recipe"
+#: The word for a model's recipe, where an environment comes from.
+RECIPE = "recipe"
 
 #: The doubt about an environment in which modules can be imported and tests do not pass.
 UNTESTED = "the changed tests do not pass in the environment"

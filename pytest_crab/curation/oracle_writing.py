@@ -18,7 +18,7 @@ from typing import Any
 from pytest_crab import diffs
 from pytest_crab.clients.prompting import as_data, shown_diff
 from pytest_crab.curation.assessment import Role
-from pytest_crab.curation.certify import Certificate, certify
+from pytest_crab.curation.certify import SOURCE, Certificate, certify
 from pytest_crab.curation.proposals import Proposing
 from pytest_crab.curation.publish import to_instance
 from pytest_crab.curation.stages import CurationContext, Rejection
@@ -60,11 +60,15 @@ class WrittenOracle:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProvedOracle:
-    """A comment with its oracle, the texts of its files by path, and the environment that it was proved in."""
+    """A comment with its oracle, the texts of its files by path, and the environment that it was proved in.
+
+    ``source`` is the tag that says where that environment comes from, None where the candidate brought it.
+    """
 
     comment: Comment
     files: Mapping[str, str]
     environment: Environment
+    source: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +86,7 @@ class OracleWriting(Proposing):
 
     role = "write-oracle"
     name = "oracles"
-    version = 8
+    version = 9
 
     model: str = ""
     regime: Regime = Regime.SAW_FIX
@@ -123,7 +127,8 @@ class OracleWriting(Proposing):
             else:
                 comments.append(dataclasses.replace(one, comment=found.comment))
                 files.update(found.files)
-                candidate = dataclasses.replace(candidate, environment=found.environment)
+                tags = {**candidate.tags, **({SOURCE: found.source} if found.source else {})}
+                candidate = dataclasses.replace(candidate, environment=found.environment, tags=tags)
         kept = dataclasses.replace(candidate, comments=(*comments, *_dropped_comments(candidate, dropped)), files=files)
         return kept.drop(dropped)
 
@@ -204,8 +209,9 @@ class _Proving:
         comment = dataclasses.replace(self._comment, oracle=Oracle(file=file), kind=written.kind)
         certificate = self._certify(comment, {file: written.source}, str(number))
         if certificate.proved:
-            environment = certificate.instance.required_environment
-            return ProvedOracle(comment=comment, files={file: written.source}, environment=environment)
+            proved = certificate.instance
+            environment, source = proved.required_environment, proved.tags.get(SOURCE)
+            return ProvedOracle(comment=comment, files={file: written.source}, environment=environment, source=source)
         states = certificate.seen.get(comment.id, ())
         outcomes = [f"{state.name}: {', '.join(_outcomes(state.runs))}" for state in states if state.role in _SHOWN]
         told = "; ".join([*certificate.problems.values(), *outcomes])

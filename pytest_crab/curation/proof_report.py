@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from pytest_crab.curation.certify import Certificate
+from pytest_crab.curation.certify import SOURCE, Certificate
 from pytest_crab.errors import BadInput
 from pytest_crab.instances.set_files import read_set_file, write_set_file
 from pytest_crab.locks import locked_folder
@@ -49,7 +49,7 @@ def _entry(certificate: Certificate, runtime: str) -> dict[str, Any]:
                 "key": one.key,
             }
     return {
-        "environment_source": tags.get("environment_source", tags.get("rung", certificate.environment_source)),
+        SOURCE: tags.get(SOURCE, tags.get("rung", certificate.environment_source)),
         "python": environment.python,
         "packages": len(environment.packages),
         "runtime": runtime,

@@ -152,6 +152,24 @@ def test_where_no_server_answers_nothing_is_decided_and_no_model_asked(
 
 
 @pytest.mark.bubblewrap
+@pytest.mark.usefixtures("needs_an_index")
+def test_a_tag_says_where_an_environment_that_was_found_with_an_oracle_comes_from(
+    candidate: PullCandidate, proving: Callable[[str], CurationContext]
+) -> None:
+    ready = Path("ready", candidate.id, "test_c0.py")
+    ready.parent.mkdir(parents=True)
+    ready.write_text(RIGHT)
+    context = proving("http://127.0.0.1:9")
+    brought = OracleWriting(ready="ready").run(candidate, context)
+    found = OracleWriting(ready="ready").run(dataclasses.replace(candidate, environment=None), context)
+    assert isinstance(brought, PullCandidate)
+    assert isinstance(found, PullCandidate)
+    assert "environment_source" not in brought.tags
+    assert found.tags["environment_source"] == "bare"
+    assert found.environment is not None
+
+
+@pytest.mark.bubblewrap
 def test_a_fix_outside_the_files_of_the_pull_request_is_a_reference_too(
     reviewed: Callable[..., PullCandidate], proving: Callable[[str], CurationContext]
 ) -> None:
