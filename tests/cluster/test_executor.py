@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+import concurrent.futures
 import dataclasses
 import json
+import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -56,17 +59,11 @@ class Task:
 
     def __init__(self) -> None:
         self.status = "pending"
-        self.outcome: Any = None
-        self._callback: Callable[[Task], None] = lambda _: None
+        self.outcome: concurrent.futures.Future[Any] = concurrent.futures.Future()
 
     def end(self, outcome: Any) -> None:
-        self.status, self.outcome = "finished", outcome
-        self._callback(self)
-
-    def add_done_callback(self, callback: Callable[[Task], None]) -> None:
-        self._callback = callback
-        if self.status != "pending":
-            callback(self)
+        self.status = "finished"
+        self.outcome.set_result(outcome)
 
 
 class FakeConnection:
@@ -80,15 +77,28 @@ class FakeConnection:
         self.given: list[tuple[TrialTask, Task, Task]] = []
         self.answers: dict[str, Any] = {}
         self._answer = answer
+        self.loop = asyncio.new_event_loop()
+        self.thread = threading.Thread(target=self._live)
 
-    def find_workers(self) -> dict[str, WorkerState]:
+    def _live(self) -> None:
+        self.loop.run_forever()
+        self.loop.run_until_complete(self.loop.shutdown_default_executor())
+        self.loop.close()
+
+    def spawn(self, work: Coroutine[Any, Any, Any]) -> concurrent.futures.Future[Any]:
+        return asyncio.run_coroutine_threadsafe(work, self.loop)
+
+    async def find_workers(self) -> dict[str, WorkerState]:
         return dict(self.workers)
 
-    def handshake(self, addresses: Sequence[str]) -> dict[str, Any]:
+    async def handshake(self, addresses: Sequence[str]) -> dict[str, Any]:
         return {name: {"uid": self.workers[name].uid, "release": release(), "problems": []} for name in addresses}
 
-    def listen(self, hear: Callable[[Any], None]) -> None:
+    async def listen(self, hear: Callable[[Any], Any]) -> None:
         """Send nothing."""
+
+    async def end_messages(self) -> None:
+        """Send nothing more."""
 
     def put(self, bundle: bytes) -> Task:
         self.files.append(Task())
@@ -102,20 +112,24 @@ class FakeConnection:
             remote.end(answer)
         return remote
 
-    def outcome(self, remote: Task) -> Any:
-        return None if remote.outcome is GIVEN_UP else remote.outcome
+    async def outcome(self, remote: Task) -> Any:
+        outcome = await asyncio.wrap_future(remote.outcome)
+        return None if outcome is GIVEN_UP else outcome
 
-    def answer(self, call: str, message: Any) -> None:
+    async def answer(self, call: str, message: Any) -> None:
         self.answers[call] = message
 
-    def cancel(self, futures: Sequence[Any]) -> None:
+    async def cancel(self, futures: Sequence[Any]) -> None:
         """Forget them."""
+        for each in futures:
+            each.end(GIVEN_UP)
 
-    def disconnect(self, addresses: Sequence[str]) -> None:
+    async def disconnect(self, addresses: Sequence[str]) -> None:
         """Go."""
 
     def close(self) -> None:
-        """Close."""
+        self.loop.call_soon_threadsafe(self.loop.stop)
+        self.thread.join()
 
 
 def state(name: str) -> WorkerState:
@@ -137,8 +151,9 @@ def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[
     made: list[ClusterExecutor] = []
 
     def starter(line: Any) -> ClusterExecutor:
+        line.thread.start()
         workers = Workers(line)
-        workers.await_first()
+        line.spawn(workers.await_first()).result(SECONDS)
         one = ClusterExecutor(
             line,
             workers,
@@ -168,11 +183,15 @@ def submit(one: ClusterExecutor, instance: Instance, repeat: int = 1) -> Any:
     return one.submit(work, lambda step: None)
 
 
+def say(one: ClusterExecutor, message: Any) -> None:
+    """Have the run hear a worker's message."""
+    one._connection.spawn(one.hear(message)).result(SECONDS)
+
+
 def begin(one: ClusterExecutor, line: FakeConnection, task: TrialTask, worker: str) -> Any:
     """Have a worker begin a trial, and return what it is answered."""
     call = f"{task.key}-{worker}"
-    one.hear({"uid": f"uid-{worker}", "key": task.key, "begin": "t", "call": call})
-    until(lambda: call in line.answers)
+    say(one, {"uid": f"uid-{worker}", "key": task.key, "begin": "t", "call": call})
     return line.answers[call]
 
 
@@ -182,7 +201,7 @@ FIRST, SECOND, THIRD = INSTANCES
 def test_a_malformed_message_is_ignored_and_said(start: Any) -> None:
     one = start(FakeConnection(lambda _: record(FIRST)))
     for message in ({"uid": "uid-w1", "entries": 1}, ["nonsense"], {"uid": "uid-w1", "entries": 1}):
-        one.hear(message)
+        say(one, message)
     assert submit(one, FIRST).result(SECONDS) == trial_of(FIRST)
     assert [sentence.split(" (")[0] for sentence in one.events.take()] == ["a worker sent a malformed message"] * 2
 
@@ -212,7 +231,7 @@ def test_a_submission_that_fails_unexpectedly_ends_all_trials(start: Any, monkey
     monkeypatch.setattr(line, "put", lambda *_: 1 // 0)
     for future in (submit(one, SECOND), first, submit(one, THIRD)):
         assert "ZeroDivisionError" in str(future.result(SECONDS).error)
-    assert not one._submitted
+    assert not one._jobs
 
 
 def test_the_files_of_an_instance_are_put_once_while_a_trial_needs_them(start: Any) -> None:
@@ -233,7 +252,7 @@ def test_a_trial_that_nobody_waits_for_is_not_begun(start: Any) -> None:
     task, remote, _ = line.given[0]
     assert begin(one, line, task, "w1") == {"unwanted": True}
     remote.end(TrialAnswer(problem="worker w1: the run was stopped"))
-    until(lambda: not one._submitted)
+    until(lambda: not one._jobs)
     submit(one, SECOND)
     until(lambda: len(line.given) == 2)
     assert begin(one, line, line.given[1][0], "w1") == {"allowance": 1.0}
@@ -268,12 +287,10 @@ def begun(start: Any) -> tuple[FakeConnection, Any, Any]:
 
 def test_a_step_on_a_lost_worker_is_not_noted(start: Any) -> None:
     line, one, task = begun(start)
-    one.hear({"uid": "uid-w1", "key": task.key, "notice": "review", "call": "first"})
-    until(lambda: "first" in line.answers)
+    say(one, {"uid": "uid-w1", "key": task.key, "notice": "review", "call": "first"})
     del line.workers["w1"]
     until(lambda: len(one.workers.known) == 1)
-    one.hear({"uid": "uid-w1", "key": task.key, "notice": "revision", "call": "second"})
-    until(lambda: "second" in line.answers)
+    say(one, {"uid": "uid-w1", "key": task.key, "notice": "revision", "call": "second"})
     assert (line.answers["first"], line.answers["second"]) == ({"noted": True}, {})
 
 
@@ -282,8 +299,7 @@ def test_what_a_lost_worker_still_tells_is_booked_with_its_name(start: Any, tmp_
     line.workers["w1"] = dataclasses.replace(state("w1"), name="new", incarnation="two", uid="uid-new")
     until(lambda: any(worker.name == "new" for worker in one.workers.known.values()))
     late = {"trial": "t", "complete": True, "cost_usd": 0.25}
-    one.hear({"uid": "uid-w1", "key": task.key, "notice": "verdict", "entries": {"0": late}})
-    begin(one, line, task, "w2")  # messages are taken in order
+    say(one, {"uid": "uid-w1", "key": task.key, "notice": "verdict", "entries": {"0": late}})
     booked = [json.loads(each) for each in (tmp_path / "ledger").read_text().splitlines()]
     assert booked == [{**late, "worker": "w1"}]
     assert one._budget.spent == 0.25
@@ -291,12 +307,11 @@ def test_what_a_lost_worker_still_tells_is_booked_with_its_name(start: Any, tmp_
 
 def test_a_call_under_way_on_a_worker_that_was_cut_off_is_booked_once(start: Any, tmp_path: Path) -> None:
     line, one, task = begun(start)
-    one.hear({"uid": "uid-w1", "key": task.key, "notice": "review"})
+    say(one, {"uid": "uid-w1", "key": task.key, "notice": "review"})
     del line.workers["w1"]
     until(lambda: len(one.workers.known) == 1)
     late = {"trial": "t", "complete": False, "estimated_usd": 0.25}
-    one.hear({"uid": "uid-w1", "key": task.key, "end": False, "entries": {"0": late}})
-    begin(one, line, task, "w2")
+    say(one, {"uid": "uid-w1", "key": task.key, "end": False, "entries": {"0": late}})
     one.stop()
     one.shutdown()
     booked = [json.loads(each) for each in (tmp_path / "ledger").read_text().splitlines()]

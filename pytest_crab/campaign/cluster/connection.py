@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
+import contextlib
 import json
 import logging
 import pickle
-import threading
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import dask
 from distributed import Client, Future, KilledWorker, Queue, Security
@@ -20,6 +21,8 @@ from pytest_crab.campaign.cluster.bundles import digest_of
 from pytest_crab.campaign.cluster.plan import RunPlan, TrialAnswer, TrialTask, release
 from pytest_crab.campaign.cluster.worker import LOST
 from pytest_crab.errors import EngineError
+
+T = TypeVar("T")
 
 #: The resource of a Dask worker that counts the trials it takes at a time.
 RESOURCE = "crab"
@@ -57,7 +60,7 @@ class WorkerState:
 
 
 class Connection:
-    """A Dask client with the few things that a run asks of it; every method may be called from any thread.
+    """A Dask client with the few things that a run asks of it; all but making and closing it belongs in its loop.
 
     Raises EngineError for a scheduler that cannot be reached.
     """
@@ -65,8 +68,7 @@ class Connection:
     def __init__(self, address: str, plan: RunPlan) -> None:
         self.address = address
         self._plan = plan
-        self._reader: threading.Thread | None = None
-        self._closing = threading.Event()
+        self._over = asyncio.Event()
         dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 GiB"})
         logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what is lost is said in our own words
         _see_certificates(address)
@@ -92,22 +94,45 @@ class Connection:
             raise EngineError(sentence) from error
         self._messages = Queue(plan.topic, client=self._client)
 
+    def spawn(self, work: Coroutine[Any, Any, T]) -> concurrent.futures.Future[T]:
+        """Run a coroutine in the client's loop; may be called from any thread."""
+        return asyncio.run_coroutine_threadsafe(work, self._client.loop.asyncio_loop)
+
+    def close(self) -> None:
+        """Leave the cluster; one that is gone is left already. May be called from any thread but the loop's."""
+        with contextlib.suppress(*LOST):
+            self._messages.close()
+            self._client.close(timeout=5)
+
     # --- workers ----------------------------------------------------------------------------------------------------
 
-    def find_workers(self) -> dict[str, WorkerState]:
+    async def identity(self) -> Mapping[str, Any]:
+        """Return what the scheduler says of itself and its workers. Raises what LOST lists."""
+        if self._client.status in ("closed", "closing"):
+            raise OSError(self.gone_sentence())
+        return dict(await asyncio.wait_for(self._client.scheduler.identity(), ANSWER))
+
+    async def find_workers(self) -> dict[str, WorkerState]:
         """Return the workers that offer slots, by address, as the scheduler knows them. Raises what LOST lists."""
         found = {}
-        for address, facts in self.identity()["workers"].items():
+        for address, facts in (await self.identity())["workers"].items():
             slots = min(int(facts["resources"].get(RESOURCE, 0)), int(facts["nthreads"]))
             if slots > 0:
                 name, incarnation = str(facts["name"]), str(facts["local_directory"])
                 found[address] = WorkerState(address=address, name=name, slots=slots, incarnation=incarnation)
         return found
 
-    def handshake(self, addresses: Sequence[str]) -> Mapping[str, Any]:
+    async def handshake(self, addresses: Sequence[str]) -> Mapping[str, Any]:
         """Ask workers to take this run; return their answers, or errors, by address. Raises what LOST lists."""
         plan = pickle.dumps(self._plan)
-        return self._run(worker.handshake, release(), plan, workers=addresses, seconds=HANDSHAKE)
+        asked = self._client.run(worker.handshake, release(), plan, workers=list(addresses), on_error="return")
+        return dict(await asyncio.wait_for(asked, HANDSHAKE))
+
+    async def disconnect(self, addresses: Sequence[str]) -> None:
+        """Have workers end what they run for this run, and wait until they have. Raises what LOST lists."""
+        if addresses:
+            asked = self._client.run(worker.disconnect, self._plan.topic, workers=list(addresses), on_error="return")
+            await asyncio.wait_for(asked, DISCONNECT)
 
     # --- tasks ------------------------------------------------------------------------------------------------------
 
@@ -123,73 +148,52 @@ class Connection:
             worker.run_trial, task, files, key=task.key, resources=needs, retries=_RETRIES, priority=-number, pure=False
         )
 
-    def outcome(self, future: Future) -> TrialAnswer | BaseException | None:
-        """Return a task's answer, or the error that it failed with; None: Dask has given it up."""
+    async def outcome(self, future: Future) -> TrialAnswer | Exception | None:
+        """Wait for a task; return its answer, or the error that it failed with. None: Dask has given it up."""
         try:
-            if future.status != "error":
-                answer: TrialAnswer = future.result(timeout=ANSWER)
-                return answer
-            error: BaseException | None = future.exception(timeout=ANSWER)
-        except LOST:
+            answer: TrialAnswer = await future.result()
+        except asyncio.CancelledError:
             return None
-        return None if isinstance(error, KilledWorker) else error
+        except Exception as error:  # noqa: BLE001 - any may be the task's own
+            return error if future.status == "error" and not isinstance(error, KilledWorker) else None
+        return answer
 
-    def cancel(self, futures: Sequence[Future]) -> None:
+    async def cancel(self, futures: Sequence[Future]) -> None:
         """Have Dask run these no more; a cluster that is gone runs nothing."""
-        try:
-            if futures:
-                self._client.cancel(list(futures), force=True)
-        except LOST:
-            return
+        with contextlib.suppress(*LOST):
+            await self._client.cancel(list(futures), force=True)
 
     # --- messages ---------------------------------------------------------------------------------------------------
 
-    def answer(self, call: str, message: Mapping[str, Any]) -> None:
+    async def answer(self, call: str, message: Mapping[str, Any]) -> None:
         """Answer a worker's call; one that is not answered is made again."""
-        try:
-            answers = Queue(call, client=self._client)
+        with contextlib.suppress(*LOST):
+            answers = await Queue(call, client=self._client)
             try:
-                answers.put(dict(message), callback_timeout=ANSWER)
+                await answers.put(dict(message), callback_timeout=ANSWER)
             finally:
                 answers.close()
-        except LOST:
-            return
 
-    def listen(self, hear: Callable[[Mapping[str, Any]], None]) -> None:
-        """Pass on each message that workers send, in their order, in another thread until the end."""
-        self._reader = threading.Thread(target=self._read, args=(hear,), name="crab-messages", daemon=True)
-        self._reader.start()
-
-    def _read(self, hear: Callable[[Mapping[str, Any]], None]) -> None:
-        texts: list[str] = []
-        while _OVER not in texts and not self._closing.is_set():
+    async def listen(self, hear: Callable[[Mapping[str, Any]], Awaitable[None]]) -> None:
+        """Pass on each message that workers send, one by one in their order, until ``end_messages``."""
+        while not self._over.is_set():
             try:
-                texts = [self._messages.get(), *self._messages.get(batch=True)]
+                texts = [await self._messages.get(), *await self._messages.get(batch=True)]
             except LOST:
-                self._closing.wait(0.5)
+                await asyncio.sleep(0.5)
                 continue
             for text in texts:
-                if text != _OVER:
-                    hear(json.loads(text))
+                if text == _OVER:
+                    self._over.set()
+                else:
+                    await hear(await asyncio.to_thread(json.loads, text))
 
-    # --- the end ----------------------------------------------------------------------------------------------------
-
-    def disconnect(self, addresses: Sequence[str]) -> None:
-        """Have workers end what they run for this run, and wait until they have. Raises what LOST lists."""
-        if addresses:
-            self._run(worker.disconnect, self._plan.topic, workers=list(addresses), seconds=DISCONNECT)
-
-    def close(self) -> None:
-        """Read what is left of the messages and leave the cluster; one that is gone is left already."""
-        try:
-            if self._reader is not None:
-                self._messages.put(_OVER, callback_timeout=ANSWER)
-                self._reader.join(ANSWER)
-            self._closing.set()
-            self._messages.close()
-            self._client.close(timeout=5)
-        except LOST:
-            self._closing.set()
+    async def end_messages(self) -> None:
+        """Let ``listen`` pass on what was sent until now, and end."""
+        with contextlib.suppress(*LOST):
+            await self._messages.put(_OVER, callback_timeout=ANSWER)
+            await asyncio.wait_for(self._over.wait(), ANSWER)
+        self._over.set()
 
     def gone_sentence(self) -> str:
         """Return the sentence on a scheduler that does not answer any more."""
@@ -197,29 +201,6 @@ class Connection:
             f"the Dask scheduler at {self.address} does not answer any more: see that it runs and can be reached, "
             "and run again, finished steps are kept"
         )
-
-    def identity(self) -> Mapping[str, Any]:
-        """Return what the scheduler says of itself and its workers. Raises what LOST lists."""
-
-        async def ask() -> Mapping[str, Any]:
-            return dict(await asyncio.wait_for(self._client.scheduler.identity(), ANSWER))
-
-        if self._client.status in ("closed", "closing"):
-            raise OSError(self.gone_sentence())
-        found: Mapping[str, Any] = self._client.sync(ask)
-        return found
-
-    def _run(
-        self, function: Callable[..., Any], *arguments: Any, workers: Sequence[str], seconds: float
-    ) -> Mapping[str, Any]:
-        """Call a function in workers; their answers, or errors, by address."""
-
-        async def ask() -> Mapping[str, Any]:
-            asked = self._client.run(function, *arguments, workers=workers, on_error="return", asynchronous=True)
-            return dict(await asyncio.wait_for(asked, seconds))
-
-        found: Mapping[str, Any] = self._client.sync(ask)
-        return found
 
 
 def _see_certificates(address: str) -> None:

@@ -1,24 +1,21 @@
-"""The executor over a cluster: one thread that submits trials to Dask and hears what becomes of them."""
+"""The executor over a cluster: a coroutine for each trial, for what workers send, and for workers that come and go."""
 
 from __future__ import annotations
 
-import contextlib
+import asyncio
+import itertools
 import logging
-import queue
-import threading
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar, cast
 from weakref import WeakValueDictionary
 
 from pytest_crab.campaign.cluster.budget_ledger import BudgetLedger, reserve_of
 from pytest_crab.campaign.cluster.bundles import pack_instance
-from pytest_crab.campaign.cluster.connection import Connection, RemoteFuture, WorkerState
-from pytest_crab.campaign.cluster.plan import RunPlan, TrialTask, fill_plan, refuse_key
+from pytest_crab.campaign.cluster.connection import ANSWER, Connection, RemoteFuture, WorkerState
+from pytest_crab.campaign.cluster.plan import RunPlan, TrialAnswer, TrialTask, fill_plan, refuse_key
 from pytest_crab.campaign.cluster.remote_store import StepServer
 from pytest_crab.campaign.cluster.worker import LOST
 from pytest_crab.campaign.cluster.workers import Workers
@@ -53,9 +50,7 @@ class _Job:
     notice: Notice
     future: Future[Trial] = field(default_factory=Future)
     remote: RemoteFuture | None = None
-    files: RemoteFuture | None = None
     key: str = ""
-    tries: int = 0
     worker: WorkerState | None = None
     lost: list[str] = field(default_factory=list)
 
@@ -63,7 +58,8 @@ class _Job:
 class ClusterExecutor(Executor):
     """A concurrent.futures.Executor whose work is TrialWork; a trial that the cluster fails at is recorded as broken.
 
-    ``events`` are sentences for the terminal, ``steps`` answers what workers ask of the store.
+    ``events`` are sentences for the terminal, ``steps`` answers what workers ask of the store. All but the methods of
+    an Executor belongs in the connection's loop.
     """
 
     def __init__(
@@ -83,16 +79,15 @@ class ClusterExecutor(Executor):
         self._budget = budget
         self._steps = steps
         self._heard = heard
-        self._inbox: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
-        self._waiting: list[_Job] = []
-        self._submitted: dict[str, _Job] = {}
+        self._numbers = itertools.count(1)
+        self._jobs: dict[str, _Job] = {}
+        self._running: set[Future[None]] = set()
         self._files: WeakValueDictionary[str, RemoteFuture] = WeakValueDictionary()
-        self._count = 0
+        self._packing = asyncio.Lock()
         self._gone: str | None = None
-        self._over = False
-        connection.listen(self.hear)
-        self._thread = threading.Thread(target=self._drive, name="crab-cluster", daemon=True)
-        self._thread.start()
+        self._closed = False
+        connection.spawn(self._guard(connection.listen(lambda message: self._guard(self.hear(message)))))
+        self._watcher = connection.spawn(self._guard(self._watch()))
 
     def submit(self, fn: Callable[..., R], /, *args: Any, **kwargs: Any) -> Future[R]:
         """Have a trial run somewhere: ``fn`` is TrialWork, and the one argument is the notice of its steps.
@@ -100,130 +95,84 @@ class ClusterExecutor(Executor):
         The future's result is always a record, unless the run is stopped.
         """
         work, (notice,) = cast("TrialWork", fn), (*args, *kwargs.values())
-        self._count += 1
-        job = _Job(self._count, work, notice)
-        self._inbox.put(partial(self._accept, job))
+        job = _Job(next(self._numbers), work, notice)
+        running = self._connection.spawn(self._guard(self._run(job)))
+        self._running.add(running)
+        running.add_done_callback(self._running.discard)
         return cast("Future[R]", job.future)
 
     def stop(self) -> None:
         """End what runs; nothing starts any more."""
-        self._inbox.put(self._stop)
+        if not self._closed:
+            self._connection.spawn(self._stop()).result()
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: ARG002, FBT001, FBT002
         """Disconnect the workers, book what they still send, and close the connection."""
-        self._inbox.put(self._end_thread)
-        if wait and self._thread.is_alive():
-            self._thread.join()
-
-    def hear(self, message: Mapping[str, Any]) -> None:
-        """Take a worker's message: a finished step is kept or looked up at once, the rest is for the one thread."""
-        if "step" not in message or "entries" in message:
-            self._inbox.put(partial(self._take, message))
-        if "step" in message:
-            answer = self._steps.answer(message)
-            if "call" in message:
-                self._connection.answer(str(message["call"]), answer)
-
-    # --- the one thread ---------------------------------------------------------------------------------------------
-
-    def _drive(self) -> None:
-        looked = 0.0
-        while not self._over:
+        if not self._closed:
+            self._closed = True
             try:
-                self._handle(timeout=max(0.0, looked + LOOK - time.monotonic()))
-                if time.monotonic() >= looked + LOOK:
-                    looked = time.monotonic()
-                    self._look()
-                while self.workers.answers and self._waiting and self.workers.known:
-                    self._submit(self._waiting.pop(0))
-            except Exception as error:  # whatever fails here, no trial may be waited for without end
-                log.debug("the cluster's thread failed", exc_info=True)
-                self._fail(f"the cluster's side of the run failed ({error!r}): run again, finished steps are kept")
-        self._leave()
+                self._connection.spawn(self._leave()).result()
+            finally:
+                self._connection.close()
 
-    def _handle(self, timeout: float) -> None:
-        """Handle one event, if there is any."""
-        with contextlib.suppress(queue.Empty):
-            self._inbox.get(timeout=timeout)()
+    async def _guard(self, work: Coroutine[Any, Any, None]) -> None:
+        """Await a part of the run; whatever fails in it, no trial may be waited for without end."""
+        try:
+            await work
+        except Exception as error:
+            log.debug("the cluster's side of the run failed", exc_info=True)
+            await self._fail(f"the cluster's side of the run failed ({error!r}): run again, finished steps are kept")
 
-    def _accept(self, job: _Job) -> None:
-        self._waiting.append(job)
-        if self._gone is not None:
-            self._break(job, self._gone)
+    # --- workers ----------------------------------------------------------------------------------------------------
 
-    def _stop(self) -> None:
-        for job in self._cancel():
-            self._forget(job)
-            if not job.future.cancel():
-                job.future.set_exception(Cancelled("the run was stopped"))
-        self._gone = "the run was stopped"
-
-    def _end_thread(self) -> None:
-        self._over = True
-
-    def _take(self, message: Mapping[str, Any]) -> None:
-        """Take a worker's message: a warning, bookings, or a trial that begins, makes a step or ends."""
+    async def hear(self, message: Mapping[str, Any]) -> None:
+        """Take a worker's message: a warning, bookings, a step that it has or wants, or a trial's begin, step or end."""
+        answer: Mapping[str, Any] = {}
         try:
             uid, key = message["uid"], message.get("key", "")
             for identity, entry in message.get("entries", {}).items():  # also a lost worker's: they are paid for
                 self._budget.book(identity, uid, self.workers.name(uid), entry)
-            worker, job = self.workers.find(uid), self._submitted.get(key)
+            worker, job = self.workers.known.get(uid), self._jobs.get(key)
             if "warning" in message:
                 self.events.add(message["warning"])
+            elif "step" in message:
+                answer = await asyncio.to_thread(self._steps.answer, message)
             elif "end" in message:
                 self._budget.end(uid, key, short=message["end"])
-            elif "begin" in message:  # a worker that is about to be taken in asks again, and so does a lost one
-                answer = {} if worker is None else self._begin(worker, job, message)
-                self._connection.answer(message["call"], answer)
+            elif "begin" in message and worker is not None:  # others ask again: they are about to be taken in, or lost
+                answer = self._begin(worker, job, message["begin"])
             elif "notice" in message:
                 self._budget.note_step(uid, key, message["notice"])
-                if "call" in message:
-                    self._connection.answer(message["call"], {"noted": True} if worker is not None else {})
+                answer = {} if worker is None else {"noted": True}
                 if worker is not None and job is not None:
                     job.notice(message["notice"])
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             self.events.add(f"a worker sent a malformed message ({error!r}), which was ignored: see the workers' logs")
+        if "call" in message:
+            await self._connection.answer(str(message["call"]), answer)
 
-    def _begin(self, worker: WorkerState, job: _Job | None, message: Mapping[str, Any]) -> dict[str, Any]:
+    def _begin(self, worker: WorkerState, job: _Job | None, trial: str) -> Mapping[str, Any]:
         """Return the answer to a worker that is to begin a trial: an allowance, to wait, or that it is unwanted."""
         if job is None or not _start(job.future):
             return {"unwanted": True}
         job.worker = worker
-        return self._budget.begin(worker.uid, job.key, message["begin"])
+        return self._budget.begin(worker.uid, job.key, trial)
 
-    def _finish(self, key: str, remote: RemoteFuture) -> None:
-        """Take a task's end: the trial with it, unless Dask has given the task up."""
-        job = self._submitted.get(key)
-        if job is None:
-            return
-        answer = self._connection.outcome(remote)
-        if answer is None:
-            self._again(job)
-        elif isinstance(answer, BaseException):
-            name = "" if job.worker is None else f" {job.worker.name}"
-            self._break(job, f"worker{name} failed ({answer!r}): see its log, and run again")
-        elif answer.trial is None:
-            self._break(job, answer.problem or "the worker sent no trial: see its log, and run again")
-        else:
-            self._end(job, answer.trial, answer.shown)
-
-    # --- workers that come and go -----------------------------------------------------------------------------------
-
-    def _look(self) -> None:
-        """Check which workers are connected; end a run without a scheduler or without workers."""
-        if self._gone is not None:
-            return
-        try:
-            lost = self.workers.look(needed=bool(self._waiting or self._submitted))
-        except EngineError as error:
-            self._fail(str(error))
-            return
-        if lost:
-            self._lose(lost)
+    async def _watch(self) -> None:
+        """Look again and again which workers are there; end a run without a scheduler or without workers."""
+        while self._gone is None:
+            await asyncio.sleep(LOOK)
+            try:
+                lost = await self.workers.look(needed=bool(self._jobs))
+            except EngineError as error:
+                await self._fail(str(error))
+                return
+            if lost:
+                self._lose(lost)
 
     def _lose(self, lost: list[WorkerState]) -> None:
         """Charge what lost workers had under way; Dask gives their trials to others."""
-        jobs = [job for job in self._submitted.values() if job.worker in lost]
+        jobs = [job for job in self._jobs.values() if job.worker in lost]
         self.events.add_lost([worker.name for worker in lost], len(jobs))
         for worker in lost:
             self._budget.lose(worker.uid, worker.name)
@@ -235,104 +184,134 @@ class ClusterExecutor(Executor):
 
     # --- trials -----------------------------------------------------------------------------------------------------
 
-    def _submit(self, job: _Job) -> None:
-        """Give a trial to Dask, which runs it where its files are, or at a worker that has nothing else."""
-        if job.future.cancelled():
-            return
-        job.tries += 1
-        job.key = f"crab-trial-{self._plan.run}-{job.number}-{job.tries}"
+    async def _run(self, job: _Job) -> None:
+        """Have a trial run until there is a record of it, or nobody waits for one.
+
+        Dask gives a trial up that waited where workers were lost, and it is submitted anew then.
+        """
+        answer: TrialAnswer | Exception | None = None
+        tries = 0
+        while answer is None and tries < MOST_TRIES and len(job.lost) < MOST_LOST and not job.future.done():
+            tries += 1
+            job.key, job.worker = f"crab-trial-{self._plan.run}-{job.number}-{tries}", None
+            self._jobs[job.key] = job  # it stays there if this fails, and all of these are broken
+            answer = await self._try(job)
+            self._jobs.pop(job.key, None)
+        if isinstance(answer, TrialAnswer) and answer.trial is not None:
+            await self._keep(job, answer.trial, answer.shown)
+        elif isinstance(answer, TrialAnswer):
+            self._break(job, answer.problem or "the worker sent no trial: see its log, and run again")
+        elif answer is not None:
+            name = "" if job.worker is None else f" {job.worker.name}"
+            self._break(job, f"worker{name} failed ({answer!r}): see its log, and run again")
+        else:
+            lost = f", {len(job.lost)} workers were lost with it ({', '.join(job.lost)})" if job.lost else ""
+            given_up = f"Dask gave the trial up {format_count(tries, 'time')}{lost}"
+            self._break(job, f"{given_up}: see the logs of scheduler and workers, and run again")
+
+    async def _try(self, job: _Job) -> TrialAnswer | Exception | None:
+        """Give a trial to Dask, which runs it where its files are, or at a worker that has nothing else.
+
+        Return the answer of the worker or the error that it failed with; None: Dask has given it up.
+        """
+        while self._gone is None and not (self.workers.answers and self.workers.known):  # noqa: ASYNC110 - as workers are
+            await asyncio.sleep(LOOK)
+        if self._gone is not None:
+            return TrialAnswer(problem=self._gone)
         crew, repeat = job.work.crew.spec.reviewer, job.work.repeat
-        self._submitted[job.key] = job  # from here on it is found, whatever fails
         task = TrialTask(key=job.key, topic=self._plan.topic, crew=crew, repeat=repeat)
         try:
-            job.files = self._put_files(job.work.instance)
-            job.remote = self._connection.submit(task, job.files, job.number)
-            job.remote.add_done_callback(lambda done, key=job.key: self._inbox.put(partial(self._finish, key, done)))
+            files = await self._put_files(job.work.instance)
+            if job.future.done():
+                return None
+            job.remote = self._connection.submit(task, files, job.number)
+            return await self._connection.outcome(job.remote)
         except LOST:
             self.workers.answers = False
-            self._again(job)
+            return None
         except BadInput as error:
-            self._break(job, " ".join(str(error).split()))
+            return TrialAnswer(problem=" ".join(str(error).split()))
+        finally:
+            job.remote = None
 
-    def _put_files(self, instance: Instance) -> RemoteFuture:
-        """Put an instance's files on the cluster, unless another trial has. Raises BadInput and what LOST lists."""
-        files = self._files.get(instance.id)
-        if files is None or files.status not in ("pending", "finished"):  # Dask forgets one that has failed
-            bundle = pack_instance(instance)
-            refuse_key(instance.id, bundle, secrets_of(self._plan.models))
-            files = self._files[instance.id] = self._connection.put(bundle)
-        return files
+    async def _put_files(self, instance: Instance) -> RemoteFuture:
+        """Put an instance's files on the cluster, unless another trial has. Raises BadInput and what LOST lists.
 
-    def _again(self, job: _Job) -> None:
-        """Submit a trial anew that Dask has given up, or break it once that was often enough.
-
-        Dask counts workers too that were lost while the trial waited there.
+        Dask releases them with the last trial that needs them.
         """
-        self._submitted.pop(job.key, None)
-        job.remote = job.worker = None
-        if len(job.lost) < MOST_LOST and job.tries < MOST_TRIES:
-            self._waiting.append(job)
-            return
-        names = f", {len(job.lost)} workers were lost with it ({', '.join(job.lost)})" if job.lost else ""
-        times = format_count(job.tries, "time")
-        self._break(job, f"Dask gave the trial up {times}{names}: see the logs of scheduler and workers, and run again")
+        async with self._packing:
+            files = self._files.get(instance.id)
+            if files is None or files.status not in ("pending", "finished"):  # Dask forgets one that has failed
+                bundle = await asyncio.to_thread(self._pack, instance)
+                files = self._files[instance.id] = self._connection.put(bundle)
+            return files
 
-    def _break(self, job: _Job, sentence: str) -> None:
-        """Put a trial on the record as broken, with its reason."""
-        work, shard = job.work, self._plan.shard
-        trial = unmeasured_trial(work.instance, work.crew, Reason.BROKEN, sentence, repeat=work.repeat, shard=shard)
-        self._end(job, trial, None)
+    def _pack(self, instance: Instance) -> bytes:
+        bundle = pack_instance(instance)
+        refuse_key(instance.id, bundle, secrets_of(self._plan.models))
+        return bundle
 
-    def _end(self, job: _Job, trial: Trial, shown: PullRequest | None) -> None:
-        self._forget(job)
+    async def _keep(self, job: _Job, trial: Trial, shown: PullRequest | None) -> None:
         if not _start(job.future):
             return
         try:
-            self._heard(job.work, trial, shown)
+            await asyncio.to_thread(self._heard, job.work, trial, shown)
         except Exception as error:  # noqa: BLE001 - a hook's; it reaches who waits, as where trials run here
             job.future.set_exception(error)
         else:
             job.future.set_result(trial)
 
-    def _forget(self, job: _Job) -> None:
-        """Keep nothing of a job; Dask releases its instance's files with the last one that needs them."""
-        if job in self._waiting:
-            self._waiting.remove(job)
-        self._submitted.pop(job.key, None)
-        job.remote = job.files = None
+    def _break(self, job: _Job, sentence: str) -> None:
+        """Put a trial on the record as broken, with its reason."""
+        if _start(job.future):
+            work, shard = job.work, self._plan.shard
+            job.future.set_result(
+                unmeasured_trial(work.instance, work.crew, Reason.BROKEN, sentence, repeat=work.repeat, shard=shard)
+            )
 
-    def _cancel(self) -> list[_Job]:
-        """Have Dask run nothing more; return every job that is not done, in order."""
-        jobs = sorted([*self._waiting, *self._submitted.values()], key=lambda job: job.number)
-        self._connection.cancel([job.remote for job in jobs if job.remote is not None])
-        return jobs
+    # --- the end ----------------------------------------------------------------------------------------------------
 
-    def _fail(self, sentence: str) -> None:
+    async def _fail(self, sentence: str) -> None:
         """Break every trial that was asked for, and any that will be."""
         self._gone = sentence
-        for job in self._cancel():
-            self._break(job, sentence)
+        await self._end(lambda job: self._break(job, sentence))
 
-    def _leave(self) -> None:
-        """Disconnect the workers, hear their last bookings, and close everything."""
+    async def _stop(self) -> None:
+        self._gone = "the run was stopped"
+        await self._end(_cancel)
+
+    async def _end(self, end: Callable[[_Job], None]) -> None:
+        """End every trial without a record, and have Dask run nothing more."""
+        jobs, self._jobs = list(self._jobs.values()), {}
+        for job in jobs:
+            end(job)
+        await self._connection.cancel([job.remote for job in jobs if job.remote is not None])
+
+    async def _leave(self) -> None:
+        """Disconnect the workers, hear their last bookings, and wait for trials that are being kept."""
+        await self._stop()
+        self._watcher.cancel()
         try:
             if self.workers.answers:
-                self._connection.disconnect(list(self.workers.known))
+                await self._connection.disconnect([worker.address for worker in self.workers.known.values()])
         except LOST:
             log.debug("the workers do not know yet that the run is over; each will notice")
-        try:
-            self._connection.close()
-            while not self._inbox.empty():
-                self._handle(timeout=0)
-        finally:
-            for worker in self.workers.known.values():
-                self._budget.lose(worker.uid, worker.name)
-            self._budget.close()
+        await self._connection.end_messages()
+        if self._running:
+            await asyncio.wait(map(asyncio.wrap_future, list(self._running)), timeout=ANSWER)
+        for worker in self.workers.known.values():
+            self._budget.lose(worker.uid, worker.name)
+        self._budget.close()
+
+
+def _cancel(job: _Job) -> None:
+    if not job.future.done() and not job.future.cancel():
+        job.future.set_exception(Cancelled("the run was stopped"))
 
 
 def _start(future: Future[Trial]) -> bool:
-    """Return whether a trial is wanted, which from now on cannot be cancelled."""
-    return not future.cancelled() and (future.running() or future.set_running_or_notify_cancel())
+    """Return whether a trial is wanted and has no record; from now on it cannot be cancelled."""
+    return not future.done() and (future.running() or future.set_running_or_notify_cancel())
 
 
 def connect(
@@ -347,7 +326,7 @@ def connect(
     connection = Connection(address, plan)
     try:
         workers = Workers(connection)
-        workers.await_first()
+        connection.spawn(workers.await_first()).result()
     except BaseException:
         connection.close()
         raise

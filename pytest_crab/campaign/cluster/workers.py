@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import threading
+import asyncio
 import time
 from collections import defaultdict
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ FIRST, SILENT, ALONE = 30.0, 15.0, 60.0
 
 
 class Workers:
-    """The workers that took the run, by address; another thread may add some.
+    """The workers that took the run, by the names of their processes; it belongs in the connection's loop.
 
     ``events`` are sentences on those that refused it, and on lost ones. ``answers``: the scheduler answered last time.
     """
@@ -32,21 +32,24 @@ class Workers:
         self._asked: set[str] = set()  # they take the run, refuse it, or have not answered yet
         self._names: dict[str, str] = {}
         self._answered_at = self._peopled_at = 0.0
-        self._guard = threading.Lock()
 
     @property
     def slots(self) -> int:
-        """The number of trials that may run at a time."""
-        return sum(each.slots for each in self.known.values())
+        """The number of trials that may run at a time; any thread may ask."""
+        return sum(each.slots for each in list(self.known.values()))
 
-    def await_first(self) -> None:
+    def name(self, uid: str) -> str:
+        """Return the name of the worker whose process has this uid, also once it is gone; ``uid`` of an unknown one."""
+        return self._names.get(uid, uid)
+
+    async def await_first(self) -> None:
         """Wait for workers that take the run. Raises EngineError if none comes, offers slots, or takes the run."""
         address = self._connection.address
         deadline = time.monotonic() + FIRST
         start = f'dask worker {address} --nthreads 2 --resources "{RESOURCE}=2"'
         try:
-            while not (found := self._connection.find_workers()):
-                count = len(self._connection.identity()["workers"])
+            while not (found := await self._connection.find_workers()):
+                count = len((await self._connection.identity())["workers"])
                 if count:
                     raise EngineError(
                         f"none of the {count} workers of {address} offers {RESOURCE}, the trials that it takes "
@@ -54,11 +57,11 @@ class Workers:
                     )
                 if time.monotonic() > deadline:
                     raise EngineError(f"no worker has come to {address} in {FIRST:.0f} seconds: start one as {start}")
-                time.sleep(0.2)
+                await asyncio.sleep(0.2)
             self._asked = set(found)
-            refused = self._shake_hands(found)
+            refused = await self._shake_hands(found)
             if not self.known:
-                self._connection.disconnect(list(found))
+                await self._connection.disconnect(list(found))
                 raise EngineError("\n".join(refused))
         except LOST as error:
             raise EngineError(self._connection.gone_sentence()) from error
@@ -66,57 +69,45 @@ class Workers:
             self.events.add(f"left out: {sentence}")
         self._answered_at = self._peopled_at = time.monotonic()
 
-    def look(self, *, needed: bool) -> list[WorkerState]:
+    async def look(self, *, needed: bool) -> list[WorkerState]:
         """Shake hands with workers that came, and return those that are gone.
 
         Raises EngineError once the scheduler is silent for too long, or none is left although one is ``needed``.
         """
         now = time.monotonic()
         try:
-            seen = self._connection.find_workers()
+            seen = await self._connection.find_workers()
         except LOST as error:
             self.answers = False
             if time.monotonic() - self._answered_at > SILENT:
                 raise EngineError(self._connection.gone_sentence()) from error
             return []
         self.answers, self._answered_at = True, now
-        with self._guard:
-            lost = [
-                worker
-                for address, worker in self.known.items()
-                if address not in seen or seen[address].incarnation != worker.incarnation
-            ]
-            self.known = {address: worker for address, worker in self.known.items() if worker not in lost}
-            self._asked &= set(seen) - {worker.address for worker in lost}
-            came = {address: worker for address, worker in seen.items() if address not in self._asked}
-            self._asked |= set(came)
+        there = {(worker.address, worker.incarnation) for worker in seen.values()}
+        lost = [worker for worker in self.known.values() if (worker.address, worker.incarnation) not in there]
+        for worker in lost:
+            del self.known[worker.uid]
+        self._asked &= set(seen) - {worker.address for worker in lost}
+        came = {address: worker for address, worker in seen.items() if address not in self._asked}
         if came:
-            threading.Thread(target=self._take_in, args=(came,), name="crab-handshake", daemon=True).start()
+            self._asked |= set(came)
+            self._connection.spawn(self._take_in(came))
         if self.known or lost or not needed:
             self._peopled_at = now
         elif now - self._peopled_at > ALONE:
             raise EngineError(f"no worker of {self._connection.address} is left: start some and run again")
         return lost
 
-    def find(self, uid: str) -> WorkerState | None:
-        """Return the worker whose process has this name."""
-        return next((worker for worker in self.known.values() if worker.uid == uid), None)
-
-    def name(self, uid: str) -> str:
-        """Return the name of the worker whose process has this uid, also once it is gone; ``uid`` of an unknown one."""
-        return self._names.get(uid, uid)
-
-    def _take_in(self, came: Mapping[str, WorkerState]) -> None:
+    async def _take_in(self, came: Mapping[str, WorkerState]) -> None:
         try:
-            for sentence in self._shake_hands(came):
+            for sentence in await self._shake_hands(came):
                 self.events.add(f"left out: {sentence}")
         except LOST:  # they are asked again
-            with self._guard:
-                self._asked -= set(came)
+            self._asked -= set(came)
 
-    def _shake_hands(self, came: Mapping[str, WorkerState]) -> list[str]:
+    async def _shake_hands(self, came: Mapping[str, WorkerState]) -> list[str]:
         """Add the workers that take the run; return sentences on the others, each once. Raises what LOST lists."""
-        answers = self._connection.handshake(list(came))
+        answers = await self._connection.handshake(list(came))
         refused = defaultdict[str, list[str]](list)
         for address, worker in came.items():
             problems = _problems(answers.get(address))
@@ -125,8 +116,7 @@ class Workers:
             if not problems:
                 worker.uid = answers[address]["uid"]
                 self._names[worker.uid] = worker.name
-                with self._guard:
-                    self.known = {**self.known, address: worker}
+                self.known[worker.uid] = worker
         return [f"{name_workers(names)}: {problem}" for problem, names in refused.items()]
 
 
