@@ -126,7 +126,7 @@ class ClusterExecutor(Executor):
     # --- workers ----------------------------------------------------------------------------------------------------
 
     async def hear(self, message: Mapping[str, Any]) -> None:
-        """Take a worker's message: a warning, bookings, a step that it has or wants, or a trial's begin, step or end."""
+        """Take a worker's message: a warning, bookings, a step that it made or wants, or the course of a trial."""
         answer: Mapping[str, Any] = {}
         try:
             uid, key = message["uid"], message.get("key", "")
