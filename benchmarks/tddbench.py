@@ -220,17 +220,13 @@ def cause(certificate: Certificate, comment: str) -> str:
     head, merged = by_role[Role.HEAD], by_role[Role.REFERENCE]
     if not (head.agree and merged.agree):
         return "runs do not agree"
-    if not _ran(merged):
+    if not merged.ran:
         return _unloaded(problem, merged)
     if merged.fault is not None:
         return _red_at_merged(head, merged)
     if head.fault is not None:
         return "green at head" if _all_passed(head) else "red at head by an error, not by a failed test"
     return "another fault of the workspace"
-
-
-def _ran(state: StateAssessment) -> bool:
-    return any(test.outcome in ("passed", "failed") for run in state.runs for test in run.tests)
 
 
 def _all_passed(state: StateAssessment) -> bool:

@@ -48,6 +48,11 @@ class StateAssessment:
         return self.fault is None and self.agree
 
     @property
+    def ran(self) -> bool:
+        """True if a test of the oracle came to a verdict here, and did not only fail to load or to be set up."""
+        return any(test.outcome in ("passed", "failed") for run in self.runs for test in run.tests)
+
+    @property
     def is_known(self) -> bool:
         """True unless a run was never started, which says nothing of the oracle."""
         return not self.runs or all(map(_was_started, self.runs))

@@ -211,8 +211,11 @@ def _certificate_of(
     proven = audit(best.context, best.proven)
     unproved = [one for one in proven if one.proof is None]
     seen = _assess_unproved(best.context, unproved)
-    cause = _cause(diagnosis_of(best), search_problems) if unproved else ""
-    problems = {one.comment.id: _sentence(f"{_reason(best.context, one, seen)}{cause}") for one in unproved}
+    problems = {}
+    for one in unproved:
+        states = seen.get(one.comment.id, ())
+        cause = _cause(diagnose(best.context, one.comment), states, search_problems)
+        problems[one.comment.id] = _sentence(f"{_reason(best.context, one, seen)}{cause}")
     if not best.proved:
         return Certificate(instance=instance, proven=proven, problems=problems, notes=tuple(notes), seen=seen)
     tags = {name: tag for name, tag in instance.tags.items() if name != "rung"}  # the tag's name in version 0.1
@@ -255,15 +258,18 @@ def diagnosis_of(attempt: Attempt) -> Diagnosis:
     )
 
 
-def _cause(diagnosis: Diagnosis, problems: Sequence[str]) -> str:
-    """Return a clause on the likely cause for oracles that no candidate proved; empty if none is known."""
+def _cause(diagnosis: Diagnosis, states: Sequence[StateAssessment], problems: Sequence[str]) -> str:
+    """Return a clause on the likely cause for an oracle that no candidate proved; empty if none is known.
+
+    ``problems`` are of candidates that could not be made. They say nothing of an oracle that runs in another one.
+    """
     if diagnosis.kinds & NETWORK:
         return "; it reaches for the network, which no oracle has"
     if "circular import" in diagnosis.kinds:
         return "; the project's modules import one another in a circle, which the oracle enters at the wrong place"
     if diagnosis.missing:
         return f"; {', '.join(diagnosis.missing[:3])} cannot be imported" + "".join(f"; {one}" for one in problems[:1])
-    return "".join(f"; {one}" for one in problems[:1])
+    return "" if any(state.ran for state in states) else "".join(f"; {one}" for one in problems[:1])
 
 
 def _sentence(text: str | None) -> str:

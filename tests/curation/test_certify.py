@@ -34,11 +34,11 @@ def certified(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., 
     monkeypatch.setenv("CRAB_GIT_MIRROR", str(tmp_path / "mirror"))
     monkeypatch.chdir(tmp_path)
 
-    def run(declared: str, day: str, python: str) -> Certificate:
+    def run(declared: str, day: str, python: str, oracle: str = ORACLE) -> Certificate:
         shas = commits(tmp_path / "mirror" / "owner" / "shop", SETUP.format(python=python, declared=declared), day)
         folder = tmp_path / "set" / "shop-7"
         (folder / "oracles").mkdir(parents=True)
-        (folder / "oracles" / "test_c0.py").write_text(ORACLE)
+        (folder / "oracles" / "test_c0.py").write_text(oracle)
         (folder / "instance.yaml").write_text(json.dumps(document(shas)))
         with proving_context("local", tmp_path / ".crab") as (crew, run_context):
             return certify(load_instance(folder), crew, run_context, lambda _: None)
@@ -131,3 +131,19 @@ def test_a_package_with_a_file_over_the_limit_is_fetched_once_and_left_out(
     (note,) = found.notes
     assert note.startswith("lxml==4.6.3 does not install on CPython 3.7 and is left out")
     assert "it needed a file of more than the 4 MiB that one may have" in note
+
+
+@pytest.mark.parametrize(
+    ("oracle", "reason", "conflicts"),
+    [
+        (ORACLE.replace("== 2", "== 1"), "the reference does not resolve it", 0),
+        (f"import no_such_module\n{ORACLE}", "no test of the oracle runs", 1),
+    ],
+    ids=["runs", "does not load"],
+)
+def test_what_stopped_the_search_is_a_reason_only_for_an_oracle_that_does_not_run(
+    certified: Callable[..., Certificate], oracle: str, reason: str, conflicts: int
+) -> None:
+    problem = certified("inflection==99", "2023-11-01T12:00:00+0000", ">=3.9", oracle).problems["c0"]
+    assert problem.startswith(reason)
+    assert problem.count("no versions fit") == conflicts
