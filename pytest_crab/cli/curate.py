@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
+import dataclasses
+import functools
 import json
 import sys
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -19,12 +21,13 @@ from pytest_crab.cli.candidate_sources import SourceArguments, open_source
 from pytest_crab.cli.choices import choose_runtime, runtime_option, store_option
 from pytest_crab.cli.curate_gold import annotate, calibrate
 from pytest_crab.cli.judges import Asking, asked_line
+from pytest_crab.cli.progress import as_they_end
 from pytest_crab.cli.run_contexts import proving_context
 from pytest_crab.curation.collect import CandidateSource, Collection
 from pytest_crab.curation.funnel import FunnelStage, count_funnel, funnel_data, funnel_lines
 from pytest_crab.curation.licence_notes import write_notes
 from pytest_crab.curation.listing import ListedSource, Listing, listing_path, read_listing, write_listing
-from pytest_crab.curation.pipeline import Fate, Passage, run_candidates, walk
+from pytest_crab.curation.pipeline import Fate, Passage, run_candidate, walk
 from pytest_crab.curation.publish import remove_rejected, write_set
 from pytest_crab.curation.stages import CurationContext, Stage, make_stages, usual_stages
 from pytest_crab.errors import BadInput, CrabError
@@ -34,9 +37,10 @@ from pytest_crab.report.page.funnel import write_funnel_page
 from pytest_crab.scoring.judges.bench import JudgeBench
 from pytest_crab.scoring.step_cache import StepCache
 from pytest_crab.settings import Settings, load_settings
+from pytest_crab.side_by_side import side_by_side
 from pytest_crab.store import FileStore
 from pytest_crab.trial import Crew, RunContext
-from pytest_crab.types import Usage, total_usage
+from pytest_crab.types import PullCandidate, Usage, total_usage
 
 #: The page with the funnel, and its numbers, in the set's folder.
 PAGE, NUMBERS = "funnel.html", "funnel.json"
@@ -80,6 +84,11 @@ class _Services:
                 benches = self.stack.enter_context(asking.open(dict.fromkeys(self.settings.judges)))
                 self._judges.update((bench.name, bench) for bench in benches)
         return self._judges[name]
+
+    def stop(self) -> None:
+        """End the proofs and attempts that run."""
+        for _, run_context in self._proving:
+            run_context.stop()
 
     def proving(self) -> tuple[Crew, RunContext]:
         """Return a crew and a run context for proofs. Raises ClickException."""
@@ -218,8 +227,17 @@ def _run(listing: Listing, chain: Sequence[Stage], services: _Services, store: F
         proving=services.proving,
         note_use=services.note_use,
     )
-    with _bar(len(listing.candidates)) as advance:
-        run_candidates(listing.candidates, chain, context, jobs=services.jobs, done=advance)
+
+    def pass_stages(candidate: PullCandidate, notice: Callable[[str], None]) -> None:
+        run_candidate(candidate, chain, dataclasses.replace(context, notice=notice))
+
+    def stop() -> None:
+        context.cache.cancelled.set()
+        services.stop()
+
+    work = {each.id: functools.partial(pass_stages, each) for each in listing.candidates}
+    with side_by_side(services.jobs, stop) as pool, as_they_end(pool, work, "pull requests") as ended:
+        deque(ended, maxlen=0)
     if chain[-1].name != "publish":
         return list(services.spent_lines())
     ends = [passage for one in listing.candidates for *_, passage in [walk(one, chain, store)]]
@@ -239,13 +257,6 @@ def _notes_on_others(out: Path, ends: Sequence[Passage]) -> Iterator[str]:
     failed = [name for name, fate in fates.items() if fate is Fate.FAILED and (out / name / FILE).is_file()]
     if failed:
         yield f"{out} has {', '.join(failed)} as an earlier run wrote them, since they failed now"
-
-
-@contextlib.contextmanager
-def _bar(length: int) -> Iterator[Callable[..., None]]:
-    """Yield a function that moves a progress bar on standard error, which is hidden where that is no terminal."""
-    with click.progressbar(length=length, label="curate", file=sys.stderr, hidden=not sys.stderr.isatty()) as bar:
-        yield lambda *_: bar.update(1)
 
 
 def _account(listing: Listing, chain: Sequence[Stage], store: FileStore, out: Path) -> list[FunnelStage]:

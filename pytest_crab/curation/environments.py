@@ -194,7 +194,7 @@ class _Finding:
 
     def _climb(self, tests: JUnitCommand | None) -> FoundEnvironment | str:
         instance = self._instance("ladder", tests, self._modules)
-        with open_search(instance, self._crew, self._run_context, self._notice, probe) as search:
+        with open_search(instance, self._crew, self._run_context, self._context.notice, probe) as search:
             best = search.search()
             if best is None or not best.proved:
                 return _faults(search, best)
@@ -212,7 +212,7 @@ class _Finding:
             return recipe
         tests = JUnitCommand(command=recipe.test, report=recipe.report)
         instance = self._instance(f"recipe-{number}", tests, self._modules)
-        with open_search(instance, self._crew, self._run_context, self._notice, probe) as search:
+        with open_search(instance, self._crew, self._run_context, self._context.notice, probe) as search:
             environment = search.resolve(RECIPE, recipe.wanted(), python=recipe.python)
             if environment is None:
                 search.blame_machine()
@@ -226,11 +226,8 @@ class _Finding:
             return FoundEnvironment(environment=tried.candidate.environment, source=RECIPE, tests=tests)
 
     def _services(self, number: int) -> Any:
-        self._notice(f"recipe, attempt {number}")
+        self._context.notice(f"recipe, attempt {number}")
         return self._plain.services(f"environment-{number}")
-
-    def _notice(self, words: str) -> None:
-        self._context.notice(f"{self._candidate.id}: {words}")
 
     def _question(self, fault: str) -> str:
         tree = self._tree

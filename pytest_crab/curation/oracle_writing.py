@@ -188,7 +188,7 @@ class _Proving:
 
     def services(self, number: int) -> Services:
         """Return the way to the model for one attempt."""
-        self._notice(f"{self._candidate.id} {self._comment.id}: oracle, attempt {number}")
+        self._notice(f"{self._comment.id}, oracle {number}")
         return self._plain.services(f"oracle-{self._comment.id}-{number}")
 
     def fix(self) -> str:

@@ -6,8 +6,7 @@ where it was: a decision that is stored is not made again, and none is half-writ
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pytest_crab import serialization
@@ -116,36 +115,16 @@ def _read_stored(step: DecisionStep, store: Store) -> StageDecision | None:
     return None if value is None else serialization.read(StageDecision, value, [])
 
 
-def run_candidates(
-    candidates: Sequence[PullCandidate],
-    stages: Sequence[Stage],
-    context: CurationContext,
-    *,
-    jobs: int = 1,
-    done: Callable[[PullCandidate, StageDecision | None], None] = lambda _candidate, _decision: None,
-) -> None:
-    """Take each candidate through the stages, ``jobs`` at a time; ``done`` gets each with its last decision.
+def run_candidate(candidate: PullCandidate, stages: Sequence[Stage], context: CurationContext) -> None:
+    """Take a candidate through the stages, whose decisions are stored, up to the one that rejects it.
 
     Raises BadInput, StoreError and Cancelled; any other failure is the candidate's, stored and tried again by the next
     run.
     """
-    with ThreadPoolExecutor(max_workers=jobs) as pool:
-        try:
-            futures = [pool.submit(_run_candidate, candidate, stages, context) for candidate in candidates]
-            for candidate, future in zip(candidates, futures, strict=True):
-                done(candidate, future.result())
-        except BaseException:
-            context.cache.cancelled.set()
-            pool.shutdown(cancel_futures=True)
-            raise
-
-
-def _run_candidate(candidate: PullCandidate, stages: Sequence[Stage], context: CurationContext) -> StageDecision | None:
-    decision = None
     for stage in stages:
         if context.cache.cancelled.is_set():
             raise Cancelled("curation was stopped")
-        context.notice(f"{candidate.id}: {stage.name}")
+        context.notice(stage.name)
         step = DecisionStep(stage, candidate, context)
         try:
             decision = context.cache.results(step)[""]
@@ -155,6 +134,5 @@ def _run_candidate(candidate: PullCandidate, stages: Sequence[Stage], context: C
             decision = StageDecision(fate=Fate.FAILED, reason="failed", detail=str(error))
             context.cache.store.put(step.name, step.keys()[""], serialization.dump(decision))
         if decision.candidate is None:
-            return decision
+            return
         candidate = decision.candidate
-    return decision

@@ -33,8 +33,8 @@ def measure_resolvability(
     crew: Crew,
     run_context: RunContext,
     *,
-    attempts: int = 1,
-    notice: Callable[[str], None] = lambda _step: None,
+    attempts: int,
+    notice: Callable[[str], None],
 ) -> tuple[Resolution, ...]:
     """Give each comment alone to the agent, up to ``attempts`` times, and record whether its oracle turns green.
 

@@ -78,7 +78,7 @@ class CurationContext:
 
     ``cache`` holds the results of steps in the run's store, ``folder`` what sources keep. ``judge`` returns the judge
     of this name in crab.yaml, behind the gateway; ``proving`` a crew and a run context, as ``certify`` has them.
-    ``notice`` shows what is under way, ``note_use`` takes a name, a noun and the usage of each proposal
+    ``notice`` shows the step that a candidate is in, ``note_use`` takes a name, a noun and the usage of each proposal
     of a model and each attempt of an agent that was made now.
     """
 

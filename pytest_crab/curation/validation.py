@@ -54,7 +54,12 @@ class Validation(SettingsStage):
             instance = to_instance(candidate, folder)
             (folder / "instance.yaml").write_text(instance_yaml(instance), "utf-8")
             found = measure_resolvability(
-                instance, instance.with_oracles, self._crew(), run_context, attempts=self.attempts
+                instance,
+                instance.with_oracles,
+                self._crew(),
+                run_context,
+                attempts=self.attempts,
+                notice=context.notice,
             )
         for usage in (usage for one in found for usage in one.spent):
             context.note_use(self.name, "attempt", usage)
