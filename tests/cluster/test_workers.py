@@ -12,7 +12,7 @@ import pytest
 from pytest_crab.campaign.cluster import workers
 from pytest_crab.campaign.cluster.connection import WorkerState
 from pytest_crab.campaign.cluster.plan import release
-from pytest_crab.campaign.cluster.workers import Workers
+from pytest_crab.campaign.cluster.workers import WorkerEvents, Workers
 from pytest_crab.errors import EngineError
 
 Run = Callable[[Awaitable[Any]], Any]
@@ -161,3 +161,23 @@ def test_a_run_ends_without_a_scheduler_or_without_workers_that_it_needs(
     assert look(run, found, line, needed=False) == []
     with pytest.raises(EngineError, match="no worker of here is left"):
         look(run, found, line)
+
+
+def test_a_sentence_is_said_once_and_taken_once() -> None:
+    events = WorkerEvents()
+    for sentence in ("one", "two", "one"):
+        events.add(sentence)
+    assert events.take() == ["one", "two"]
+    assert events.take() == []
+
+
+def test_losses_are_counted() -> None:
+    events = WorkerEvents()
+    assert events.summary() is None
+    events.add_lost(["a"], 1)
+    events.add_lost(list("abcdef"), 4)
+    assert events.take() == [
+        "lost worker a (1 trial under way)",
+        "lost workers a, b, c and 3 more (4 trials under way)",
+    ]
+    assert events.summary() == "7 workers were lost, 5 trials were given again"

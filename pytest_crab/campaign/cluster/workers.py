@@ -3,19 +3,58 @@
 from __future__ import annotations
 
 import asyncio
+import queue
 import time
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pytest_crab.campaign.cluster.connection import RESOURCE, Connection, WorkerState
-from pytest_crab.campaign.cluster.events import WorkerEvents, name_workers
 from pytest_crab.campaign.cluster.plan import release
 from pytest_crab.campaign.cluster.worker import LOST
 from pytest_crab.errors import EngineError
+from pytest_crab.formats import format_count, format_names
 
 #: Seconds: for the first worker to come, without a word of the scheduler, without any worker.
 FIRST, SILENT, ALONE = 30.0, 15.0, 60.0
+
+#: How many workers are named.
+_NAMED = 3
+
+
+class WorkerEvents:
+    """Sentences on their way to the terminal, each once; added by any thread, taken by the one that writes there."""
+
+    def __init__(self) -> None:
+        self._lines: queue.SimpleQueue[str] = queue.SimpleQueue()
+        self._known: set[str] = set()
+        self._lost = 0
+        self._again = 0
+
+    def add(self, sentence: str) -> None:
+        """Pass on a sentence that was not passed on before."""
+        if sentence not in self._known:
+            self._known.add(sentence)
+            self._lines.put(sentence)
+
+    def add_lost(self, names: Sequence[str], trials: int) -> None:
+        """Say that workers are gone which ran so many trials, which others are given."""
+        self._lost += len(names)
+        self._again += trials
+        self._lines.put(f"lost {_names_of(names)} ({format_count(trials, 'trial')} under way)")
+
+    def take(self) -> list[str]:
+        """Return the sentences that were not taken before."""
+        return [self._lines.get() for _ in range(self._lines.qsize())]
+
+    def summary(self) -> str | None:
+        """Return how many workers were lost and trials given again; None: none of either."""
+        if not self._lost and not self._again:
+            return None
+        was, were = ("was" if count == 1 else "were" for count in (self._lost, self._again))
+        return (
+            f"{format_count(self._lost, 'worker')} {was} lost, {format_count(self._again, 'trial')} {were} given again"
+        )
 
 
 class Workers:
@@ -117,7 +156,7 @@ class Workers:
                 worker.uid = answers[address]["uid"]
                 self._names[worker.uid] = worker.name
                 self.known[worker.uid] = worker
-        return [f"{name_workers(names)}: {problem}" for problem, names in refused.items()]
+        return [f"{_names_of(names)}: {problem}" for problem, names in refused.items()]
 
 
 def _problems(answer: Any) -> list[str]:
@@ -128,3 +167,8 @@ def _problems(answer: Any) -> list[str]:
     if answer["release"] != release():
         return [f"{answer['release']} is installed, and this run has {release()}: install the same version on both"]
     return list(answer["problems"])
+
+
+def _names_of(names: Sequence[str]) -> str:
+    """Name workers, at most a few of them."""
+    return f"worker{'s' * (len(names) > 1)} {format_names(names, _NAMED)}"
