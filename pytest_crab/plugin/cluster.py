@@ -69,7 +69,7 @@ def _refusals(options: Options, crews: Contestants, config: pytest.Config) -> It
     if config.getoption("crab_jobs") is not None:
         yield "--crab-jobs is for trials of this machine, and with --crab-cluster each worker says how many it takes"
     for spec in (crew.spec for crew in crews.by_reviewer.values()):
-        modules = {each.path.partition(":")[0] for each in (spec.reviewer_spec, spec.agent_spec)}
+        modules = {adapter.path.partition(":")[0] for adapter in spec.adapters.values()}
         for module in sorted(module for module in modules if module.rpartition(".")[2] == "conftest"):
             yield f"{module} ({spec.reviewer}) is not on workers: put its class in a package that both sides install"
     if options.runtime not in ("auto", *runtimes.RUNTIMES):

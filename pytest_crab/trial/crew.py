@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 from pytest_crab.adapters import AdapterSpec, leaky, privileged
@@ -52,6 +53,18 @@ class CrewSpec:
     def review_name(self) -> str:
         """The reviewer's own name."""
         return self.review_by or self.reviewer
+
+    @property
+    def adapters(self) -> dict[str, AdapterSpec]:
+        """The specs of all adapters, each under a name that is a path: reviewer, agent, and judges/NAME."""
+        judges = {f"judges/{scorer.name}": scorer.judge for scorer in self.scorers if scorer.judge is not None}
+        return {"reviewer": self.reviewer_spec, "agent": self.agent_spec, **judges}
+
+    def with_adapters(self, adapters: Mapping[str, AdapterSpec]) -> CrewSpec:
+        """Return the same crew with these specs in the place of its ``adapters``."""
+        scorers = (replace(scorer, judge=adapters.get(f"judges/{scorer.name}")) for scorer in self.scorers)
+        reviewer, agent = adapters["reviewer"], adapters["agent"]
+        return replace(self, reviewer_spec=reviewer, agent_spec=agent, scorers=tuple(scorers))
 
     def review_number(self, repeat: int) -> int:
         """Return the number of the review that a repeat acts on."""

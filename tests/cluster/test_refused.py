@@ -100,8 +100,8 @@ def test_a_run_leaves_nothing_on_workers(room: Any, make_cluster: Any, waiting: 
     }
     is_killed(room, cluster, waiting)
     is_interrupted(room, cluster, waiting)
-    own = cluster.folder / f"pytest-crab-{os.getuid()}" / "bundles"
-    assert not list(own.iterdir())  # what a run sent goes with it, and with the last run what says that one lives
+    own = cluster.folder / f"pytest-crab-{os.getuid()}" / "scratch"
+    assert not list(own.iterdir())  # what a run sent goes with it
     loses_its_scheduler(room, cluster, waiting)
     waiting(lambda: not list(own.iterdir()), "files of a run outlived the worker")
 

@@ -128,26 +128,10 @@ def source_digest(module: str) -> str | None:
 def _payload(spec: CrewSpec, models: ModelSettings) -> CrewPayload:
     """Pack a crew, each adapter's folder with a crab.yaml on models, which is part of what some are."""
     settings = serialization.canonical({"models": models}).encode()
-    judges = {scorer.name: scorer.judge for scorer in spec.scorers if scorer.judge is not None}
-    files: dict[str, Path | bytes] = {
-        f"{side}/{SETTINGS}": settings for side in ("reviewer", "agent", *map(_place_of, judges))
+    files: dict[str, Path | bytes] = {f"{place}/{SETTINGS}": settings for place in spec.adapters}
+    packed = {
+        place: bundles.pack_spec(adapter, place, files, spec.reviewer) for place, adapter in spec.adapters.items()
     }
-    packed = replace(
-        spec,
-        scorers=tuple(
-            scorer
-            if scorer.judge is None
-            else replace(scorer, judge=bundles.pack_spec(scorer.judge, _place_of(scorer.name), files, spec.reviewer))
-            for scorer in spec.scorers
-        ),
-        reviewer_spec=bundles.pack_spec(spec.reviewer_spec, "reviewer", files, spec.reviewer),
-        agent_spec=bundles.pack_spec(spec.agent_spec, "agent", files, spec.agent),
-    )
-    paths = (spec.reviewer_spec.path, spec.agent_spec.path, *(judge.path for judge in judges.values()))
-    names = {path.partition(":")[0] for path in paths}
+    names = {adapter.path.partition(":")[0] for adapter in spec.adapters.values()}
     modules = {name: source_digest(name) or "nothing" for name in names if not f"{name}.".startswith(_OWN)}
-    return CrewPayload(spec=packed, files=bundles.pack(files, spec.reviewer), modules=modules)
-
-
-def _place_of(judge: str) -> str:
-    return f"judges/{judge}"
+    return CrewPayload(spec=spec.with_adapters(packed), files=bundles.pack(files, spec.reviewer), modules=modules)

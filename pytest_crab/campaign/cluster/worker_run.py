@@ -22,8 +22,8 @@ from pytest_crab.errors import Cancelled, CrabError
 from pytest_crab.models import Gateway
 from pytest_crab.protocols import Runtime
 from pytest_crab.runtimes import bubblewrap
-from pytest_crab.runtimes.run_lock import RunFolder, is_dead, remove_folder
-from pytest_crab.scratch import machine_folder
+from pytest_crab.runtimes.run_lock import RunFolder
+from pytest_crab.scratch import scratch
 from pytest_crab.trial import Crew, RunContext, run_trial
 from pytest_crab.trial.run_context import secrets_of, versions_here
 from pytest_crab.types import Instance, PullRequest, TrialId
@@ -63,16 +63,13 @@ class WorkerRun:
         self._booked = 0
         self._seen: dict[str, PullRequest] = {}
         self._run = RunFolder()
-        assert self._run.folder.is_dir()  # from now on this run is known to live
-        self._bundles = machine_folder() / "bundles" / self._run.id
         self._stack = ExitStack()
         self._stack.callback(self._run.close)
-        self._stack.callback(remove_folder, self._bundles)
+        self._bundles = self._stack.enter_context(scratch("bundles"))
 
     def prepare(self) -> Iterator[str]:
         """Unpack and build what all trials need; yield a sentence on each thing that would not work here."""
         try:
-            _remove_leftovers(self._bundles.parent)
             for payload in self.plan.crews:
                 yield from self._build(payload)
             disk_budget()
@@ -173,15 +170,8 @@ class WorkerRun:
             if found != digest:
                 return
         folder = unpack(payload.files, self._bundles)
-        reviewer = replace(spec.reviewer_spec, folder=str(folder / spec.reviewer_spec.folder))
-        agent = replace(spec.agent_spec, folder=str(folder / spec.agent_spec.folder))
-        scorers = tuple(
-            one if one.judge is None else replace(one, judge=replace(one.judge, folder=str(folder / one.judge.folder)))
-            for one in spec.scorers
-        )
-        self._crews[spec.reviewer] = Crew.build(
-            replace(spec, reviewer_spec=reviewer, agent_spec=agent, scorers=scorers)
-        )
+        adapters = {place: replace(each, folder=str(folder / place)) for place, each in spec.adapters.items()}
+        self._crews[spec.reviewer] = Crew.build(spec.with_adapters(adapters))
 
     def _note_shown(self, instance: Instance, pull_request: PullRequest) -> None:
         self._seen[instance.id] = pull_request
@@ -266,11 +256,3 @@ class _Notices:
             self._run.send(message)
         elif not self._run.call(message):
             raise Cancelled("the run has given this worker up, or cannot be reached")
-
-
-def _remove_leftovers(bundles: Path) -> None:
-    """Remove the bundles of dead processes."""
-    for folder in bundles.iterdir() if bundles.is_dir() else ():
-        if is_dead(folder.name):
-            with contextlib.suppress(FileNotFoundError):  # another process is at it too
-                remove_folder(folder)
