@@ -347,17 +347,6 @@ def test_a_trial_that_three_workers_are_lost_with_is_broken_and_says_so(start: A
     assert "w3, w4, w5" in error
 
 
-def test_what_dask_has_forgotten_is_submitted_anew(start: Any) -> None:
-    line = FakeConnection(lambda _: None)
-    one = start(line)
-    future = submit(one, FIRST)
-    until(lambda: line.given)
-    line.given[0][1].end(GIVEN_UP)
-    until(lambda: len(line.given) == 2)
-    line.given[1][1].end(record(FIRST))
-    assert future.result(SECONDS) == trial_of(FIRST)
-
-
 def test_what_dask_forgets_each_time_is_broken_in_the_end(start: Any) -> None:
     line = FakeConnection(lambda _: GIVEN_UP)
     error = str(submit(start(line), FIRST).result(SECONDS).error)

@@ -120,7 +120,7 @@ def perform(run: WorkerRun, room: Any) -> Any:
 @pytest.mark.bubblewrap
 def test_a_trial_says_what_it_does_and_returns_its_record(make: Any, room: Any) -> None:
     run, keeper = make()
-    assert list(run.prepare()) == []
+    assert run.prepare() == []
     answer = perform(run, room)
     assert {score.label for score in answer.trial.scores} == {"caught"}, answer.trial.error
     assert answer.shown.title == "pots-1"
@@ -134,6 +134,7 @@ def test_a_trial_says_what_it_does_and_returns_its_record(make: Any, room: Any) 
 def test_a_worker_without_a_sandbox_says_so(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bubblewrap, "problem", lambda: "bubblewrap (bwrap) is not installed")
     run, keeper = make()
+    assert run.prepare() == []
     run.open()
     said = "there are workers that run code without a sandbox: bubblewrap (bwrap) is not installed"
     assert said in keeper.of("warning")
@@ -149,7 +150,7 @@ def test_a_crew_of_other_code_is_refused(make: Any, module: str) -> None:
 @pytest.mark.bubblewrap
 def test_a_trial_that_nobody_wants_is_not_run(make: Any, room: Any) -> None:
     run, keeper = make()
-    assert list(run.prepare()) == []
+    assert run.prepare() == []
     keeper.wanted = False
     with pytest.raises(Cancelled):
         perform(run, room)
@@ -159,7 +160,7 @@ def test_a_trial_that_nobody_wants_is_not_run(make: Any, room: Any) -> None:
 @pytest.mark.bubblewrap
 def test_under_a_budget_no_model_is_asked_before_the_controller_has_noted_it(make: Any, room: Any) -> None:
     run, keeper = make(budget=1.0)
-    assert list(run.prepare()) == []
+    assert run.prepare() == []
     keeper.there = False
     with pytest.raises(Cancelled):
         perform(run, room)
@@ -169,6 +170,7 @@ def test_under_a_budget_no_model_is_asked_before_the_controller_has_noted_it(mak
 
 def test_a_step_that_waited_for_a_slot_is_noted_already(make: Any) -> None:
     run, keeper = make(budget=1.0)
+    assert run.prepare() == []
     run.open()
     notice = worker_run._Notices(run, "k")
     notice("review")
@@ -181,7 +183,7 @@ def test_a_step_that_waited_for_a_slot_is_noted_already(make: Any) -> None:
 
 def test_a_stopped_run_begins_no_trial_and_leaves_nothing(make: Any, room: Any) -> None:
     run, _ = make()
-    assert list(run.prepare()) == []
+    assert run.prepare() == []
     run.close()
     with pytest.raises(Cancelled):
         perform(run, room)
@@ -195,6 +197,7 @@ def test_a_trial_pays_no_more_than_it_is_allowed(make: Any) -> None:
         provider.script = lambda _asked: say("ok", usage={"input": 10, "output": 100})
         models = ModelSettings(providers=providers, prices={"scripted": Price(input=1.0, output=10.0)}, retries=0)
         run, keeper = make(models)
+        assert run.prepare() == []
         gateway = run.open().models
         gateway.allow("t", 0.0025)  # each answer costs 0.00101, and may cost a little more
         with gateway.open(trial="t", step="review", attempt=1) as access:

@@ -104,24 +104,15 @@ async def handshake(wanted: str, pickled: bytes, dask_worker: Worker) -> dict[st
     """
     problems: list[str] = []
     if release() == wanted:
-        plan = pickle.loads(pickled)  # noqa: S301 - whoever reaches a worker of Dask runs code there
-        run, problems = await asyncio.to_thread(_take, plan, str(dask_worker.name))
-        if run is not None:
+        plan: RunPlan = pickle.loads(pickled)  # noqa: S301 - whoever reaches a worker of Dask runs code there
+        run = WorkerRun(plan, str(dask_worker.name), lambda: DaskController(get_client(), plan.topic))
+        problems = await asyncio.to_thread(run.prepare)
+        if problems:
+            await asyncio.to_thread(run.close)
+        else:
             await dask_worker.plugin_add(plugin=RunPlugin(run), name=plan.topic)
             await dask_worker.set_resources(**{plan.topic: _ROOM})
     return {"uid": UID, "release": release(), "problems": problems}
-
-
-def _take(plan: RunPlan, name: str) -> tuple[WorkerRun | None, list[str]]:
-    """Return this worker's part in a run, or sentences on what is in the way, without the worker's name."""
-    try:
-        run = WorkerRun(plan, name, lambda: DaskController(get_client(), plan.topic))
-    except (CrabError, OSError) as error:
-        return None, [" ".join(str(error).split())]
-    problems = list(run.prepare())
-    if problems:
-        run.close()
-    return (None if problems else run), problems
 
 
 async def disconnect(topic: str, dask_worker: Worker) -> None:

@@ -59,27 +59,29 @@ class WorkerRun:
         self._run_context: RunContext | None = None
         self._stopped = False
         self._idle = threading.Condition()
-        self._making, self._closing = threading.Lock(), threading.Lock()
+        self._changing = threading.Lock()
         self._booked = 0
         self._seen: dict[str, PullRequest] = {}
         self._run = RunFolder()
         self._stack = ExitStack()
         self._stack.callback(self._run.close)
-        self._bundles = self._stack.enter_context(scratch("bundles"))
 
-    def prepare(self) -> Iterator[str]:
-        """Unpack and build what all trials need; yield a sentence on each thing that would not work here."""
+    def prepare(self) -> list[str]:
+        """Unpack and build what all trials need; return a sentence on each thing that would not work here."""
+        problems: list[str] = []
         try:
+            self._bundles = self._stack.enter_context(scratch("bundles"))
             for payload in self.plan.crews:
-                yield from self._build(payload)
+                problems += self._build(payload)
             disk_budget()
             self._choose_runtime()
         except (CrabError, OSError) as error:
-            yield " ".join(str(error).split())
+            problems.append(" ".join(str(error).split()))
+        return problems
 
     def open(self) -> RunContext:
         """Return the run context of trials, which the first call makes. Raises CrabError, OSError."""
-        with self._making:
+        with self._changing:
             if self._run_context is None:
                 self._controller = self._connect()
                 self._stack.callback(self._controller.close)
@@ -132,7 +134,7 @@ class WorkerRun:
             self._run_context.stop()
         with self._idle:
             self._idle.wait_for(lambda: not self.keys, patience)
-        with self._closing:
+        with self._changing:
             self._stack.close()
 
     def _await_allowance(self, key: str, label: str, run_context: RunContext) -> float | None:
