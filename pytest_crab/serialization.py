@@ -95,7 +95,7 @@ def read(cls: type[T], value: Any, problems: list[str], at: str = "") -> T | Non
     return typing.cast("T", result) if len(problems) == before else None
 
 
-#: Turns one value into what a field holds, or appends a sentence to the problems of the key it is told.
+#: Turns one value into what a field holds, or appends a sentence to the problems of the key that it is given.
 _Converter = typing.Callable[[Any, "list[str]", str], Any]
 
 _WORDS = {str: "a text", int: "a whole number", float: "a number", bool: "true or false"}

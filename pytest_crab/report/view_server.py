@@ -54,7 +54,7 @@ class ViewServer(http.server.ThreadingHTTPServer):
         return [self._reports.setdefault(folder, LiveReport(folder)) for folder in find_reports(self.place)]
 
     def prepare(self) -> None:
-        """Make the page of a single report, so that it is there once somebody opens it; errors are told then."""
+        """Make the page of a single report, so that it is there when a browser opens it; errors are shown then."""
         reports = self.reports()
         if len(reports) == 1:
             with suppress(BadInput, OSError):

@@ -33,7 +33,7 @@ _CALLS: Mapping[int, _Calls] = {
     _ARM64: _Calls((217, 218, 219), (220, 97)),
     _ARM: _Calls((309, 310, 311), (120, 337)),
 }
-#: clone3 has its flags in memory, where no filter looks; who is told that it is not there uses clone.
+#: clone3 has its flags in memory, where no filter looks; libraries use clone where clone3 seems to be missing.
 _CLONE3 = (435, _X32 + 435)
 _MACHINES = {"x86_64": (_X86_64, _I386), "aarch64": (_ARM64, _ARM)}
 _LOAD, _EQUAL, _HAS, _RETURN = 0x20, 0x15, 0x45, 0x06

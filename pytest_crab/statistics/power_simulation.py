@@ -95,7 +95,7 @@ class _Shape:
 
 
 class _Pairs:
-    """One draw: every oracle's verdict in the baseline, who is unknown where, and in which order oracles are lost.
+    """One draw: the baseline's verdicts, which verdicts are unknown, and in which order oracles are lost.
 
     An oracle is lost once the drop reaches its luck, which is spread evenly.
     """

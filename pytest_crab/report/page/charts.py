@@ -196,7 +196,7 @@ def _ends(rate: Rate) -> tuple[float, ...]:
 
 
 def overlap_plot(reviewers: Sequence[str], overlaps: Sequence[Overlap]) -> Markup:
-    """Return the sizes of sets of reviewers as an UpSet plot: a row for each set, dots for who is in it, and a bar."""
+    """Return the sizes of sets of reviewers as an UpSet plot: a row for each set, dots for its reviewers, and a bar."""
     step = DOTS / max(1, len(reviewers))
     places = {name: step * (at + 0.5) for at, name in enumerate(reviewers)}
     most = max((one.oracles for one in overlaps), default=0) or 1

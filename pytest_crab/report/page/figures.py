@@ -79,8 +79,8 @@ def overlaps_table(summary: Summary) -> list[Overlap]:
     """
     together = summary.together
     found = sorted((one for one in together.overlaps if one.oracles), key=lambda one: -one.oracles)
-    nobody = Overlap(reviewers=(), oracles=together.oracles - together.union)
-    return [*(one for one in found if one.reviewers), nobody] if together.oracles else []
+    uncaught = Overlap(reviewers=(), oracles=together.oracles - together.union)
+    return [*(one for one in found if one.reviewers), uncaught] if together.oracles else []
 
 
 def find_priced(reviewers: Sequence[ReviewerSummary]) -> Iterator[Priced]:
