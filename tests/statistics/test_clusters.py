@@ -127,3 +127,25 @@ def test_a_rarer_verdict_in_few_clusters_widens_the_interval_of_a_rate() -> None
     assert sum(few) == sum(many) == 201
     (low, _), (other, _) = rate_interval(few, clusters), rate_interval(many, clusters)
     assert low < other - 0.05
+
+
+def test_equal_values_are_taken_as_correlated_within_clusters() -> None:
+    """Three values in a cluster: 1 + 0.3 * (3 - 1) for rates, and 0.1 in place of 0.3 for differences."""
+    thirds = [0, 0, 0, 1, 1, 1]
+    own = clustered_mean([1.0] * 6, thirds)
+    assert (own.independent, own.effect) == pytest.approx((0.0, 1.6))
+    assert difference_estimate([0.0] * 6, thirds).error == pytest.approx((1.2 * 2 / 64) ** 0.5)
+    single = clustered_mean([1.0], ["a"])
+    assert (single.independent, single.effect, single.df) == (0.0, 1.0, 0.0)
+
+
+def test_two_values_have_a_variance_and_two_clusters_an_interval() -> None:
+    assert clustered_mean([1.0, 0.0], [0, 1]).independent == pytest.approx(0.25)
+    low, high = rate_interval([1.0, 0.0, 1.0, 0.0], [0, 0, 1, 1])
+    assert 0 < low < 0.5 < high < 1
+
+
+def test_a_difference_has_the_standard_error_of_bonett_and_price() -> None:
+    """Five pairs, a sum of 1 and of squares of 3; a pair more on each side: (3 + 2 - 1 / 7) / 49."""
+    own = difference_estimate([1.0, 0.0, 0.0, -1.0, 1.0], range(5))
+    assert (own.middle, own.error) == pytest.approx((1 / 7, (34 / 7 / 49) ** 0.5))

@@ -70,3 +70,14 @@ def test_cells_that_are_missing_are_refused_and_equal_verdicts_have_no_shares() 
     del cells["a", "x", 1]
     with pytest.raises(ValueError, match="every reviewer"):
         crossed_shares(cells)
+
+
+def test_an_interaction_of_two_is_a_combination() -> None:
+    """Each reviewer is acted on by one of two agents alone: neither has a share of its own."""
+    cells = {
+        (one, agent, oracle): CrossedCell(int(one == agent), 1)
+        for one in (0, 1)
+        for agent in (0, 1)
+        for oracle in (0, 1)
+    }
+    assert crossed_shares(cells) == {"reviewer": 0.0, "agent": 0.0, "instance": 0.0, "combination or repeat": 1.0}

@@ -62,5 +62,25 @@ def test_there_is_an_interval_where_half_of_the_samples_have_a_tau() -> None:
     apart = rank_agreement([[value] for value in values], 3)
     assert apart.tau is not None
     assert (apart.low, apart.high) == (None, None)
+    fewer = rank_agreement([[values[0], values[2]], [values[1]], [values[0]]], 3)  # in 12 of 27
+    assert fewer.tau is not None
+    assert fewer.low is None
     whole = rank_agreement([values, values[:1]], 3)
     assert whole.low == whole.high == whole.tau
+
+
+def test_the_interval_of_a_measure_turned_round_is_turned_round() -> None:
+    values = [[(thing, float(thing), float((thing * at * at + 5) % 13)) for thing in range(6)] for at in range(1, 9)]
+    own = rank_agreement(values, 6)
+    other = rank_agreement([[(thing, one, -second) for thing, one, second in cluster] for cluster in values], 6)
+    assert own.low is not None
+    assert own.high is not None
+    assert own.tau is not None
+    assert own.low < own.tau < own.high
+    assert (other.low, other.high, other.tau) == pytest.approx((-own.high, -own.low, -own.tau))
+
+
+def test_one_sample_is_an_interval() -> None:
+    cluster = [(0, 1.0, 1.0), (1, 0.0, 0.0)]
+    found = rank_agreement([cluster, cluster], 2, samples=1)
+    assert (found.low, found.high) == (1.0, 1.0)
