@@ -58,9 +58,9 @@ def sign_test(fewer: int, total: int) -> float:
 
 
 def _beta(x: float, a: float, b: float) -> float:
-    """The regularised incomplete beta function by its continued fraction (NIST DLMF 8.17.22)."""
-    if x <= 0 or x >= 1:
-        return 0.0 if x <= 0 else 1.0
+    """The regularised incomplete beta function from 0 up to 1 by its continued fraction (NIST DLMF 8.17.22)."""
+    if not x:
+        return 0.0
     if x > (a + 1) / (a + b + 2):
         return 1 - _beta(1 - x, b, a)
     front = math.exp(math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)) / a

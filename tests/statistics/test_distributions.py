@@ -14,6 +14,11 @@ def test_students_t_is_scipys(x: float, df: float) -> None:
     assert t_cdf(x, df) == pytest.approx(stats.t.cdf(x, df), abs=1e-9)
 
 
+def test_the_middle_and_the_far_ends_of_students_t() -> None:
+    assert t_cdf(0.0, 3) == 0.5
+    assert (t_cdf(-1e200, 3), t_cdf(1e200, 3)) == (0.0, 1.0)
+
+
 @given(st.floats(0.001, 0.999), DEGREES)
 def test_its_quantiles_are_scipys(chance: float, df: float) -> None:
     assert t_quantile(chance, df) == pytest.approx(stats.t.ppf(chance, df), rel=1e-7, abs=1e-7)
