@@ -32,8 +32,9 @@ class Took(NamedTuple):
 def run(folder: Path, options: tuple[str, ...]) -> Took:
     """Run pytest from its start to its end. Raises subprocess.CalledProcessError."""
     argv = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *options]
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     start = time.perf_counter()
-    process = subprocess.Popen(argv, cwd=folder, stdout=subprocess.DEVNULL)
+    process = subprocess.Popen(argv, cwd=folder, env=kept, stdout=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
     wall = time.perf_counter() - start
     process.returncode = os.waitstatus_to_exitcode(status)

@@ -1,13 +1,11 @@
 """Every option of the plugin, once: its name, its type, its default, its help, and its value in a run."""
 
-# ruff: noqa: RUF009 - _option returns a field
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field, fields
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_crab.plugin import option_types as kinds
 from pytest_crab.plugin.option_types import OptionType
@@ -16,8 +14,7 @@ if TYPE_CHECKING:
     from pytest_crab.gate.terms import GateTerms
 
 
-@dataclass(frozen=True)
-class Option:
+class Option(NamedTuple):
     """One option: ``--crab-NAME``, ``CRAB_NAME`` and ``crab_NAME`` in an ini file mean the same.
 
     ``flag`` False: it is none of the command line's. ``old`` is a name that still works and warns. ``gate``: it may
@@ -46,15 +43,17 @@ class Option:
 
 
 def _option(type: OptionType, default: Any, help: str, **more: Any) -> Any:  # noqa: A002 - the names of Option
-    """Return the field of an option; its name is the option's with underscores, unless it has a ``name``."""
-    return field(metadata={"type": type, "default": default, "help": help, **more})
+    """Return all of an option but its name, which is its attribute's with hyphens unless ``more`` has a ``name``."""
+    return {"type": type, "default": default, "help": help, **more}
 
 
 # Help texts are half sentences in lower case that say what the value does, not what it is.
-# Without eq, every start of pytest is 5 ms faster: so long it takes to compile a comparison of so many fields.
-@dataclass(frozen=True, kw_only=True, eq=False)
+# No dataclass: every start of pytest would compile methods for so many fields, half of the time that the plugin takes.
 class Options:
-    """The values of all options, read once at the edge."""
+    """The values of all options, read once at the edge. In the class an attribute describes its option."""
+
+    def __init__(self, **values: Any) -> None:
+        vars(self).update(values)
 
     # what is measured
     reviewers: tuple[str, ...] = _option(
@@ -289,5 +288,7 @@ class Options:
         return None if self.shard is None else "{}/{}".format(*self.shard)
 
 
-#: Every option, in the order of its field.
-OPTIONS = tuple(Option(**{"name": each.name.replace("_", "-"), **each.metadata}) for each in fields(Options))
+#: Every option by the name of its attribute in Options.
+FIELDS = {name: Option(**{"name": name.replace("_", "-"), **vars(Options)[name]}) for name in Options.__annotations__}
+
+OPTIONS = tuple(FIELDS.values())

@@ -1,6 +1,7 @@
 """Types of options: how a value is read from text, and its description for help and errors.
 
-A reader raises ValueError or KeyError for a text that it cannot read.
+A reader raises ValueError or KeyError for a text that it cannot read. It imports what it needs when it reads: pytest
+imports this module in every run, and a run without a reviewer reads nothing.
 """
 
 from __future__ import annotations
@@ -9,9 +10,6 @@ import re
 from collections.abc import Callable, Container
 from datetime import date
 from typing import Any, NamedTuple
-
-from pytest_crab.formats import parse_points, parse_share, parse_size
-from pytest_crab.gate.conditions import CONDITIONS
 
 FRESH_STEPS = ("answers", "review", "revision", "judgement")
 
@@ -48,6 +46,8 @@ def _one_of(words: Container[str]) -> Callable[[str], str]:
 
 def _margin(text: str) -> tuple[str, float]:
     """Read points, or points for a label as in security=10; the name is empty for the whole."""
+    from pytest_crab.formats import parse_points
+
     name, _, number = text.rpartition("=")
     return name.strip(), parse_points(number.strip())
 
@@ -60,11 +60,29 @@ def _shard(text: str) -> tuple[int, int]:
 
 
 #: Reads the address of a scheduler.
-address = _with_check(str, re.compile(r"(tcp|tls|ws|wss)://[^/\s]+:[0-9]{1,5}").fullmatch)
+address = _with_check(str, lambda text: re.fullmatch(r"(tcp|tls|ws|wss)://[^/\s]+:[0-9]{1,5}", text))
 
 
 def _switch(text: str) -> bool:
     return bool(text) and _SWITCH[text.lower()]
+
+
+def _share(text: str) -> float:
+    from pytest_crab.formats import parse_share
+
+    return parse_share(text)
+
+
+def _size(text: str) -> int:
+    from pytest_crab.formats import parse_size
+
+    return parse_size(text)
+
+
+def _condition(text: str) -> str:
+    from pytest_crab.gate.conditions import CONDITIONS
+
+    return _one_of(CONDITIONS)(text)
 
 
 def _day(text: str) -> date:
@@ -83,9 +101,9 @@ BASELINE = OptionType(str, "a summary.json, or the folder of a report or a store
 COUNT = OptionType(_number(1, read=int), "a whole number from 1", "N")
 COUNT_OR_NONE = OptionType(_number(0, read=int), "a whole number from 0", "N")
 DOLLARS = OptionType(_with_check(float, lambda number: 0 < number < float("inf")), "a number of dollars above 0", "USD")
-RATE = OptionType(parse_share, "a share such as 30% or 0.3", "RATE")
-SHARE = OptionType(parse_share, "a share such as 5% or 0.05", "SHARE")
-SIZE = OptionType(parse_size, "a size such as 20G or 800M", "SIZE")
+RATE = OptionType(_share, "a share such as 30% or 0.3", "RATE")
+SHARE = OptionType(_share, "a share such as 5% or 0.05", "SHARE")
+SIZE = OptionType(_size, "a size such as 20G or 800M", "SIZE")
 MARGIN = OptionType(_margin, "points from 0 to 100 such as 5 or 5pp, or LABEL=POINTS", "[LABEL=]POINTS")
 GATE_MODE = OptionType(_one_of(("strict", "shown-drop")), "strict or shown-drop", "strict|shown-drop")
 UNIT = OptionType(
@@ -94,7 +112,7 @@ UNIT = OptionType(
     "repository|pull-request",
 )
 MISSES = OptionType(_one_of(("failure", "skipped", "none")), "failure, skipped or none", "failure|skipped|none")
-CONDITION = OptionType(_one_of(CONDITIONS), "dataset, agent, agent-version, harness, runtime or leaky", "WHAT")
+CONDITION = OptionType(_condition, "dataset, agent, agent-version, harness, runtime or leaky", "WHAT")
 SHARD = OptionType(_shard, "i/n, as in 2/4", "I/N")
 ADDRESS = OptionType(address, "an address such as tcp://10.0.0.5:8786", "ADDRESS")
 DAY = OptionType(_day, "a day such as 2024-05-01", "DAY")

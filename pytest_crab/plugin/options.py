@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 
-from pytest_crab.plugin.experiments import FileValue, experiment_values, find_experiment, gate_values
-from pytest_crab.plugin.option_table import OPTIONS, Option, Options
+from pytest_crab.plugin.option_table import FIELDS, OPTIONS, Option, Options
 from pytest_crab.plugin.option_types import BASELINE, SWITCH
 
 if TYPE_CHECKING:
+    from pytest_crab.plugin.experiments import FileValue
     from pytest_crab.settings import Experiment, Settings
 
 
@@ -36,9 +34,10 @@ def register(parser: pytest.Parser) -> None:
 def register_short(parser: pytest.Parser) -> None:
     """Register the short names that no other plugin owns, once all others are registered."""
     group = parser.getgroup("crab")
-    for option in OPTIONS:
-        if option.short is not None and not _is_taken(parser, option.short):
-            group.addoption(option.short, **{**_settings(option), "help": f"the same as --crab-{option.name}"})
+    short = {option.short: option for option in OPTIONS if option.short is not None}
+    for flag in _free(parser, list(short)):
+        option = short[flag]
+        group.addoption(flag, **{**_settings(option), "help": f"the same as --crab-{option.name}"})
 
 
 def _settings(option: Option) -> dict[str, Any]:
@@ -49,12 +48,13 @@ def _settings(option: Option) -> dict[str, Any]:
     return {**settings, "action": "append" if option.many else "store", "metavar": option.type.metavar}
 
 
-def _is_taken(parser: pytest.Parser, flag: str) -> bool:
+def _free(parser: pytest.Parser, flags: Sequence[str]) -> list[str]:
+    """Return the flags that no plugin has registered; one that is registered may refuse its value."""
     try:
-        _, unknown = parser.parse_known_and_unknown_args([f"{flag}=x"])
+        _, unknown = parser.parse_known_and_unknown_args([f"{flag}=x" for flag in flags])
     except pytest.UsageError:
-        return True
-    return f"{flag}=x" not in unknown
+        return [free for flag in flags for free in _free(parser, [flag])] if len(flags) > 1 else []
+    return [flag for flag in flags if f"{flag}=x" in unknown]
 
 
 def read_options(config: pytest.Config, settings: Settings) -> Options:
@@ -62,13 +62,15 @@ def read_options(config: pytest.Config, settings: Settings) -> Options:
 
     Raises pytest.UsageError that names all bad values.
     """
+    from pytest_crab.plugin.experiments import experiment_values, gate_values
+
     problems: list[str] = []
     experiment = named_experiment(config, settings)
     chosen = {} if experiment is None else experiment_values(experiment, problems)
     agreed = gate_values(settings.gate, "crab.yaml: gate", problems)
     values = {
-        each.name: _value(option, chosen.get(option.name), agreed.get(option.name), config, problems)
-        for each, option in zip(fields(Options), OPTIONS, strict=True)
+        field: _value(option, chosen.get(option.name), agreed.get(option.name), config, problems)
+        for field, option in FIELDS.items()
     }
     if experiment is not None and not (values["reviewers"] or values["answerers"] or problems):
         problems.append(f"crab.yaml: experiments.{experiment.name} names no reviewer; add reviewers: [NAME]")
@@ -85,9 +87,12 @@ def read_options(config: pytest.Config, settings: Settings) -> Options:
 
 def named_experiment(config: pytest.Config, settings: Settings) -> Experiment | None:
     """Return the experiment that is to be run; None: none is named. Raises pytest.UsageError for an unknown one."""
-    option = next(option for option in OPTIONS if option.name == "experiment")
-    name, place = _raw(option, config, os.environ)
-    return None if name is None else find_experiment(name, place, settings)
+    name, place = _raw(FIELDS["experiment"], config, os.environ)
+    if name is None:
+        return None
+    from pytest_crab.plugin.experiments import find_experiment
+
+    return find_experiment(name, place, settings)
 
 
 def runs_trials(options: Options, config: pytest.Config) -> bool:
@@ -102,7 +107,7 @@ def runs_items(config: pytest.Config) -> bool:
 
 
 #: The options that name contestants; without any of them the plugin does nothing.
-_CONTESTANTS = tuple(option for option in OPTIONS if option.name in ("reviewer", "answerer", "experiment"))
+_CONTESTANTS = (FIELDS["reviewers"], FIELDS["answerers"], FIELDS["experiment"])
 
 
 def named_reviewers(config: pytest.Config) -> bool:
@@ -118,7 +123,7 @@ def names_reviewers(config: pytest.Config, arguments: Sequence[str]) -> bool:
 
 def _old_option(option: Option) -> Option:
     """Return an option under the name that it had."""
-    return dataclasses.replace(option, name=option.old or option.name, old=None)
+    return option._replace(name=option.old or option.name, old=None)
 
 
 def _raw(

@@ -16,11 +16,11 @@ RECORDED = b"recorded"  # the folder of a set's recorded results
 #: The keys that every instance file has.
 _KEYS = (b"provenance", b"pull_request", b"environment", b"comments")
 
-#: Spellings of a letter within YAML quotes.
-_ESCAPED = re.compile(rb"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8}))")
+#: Spellings of a letter within YAML quotes. Compiled when it is first used, as the next one is.
+_ESCAPED = rb"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8}))"
 
 #: The first folder on the way to a tree that lies beside its instance.
-_SHARED = re.compile(rb"""\bpath["']?\s*:\s*["']?\.\./([^/"'\n,}]+)""")
+_SHARED = rb"""\bpath["']?\s*:\s*["']?\.\./([^/"'\n,}]+)"""
 
 #: The names that the instances of a folder share, by folder; each is read once.
 _TREES = pytest.StashKey[dict[Path, set[bytes]]]()
@@ -89,7 +89,7 @@ def is_shared(folder: Path, config: pytest.Config) -> bool:
     beside = folder.parent
     if beside not in trees:
         text = _texts_in(beside)
-        trees[beside] = {name.strip() for name in _SHARED.findall(text)} | ({RECORDED} if text else set())
+        trees[beside] = {RECORDED, *(name.strip() for name in re.findall(_SHARED, text))} if text else set()
     return os.fsencode(folder.name) in trees[beside]
 
 
@@ -141,7 +141,7 @@ def _read(folder: Path) -> bytes:
 
 
 def _unescape(text: bytes) -> bytes:
-    return _ESCAPED.sub(_letter, text)
+    return re.sub(_ESCAPED, _letter, text) if text else text
 
 
 def _letter(escape: re.Match[bytes]) -> bytes:

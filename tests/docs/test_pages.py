@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -62,7 +61,7 @@ def test_every_relative_link_leads_to_a_file_and_its_heading(page: Path) -> None
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_every_option_that_is_named_exists(page: Path) -> None:
-    old = [dataclasses.replace(option, name=option.old) for option in OPTIONS if option.old]
+    old = [option._replace(name=option.old) for option in OPTIONS if option.old]
     options = [*OPTIONS, *(old if page.name == "renamed.md" else [])]
     known = {f"crab-{option.name}" for option in options}
     variables = {option.variable for option in options} | {"CRAB_CLIENTS", "CRAB_GIT_MIRROR", "CRAB_PYTHON"}

@@ -211,6 +211,15 @@ def test_another_owner_of_the_short_name_keeps_it(lab: Any, place: str) -> None:
     result.stdout.fnmatch_lines(["*theirs: alice*"])
 
 
+@pytest.mark.parametrize("taken", ['action="store_true"', "type=int"])
+def test_a_short_name_of_another_that_refuses_its_value_leaves_the_others_free(bare: Any, taken: str) -> None:
+    bare.write({"conftest.py": f'def pytest_addoption(parser):\n    parser.addoption("--agent", {taken})\n'})
+    theirs = "--agent" if "store_true" in taken else "--agent=3"
+    result = bare.pytester.runpytest("--collect-only", theirs, "--reviewer=human", "--crab-agent=mine", "instances")
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["crab: *reviewers human (privileged); agent mine*"])
+
+
 def test_help_lists_every_option_once(bare: Any) -> None:
     result = bare.pytester.runpytest("--help")
     text = result.stdout.str()

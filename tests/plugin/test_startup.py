@@ -9,7 +9,7 @@ import pytest
 HEAVY = (
     *("click", "docker", "git", "httpx2", "hypothesis", "jinja2", "junitparser", "requests", "unidiff"),
     *("urllib3", "yaml", "pytest_crab.protocols", "pytest_crab.report", "pytest_crab.runtimes", "pytest_crab.trial"),
-    "pytest_crab.types",
+    *("pytest_crab.formats", "pytest_crab.gate", "pytest_crab.plugin.experiments", "pytest_crab.types"),
 )
 
 
@@ -20,10 +20,12 @@ def test_without_a_reviewer_nothing_heavy_is_imported(
     monkeypatch.delenv("PYTEST_PLUGINS")
     pytester.makepyfile(
         f"""
-        import sys
+        import dataclasses, sys
         def test_modules():
             assert "pytest_crab.plugin.options" in sys.modules
             assert [name for name in {HEAVY!r} if name in sys.modules] == []
+            ours = [module for name, module in sys.modules.items() if name.startswith("pytest_crab")]
+            assert [value for each in ours for value in vars(each).values() if dataclasses.is_dataclass(value)] == []
         """
     )
     arguments = ["-p", "no:hypothesispytest", "-p", "no:xdist", *(["--reviewer=human"] if reviewer else [])]
