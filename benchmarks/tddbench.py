@@ -257,7 +257,7 @@ def _red_at_merged(head: StateAssessment, merged: StateAssessment) -> str:
 
 @dataclass
 class Environments:
-    """The environments that were found so far, by repository, each with the day of its row's head.
+    """The environments that controls are proved in, by repository, each with the day of its row's head.
 
     ``kept`` is the file that later processes read them from.
     """
@@ -294,6 +294,8 @@ class Environments:
         if best is None or best.problem is not None:
             return []
         environment = best.candidate.environment
+        if not best.whole:
+            return [environment]
         self.found.setdefault(instance.repo, []).append((day, environment))
         one = {"repo": instance.repo, "day": day.isoformat(), "environment": serialization.dump(environment)}
         with self.kept.open("a") as file:
@@ -331,20 +333,19 @@ def run_row(
     for environment in chain(
         environments.nearest(row["repo"], day), more(lambda: environments.climb(control, day, shared, notice))
     ):
-        certificate = certify(dataclasses.replace(instance, environment=environment), *shared, notice)
-        if not certificate.skipped and PEOPLE not in certificate.problems:
+        certificate = certify(dataclasses.replace(control, environment=environment), *shared, notice)
+        if not certificate.skipped and not certificate.problems:
+            certificate = certify(dataclasses.replace(instance, environment=environment), *shared, notice)
             break
     if certificate is None or certificate.skipped:
-        reason = environments.why_none(row["repo"]) if certificate is None else str(certificate.skipped)
-        found.update({PEOPLE: reason} | dict.fromkeys(tests.keys() - found.keys() - {PEOPLE}, NO_CONTROL))
-        return result
-    result["problems"] = certificate.problems
-    for comment in instance.comments:
-        failed = comment.id in certificate.problems
-        found[comment.id] = cause(certificate, comment.id) if failed else "proved"
+        found[PEOPLE] = environments.why_none(row["repo"]) if certificate is None else str(certificate.skipped)
+    else:
+        result["problems"] = certificate.problems
+        for comment in certificate.instance.comments:
+            failed = comment.id in certificate.problems
+            found[comment.id] = cause(certificate, comment.id) if failed else "proved"
     if found[PEOPLE] != "proved":
-        result["uncounted"] = {key: value for key, value in found.items() if key != PEOPLE}
-        found.update({key: NO_CONTROL for key in found if key != PEOPLE})
+        found.update({key: NO_CONTROL for key in tests if key != PEOPLE})
     return result
 
 
