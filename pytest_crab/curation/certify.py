@@ -19,7 +19,6 @@ from pytest_crab.curation.pinning import Resolver
 from pytest_crab.curation.python_version import RELEASED
 from pytest_crab.errors import Cancelled, CrabError, EngineError, ImageError, SourceUnreachable, WorldError
 from pytest_crab.protocols import Snapshot
-from pytest_crab.runtimes import interpreters
 from pytest_crab.runtimes.run_lock import RunFolder
 from pytest_crab.runtimes.tree_diff import put
 from pytest_crab.scoring.oracles.audit import audit
@@ -179,7 +178,7 @@ def open_search(
     head_date, merged_date = fetcher.commit_times(instance, run_context.cache)
     with _checkouts(snapshot, run_context.run) as (head, merged):
         checkouts = Checkouts(head=head, merged=merged, head_date=head_date, merged_date=merged_date)
-        at_hand = tuple(version for version in RELEASED if interpreters.find(version) is not None)
+        at_hand = tuple(version for version in RELEASED if run_context.runtime.has_python(version))
         resolver = Resolver(run_context.run, run_context.cache, run_context.cancelled)
         attempt = functools.partial(_attempt, instance, crew, run_context, notice, prover)
         yield EnvironmentSearch(instance, checkouts, resolver, at_hand, attempt, diagnosis_of, notice)

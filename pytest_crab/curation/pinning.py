@@ -48,17 +48,18 @@ class Resolver:
     def pins(self, wanted: Requirements, tree: Path, python: str, moment: str) -> tuple[str, ...]:
         """Return every package with its version, sorted, for CPython X.Y as of ``moment``. Raises ImageError.
 
+        Where this machine has no such interpreter, as an image may have, the running one builds what must be built.
         The tree is a checkout of its own, which builds write into.
         """
-        interpreter = interpreters.find(python)
-        if interpreter is None:
-            raise ImageError(f"there is no Python {python} on this machine; install it")
+        interpreter = interpreters.find(python) or interpreters.find(interpreters.running_version())
+        assert interpreter is not None
         uv = uv_cli.program()
         for folder in wanted.projects:
             manifests.drop_version_tags(tree / folder)
         self._cache.mkdir(parents=True, exist_ok=True)
         arguments = [
-            *(str(uv), "pip", "compile", "-", "--python", str(interpreter.program), "--no-header", "--no-annotate"),
+            *(str(uv), "pip", "compile", "-", "--no-header", "--no-annotate"),
+            *("--python", str(interpreter.program), "--python-version", python),
             *("--cache-dir", "/opt/crab/uv", *uv_cli.arguments(moment)),
         ]
         git = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "safe.directory", "GIT_CONFIG_VALUE_0": "*"}

@@ -80,6 +80,10 @@ class DockerRuntime:
         self._images = Images(self.engine, self.slots, rootdir=rootdir, base=base)
         self.holds = self._images.holds
 
+    def has_python(self, version: str) -> bool:
+        """See protocols.Runtime: a base image that is here or can be pulled."""
+        return self._images.has_base(version)
+
     def identity(self, instance: Instance, source: Mapping[str, Any]) -> Mapping[str, Any]:
         """See protocols.Runtime; asks the engine for the base image's id only. Raises ImageError, EngineError."""
         base, base_id = self._images.base(instance)

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 from pytest_crab.errors import Cancelled
 from pytest_crab.model_access import ModelAccess
 from pytest_crab.protocols import Command, Completed, Image, Limits, Snapshot
-from pytest_crab.runtimes import cgroups, hidden_paths, reinstall, tree_diff, venvs
+from pytest_crab.runtimes import cgroups, hidden_paths, interpreters, reinstall, tree_diff, venvs
 from pytest_crab.runtimes.bubblewrap import ClientMounts, View
 from pytest_crab.runtimes.environment_use import EnvironmentsInUse
 from pytest_crab.runtimes.environments import environment_identity, image_key
@@ -41,6 +41,10 @@ class HostRuntime(ABC):
         self.slots = Slots(slots)
         self.holds = EnvironmentsInUse(self.run)
         self.stopped = threading.Event()
+
+    def has_python(self, version: str) -> bool:
+        """See protocols.Runtime: an interpreter of this machine."""
+        return interpreters.find(version) is not None
 
     def identity(self, instance: Instance, source: Mapping[str, Any]) -> Mapping[str, Any]:
         """See protocols.Runtime. Raises ImageError where this machine cannot give what the environment asks for."""

@@ -14,9 +14,11 @@ from typing import Any
 
 import docker
 import docker.errors
+import requests.exceptions
 
 from pytest_crab import serialization
 from pytest_crab.errors import ImageError
+from pytest_crab.lazy import lazy
 from pytest_crab.protocols import ORACLE_LIMITS, Command, Snapshot
 from pytest_crab.runtimes import build_failures, nodes, run_lock
 from pytest_crab.runtimes.base_images import LOCAL_BASE, LOCAL_NODE_BASE, NODE_BASE
@@ -110,6 +112,7 @@ class Images:
         self._rootdir = rootdir
         self._base = base
         self._bases: dict[str, tuple[str, str]] = {}
+        self._has_registry = True
         self.holds = EnvironmentsInUse(engine.run)
 
     def dockerfile(self, instance: Instance) -> str:
@@ -126,6 +129,33 @@ class Images:
                 if wanted[0] not in self._bases:
                     self._bases[wanted[0]] = self._resolve(wanted)
         return self._bases[wanted[0]]
+
+    def has_base(self, python: str) -> bool:
+        """Return whether a base image of Python X.Y is here or in the registry. Raises EngineError, Cancelled."""
+        if "{python}" not in self._base:
+            return self._python_of_base == python
+        names = _bases_of_python(self._base, python)
+        return any(self._id(name) is not None for name in names) or self._is_published(names[0])
+
+    @lazy
+    def _python_of_base(self) -> str:
+        """The X.Y of a base image that is the same for all."""
+        found = self._resolve([self._base])[1]
+        return ".".join(str(self._probe(self._base, found)["version"]).split(".")[:2])
+
+    def _is_published(self, name: str) -> bool:
+        """Return whether the registry has an image; one that did not answer is not asked again."""
+        if not self._has_registry:
+            return False
+        client = self._engine.client
+        try:
+            client.inspect_distribution(name)  # type: ignore[no-untyped-call]
+        except docker.errors.NotFound:
+            return False
+        except (docker.errors.DockerException, requests.exceptions.RequestException):
+            self._has_registry = False
+            return False
+        return True
 
     def _resolve(self, names: list[str]) -> tuple[str, str]:
         for name in names:
@@ -189,7 +219,7 @@ class Images:
             _pack(archive, scratch / "tree", self.dockerfile(instance), instance, route)
             with archive.open("rb") as context:
                 built = self._run_build(instance, context, arguments)
-        facts = self._probe(instance, built)
+        facts = self._probe(instance.id, built)
         below = str(self._rows(arguments["BASE"]))
         labels = {FACTS_LABEL: json.dumps(facts), KEY_LABEL: key, BELOW_LABEL: below, BUILDER_LABEL: builder()}
         labelled = f"FROM {built}\nLABEL {' '.join(f'{name}={json.dumps(text)}' for name, text in labels.items())}\n"
@@ -222,12 +252,12 @@ class Images:
             raise log.failure(instance.id, "the engine named no image")
         return log.built
 
-    def _probe(self, instance: Instance, built: str) -> dict[str, Any]:
+    def _probe(self, what: str, image: str) -> dict[str, Any]:
         command = Command(argv=("sh", "-c", _FIND, _PROBE), user="root")
-        with self._engine.container(built, command, limits=ORACLE_LIMITS, workdir=None) as container:
+        with self._engine.container(image, command, limits=ORACLE_LIMITS, workdir=None) as container:
             done = run_main(self._engine, container, b"", seconds=60)
         if done.exit_code != 0:
-            raise ImageError(f"{instance.id}: the image has no Python that works: {build_failures.brief(done)}")
+            raise ImageError(f"{what}: the image has no Python that works: {build_failures.brief(done)}")
         return dict(json.loads(done.stdout))
 
 

@@ -16,6 +16,7 @@ from pytest_crab.curation.certify import Certificate, certify
 from pytest_crab.instances import load_instance
 from pytest_crab.protocols import Limits
 from pytest_crab.runtimes import bubblewrap_runtime, interpreters, venvs
+from pytest_crab.runtimes.bubblewrap_runtime import BubblewrapRuntime
 
 pytestmark = [pytest.mark.bubblewrap, pytest.mark.usefixtures("needs_an_index")]
 
@@ -147,3 +148,11 @@ def test_what_stopped_the_search_is_a_reason_only_for_an_oracle_that_does_not_ru
     problem = certified("inflection==99", "2023-11-01T12:00:00+0000", ">=3.9", oracle).problems["c0"]
     assert problem.startswith(reason)
     assert problem.count("no versions fit") == conflicts
+
+
+def test_the_runtime_says_which_python_there_is(
+    certified: Callable[..., Certificate], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(BubblewrapRuntime, "has_python", lambda _, version: False)
+    found = certified("inflection", "2023-11-01T12:00:00+0000", ">=3.6")
+    assert found.of_machine == "there is no CPython on this machine that an environment can be made with"

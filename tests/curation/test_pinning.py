@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import threading
+from pathlib import Path
+
 import pytest
 
 from pytest_crab.curation import pinning
-from pytest_crab.curation.pinning import Requirements
+from pytest_crab.curation.pinning import Requirements, Resolver
 from pytest_crab.errors import ImageError
-from pytest_crab.runtimes import uv_cli
+from pytest_crab.runtimes import interpreters, uv_cli
+from pytest_crab.runtimes.run_lock import RunFolder
 
 
 def test_what_is_wanted_as_lines_of_requirements() -> None:
@@ -44,3 +48,18 @@ def test_a_package_that_was_uploaded_again_is_there_before() -> None:
     moment = "2020-02-02T00:00:00Z"
     own = ["--exclude-newer-package", "atomicwrites=2022-07-10T00:00:00Z"]
     assert uv_cli.arguments(moment) == ["--exclude-newer", moment, *own]
+
+
+@pytest.mark.bubblewrap
+@pytest.mark.usefixtures("needs_an_index")
+def test_versions_for_an_interpreter_that_only_an_image_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    running = interpreters.find(interpreters.running_version())
+    assert running is not None
+    monkeypatch.setattr(interpreters, "find", lambda version: running if version == running.version else None)
+    other = "3.9" if running.version != "3.9" else "3.10"
+    wanted = Requirements(
+        requirements=(f"iniconfig; python_version == '{other}'", f"toml; python_version != '{other}'")
+    )
+    (tmp_path / "tree").mkdir()
+    resolver = Resolver(RunFolder(), tmp_path / "cache", threading.Event())
+    assert resolver.pins(wanted, tmp_path / "tree", other, "2024-01-01T00:00:00Z") == ("iniconfig==2.0.0",)

@@ -37,6 +37,12 @@ def limited(place: Place, without: Callable[[str, str], NoReturn]) -> Place:
     return place
 
 
+def test_knows_of_which_python_environments_can_be_made(place: Place) -> None:
+    version = place.run(place.image.python, "-c", "import sys; print('%d.%d' % sys.version_info[:2])").stdout
+    assert place.runtime.has_python(version.decode().strip())
+    assert not place.runtime.has_python("3.99")
+
+
 def test_input_and_output_are_exact_bytes(place: Place) -> None:
     sent = os.urandom(5_000_000)
     assert place.run("cat", stdin=sent).stdout == sent

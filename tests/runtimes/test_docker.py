@@ -17,10 +17,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from docker.errors import APIError, NotFound
 
 from pytest_crab.errors import EngineError, ImageError
 from pytest_crab.protocols import ORACLE_LIMITS, Command, Runtime
 from pytest_crab.runtimes.docker import DockerRuntime
+from pytest_crab.runtimes.interpreters import running_version
 from pytest_crab.types import Instance
 
 if TYPE_CHECKING:
@@ -309,3 +311,29 @@ def test_nothing_that_was_left_running_writes_what_the_tree_is(docker_place: Pla
     assert "+VALUE = 5" in diff
     assert "forged" not in diff
     assert b"sleep" not in left
+
+
+def test_a_python_is_there_if_its_base_is_here_or_in_the_registry(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runtime, published = DockerRuntime(rootdir=tmp_path, base="no-such-base-{python}:1"), {"no-such-base-3.8:1"}
+    asked = []
+
+    def inspect_distribution(name: str) -> dict[str, Any]:
+        asked.append(name)
+        if name == "no-such-base-3.7:1":
+            raise APIError("the registry does not answer")
+        if name not in published:
+            raise NotFound("there is no such image")
+        return {}
+
+    monkeypatch.setattr(runtime.engine.client, "inspect_distribution", inspect_distribution)
+    try:
+        assert not runtime.has_python("3.99")
+        assert runtime.has_python("3.8")
+        assert runtime.has_python(running_version())
+        assert not runtime.has_python("3.7")
+        assert not runtime.has_python("3.98")
+    finally:
+        runtime.close()
+    assert asked == ["no-such-base-3.99:1", "no-such-base-3.8:1", "no-such-base-3.7:1"]
