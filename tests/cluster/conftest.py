@@ -120,11 +120,15 @@ class Loopback:
 
 @dataclass
 class Cluster:
-    """A scheduler and workers, each in a process and with a store and a key of its own."""
+    """A scheduler and workers, each in a process and with a store and a key of its own.
+
+    With a ``certificate``, which is its own authority and has its key beside it, all that they say is encrypted.
+    """
 
     folder: Path
     network: Loopback
     given: Mapping[str, Mapping[str, str]]
+    certificate: Path | None = None
     workers: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
     _all: list[subprocess.Popen[bytes]] = field(default_factory=list)
 
@@ -190,9 +194,13 @@ class Cluster:
         return (self.folder / f"{name}.log").read_bytes()
 
     def _start(self, name: str, kind: str, *arguments: str) -> subprocess.Popen[bytes]:
+        host, own = self.network.join(name), self.certificate
+        tls = () if own is None else ("--tls-ca-file", own, "--tls-cert", own, "--tls-key", own.with_name("key.pem"))
         shared = (
+            *map(str, tls),
+            *(("--protocol", "tls") if own is not None and kind == "scheduler" else ()),
             "--host",
-            self.network.join(name),
+            host if own is None else f"tls://{host}",
             "--no-dashboard",
             "--dashboard-address",
             "127.0.0.1:0",
@@ -325,7 +333,8 @@ def make_cluster(network: Loopback) -> Iterator[Callable[..., Cluster]]:
     made: list[Cluster] = []
 
     def make(*workers: str, given: Mapping[str, Mapping[str, str]] = MappingProxyType({}), **more: Any) -> Cluster:
-        cluster = Cluster(Path(tempfile.mkdtemp(prefix="crab-")), network, given)  # short, for the sockets in it
+        folder = Path(tempfile.mkdtemp(prefix="crab-"))  # short, for the sockets in it
+        cluster = Cluster(folder, network, given, more.pop("certificate", None))
         made.append(cluster)
         cluster.start(*workers, **more)
         return cluster

@@ -1,8 +1,11 @@
-"""Dask gives trials that wait at a busy worker to one that has nothing else, also if it comes later."""
+"""Dask gives trials that wait at a busy worker to one that has nothing else, also if it comes later; all by TLS."""
 
 from __future__ import annotations
 
 import dataclasses
+import shutil
+import subprocess
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,10 +16,22 @@ from pytest_crab.testing.provider import Asked
 pytestmark = pytest.mark.bubblewrap
 
 
+@pytest.fixture
+def certificate(tmp_path: Path, without: Any) -> Path:
+    """A certificate of this machine that is its own authority, with its key beside it."""
+    if shutil.which("openssl") is None:
+        without("openssl", "openssl is not installed")
+    made = ("-keyout", tmp_path / "key.pem", "-out", tmp_path / "cert.pem", "-days", "2", "-subj", "/CN=127.0.0.1")
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", *made], check=True, capture_output=True)
+    return tmp_path / "cert.pem"
+
+
 def test_a_worker_that_comes_later_takes_trials_that_wait(
-    room: Any, make_cluster: Any, reviewing: Any, waiting: Any
+    room: Any, make_cluster: Any, reviewing: Any, waiting: Any, certificate: Path
 ) -> None:
-    cluster = make_cluster("w1", slots=1)
+    cluster = make_cluster("w1", slots=1, certificate=certificate)
+    files = {"CA_FILE": certificate, "CLIENT__CERT": certificate, "CLIENT__KEY": certificate.with_name("key.pem")}
+    room.more = {f"DASK_DISTRIBUTED__COMM__TLS__{name}": str(path) for name, path in files.items()}
     room.write_settings(asker={"use": "single-shot", "model": "scripted-model"})
 
     def asked_by(name: str) -> list[Asked]:
@@ -35,5 +50,6 @@ def test_a_worker_that_comes_later_takes_trials_that_wait(
     cluster.kill("w1")
     output, _ = run.communicate(timeout=240)
     assert run.returncode == 0, output
+    assert cluster.address.startswith("tls://")
     assert [trial["versions"]["worker"] for trial in room.trials(".crab/report")] == ["w2"] * 3
     assert len(asked_by("w1")) == 1

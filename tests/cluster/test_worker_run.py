@@ -85,7 +85,7 @@ def make(folder: Path) -> Iterator[Callable[..., tuple[WorkerRun, Keeper]]]:
             budget=budget,
         )
         assert pickle.loads(pickle.dumps(plan)) == plan
-        made.append(WorkerRun(plan, "w1", lambda: keeper))
+        made.append(WorkerRun(plan, "w1", keeper))
         return made[-1], keeper
 
     yield run
@@ -135,7 +135,6 @@ def test_a_worker_without_a_sandbox_says_so(make: Any, monkeypatch: pytest.Monke
     monkeypatch.setattr(bubblewrap, "problem", lambda: "bubblewrap (bwrap) is not installed")
     run, keeper = make()
     assert run.prepare() == []
-    run.open()
     said = "there are workers that run code without a sandbox: bubblewrap (bwrap) is not installed"
     assert said in keeper.of("warning")
 
@@ -171,7 +170,6 @@ def test_under_a_budget_no_model_is_asked_before_the_controller_has_noted_it(mak
 def test_a_step_that_waited_for_a_slot_is_noted_already(make: Any) -> None:
     run, keeper = make(budget=1.0)
     assert run.prepare() == []
-    run.open()
     notice = worker_run._Notices(run, "k")
     notice("review")
     keeper.there = False
@@ -198,7 +196,7 @@ def test_a_trial_pays_no_more_than_it_is_allowed(make: Any) -> None:
         models = ModelSettings(providers=providers, prices={"scripted": Price(input=1.0, output=10.0)}, retries=0)
         run, keeper = make(models)
         assert run.prepare() == []
-        gateway = run.open().models
+        gateway = run.models
         gateway.allow("t", 0.0025)  # each answer costs 0.00101, and may cost a little more
         with gateway.open(trial="t", step="review", attempt=1) as access:
             assert [ask(access).status_code for _ in range(2)] == [200, 200]

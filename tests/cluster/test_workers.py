@@ -27,7 +27,6 @@ class FakeScheduler:
 
     def __init__(self, *there: WorkerState) -> None:
         self.there = {worker.address: worker for worker in there}
-        self.slotless = 0
         self.silent = False
         self.answers: dict[str, Any] = {}
         self.asked: list[str] = []
@@ -36,9 +35,6 @@ class FakeScheduler:
 
     def spawn(self, work: Coroutine[Any, Any, Any]) -> None:
         self.spawned.append(asyncio.ensure_future(work))
-
-    async def identity(self) -> dict[str, Any]:
-        return {"workers": {**self.there, **dict.fromkeys(map(str, range(self.slotless)))}}
 
     async def find_workers(self) -> dict[str, WorkerState]:
         if self.silent:
@@ -88,8 +84,7 @@ def look(run: Run, found: Workers, line: FakeScheduler, *, needed: bool = True) 
 
 
 def test_a_worker_without_the_resource_is_given_nothing(run: Run) -> None:
-    line = FakeScheduler()
-    line.slotless = 2
+    line = FakeScheduler(*(dataclasses.replace(worker, slots=0) for worker in (W1, W2)))
     sentence = refusal(run, line)
     assert "none of the 2 workers" in sentence
     assert '--resources "crab=2"' in sentence

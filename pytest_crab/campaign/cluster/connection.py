@@ -106,20 +106,15 @@ class Connection:
 
     # --- workers ----------------------------------------------------------------------------------------------------
 
-    async def identity(self) -> Mapping[str, Any]:
-        """Return what the scheduler says of itself and its workers. Raises what LOST lists."""
+    async def find_workers(self) -> dict[str, WorkerState]:
+        """Return the workers by address, as the scheduler knows them. Raises what LOST lists."""
         if self._client.status in ("closed", "closing"):
             raise OSError(self.gone_sentence())
-        return dict(await asyncio.wait_for(self._client.scheduler.identity(), ANSWER))
-
-    async def find_workers(self) -> dict[str, WorkerState]:
-        """Return the workers that offer slots, by address, as the scheduler knows them. Raises what LOST lists."""
         found = {}
-        for address, facts in (await self.identity())["workers"].items():
+        for address, facts in (await asyncio.wait_for(self._client.scheduler.identity(), ANSWER))["workers"].items():
             slots = min(int(facts["resources"].get(RESOURCE, 0)), int(facts["nthreads"]))
-            if slots > 0:
-                name, incarnation = str(facts["name"]), str(facts["local_directory"])
-                found[address] = WorkerState(address=address, name=name, slots=slots, incarnation=incarnation)
+            name, incarnation = str(facts["name"]), str(facts["local_directory"])
+            found[address] = WorkerState(address=address, name=name, slots=slots, incarnation=incarnation)
         return found
 
     async def handshake(self, addresses: Sequence[str]) -> Mapping[str, Any]:

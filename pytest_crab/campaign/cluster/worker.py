@@ -12,12 +12,13 @@ import uuid
 from collections.abc import Mapping
 from typing import Any
 
-from distributed import Client, Queue, Worker, WorkerPlugin, get_client, get_worker
+from distributed import Client, Queue, Worker, WorkerPlugin, get_worker
 from distributed.client import ClosedClientError
 
 from pytest_crab.campaign.cluster.plan import RunPlan, TrialAnswer, TrialTask, release
 from pytest_crab.campaign.cluster.worker_run import WorkerRun
 from pytest_crab.errors import Cancelled, CrabError
+from pytest_crab.lazy import lazy
 
 #: The name of this process for controllers, which tell two processes at one address apart by it.
 UID = uuid.uuid4().hex[:16]
@@ -40,12 +41,20 @@ LOST = (
 
 
 class DaskController:
-    """A remote_store.Controller behind the queue of messages of a run."""
+    """A remote_store.Controller behind the queue of messages of a run; connected once there is something to say."""
 
-    def __init__(self, client: Client, topic: str) -> None:
-        self._client = client
+    def __init__(self, worker: Worker, topic: str) -> None:
+        self._worker = worker
         self._topic = topic
-        self._queue = Queue(topic, client=client)
+
+    @lazy
+    def _client(self) -> Client:
+        address, security = self._worker.scheduler.address, self._worker.security
+        return Client(address, security=security, set_as_default=False, name="worker")  # with the worker's certificate
+
+    @lazy
+    def _queue(self) -> Queue:
+        return Queue(self._topic, client=self._client)
 
     def send(self, message: Mapping[str, Any]) -> bool:
         """See remote_store.Controller; the scheduler has the message when this returns True."""
@@ -68,9 +77,11 @@ class DaskController:
         return {}
 
     def close(self) -> None:
-        """Leave the queue."""
-        with contextlib.suppress(*LOST):
-            self._queue.close()
+        """Leave the queue and the scheduler."""
+        if "_queue" in vars(self):
+            with contextlib.suppress(*LOST):
+                self._queue.close()
+                self._client.close(timeout=5)
 
 
 class RunPlugin(WorkerPlugin):  # type: ignore[misc,unused-ignore]
@@ -105,7 +116,7 @@ async def handshake(wanted: str, pickled: bytes, dask_worker: Worker) -> dict[st
     problems: list[str] = []
     if release() == wanted:
         plan: RunPlan = pickle.loads(pickled)  # noqa: S301 - whoever reaches a worker of Dask runs code there
-        run = WorkerRun(plan, str(dask_worker.name), lambda: DaskController(get_client(), plan.topic))
+        run = WorkerRun(plan, str(dask_worker.name), DaskController(dask_worker, plan.topic))
         problems = await asyncio.to_thread(run.prepare)
         if problems:
             await asyncio.to_thread(run.close)

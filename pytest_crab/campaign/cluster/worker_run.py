@@ -6,7 +6,7 @@ import contextlib
 import json
 import os
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +15,7 @@ from typing import Any
 from pytest_crab import runtimes
 from pytest_crab.campaign.cluster.budget_ledger import ASKING
 from pytest_crab.campaign.cluster.bundles import read_instance, unpack
-from pytest_crab.campaign.cluster.disk import WorkerDisk, disk_budget
+from pytest_crab.campaign.cluster.disk import WorkerDisk
 from pytest_crab.campaign.cluster.plan import CrewPayload, RunPlan, TrialAnswer, TrialTask, source_digest
 from pytest_crab.campaign.cluster.remote_store import Controller, RemoteStore
 from pytest_crab.errors import Cancelled, CrabError
@@ -46,47 +46,37 @@ def store_folder() -> Path:
 class WorkerRun:
     """One run on this worker: bundles in a folder that contestants may be shown, and a context for its trials.
 
-    ``name`` is the worker's, ``connect`` makes the way to the controller, once a trial is to run. ``keys`` are the
-    trials that run.
+    ``name`` is the worker's, ``keys`` are the trials that run. It is to be prepared first, and closed in any case.
     """
 
-    def __init__(self, plan: RunPlan, name: str, connect: Callable[[], Controller]) -> None:
+    def __init__(self, plan: RunPlan, name: str, controller: Controller) -> None:
         self.plan = plan
         self.name = name
         self.keys: set[str] = set()
-        self._connect = connect
+        self._controller = controller
         self._crews: dict[str, Crew] = {}
-        self._run_context: RunContext | None = None
+        self._run_context: RunContext
         self._stopped = False
         self._idle = threading.Condition()
-        self._changing = threading.Lock()
+        self._closing = threading.Lock()
         self._booked = 0
         self._seen: dict[str, PullRequest] = {}
         self._run = RunFolder()
         self._stack = ExitStack()
         self._stack.callback(self._run.close)
+        self._stack.callback(controller.close)
 
     def prepare(self) -> list[str]:
-        """Unpack and build what all trials need; return a sentence on each thing that would not work here."""
+        """Make all that trials need; return a sentence on each thing that would not work here."""
         problems: list[str] = []
         try:
             self._bundles = self._stack.enter_context(scratch("bundles"))
             for payload in self.plan.crews:
                 problems += self._build(payload)
-            disk_budget()
-            self._choose_runtime()
+            self._run_context = self._make_run_context()
         except (CrabError, OSError) as error:
             problems.append(" ".join(str(error).split()))
         return problems
-
-    def open(self) -> RunContext:
-        """Return the run context of trials, which the first call makes. Raises CrabError, OSError."""
-        with self._changing:
-            if self._run_context is None:
-                self._controller = self._connect()
-                self._stack.callback(self._controller.close)
-                self._run_context = self._make_run_context()
-            return self._run_context
 
     def perform(self, task: TrialTask, files: bytes) -> TrialAnswer:
         """Run a trial once the controller admits it. Raises Cancelled once this was stopped, CrabError and OSError."""
@@ -95,23 +85,21 @@ class WorkerRun:
                 raise Cancelled("the run was stopped there")
             self.keys.add(task.key)
         try:
-            return self._perform(task, read_instance(unpack(files, self._bundles)), self.open())
+            return self._perform(task, read_instance(unpack(files, self._bundles)))
         finally:
             with self._idle:
                 self.keys.discard(task.key)
                 self._idle.notify_all()
 
-    def _perform(self, task: TrialTask, instance: Instance, run_context: RunContext) -> TrialAnswer:
+    def _perform(self, task: TrialTask, instance: Instance) -> TrialAnswer:
         label = str(TrialId(instance.id, task.crew, task.repeat))
-        self._models.allow(label, self._await_allowance(task.key, label, run_context))
-
+        self.models.allow(label, self._await_allowance(task.key, label))
+        crew, notice = self._crews[task.crew], _Notices(self, task.key)
         try:
             with self._disk.trial(instance.id):
-                trial = run_trial(
-                    instance, self._crews[task.crew], run_context, repeat=task.repeat, notice=_Notices(self, task.key)
-                )
+                trial = run_trial(instance, crew, self._run_context, repeat=task.repeat, notice=notice)
         finally:
-            self.send({"key": task.key, "end": label in self._models.short})
+            self.send({"key": task.key, "end": label in self.models.short})
         return TrialAnswer(trial=trial, shown=self._seen.pop(instance.id, None))  # each trial notes it again
 
     def send(self, message: Mapping[str, Any]) -> bool:
@@ -130,17 +118,17 @@ class WorkerRun:
         with self._idle:
             self._stopped = True  # from here on nothing begins
             running = bool(self.keys)
-        if running and self._run_context is not None:
+        if running:
             self._run_context.stop()
         with self._idle:
             self._idle.wait_for(lambda: not self.keys, patience)
-        with self._changing:
+        with self._closing:
             self._stack.close()
 
-    def _await_allowance(self, key: str, label: str, run_context: RunContext) -> float | None:
+    def _await_allowance(self, key: str, label: str) -> float | None:
         """Return the US dollars that a trial may spend, None: without end. Raises Cancelled if it is not to run."""
         while "allowance" not in (answer := self.call({"key": key, "begin": label})):
-            if "unwanted" in answer or run_context.cancelled.wait(_WAIT):
+            if "unwanted" in answer or self._run_context.cancelled.wait(_WAIT):
                 raise Cancelled("the run was stopped before the trial was admitted")
         allowance: float | None = answer["allowance"]
         return allowance
@@ -184,14 +172,14 @@ class WorkerRun:
     def _make_run_context(self) -> RunContext:
         plan, secrets = self.plan, secrets_of(self.plan.models)
         store = RemoteStore(store_folder(), self, self._warn, secrets=secrets)
-        self._models = models = Gateway(
+        self.models = Gateway(
             lambda: self._run.folder / "gateway",
             plan.models,
             cassettes=Path(plan.models.cassettes) if plan.models.cassettes else store.folder / "cassettes",
             ledgers=store.folder / "ledger",
             replay=plan.replay,
         )
-        self._stack.callback(models.close)
+        self._stack.callback(self.models.close)
         problem = bubblewrap.problem()
         return RunContext(
             runtime=self._make_runtime(store.cache, problem),
@@ -206,22 +194,20 @@ class WorkerRun:
             attribute=plan.attribute,
             seen=self._note_shown,
             versions={**versions_here(plan.shard), "worker": self.name},
-            models=models,
+            models=self.models,
             secrets=secrets,
         )
 
-    def _choose_runtime(self) -> str:
-        """Return the runtime that is named for the run, else what suits this machine. Raises EngineError."""
-        wanted = self.plan.runtime if self.plan.runtime != "auto" else os.environ.get(RUNTIME) or "auto"
-        return runtimes.choose(wanted, base=self._base_image).name
-
     def _make_runtime(self, cache: Path, problem: str | None) -> Runtime:
-        """Make the runtime and what watches its disk; ``problem`` is why there is no sandbox."""
-        name, dockerfiles = self._choose_runtime(), self.plan.dockerfiles
+        """Make the runtime that is named for the run, else what suits this machine, and what watches its disk.
+
+        ``problem`` is why there is no sandbox. Raises EngineError, BadInput.
+        """
+        wanted = self.plan.runtime if self.plan.runtime != "auto" else os.environ.get(RUNTIME) or "auto"
+        base, dockerfiles = os.environ.get(BASE_IMAGE) or self.plan.base_image, self.plan.dockerfiles
+        name = runtimes.choose(wanted, base=base).name
         rootdir = self._bundles if dockerfiles is None else unpack(dockerfiles, self._bundles)
-        runtime = runtimes.make(
-            name, rootdir=rootdir, cache=cache, base=self._base_image, unconfined=problem is not None
-        )
+        runtime = runtimes.make(name, rootdir=rootdir, cache=cache, base=base, unconfined=problem is not None)
         self._stack.callback(runtime.close)
         if problem is not None and name == "local":  # said once for all workers that have the same
             self.send({"warning": f"there are workers that run code without a sandbox: {problem}"})
@@ -232,10 +218,6 @@ class WorkerRun:
         except (CrabError, OSError) as error:  # what dead runs left does not keep this one from running
             self._warn(f"what earlier runs left could not be removed: {error}")
         return runtime
-
-    @property
-    def _base_image(self) -> str:
-        return os.environ.get(BASE_IMAGE) or self.plan.base_image
 
 
 class _Notices:

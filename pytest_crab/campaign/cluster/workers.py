@@ -87,16 +87,16 @@ class Workers:
         deadline = time.monotonic() + FIRST
         start = f'dask worker {address} --nthreads 2 --resources "{RESOURCE}=2"'
         try:
-            while not (found := await self._connection.find_workers()):
-                count = len((await self._connection.identity())["workers"])
-                if count:
-                    raise EngineError(
-                        f"none of the {count} workers of {address} offers {RESOURCE}, the trials that it takes "
-                        f"at a time: start them as {start}"
-                    )
+            while not (seen := await self._connection.find_workers()):
                 if time.monotonic() > deadline:
                     raise EngineError(f"no worker has come to {address} in {FIRST:.0f} seconds: start one as {start}")
                 await asyncio.sleep(0.2)
+            found = _with_slots(seen)
+            if not found:
+                raise EngineError(
+                    f"none of the {len(seen)} workers of {address} offers {RESOURCE}, the trials that it takes "
+                    f"at a time: start them as {start}"
+                )
             self._asked = set(found)
             refused = await self._shake_hands(found)
             if not self.known:
@@ -115,7 +115,7 @@ class Workers:
         """
         now = time.monotonic()
         try:
-            seen = await self._connection.find_workers()
+            seen = _with_slots(await self._connection.find_workers())
         except LOST as error:
             self.answers = False
             if time.monotonic() - self._answered_at > SILENT:
@@ -157,6 +157,10 @@ class Workers:
                 self._names[worker.uid] = worker.name
                 self.known[worker.uid] = worker
         return [f"{_names_of(names)}: {problem}" for problem, names in refused.items()]
+
+
+def _with_slots(workers: Mapping[str, WorkerState]) -> dict[str, WorkerState]:
+    return {address: worker for address, worker in workers.items() if worker.slots > 0}
 
 
 def _problems(answer: Any) -> list[str]:
