@@ -112,6 +112,16 @@ def test_a_dead_worker_is_charged_with_what_its_trials_may_have_spent(ledger: Pa
     assert (lost["trial"], lost["worker"], lost["estimated_usd"]) == ("1", "worker one", 0.75)
 
 
+@pytest.mark.parametrize("step", ["answers", "review", "revision", "judgement"])
+def test_every_step_that_asks_models_is_charged_after_one_that_does_not(ledger: Path, step: str) -> None:
+    budget = BudgetLedger(ledger, 5.0, 1.0)
+    budget.begin("a", "1", "1")
+    for each in ("verdict", step):
+        budget.note_step("a", "1", each)
+    budget.lose("a", "worker one")
+    assert budget.spent == 1.0
+
+
 def test_what_a_dead_worker_still_tells_is_booked_and_counts_once(ledger: Path) -> None:
     budget = BudgetLedger(ledger, 5.0, 1.0)
     budget.begin("a", "1", "1")

@@ -11,14 +11,17 @@ from pathlib import Path
 from typing import Any
 
 from pytest_crab.models.prices import LONGEST_ANSWER, Prices, dearest_cost
+from pytest_crab.scoring.choices.answer_step import AnswerStep
+from pytest_crab.scoring.judges.votes import JUDGEMENT
 from pytest_crab.settings import ModelSettings, Price
 from pytest_crab.trial import Crew
+from pytest_crab.trial.steps import ReviewStep, RevisionStep
 
 #: Tokens that one request reads at most: a trial may exceed ``trial_budget`` by its last request.
 MOST_READ = 200_000
 
 #: The steps in which models are asked.
-ASKING = ("answers", "review", "revision")
+ASKING = (AnswerStep.name, ReviewStep.name, RevisionStep.name, JUDGEMENT)
 
 
 @dataclass
