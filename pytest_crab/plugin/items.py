@@ -24,9 +24,15 @@ from pytest_crab.store import FileStore
 from pytest_crab.text import one_line
 from pytest_crab.types import Comment, Instance, Provenance, Trial, TrialId, Verdict
 
+#: How many objects have to be made by collecting for the garbage collector to be spared them.
+WORTH_FREEZING = 50_000
 
-class Unmeasured(Exception):
+
+class Unmeasured(pytest.fail.Exception):  # type: ignore[name-defined, misc]
     """Some oracle of the item is unknown; raised in setup, so that it is an error and not a failure."""
+
+    def __init__(self) -> None:
+        super().__init__(pytrace=False)  # pytest would read the source of every function on the way here
 
 
 class Missed(AssertionError):
@@ -144,16 +150,17 @@ class InstanceSet(ParentHooksMixin, pytest.Collector):
 
 @contextmanager
 def gc_frozen(config: pytest.Config) -> Iterator[None]:
-    """Disable the cyclic garbage collector while items are created, then freeze them until pytest is done."""
+    """Disable the cyclic garbage collector while items are created, then freeze many of them until pytest is done."""
     enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
         if enabled:
-            if not gc.get_freeze_count():  # else they are unfrozen already, or by others
-                config.add_cleanup(gc.unfreeze)
-            gc.freeze()
+            if gc.get_count()[0] > WORTH_FREEZING:  # counting what is frozen takes as long as one collection of it
+                if not gc.get_freeze_count():  # else they are unfrozen already, or by others
+                    config.add_cleanup(gc.unfreeze)
+                gc.freeze()
             gc.enable()
 
 

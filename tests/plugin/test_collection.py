@@ -288,13 +288,17 @@ def test_instances_outside_the_rootdir_are_run(lab: Any, tmp_path_factory: pytes
     assert len(lab.records()) == 2
 
 
-def test_a_set_is_passed_over_by_the_garbage_collector_until_the_session_ends(bare: Any) -> None:
+@pytest.mark.parametrize(("limit", "frozen"), [(0, True), (10**7, False)])
+def test_a_large_set_is_passed_over_by_the_garbage_collector_until_the_session_ends(
+    bare: Any, monkeypatch: pytest.MonkeyPatch, limit: int, frozen: object
+) -> None:
+    monkeypatch.setattr("pytest_crab.plugin.items.WORTH_FREEZING", limit)
     told = "import gc\n\ndef pytest_collection_finish():\n    print('frozen', gc.get_freeze_count() > 0)\n"
     bare.write({"conftest.py": told})
     gc.unfreeze()  # what this run of the tests has frozen
     try:
         result = bare.run("--reviewer=human", "--collect-only", "-q", "instances")
-        result.stdout.fnmatch_lines(["*frozen True*"])
+        result.stdout.fnmatch_lines([f"*frozen {frozen}*"])
         assert (gc.isenabled(), gc.get_freeze_count()) == (True, 0)
     finally:
         gc.freeze()

@@ -81,6 +81,25 @@ def test_a_trial_is_submitted_ahead_once_and_kept_once(lab: Any) -> None:
     result.stdout.fnmatch_lines(["12 reports, 0 records in them, 4 submissions"])
 
 
+ENTRIES = """
+import pytest
+@pytest.hookimpl(wrapper=True, trylast=True)
+def pytest_runtest_makereport(call):
+    report = yield
+    if call.excinfo:
+        print("entries:", len(report.longrepr.reprtraceback.reprentries))
+    return report
+"""
+
+
+def test_pytest_makes_no_traceback_that_nobody_sees(lab: Any) -> None:
+    lab.make_sick()
+    lab.write({"conftest.py": ENTRIES})
+    result = lab.run("--reviewer=human", "-s", "instances")
+    result.assert_outcomes(passed=2, errors=1)
+    result.stdout.fnmatch_lines(["*entries: 1"])
+
+
 def test_an_unproved_oracle_is_an_error_and_the_others_count(lab: Any) -> None:
     lab.make_sick()
     result = lab.run("--reviewer=human", "--junitxml=junit.xml", "instances")
