@@ -7,7 +7,15 @@ import pytest
 from hypothesis import given, strategies as st
 
 from pytest_crab.statistics.clusters import difference_estimate
-from pytest_crab.statistics.power import Design, oracles_needed, oracles_to_pass, power, smallest_drop, smallest_margin
+from pytest_crab.statistics.power import (
+    Design,
+    clusters_needed,
+    oracles_needed,
+    oracles_to_pass,
+    power,
+    smallest_drop,
+    smallest_margin,
+)
 
 
 def single(count: int, noise: float, **fields: float) -> Design:
@@ -39,19 +47,81 @@ def test_unknowns_and_noise_cost_power(change: dict[str, float]) -> None:
     assert power(dataclasses.replace(design, **change), 0.1) < power(design, 0.1)
 
 
-def test_a_pair_that_is_unknown_in_both_runs_counts_as_a_gain() -> None:
-    """Of a reviewer that caught everything and now catches nothing: drawn runs, with the best for all unknowns."""
+def drawn_differences(
+    design: Design, drop: float, unknown: float, source: random.Random
+) -> tuple[list[float], list[int]]:
+    """Differences of a run and its baseline, and their clusters; a difference with an unknown is ``unknown`` or so.
+
+    A whole cluster of the baseline has one verdict with a chance of the correlation. Each caught oracle is lost with
+    the same chance. ``unknown`` is 1 for the best that unknown verdicts may be for the new run, and -1 for the worst.
+    """
+    values, clusters = [], []
+    for cluster, size in enumerate(design.sizes):
+        shared = source.random() < design.correlation
+        common = source.random() < design.rate
+        for _ in range(size):
+            before = common if shared else source.random() < design.rate
+            after = before and source.random() >= drop / design.rate
+            if source.random() < design.noise:
+                after = not after
+            after_known, before_known = source.random() >= design.unknown, source.random() >= design.unknown_before
+            new = float(after) if after_known else float(unknown > 0)
+            values.append(new - (float(before) if before_known else float(unknown < 0)))
+            clusters.append(cluster)
+    return values, clusters
+
+
+@pytest.mark.parametrize(
+    ("design", "drop"),
+    [
+        (single(20, 0.0, rate=1.0, unknown=0.3, unknown_before=0.3), 1.0),
+        (single(300, 0.0, rate=0.6, unknown=0.2, unknown_before=0.1), 0.31),
+        (single(200, 0.0, rate=0.9, unknown=0.1, unknown_before=0.2), 0.3),
+        (single(200, 0.0, rate=0.5, unknown_before=0.2), 0.18),
+        (Design(sizes=[6] * 20, noise=0.0, rate=0.5, correlation=0.6), 0.09),
+        (Design(sizes=[20, 10, 5, 3, 2, 1] * 3, noise=0.0, rate=0.7, correlation=0.5), 0.13),
+    ],
+)
+def test_power_is_that_of_drawn_runs(design: Design, drop: float) -> None:
     source = random.Random(5)
+    shown = [difference_estimate(*drawn_differences(design, drop, 1, source)).interval()[1] < 0 for _ in range(1000)]
+    found = power(design, drop)
+    assert 0.25 < found < 0.9
+    assert found == pytest.approx(sum(shown) / len(shown), abs=0.08)
 
-    def shown() -> bool:
-        pairs = [(source.random() < 0.3, source.random() < 0.3) for _ in range(20)]
-        values = [1.0 if new and before else 0.0 if new or before else -1.0 for new, before in pairs]
-        return difference_estimate(values, range(20)).interval()[1] < 0
 
-    drawn = sum(shown() for _ in range(1000)) / 1000
-    found = power(single(20, 0.0, rate=1.0, unknown=0.3, unknown_before=0.3), 1.0)
-    assert 0.2 < found < 0.8
-    assert found == pytest.approx(drawn, abs=0.08)
+@pytest.mark.parametrize(
+    ("design", "margin"),
+    [
+        (single(20, 0.0, rate=0.6, unknown=0.05), 0.08),
+        (single(20, 0.0, rate=0.3, unknown_before=0.05), 0.08),
+        (single(20, 0.0, rate=0.5, unknown=0.2, unknown_before=0.2), 0.3),
+        (Design(sizes=[4, 2, 1] * 4, noise=0.0, rate=0.5, unknown=0.05), 0.08),
+    ],
+)
+def test_as_many_oracles_pass_as_often_as_was_asked(design: Design, margin: float) -> None:
+    count = oracles_to_pass(design, margin, 0.7)
+    assert count is not None
+    clusters = clusters_needed(design, count)
+    larger = dataclasses.replace(design, sizes=[size for _ in range(clusters) for size in design.sizes][:clusters])
+    source = random.Random(6)
+    passed = [
+        difference_estimate(*drawn_differences(larger, 0.0, -1, source)).interval()[0] >= -margin for _ in range(600)
+    ]
+    assert sum(passed) / len(passed) == pytest.approx(0.7, abs=0.1)
+
+
+@pytest.mark.parametrize("drop", [0.3, 0.45, 0.6])
+def test_the_fewest_oracles_that_are_enough(drop: float) -> None:
+    design = single(10, 0.05, rate=0.9)
+    count = oracles_needed(design, drop)
+    assert count is not None
+    assert power(single(count, 0.05, rate=0.9), drop) >= 0.8 > power(single(count - 1, 0.05, rate=0.9), drop)
+
+
+def test_how_many_clusters_hold_so_many_oracles() -> None:
+    assert clusters_needed(Design(sizes=[2, 4], noise=0.0), 12) == 4
+    assert clusters_needed(Design(sizes=[2, 4], noise=0.0), 13) == 5
 
 
 def test_alike_clusters_cost_power() -> None:
