@@ -10,7 +10,6 @@ TEXT = '''\
 """Tests of the tree, with the files of a patch put in place, run by the tree's own configuration."""
 
 import os
-import re
 import subprocess
 import sys
 import tempfile
@@ -60,27 +59,48 @@ def run():
     return [{child.tag for child in case} & {"error", "failure", "skipped"} for case in cases], printed
 '''
 
-_UNITTEST = '''\
+_UNITTEST = """\
+#: Starts a command and writes a line for the result of each test; what unittest prints does not tell them all.
+PROGRAM = \"\"\"\
+import os, runpy, sys, unittest
+report, sys.argv = sys.argv[1], sys.argv[2:]
+sys.path[0] = os.path.dirname(os.path.abspath(sys.argv[0]))
+
+def note_results(name, tag):
+    real = getattr(unittest.TestResult, name)
+    def note(self, test, *rest):
+        said = tag(test, *rest)
+        if said:
+            with open(report, "a") as file:
+                file.write(said + os.linesep)
+        return real(self, test, *rest)
+    setattr(unittest.TestResult, name, note)
+
+def of_error(test, error):
+    return "error" if type(test).__name__ in ("_ErrorHolder", "_FailedTest") else "failure"
+
+note_results("addSuccess", lambda test: "passed")
+note_results("addFailure", lambda test, error: "failure")
+note_results("addError", of_error)
+note_results("addSkip", lambda test, reason: "skipped")
+note_results("addExpectedFailure", lambda test, error: "passed")
+note_results("addUnexpectedSuccess", lambda test: "failure")
+note_results("addSubTest", lambda test, part, error: error and "failure")
+runpy.run_path(sys.argv[0], run_name="__main__")
+\"\"\"
+
+
 def run():
-    """Return for each test that ran what is said of it, and all that was printed."""
-    printed = start(*<WORDS>, cwd=<FOLDER>, env={"PYTHONPATH": os.getcwd()})
-    found, count = [], re.search(r"^Ran ([0-9]+) tests? in ", printed, re.M)
-    for name, place in re.findall(r"^(?:FAIL|ERROR): (\\w+) \\(([\\w.]+)", printed, re.M):
-        of_a_test = not name.startswith(("setUp", "tearDown")) and "_FailedTest" not in place
-        found.append({"failure" if of_a_test else "error"})
-    skipped, unexpected = (
-        sum(map(int, re.findall(r"^(?:OK|FAILED) \\(.*?\\b%s=([0-9]+)" % what, printed, re.M)))
-        for what in ("skipped", "unexpected successes")
-    )
-    found += [{"failure"}] * unexpected + [{"skipped"}] * skipped
-    passed = int(count.group(1)) - len(found) if count else 0
-    return found + [set()] * max(passed, 0), printed
-'''
+    \"\"\"Return for each test that ran what is said of it, and all that was printed.\"\"\"
+    report = Path(tempfile.mkdtemp(), "report")
+    printed = start("-c", PROGRAM, str(report), *<WORDS>, cwd=<FOLDER>, env={"PYTHONPATH": os.getcwd()})
+    return [{line} for line in report.read_text().split()] if report.exists() else [], printed
+"""
 
 
 @dataclass(frozen=True)
 class UnittestCommand:
-    """A project's own command for tests of unittest: the words after Python, and the folder in which it is started.
+    """A project's own command for tests of unittest: a script with its arguments, and the folder it is started in.
 
     Names of tests begin below that folder; the tree itself is on the import path.
     """

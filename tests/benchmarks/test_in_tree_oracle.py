@@ -64,6 +64,17 @@ BROKEN_SETUP = """
     def setUpClass(cls):
         raise ValueError("no shop")
 """
+#: A class beside the other that is skipped as a whole.
+NO_SHOP = """
+
+class Closed(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        raise unittest.SkipTest("there is no shop")
+
+    def test_closed(self):
+        pass
+"""
 
 
 @pytest.mark.parametrize(
@@ -76,6 +87,8 @@ BROKEN_SETUP = """
         ("90", UNITTEST.replace("test_edge", "test_other"), "1 error"),
         ("90", UNITTEST + BROKEN_SETUP, "1 error"),
         ("90", UNITTEST.replace("class", '@unittest.skip("no")\nclass'), "1 skipped"),
+        ("90", UNITTEST + NO_SHOP, "1 passed"),
+        ("100", UNITTEST + NO_SHOP, "1 failed"),
         ("90", UNITTEST.replace("    def test_edge", "    @unittest.expectedFailure\n    def test_edge"), "1 failed"),
         ("100", UNITTEST.replace("    def test_", "    @unittest.expectedFailure\n    def test_"), "1 passed"),
     ],
@@ -88,6 +101,8 @@ def test_a_project_may_have_its_own_command(script: Any, tmp_path: Path, price: 
     command = script.UnittestCommand("tests", ("run.py",))
     names = [command.name_of("tests/shop_tests/test_shop.py", f"Edge.{name}") for name in ("test_edge", "test_parts")]
     assert names == ["shop_tests.test_shop.Edge.test_edge", "shop_tests.test_shop.Edge.test_parts"]
+    if NO_SHOP in test:
+        names.append(command.name_of("tests/shop_tests/test_shop.py", "Closed.test_closed"))
     oracle = tmp_path / "test_c0.py"
     files = {"tests/shop_tests/__init__.py": "", "tests/shop_tests/test_shop.py": test}
     oracle.write_text(script.in_tree_oracle(files, names, command))
