@@ -95,10 +95,15 @@ def dependency_groups(folder: Path) -> tuple[str, ...]:
 
 
 def build_requirements(folder: Path) -> tuple[str, ...]:
-    """Return what an editable build of a project needs, such as hatchling, which asks for editables besides."""
-    listed = _toml(folder / "pyproject.toml").get("build-system", {}).get("requires", [])
+    """Return what an editable build of a project needs: what it lists, and what its backend asks for besides."""
+    system = _toml(folder / "pyproject.toml").get("build-system", {})
+    listed = system.get("requires", [])
     found = [item for item in listed if isinstance(item, str)] if isinstance(listed, list) else []
-    return (*found, *(["editables"] if any(item.startswith("hatchling") for item in found) else []))
+    if system and str(system.get("build-backend", "setuptools")).startswith("setuptools"):
+        found.append("wheel")
+    if any(item.startswith("hatchling") for item in found):
+        found.append("editables")
+    return tuple(_unique(found))
 
 
 def drop_version_tags(folder: Path) -> None:

@@ -129,3 +129,18 @@ def test_the_settings_of_a_tree_may_lie_elsewhere(tmp_path: Path) -> None:
     (tree / "setup.cfg").symlink_to(outside)
     manifests.drop_version_tags(tree)
     assert outside.read_text() == "[egg_info]\ntag_build = .dev\n"
+
+
+@pytest.mark.parametrize(
+    ("system", "needed"),
+    [
+        ("", ()),
+        ('requires = ["setuptools", "cython"]', ("setuptools", "cython", "wheel")),
+        ('requires = ["setuptools", "wheel"]\nbuild-backend = "setuptools.build_meta"', ("setuptools", "wheel")),
+        ('requires = ["hatchling"]\nbuild-backend = "hatchling.build"', ("hatchling", "editables")),
+        ('requires = ["flit_core"]\nbuild-backend = "flit_core.buildapi"', ("flit_core",)),
+    ],
+)
+def test_a_build_needs_what_its_backend_asks_for(tmp_path: Path, system: str, needed: tuple[str, ...]) -> None:
+    (tmp_path / "pyproject.toml").write_text(f"[build-system]\n{system}\n" if system else "[tool.black]\n")
+    assert manifests.build_requirements(tmp_path) == needed
