@@ -191,7 +191,7 @@ def say(one: ClusterExecutor, message: Any) -> None:
 def begin(one: ClusterExecutor, line: FakeConnection, task: TrialTask, worker: str) -> Any:
     """Have a worker begin a trial, and return what it is answered."""
     call = f"{task.key}-{worker}"
-    say(one, {"uid": f"uid-{worker}", "key": task.key, "begin": "t", "call": call})
+    say(one, {"uid": f"uid-{worker}", "name": worker, "key": task.key, "begin": "t", "call": call})
     return line.answers[call]
 
 
@@ -200,7 +200,11 @@ FIRST, SECOND, THIRD = INSTANCES
 
 def test_a_malformed_message_is_ignored_and_said(start: Any) -> None:
     one = start(FakeConnection(lambda _: record(FIRST)))
-    for message in ({"uid": "uid-w1", "entries": 1}, ["nonsense"], {"uid": "uid-w1", "entries": 1}):
+    for message in (
+        {"uid": "uid-w1", "name": "w1", "entries": 1},
+        ["nonsense"],
+        {"uid": "uid-w1", "name": "w1", "entries": 1},
+    ):
         say(one, message)
     assert submit(one, FIRST).result(SECONDS) == trial_of(FIRST)
     assert [sentence.split(" (")[0] for sentence in one.events.take()] == ["a worker sent a malformed message"] * 2
@@ -287,10 +291,10 @@ def begun(start: Any) -> tuple[FakeConnection, Any, Any]:
 
 def test_a_step_on_a_lost_worker_is_not_noted(start: Any) -> None:
     line, one, task = begun(start)
-    say(one, {"uid": "uid-w1", "key": task.key, "notice": "review", "call": "first"})
+    say(one, {"uid": "uid-w1", "name": "w1", "key": task.key, "notice": "review", "call": "first"})
     del line.workers["w1"]
     until(lambda: len(one.workers.known) == 1)
-    say(one, {"uid": "uid-w1", "key": task.key, "notice": "revision", "call": "second"})
+    say(one, {"uid": "uid-w1", "name": "w1", "key": task.key, "notice": "revision", "call": "second"})
     assert (line.answers["first"], line.answers["second"]) == ({"noted": True}, {})
 
 
@@ -299,7 +303,7 @@ def test_what_a_lost_worker_still_tells_is_booked_with_its_name(start: Any, tmp_
     line.workers["w1"] = dataclasses.replace(state("w1"), name="new", incarnation="two", uid="uid-new")
     until(lambda: any(worker.name == "new" for worker in one.workers.known.values()))
     late = {"trial": "t", "complete": True, "cost_usd": 0.25}
-    say(one, {"uid": "uid-w1", "key": task.key, "notice": "verdict", "entries": {"0": late}})
+    say(one, {"uid": "uid-w1", "name": "w1", "key": task.key, "notice": "verdict", "entries": {"0": late}})
     booked = [json.loads(each) for each in (tmp_path / "ledger").read_text().splitlines()]
     assert booked == [{**late, "worker": "w1"}]
     assert one._budget.spent == 0.25
@@ -307,11 +311,11 @@ def test_what_a_lost_worker_still_tells_is_booked_with_its_name(start: Any, tmp_
 
 def test_a_call_under_way_on_a_worker_that_was_cut_off_is_booked_once(start: Any, tmp_path: Path) -> None:
     line, one, task = begun(start)
-    say(one, {"uid": "uid-w1", "key": task.key, "notice": "review"})
+    say(one, {"uid": "uid-w1", "name": "w1", "key": task.key, "notice": "review"})
     del line.workers["w1"]
     until(lambda: len(one.workers.known) == 1)
     late = {"trial": "t", "complete": False, "estimated_usd": 0.25}
-    say(one, {"uid": "uid-w1", "key": task.key, "end": False, "entries": {"0": late}})
+    say(one, {"uid": "uid-w1", "name": "w1", "key": task.key, "end": False, "entries": {"0": late}})
     one.stop()
     one.shutdown()
     booked = [json.loads(each) for each in (tmp_path / "ledger").read_text().splitlines()]

@@ -83,7 +83,7 @@ class ClusterExecutor(Executor):
         self._jobs: dict[str, _Job] = {}
         self._running: set[Future[None]] = set()
         self._files: WeakValueDictionary[str, RemoteFuture] = WeakValueDictionary()
-        self._packing = asyncio.Lock()
+        self._packing, self._keeping = asyncio.Lock(), asyncio.Lock()
         self._gone: str | None = None
         self._closed = False
         connection.spawn(self._guard(connection.listen(lambda message: self._guard(self.hear(message)))))
@@ -129,9 +129,9 @@ class ClusterExecutor(Executor):
         """Take a worker's message: a warning, bookings, a step that it made or wants, or the course of a trial."""
         answer: Mapping[str, Any] = {}
         try:
-            uid, key = message["uid"], message.get("key", "")
+            uid, name, key = message["uid"], message["name"], message.get("key", "")
             for identity, entry in message.get("entries", {}).items():  # also a lost worker's: they are paid for
-                self._budget.book(identity, uid, self.workers.name(uid), entry)
+                self._budget.book(identity, uid, name, entry)
             worker, job = self.workers.known.get(uid), self._jobs.get(key)
             if "warning" in message:
                 self.events.add(message["warning"])
@@ -255,7 +255,8 @@ class ClusterExecutor(Executor):
         if not _start(job.future):
             return
         try:
-            await asyncio.to_thread(self._heard, job.work, trial, shown)
+            async with self._keeping:  # a hook may take long, and workers ask for steps meanwhile
+                await asyncio.to_thread(self._heard, job.work, trial, shown)
         except Exception as error:  # noqa: BLE001 - a hook's; it reaches who waits, as where trials run here
             job.future.set_exception(error)
         else:

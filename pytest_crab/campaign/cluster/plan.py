@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import importlib.util
 import os
-import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from importlib import metadata
@@ -14,6 +12,7 @@ from pathlib import Path
 from pytest_crab import harness, serialization
 from pytest_crab.campaign.cluster import bundles
 from pytest_crab.errors import BadInput
+from pytest_crab.instances.files import file_digest
 from pytest_crab.redaction import Redactor
 from pytest_crab.settings import FILE as SETTINGS, ModelSettings
 from pytest_crab.trial import CrewSpec
@@ -115,12 +114,9 @@ def refuse_key(what: str, content: bytes, names: Iterable[str]) -> None:
 
 def source_digest(module: str) -> str | None:
     """Return the digest of a module's source file; None if there is no such module."""
-    origin = getattr(sys.modules.get(module), "__file__", None)
     try:
-        if origin is None:
-            spec = importlib.util.find_spec(module)
-            origin = None if spec is None else spec.origin
-        return None if origin is None else hashlib.sha256(Path(origin).read_bytes()).hexdigest()
+        spec = importlib.util.find_spec(module)
+        return None if spec is None or spec.origin is None else file_digest(Path(spec.origin))
     except (ImportError, ValueError, OSError):
         return None
 

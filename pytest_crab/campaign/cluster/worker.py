@@ -59,7 +59,8 @@ class DaskController:
     def send(self, message: Mapping[str, Any]) -> bool:
         """See remote_store.Controller; the scheduler has the message when this returns True."""
         try:
-            self._queue.put(json.dumps({"uid": UID, **message}), callback_timeout=_ANSWER)
+            text = json.dumps({"uid": UID, "name": str(self._worker.name), **message})
+            self._queue.put(text, callback_timeout=_ANSWER)
         except LOST:
             return False
         return True

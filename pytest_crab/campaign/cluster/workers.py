@@ -69,17 +69,12 @@ class Workers:
         self.answers = True
         self._connection = connection
         self._asked: set[str] = set()  # they take the run, refuse it, or have not answered yet
-        self._names: dict[str, str] = {}
         self._answered_at = self._peopled_at = 0.0
 
     @property
     def slots(self) -> int:
         """The number of trials that may run at a time; any thread may ask."""
         return sum(each.slots for each in list(self.known.values()))
-
-    def name(self, uid: str) -> str:
-        """Return the name of the worker whose process has this uid, also once it is gone; ``uid`` of an unknown one."""
-        return self._names.get(uid, uid)
 
     async def await_first(self) -> None:
         """Wait for workers that take the run. Raises EngineError if none comes, offers slots, or takes the run."""
@@ -154,7 +149,6 @@ class Workers:
                 refused[problem].append(worker.title)
             if not problems:
                 worker.uid = answers[address]["uid"]
-                self._names[worker.uid] = worker.name
                 self.known[worker.uid] = worker
         return [f"{_names_of(names)}: {problem}" for problem, names in refused.items()]
 
