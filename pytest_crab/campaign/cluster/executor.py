@@ -185,7 +185,7 @@ class ClusterExecutor(Executor):
     # --- trials -----------------------------------------------------------------------------------------------------
 
     async def _run(self, job: _Job) -> None:
-        """Have a trial run until there is a record of it, or nobody waits for one.
+        """Have a trial run until there is a record of it, or its future is cancelled.
 
         Dask gives a trial up that waited where workers were lost, and it is submitted anew then.
         """
@@ -214,7 +214,7 @@ class ClusterExecutor(Executor):
 
         Return the answer of the worker or the error that it failed with; None: Dask has given it up.
         """
-        while self._gone is None and not (self.workers.answers and self.workers.known):  # noqa: ASYNC110 - as workers are
+        while self._gone is None and not (self.workers.answers and self.workers.known):  # noqa: ASYNC110 - see _watch
             await asyncio.sleep(LOOK)
         if self._gone is not None:
             return TrialAnswer(problem=self._gone)
