@@ -110,7 +110,7 @@ def _power(design: Design, drop: float, count: int, df: float) -> float:
     return _chance(design, -mean, second, drop, count, _critical(design, count, df, PRUDENCE_FOR_DROP), df)
 
 
-def _chance_to_pass(design: Design, margin: float, count: int, df: float, shift: float = 0.0) -> float:
+def _chance_to_pass(design: Design, margin: float, count: int, df: float, shift: float) -> float:
     doubt = design.unknown * (1 - design.unknown_before) * design.rate
     doubt += design.unknown_before * (1 - design.unknown) * (1 - design.rate)
     doubt += design.unknown * design.unknown_before
@@ -166,8 +166,6 @@ def _seen_crowd(design: Design) -> float:
     """Return clusters.crowding as CR2 sees it on average: large clusters pull the mean along, so it sees less."""
     count = sum(design.sizes)
     squares = sum(size * size for size in design.sizes) / count**2
-    if len(design.sizes) < 2:
-        return crowding(design.sizes)
     parts = ((size / count, size * size / count) for size in design.sizes)
     return sum(own * ((1 - part) ** 2 + squares - part * part) / (1 - part) for part, own in parts)
 

@@ -119,6 +119,12 @@ def test_the_fewest_oracles_that_are_enough(drop: float) -> None:
     assert power(single(count, 0.05, rate=0.9), drop) >= 0.8 > power(single(count - 1, 0.05, rate=0.9), drop)
 
 
+def test_a_number_of_oracles_needs_two_clusters_and_lies_below_a_million() -> None:
+    assert oracles_needed(Design(sizes=[3, 3], noise=0.1), 0.2) is not None
+    assert oracles_needed(single(10, 0.1), 0.0005) is None
+    assert oracles_needed(Design(sizes=[6], noise=0.1), 0.2) is None
+
+
 def test_how_many_clusters_hold_so_many_oracles() -> None:
     assert clusters_needed(Design(sizes=[2, 4], noise=0.0), 12) == 4
     assert clusters_needed(Design(sizes=[2, 4], noise=0.0), 13) == 5
