@@ -19,7 +19,11 @@ import numpy  # noqa: F401
 import pytest
 
 # and numpy and yaml cannot be imported twice
+import pytest_crab.agents.command
+import pytest_crab.agents.reference
 import pytest_crab.plugin.registration
+import pytest_crab.reviewers.command
+import pytest_crab.reviewers.human
 import pytest_crab.runtimes.bubblewrap_runtime
 import pytest_crab.runtimes.docker
 import pytest_crab.runtimes.slots
