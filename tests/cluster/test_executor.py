@@ -76,6 +76,10 @@ class FakeConnection:
         self.files: list[Task] = []
         self.given: list[tuple[TrialTask, Task, Task]] = []
         self.answers: dict[str, Any] = {}
+        self.asked: list[str] = []
+        self.left: list[str] = []
+        self.answering = asyncio.Event()
+        self.answering.set()
         self._answer = answer
         self.loop = asyncio.new_event_loop()
         self.thread = threading.Thread(target=self._live)
@@ -92,6 +96,8 @@ class FakeConnection:
         return dict(self.workers)
 
     async def handshake(self, addresses: Sequence[str]) -> dict[str, Any]:
+        self.asked += addresses
+        await self.answering.wait()
         return {name: {"uid": self.workers[name].uid, "release": release(), "problems": []} for name in addresses}
 
     async def listen(self, hear: Callable[[Any], Any]) -> None:
@@ -125,7 +131,7 @@ class FakeConnection:
             each.end(GIVEN_UP)
 
     async def disconnect(self, addresses: Sequence[str]) -> None:
-        """Go."""
+        self.left += addresses
 
     def close(self) -> None:
         self.loop.call_soon_threadsafe(self.loop.stop)
@@ -329,6 +335,20 @@ def test_a_worker_that_is_not_taken_in_yet_is_to_ask_again(start: Any) -> None:
     submit(one, FIRST)
     until(lambda: line.given)
     assert begin(one, line, line.given[0][0], "w3") == {}
+
+
+def test_a_worker_that_comes_while_the_run_ends_keeps_nothing_of_it(start: Any) -> None:
+    line = FakeConnection(lambda _: None)
+    one = start(line)
+    line.answering.clear()
+    line.workers["w3"] = state("w3")
+    until(lambda: "w3" in line.asked)
+    ending = threading.Thread(target=one.shutdown)
+    ending.start()
+    until(lambda: one._gone)
+    line.loop.call_soon_threadsafe(line.answering.set)
+    ending.join()
+    assert sorted(line.left) == ["w1", "w2", "w3"]
 
 
 def test_a_trial_that_three_workers_are_lost_with_is_broken_and_says_so(start: Any) -> None:

@@ -33,8 +33,9 @@ class FakeScheduler:
         self.left: list[str] = []
         self.spawned: list[asyncio.Task[Any]] = []
 
-    def spawn(self, work: Coroutine[Any, Any, Any]) -> None:
+    def spawn(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
         self.spawned.append(asyncio.ensure_future(work))
+        return self.spawned[-1]
 
     async def find_workers(self) -> dict[str, WorkerState]:
         if self.silent:

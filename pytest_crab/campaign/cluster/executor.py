@@ -292,17 +292,23 @@ class ClusterExecutor(Executor):
         """Disconnect the workers, hear their last bookings, and wait for trials that are being kept."""
         await self._stop()
         self._watcher.cancel()
+        await _wait_for(self.workers.handshakes)  # else a worker that has just come would keep the run
         try:
             if self.workers.answers:
                 await self._connection.disconnect([worker.address for worker in self.workers.known.values()])
         except LOST:
             log.debug("the workers do not know yet that the run is over; each will notice")
         await self._connection.end_messages()
-        if self._running:
-            await asyncio.wait(map(asyncio.wrap_future, list(self._running)), timeout=ANSWER)
+        await _wait_for(self._running)
         for worker in self.workers.known.values():
             self._budget.lose(worker.uid, worker.name)
         self._budget.close()
+
+
+async def _wait_for(running: set[Future[None]]) -> None:
+    """Wait until these have ended, but not long."""
+    if running:
+        await asyncio.wait(map(asyncio.wrap_future, list(running)), timeout=ANSWER)
 
 
 def _cancel(job: _Job) -> None:

@@ -7,6 +7,7 @@ import queue
 import time
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
 from typing import Any
 
 from pytest_crab.campaign.cluster.connection import RESOURCE, Connection, WorkerState
@@ -61,12 +62,14 @@ class Workers:
     """The workers that took the run, by the names of their processes; it belongs in the connection's loop.
 
     ``events`` are sentences on those that refused it, and on lost ones. ``answers``: the scheduler answered last time.
+    ``handshakes`` are under way.
     """
 
     def __init__(self, connection: Connection) -> None:
         self.known: dict[str, WorkerState] = {}
         self.events = WorkerEvents()
         self.answers = True
+        self.handshakes: set[Future[None]] = set()
         self._connection = connection
         self._asked: set[str] = set()  # they take the run, refuse it, or have not answered yet
         self._answered_at = self._peopled_at = 0.0
@@ -125,7 +128,9 @@ class Workers:
         came = {address: worker for address, worker in seen.items() if address not in self._asked}
         if came:
             self._asked |= set(came)
-            self._connection.spawn(self._take_in(came))
+            handshake = self._connection.spawn(self._take_in(came))
+            self.handshakes.add(handshake)
+            handshake.add_done_callback(self.handshakes.discard)
         if self.known or lost or not needed:
             self._peopled_at = now
         elif now - self._peopled_at > ALONE:
