@@ -91,22 +91,23 @@ def test_power_is_that_of_drawn_runs(design: Design, drop: float) -> None:
 
 
 @pytest.mark.parametrize(
-    ("design", "margin"),
+    ("design", "margin", "drop"),
     [
-        (single(20, 0.0, rate=0.6, unknown=0.05), 0.08),
-        (single(20, 0.0, rate=0.3, unknown_before=0.05), 0.08),
-        (single(20, 0.0, rate=0.5, unknown=0.2, unknown_before=0.2), 0.3),
-        (Design(sizes=[4, 2, 1] * 4, noise=0.0, rate=0.5, unknown=0.05), 0.08),
+        (single(20, 0.0, rate=0.6, unknown=0.05), 0.08, 0.0),
+        (single(20, 0.0, rate=0.3, unknown_before=0.05), 0.08, 0.0),
+        (single(20, 0.0, rate=0.5, unknown=0.2, unknown_before=0.2), 0.3, 0.0),
+        (Design(sizes=[4, 2, 1] * 4, noise=0.0, rate=0.5, unknown=0.05), 0.08, 0.0),
+        (Design(sizes=[6] * 10, noise=0.0, rate=0.5, correlation=0.9), 0.15, 0.1),
     ],
 )
-def test_as_many_oracles_pass_as_often_as_was_asked(design: Design, margin: float) -> None:
-    count = oracles_to_pass(design, margin, 0.7)
+def test_as_many_oracles_pass_as_often_as_was_asked(design: Design, margin: float, drop: float) -> None:
+    count = oracles_to_pass(design, margin, 0.7, shift=-drop)
     assert count is not None
     clusters = clusters_needed(design, count)
     larger = dataclasses.replace(design, sizes=[size for _ in range(clusters) for size in design.sizes][:clusters])
     source = random.Random(6)
     passed = [
-        difference_estimate(*drawn_differences(larger, 0.0, -1, source)).interval()[0] >= -margin for _ in range(600)
+        difference_estimate(*drawn_differences(larger, drop, -1, source)).interval()[0] >= -margin for _ in range(600)
     ]
     assert sum(passed) / len(passed) == pytest.approx(0.7, abs=0.1)
 
