@@ -149,3 +149,17 @@ def test_a_difference_has_the_standard_error_of_bonett_and_price() -> None:
     """Five pairs, a sum of 1 and of squares of 3; a pair more on each side: (3 + 2 - 1 / 7) / 49."""
     own = difference_estimate([1.0, 0.0, 0.0, -1.0, 1.0], range(5))
     assert (own.middle, own.error) == pytest.approx((1 / 7, (34 / 7 / 49) ** 0.5))
+
+
+def test_degrees_of_freedom_of_a_rate_are_bounded_by_the_clusters_of_the_rarer_verdict() -> None:
+    """Two misses of twenty, each in a cluster of its own: Wilson's formula with 19 values and three degrees."""
+    low, high = rate_interval([0.0] * 2 + [1.0] * 18, range(20))
+    squared = float(stats.t.ppf(0.975, 3)) ** 2
+    middle = (0.9 + squared / 38) / (1 + squared / 19)
+    half = (squared * (0.09 / 19 + squared / (4 * 19**2))) ** 0.5 / (1 + squared / 19)
+    assert (low, high) == pytest.approx((middle - half, middle + half))
+
+
+def test_a_correlation_is_at_most_1_and_needs_two_clusters() -> None:
+    assert correlation_of([1, 1, 1, 0, 0, 0], [0, 0, 0, 1, 1, 1]) == 1.0
+    assert correlation_of([1, 0, 1], ["a"] * 3) == 0.0
