@@ -195,7 +195,7 @@ def test_a_killed_run_is_resumed_in_the_middle_of_a_probe(
     with ScriptedProvider(kill_at_the_fortieth) as provider:
         (probes / "crab.yaml").write_text(alone.format(url=provider.openai_url))
         command = [sys.executable, "-m", "pytest", "--answerer=chat", "--crab-jobs=1", "probes"]
-        killed.append(pytester.popen(command, stdout=subprocess.DEVNULL))
+        killed.append(pytester.popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
         killed[0].wait()
         assert model.asked == 40
         pytester.runpytest("--answerer=chat", "probes", *options).assert_outcomes(passed=3)
