@@ -230,7 +230,7 @@ class Runtime(Protocol):
     name: str
 
     def has_python(self, version: str) -> bool:
-        """Return whether environments of CPython X.Y can be made here. Raises EngineError, Cancelled."""
+        """Return whether environments of CPython X.Y can be made here. Raises EngineError, ImageError, Cancelled."""
 
     def identity(self, instance: Instance, source: Mapping[str, Any]) -> Mapping[str, Any]:
         """Plain data that decides the image and how it is run, without building it."""

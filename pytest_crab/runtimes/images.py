@@ -112,6 +112,7 @@ class Images:
         self._rootdir = rootdir
         self._base = base
         self._bases: dict[str, tuple[str, str]] = {}
+        self._published: dict[str, bool] = {}
         self._has_registry = True
         self.holds = EnvironmentsInUse(engine.run)
 
@@ -131,7 +132,10 @@ class Images:
         return self._bases[wanted[0]]
 
     def has_base(self, python: str) -> bool:
-        """Return whether a base image of Python X.Y is here or in the registry. Raises EngineError, Cancelled."""
+        """Return whether a base image of Python X.Y is here or in the registry.
+
+        Raises EngineError, ImageError, Cancelled.
+        """
         if "{python}" not in self._base:
             return self._python_of_base == python
         names = _bases_of_python(self._base, python)
@@ -144,18 +148,19 @@ class Images:
         return ".".join(str(self._probe(self._base, found)["version"]).split(".")[:2])
 
     def _is_published(self, name: str) -> bool:
-        """Return whether the registry has an image; one that did not answer is not asked again."""
-        if not self._has_registry:
-            return False
-        client = self._engine.client
-        try:
-            client.inspect_distribution(name)  # type: ignore[no-untyped-call]
-        except docker.errors.NotFound:
-            return False
-        except (docker.errors.DockerException, requests.exceptions.RequestException):
-            self._has_registry = False
-            return False
-        return True
+        """Return whether the registry has an image, which registries count as pulls: each is asked for once.
+
+        A registry that did not answer is not asked again.
+        """
+        if name not in self._published and self._has_registry:
+            try:
+                self._engine.client.inspect_distribution(name)  # type: ignore[no-untyped-call]
+                self._published[name] = True
+            except docker.errors.NotFound:
+                self._published[name] = False
+            except (docker.errors.DockerException, requests.exceptions.RequestException):
+                self._has_registry = False
+        return self._published.get(name, False)
 
     def _resolve(self, names: list[str]) -> tuple[str, str]:
         for name in names:

@@ -334,6 +334,8 @@ def test_a_python_is_there_if_its_base_is_here_or_in_the_registry(
         assert runtime.has_python(running_version())
         assert not runtime.has_python("3.7")
         assert not runtime.has_python("3.98")
+        assert runtime.has_python("3.8")  # as before, though the registry answers no more
+        assert not runtime.has_python("3.99")
     finally:
         runtime.close()
     assert asked == ["no-such-base-3.99:1", "no-such-base-3.8:1", "no-such-base-3.7:1"]
