@@ -15,6 +15,9 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib  # what tomllib is where Python has none
 
+from pytest_crab.protocols import FileChange
+from pytest_crab.runtimes.tree_diff import put
+
 _MANIFESTS = ("pyproject.toml", "setup.cfg", "setup.py")
 _MOST_BYTES = 1 << 20
 _CLASSIFIER = re.compile(r"Programming Language :: Python :: (3\.\d{1,2})\b")
@@ -106,16 +109,16 @@ def build_requirements(folder: Path) -> tuple[str, ...]:
     return tuple(_unique(found))
 
 
-def drop_version_tags(folder: Path) -> None:
-    """Remove from a setup.cfg the tags that setuptools adds to the version of a build.
+def drop_version_tags(tree: Path, folder: str) -> None:
+    """Remove from the setup.cfg in a folder of a tree the tags that setuptools adds to the version of a build.
 
     Older ones add both in each step of a build, so that a tree with a tag and a date has no valid version.
     """
-    path = folder / "setup.cfg"
-    text = _text(path)
+    path = PurePosixPath(folder, "setup.cfg")
+    text = _text(tree / path)
     plain = _VERSION_TAG.sub("", text)
-    if plain != text:
-        path.write_text(plain, "utf-8")
+    if plain != text:  # no link of a foreign tree may lead this out of it
+        put(tree, [FileChange(path=str(path), mode="100644", content=plain.encode())])
 
 
 def import_roots(tree: Path, paths: Sequence[str]) -> tuple[str, ...]:

@@ -55,7 +55,7 @@ class Resolver:
         assert interpreter is not None
         uv = uv_cli.program()
         for folder in wanted.projects:
-            manifests.drop_version_tags(tree / folder)
+            manifests.drop_version_tags(tree, folder)
         self._cache.mkdir(parents=True, exist_ok=True)
         arguments = [
             *(str(uv), "pip", "compile", "-", "--no-header", "--no-annotate"),
