@@ -84,6 +84,7 @@ def prove(evidence: ProofEvidence) -> Proof | tuple[str, ...]:
     draft = Proof(
         comment=evidence.comment,
         expected=expected,
+        guards=_guards(expected, evidence.head),
         altered=tuple(sorted(altered)),
         runs=count,
         flake_bound=flake_bound(max(1, count)),
@@ -92,6 +93,12 @@ def prove(evidence: ProofEvidence) -> Proof | tuple[str, ...]:
     if reasons:
         return tuple(f"{evidence.instance}: the oracle of {evidence.comment} {reason}" for reason in reasons)
     return draft
+
+
+def _guards(expected: Sequence[str], head: Sequence[Run]) -> tuple[str, ...]:
+    """Return those of the expected tests that every run at head passed."""
+    passed = [{test.id for test in run.tests if test.outcome == "passed"} for run in head]
+    return tuple(name for name in expected if passed and all(name in names for names in passed))
 
 
 def audit(
@@ -190,12 +197,15 @@ def judge(proof: Proof, run: Run) -> Judgement:
 
 
 def _faults(proof: Proof, run: Run) -> Judgement | None:
+    """Judge by failed tests: by the concern's own where one failed, else by guards. None: none failed."""
     faulty = [test for test in run.tests if test.outcome in _FAULTY and test.id in proof.expected]
     if not faulty:
         return None
-    more = f" and {len(faulty) - 1} more" if len(faulty) > 1 else ""
-    where = f" in {safe_name(faulty[0].where)}" if faulty[0].where else ""
-    return Judgement(reason=Reason.FAILED, detail=f"{faulty[0].id} {_outcome(faulty[0])}{where}{more}")
+    own = [test for test in faulty if test.id not in proof.guards]
+    first, *others = own or faulty
+    more = f" and {len(others)} more" if others else ""
+    where = f" in {safe_name(first.where)}" if first.where else ""
+    return Judgement(reason=Reason.FAILED if own else Reason.GUARD, detail=f"{first.id} {_outcome(first)}{where}{more}")
 
 
 def _absences(proof: Proof, run: Run) -> Judgement | None:

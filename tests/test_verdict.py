@@ -77,6 +77,31 @@ def test_one_failure_alone_has_no_others_beside_it() -> None:
     assert replaced.detail == "a.a was replaced"
 
 
+@pytest.mark.parametrize(
+    ("failed", "reason", "named"),
+    [((A,), Reason.GUARD, A), ((B,), Reason.FAILED, B), ((A, B), Reason.FAILED, B)],
+)
+def test_a_broken_guard_is_another_reason_than_a_failed_test_of_the_concern(
+    failed: tuple[str, ...], reason: Reason, named: str
+) -> None:
+    proof = prove(ProofEvidence(instance="i-1", comment="c0", head=[RED, RED], reference=[GREEN, GREEN]))
+    assert isinstance(proof, Proof)
+    assert proof.guards == (A,)
+    seen = judge(proof, run(*(outcome(name, "failed" if name in failed else "passed") for name in (A, B))))
+    assert seen.reason is reason
+    assert seen.verdict is Verdict.MISSED
+    assert (seen.detail or "").startswith(named)
+
+
+def test_a_test_that_failed_in_one_run_at_head_is_no_guard() -> None:
+    head = [RED, run(outcome(A, "failed"), outcome(B, "failed"))]
+    reference = [GREEN, GREEN]
+    assert not isinstance(prove(ProofEvidence(instance="i", comment="c", head=head, reference=reference)), Proof)
+    once = prove(ProofEvidence(instance="i", comment="c", head=head[1:], reference=reference))
+    assert isinstance(once, Proof)
+    assert once.guards == ()
+
+
 def test_nothing_expected_is_nothing_caught() -> None:
     assert judge(replace(PROOF, expected=()), run()).reason is Reason.NOT_COLLECTED
 
@@ -177,7 +202,7 @@ def evidence(**changes: Any) -> ProofEvidence:
 def test_red_at_head_and_green_at_the_reference_is_a_proof() -> None:
     own = replace(GREEN, altered=("json.dumps",))
     assert prove(evidence(own=(own, own))) == Proof(
-        comment="c0", expected=(A, B), altered=("json.dumps",), runs=6, flake_bound=1 - 0.05 ** (1 / 6)
+        comment="c0", expected=(A, B), guards=(A,), altered=("json.dumps",), runs=6, flake_bound=1 - 0.05 ** (1 / 6)
     )
 
 

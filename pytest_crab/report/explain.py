@@ -13,6 +13,8 @@ from pytest_crab.types import NO_RUNTIME, CommentResult, Finding, Reason, Review
 #: A finding is near a comment if at most this many lines lie between them.
 NEAR = 10
 
+_ROLES = {Reason.FAILED: "the concern's own tests fail", Reason.GUARD: "a guard that held on head broke"}
+
 #: How many findings are shown beside one oracle, and how many lines of each.
 SHOWN, EXCERPT = 5, 4
 
@@ -41,12 +43,17 @@ def _verdicts(trial: Trial) -> list[str]:
 
 
 def why(result: CommentResult) -> str:
-    """Return a verdict's reason with its detail on one line; without a detail, where the first bad test stopped."""
-    detail = result.detail
+    """Return a verdict's reason with its detail on one line; without a detail, where the first bad test stopped.
+
+    Where the proof knows the roles of the oracle's tests, it says whether the concern's own or a guard failed.
+    """
+    detail, reason = result.detail, str(result.reason)
+    if "guards" in result.score.evidence:
+        reason = _ROLES.get(result.reason, reason)
     if detail is None and result.reason is Reason.FAILED:
         stops = (f"{test.exception} at {test.where}" for test in result.tests if test.exception and test.where)
         detail = next(stops, None)
-    return f"{result.reason}: {one_line(detail)}" if detail else str(result.reason)
+    return f"{reason}: {one_line(detail)}" if detail else reason
 
 
 def explain(trial: Trial) -> list[str]:

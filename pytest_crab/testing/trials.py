@@ -30,11 +30,17 @@ def comment_result(
     kind: str = "behavioral",
     detail: str | None = None,
     tests: Sequence[TestOutcome] = (),
+    guards: Sequence[str] | None = None,
     **place: Any,
 ) -> CommentResult:
-    """Return a verdict of the scorer ``oracles`` on a comment; ``place`` are further fields of its ScoredComment."""
+    """Return a verdict of the scorer ``oracles`` on a comment; ``place`` are further fields of its ScoredComment.
+
+    ``guards`` are the tests that passed at head too; None: the roles are not on record.
+    """
     labels = {"category": str(category), "kind": str(kind), **place.pop("labels", {})}
-    evidence = {"tests": serialization.dump(tests)} if tests else {}
+    evidence: dict[str, Any] = {"tests": serialization.dump(tests)} if tests else {}
+    if guards is not None:
+        evidence["guards"] = list(guards)
     score = verdict_score(_SCORER, comment, Judgement(reason=reason, detail=detail), evidence)
     return CommentResult(ScoredComment(id=comment, labels=labels, **place), score)
 

@@ -106,6 +106,7 @@ class Reason(StrEnum):
 
     INCORRECT = "incorrect"
     FAILED = "test failed"
+    GUARD = "guard broke"
     NO_HIT = "no hit"
     NO_FINDINGS = "no findings"
     EMPTY_REVISION = "empty revision"

@@ -38,13 +38,15 @@ class Run:
 class Proof:
     """The proof that an oracle is red at head and green at the reference; ``expected`` are the tests green there.
 
-    ``altered`` are the names that the project itself changes in the interpreter at the reference, and so may change.
-    ``flake_bound`` is the 95% upper bound on the chance that a run disagrees, given that all ``runs``, of every state
-    together, came out as they should.
+    ``guards`` are those of them that were green at head too: they hold what a fix must not break. The others are the
+    concern's own. ``altered`` are the names that the project itself changes in the interpreter at the reference, and
+    so may change. ``flake_bound`` is the 95% upper bound on the chance that a run disagrees, given that all ``runs``,
+    of every state together, came out as they should.
     """
 
     comment: str
     expected: tuple[str, ...]
+    guards: tuple[str, ...] = ()
     altered: tuple[str, ...] = ()
     runs: int
     flake_bound: float

@@ -62,6 +62,21 @@ def test_a_line_says_what_was_caught_why_not_and_what_was_reused(
     )
 
 
+def test_a_broken_guard_reads_otherwise_than_a_failed_test_of_the_concern(
+    make_trial: MakeTrial, make_result: MakeResult
+) -> None:
+    trial = make_trial(
+        "codex",
+        "a",
+        make_result("c0", Reason.FAILED, detail="t.py::b failed", guards=["t.py::a"]),
+        make_result("c1", Reason.GUARD, detail="t.py::a failed", guards=["t.py::a"]),
+    )
+    assert instance_line(trial) == (
+        "0/2 caught; c0 missed (the concern's own tests fail: t.py::b failed); "
+        "c1 missed (a guard that held on head broke: t.py::a failed); 0.0 s"
+    )
+
+
 def test_a_line_of_a_clean_trial_is_short(make_trial: MakeTrial) -> None:
     assert instance_line(make_trial("codex", "a", Reason.GREEN, regressions=False)) == "1/1 caught; 0.0 s"
 

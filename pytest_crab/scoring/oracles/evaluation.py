@@ -93,6 +93,7 @@ def score_of(
     evidence: dict[str, Any] = {"tests": serialization.dump(tests)} if tests else {}
     if proof is not None:
         evidence["flake_bound"] = proof.flake_bound
+        evidence["guards"] = list(proof.guards)
     return verdict_score(ORACLES, comment.id, judgement, evidence)
 
 
