@@ -84,7 +84,7 @@ def prove(evidence: ProofEvidence) -> Proof | tuple[str, ...]:
     draft = Proof(
         comment=evidence.comment,
         expected=expected,
-        guards=_guards(expected, evidence.head),
+        guards=guards_of(expected, evidence.head),
         altered=tuple(sorted(altered)),
         runs=count,
         flake_bound=flake_bound(max(1, count)),
@@ -95,21 +95,22 @@ def prove(evidence: ProofEvidence) -> Proof | tuple[str, ...]:
     return draft
 
 
-def _guards(expected: Sequence[str], head: Sequence[Run]) -> tuple[str, ...]:
+def guards_of(expected: Sequence[str], head: Sequence[Run]) -> tuple[str, ...]:
     """Return those of the expected tests that every run at head passed."""
     passed = [{test.id for test in run.tests if test.outcome == "passed"} for run in head]
     return tuple(name for name in expected if passed and all(name in names for names in passed))
 
 
 def audit(
-    instance: str, proof: Proof, *, accepts: Mapping[str, Sequence[Run]], rejects: Mapping[str, Sequence[Run]]
+    instance: str, proof: Proof, *, green: Mapping[str, Sequence[Run]], red: Mapping[str, Sequence[Run]]
 ) -> tuple[str, ...]:
     """Return why a proved oracle should not ship, each reason a sentence: it refuses a right fix or passes a near miss.
 
-    ``accepts`` are the runs on other right fixes and ``rejects`` those on near misses, by the diff's file name.
+    ``green`` are the runs on right fixes, alone and in company, and ``red`` those on near misses and on changes that
+    resolve nothing, by the state's name.
     """
-    reasons = [f"never ran on {name}" for name, runs in sorted({**accepts, **rejects}.items()) if not runs]
-    reasons += _wrong_colours(proof, sorted(accepts.items()), sorted(rejects.items()))
+    reasons = [f"never ran on {name}" for name, runs in sorted({**green, **red}.items()) if not runs]
+    reasons += _wrong_colours(proof, sorted(green.items()), sorted(red.items()))
     return tuple(f"{instance}: the oracle of {proof.comment} {reason}" for reason in reasons)
 
 

@@ -247,7 +247,7 @@ def test_every_reason_against_a_proof_is_a_sentence(changes: dict[str, Any], wor
 
 
 @pytest.mark.parametrize(
-    ("accepts", "rejects", "words"),
+    ("green", "red", "words"),
     [
         ({"ok.diff": (GREEN,)}, {"no.diff": (RED,)}, []),
         ({"ok.diff": (run(outcome(A)),)}, {}, ["is not green on ok.diff: tests did not run"]),
@@ -255,9 +255,9 @@ def test_every_reason_against_a_proof_is_a_sentence(changes: dict[str, Any], wor
     ],
 )
 def test_an_audit_has_a_sentence_for_each_check_that_fails(
-    accepts: dict[str, tuple[Run, ...]], rejects: dict[str, tuple[Run, ...]], words: list[str]
+    green: dict[str, tuple[Run, ...]], red: dict[str, tuple[Run, ...]], words: list[str]
 ) -> None:
-    reasons = audit("inst", PROOF, accepts=accepts, rejects=rejects)
+    reasons = audit("inst", PROOF, green=green, red=red)
     assert len(reasons) == len(words)
     for reason, word in zip(reasons, words, strict=True):
         assert reason.startswith("inst: the oracle of c0 ")

@@ -184,11 +184,15 @@ def _measure_one(
     context: TrialContext, one: ProvedComment, sources: Sources, notes: list[str]
 ) -> dict[str, Measurement]:
     found: dict[str, Measurement] = {}
-    for folder, source, error in (
-        (sources.near, near_misses.NEAR_MISSES, OracleError.FALSE_ACCEPT),
-        (sources.fixes, near_misses.RIGHT_FIXES, OracleError.FALSE_REJECT),
+    wrong, right = (
+        near_misses.changes_of(context, one.comment, folder) if folder is not None else ()
+        for folder in (sources.near, sources.fixes)
+    )
+    for changes, source, error in (
+        (wrong, near_misses.NEAR_MISSES, OracleError.FALSE_ACCEPT),
+        (right, near_misses.RIGHT_FIXES, OracleError.FALSE_REJECT),
+        (near_misses.in_company(context, one.comment, right), near_misses.IN_COMPANY, OracleError.FALSE_REJECT),
     ):
-        changes = near_misses.changes_of(context, one.comment, folder) if folder is not None else ()
         if changes:
             found[source], answers = near_misses.measure(context, one, changes, error, sure=True)
             notes += _error_sentences(

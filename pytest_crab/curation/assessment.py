@@ -2,31 +2,15 @@
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from pytest_crab import harness, verdict
 from pytest_crab.errors import DiffRejected
-from pytest_crab.instances.files import diff_text
 from pytest_crab.scoring.oracles.oracle_runs import OracleRequest, run_oracles
+from pytest_crab.scoring.oracles.states import CheckedState, Role, checked_states, goes_together
 from pytest_crab.trial.context import TrialContext
 from pytest_crab.types import Comment, Ending, Proof, Run
-
-
-class Role(str, enum.Enum):
-    """The role of a state: the oracle must be red on head and rejects, and green on the others."""
-
-    HEAD = "head"
-    REFERENCE = "reference"
-    OWN = "own reference"
-    ACCEPT = "accept"
-    REJECT = "reject"
-
-    @property
-    def red(self) -> bool:
-        """True if the oracle must be red on this state."""
-        return self in (Role.HEAD, Role.REJECT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +45,7 @@ class StateAssessment:
 def assess(context: TrialContext, comments: Sequence[Comment]) -> dict[str, tuple[StateAssessment, ...]]:
     """Return the results of these oracles on all their states, by comment, without those that cannot run here.
 
-    Head and references are run as often as for a proof, accepts and rejects once. Raises SourceError, ImageError,
+    Head and references are run as often as for a proof, the states of the audit once. Raises SourceError, ImageError,
     EngineError, Cancelled.
     """
     asked = [
@@ -92,8 +76,18 @@ def assess(context: TrialContext, comments: Sequence[Comment]) -> dict[str, tupl
                     role=role, name=name, fault=None, runs=tuple(runs[key] for key in wanted if key in runs)
                 )
             )
-        found[comment.id] = judge_states(comment.id, states)
+        found[comment.id] = tuple(_going_together(context, judge_states(comment.id, states), trees[comment.id]))
     return found
+
+
+def _going_together(
+    context: TrialContext, states: Sequence[StateAssessment], trees: Sequence[tuple[Role, str, str | DiffRejected]]
+) -> Iterator[StateAssessment]:
+    """Yield the states without those in company whose changes break the project's own tests together."""
+    for state, (role, _, tree) in zip(states, trees, strict=True):
+        in_company = role is Role.COMPANY and isinstance(tree, str)
+        if not (in_company and state.fault is not None and not goes_together(context, str(tree))):
+            yield state
 
 
 def _was_started(run: Run) -> bool:
@@ -102,11 +96,16 @@ def _was_started(run: Run) -> bool:
 
 def judge_states(comment: str, states: Sequence[StateAssessment]) -> tuple[StateAssessment, ...]:
     """Return the states with their faults; the expected tests are those that ran on the reference."""
-    reference = next((state.runs for state in states if state.role is Role.REFERENCE and state.runs), ())
+    head, reference = (
+        next((state.runs for state in states if state.role is role and state.runs), ())
+        for role in (Role.HEAD, Role.REFERENCE)
+    )
     green = [run for state in states if not state.role.red for run in state.runs]
+    expected = tuple(sorted({test.id for run in reference[:1] for test in run.tests}))
     proof = Proof(
         comment=comment,
-        expected=tuple(sorted({test.id for run in reference[:1] for test in run.tests})),
+        expected=expected,
+        guards=verdict.guards_of(expected, head),
         altered=tuple(sorted({name for run in green for name in run.altered})),
         runs=max(1, len(reference)),
         flake_bound=verdict.flake_bound(max(1, len(reference))),
@@ -123,19 +122,19 @@ def _judge(proof: Proof, state: StateAssessment) -> StateAssessment:
 
 
 def _trees(context: TrialContext, comment: Comment) -> Iterator[tuple[Role, str, str | DiffRejected]]:
+    """Yield role, name and tree of every state; a pair in company that does not go together is left out."""
     yield Role.HEAD, "head", context.snapshot.head_tree
     yield Role.REFERENCE, "the reference", context.snapshot.reference_tree
-    named = [(Role.OWN, comment.reference)] if comment.reference else []
-    named += [(Role.ACCEPT, name) for name in comment.accepts]
-    named += [(Role.REJECT, name) for name in comment.rejects]
-    for role, name in named:
+    own = [CheckedState(role=Role.OWN, diffs=(comment.reference,))] if comment.reference else []
+    for state in (*own, *checked_states(context.instance, comment)):
         try:
-            yield role, name, context.snapshot.apply(diff_text(context.instance, name))
+            yield state.role, state.name, state.tree(context)
         except DiffRejected as error:
-            yield role, name, error
+            if state.role is not Role.COMPANY:
+                yield state.role, state.name, error
 
 
 def _requests(context: TrialContext, comment: Comment, role: Role, tree: str) -> Iterator[OracleRequest]:
-    often = 1 if role in (Role.ACCEPT, Role.REJECT) else context.run_context.proof_runs
+    often = context.run_context.proof_runs if role in (Role.HEAD, Role.REFERENCE, Role.OWN) else 1
     for number in range(often):
         yield OracleRequest(comment=comment, tree=tree, number=number)

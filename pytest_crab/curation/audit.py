@@ -6,26 +6,29 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pytest_crab.curation.assessment import Role, StateAssessment
+from pytest_crab.curation.assessment import StateAssessment
 from pytest_crab.curation.certify import Certificate
 from pytest_crab.formats import NOTHING, format_count, format_decimal, format_table
+from pytest_crab.scoring.oracles.states import Role
 from pytest_crab.statistics.shares import Share
 from pytest_crab.types import Comment
 
-_HEADINGS = ("oracle", "strictness", "sharpness", "flake bound", "lines", "kind", "isolation")
+_HEADINGS = ("oracle", "strictness", "in company", "sharpness", "flake bound", "lines", "kind", "isolation")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OracleAudit:
     """One oracle: ``strictness`` is the share of other right fixes that pass, ``sharpness`` of near misses refused.
 
-    Both are None where they could not be measured. ``lines`` counts those of the oracle's file that hold something
+    ``company`` is the share of right fixes that pass beside another right change of the same pull request. Each is None
+    where it could not be measured. ``lines`` counts those of the oracle's file that hold something
     and are no comment. ``proved`` is whether the whole proof holds.
     """
 
     instance: str
     comment: str
     strictness: Share | None
+    company: Share | None
     sharpness: Share | None
     flake_bound: float | None
     lines: int
@@ -36,12 +39,15 @@ class OracleAudit:
     @property
     def faults(self) -> tuple[str, ...]:
         """The reasons for which it should not ship."""
-        if self.strictness is None or self.sharpness is None:
+        if self.strictness is None or self.company is None or self.sharpness is None:
             return ("could not be measured",)
         found = []
         if self.strictness.part < self.strictness.known:
             refused = self.strictness.known - self.strictness.part
             found.append(f"over-fitted: it refuses {refused} of {self.strictness.known} other right fixes")
+        if self.company.part < self.company.known:
+            refused = self.company.known - self.company.part
+            found.append(f"it refuses right fixes in company: {refused} of {self.company.known}")
         if self.sharpness.part < self.sharpness.known:
             passing = self.sharpness.known - self.sharpness.part
             found.append(f"loose: it passes {passing} of {self.sharpness.known} near misses")
@@ -79,18 +85,18 @@ def _row(certificate: Certificate, comment: Comment) -> OracleAudit:
     proof = one.proof if one is not None else None
     seen = certificate.seen.get(comment.id)
     if proof is not None:
-        shares: list[Share | None] = [
-            Share(part=len(names), known=len(names)) for names in (comment.accepts, comment.rejects)
-        ]
+        counts = (len(comment.accepts), one.company if one is not None else 0, len(comment.rejects))
+        shares: list[Share | None] = [Share(part=count, known=count) for count in counts]
     elif seen is not None:
-        shares = [_share(seen, role) for role in (Role.ACCEPT, Role.REJECT)]
+        shares = [_share(seen, role) for role in (Role.ACCEPT, Role.COMPANY, Role.REJECT)]
     else:
-        shares = [None, None]
+        shares = [None, None, None]
     return OracleAudit(
         instance=instance.id,
         comment=comment.id,
         strictness=shares[0],
-        sharpness=shares[1],
+        company=shares[1],
+        sharpness=shares[2],
         flake_bound=proof.flake_bound if proof is not None else None,
         lines=code_lines(Path(instance.folder, comment.required_oracle.file).read_text("utf-8", "replace")),
         kind=str(comment.kind),
@@ -116,8 +122,7 @@ def code_lines(text: str) -> int:
 def _cells(row: OracleAudit) -> tuple[str, ...]:
     return (
         f"{row.instance} {row.comment}",
-        "?" if row.strictness is None else _fraction(row.strictness),
-        "?" if row.sharpness is None else _fraction(row.sharpness),
+        *("?" if share is None else _fraction(share) for share in (row.strictness, row.company, row.sharpness)),
         format_decimal(row.flake_bound),
         str(row.lines),
         row.kind,
@@ -140,6 +145,7 @@ def _totals(found: Sequence[OracleAudit]) -> tuple[str, ...]:
     return (
         f"all {len(found)}",
         pool(row.strictness for row in found),
+        pool(row.company for row in found),
         pool(row.sharpness for row in found),
         format_decimal(max(bounds, default=None)),
         str(sum(row.lines for row in found)),

@@ -5,7 +5,8 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Callable, Iterator, Sequence
 
-from pytest_crab.curation.assessment import Role, StateAssessment
+from pytest_crab.curation.assessment import StateAssessment
+from pytest_crab.scoring.oracles.states import Role
 from pytest_crab.types import Ending, Run
 
 #: What stands for each role's fault: what it means, and what to do.
@@ -14,14 +15,20 @@ _WRONG = {
     Role.REFERENCE: "the reference does not resolve it",
     Role.OWN: "its own reference {names} does not resolve it",
     Role.ACCEPT: "another right fix is refused: {names}",
+    Role.COMPANY: "a right fix is refused beside another right change: {names}",
     Role.REJECT: "a near miss passes: {names}",
+    Role.UNRELATED: "a change that no comment asks for passes: {names}",
 }
+#: The roles that several states of one oracle may have.
+_MANY = (Role.ACCEPT, Role.COMPANY, Role.REJECT, Role.UNRELATED)
 _ADVICE = {
     Role.HEAD: "assert what the comment asks for and the pull request does not do",
     Role.REFERENCE: "the oracle asks for more than was done, or for something else",
     Role.OWN: "it may need what another comment's reference does",
     Role.ACCEPT: "the oracle is too strict, fitted to one way of writing the fix: assert what it does, not how",
+    Role.COMPANY: "the oracle pins what its comment does not ask for: leave it free",
     Role.REJECT: "the oracle is too loose: assert what this diff gets wrong",
+    Role.UNRELATED: "it resolves the comment, so it belongs to accepts; or the oracle is too loose",
 }
 
 
@@ -69,8 +76,8 @@ def _sentences(states: Sequence[StateAssessment]) -> Iterator[str]:
                 alike.setdefault(state.role, []).append(state)
     for role, same in alike.items():
         told = "; ".join(f"{state.name}, {state.fault}" for state in same)
-        names = told if role in (Role.ACCEPT, Role.REJECT) else same[0].name
-        fault = "" if role in (Role.ACCEPT, Role.REJECT) else f" ({same[0].fault})"
+        names = told if role in _MANY else same[0].name
+        fault = "" if role in _MANY else f" ({same[0].fault})"
         yield f"{_WRONG[role].format(names=names)}{fault}: {_ADVICE[role]}"
 
 

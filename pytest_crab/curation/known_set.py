@@ -62,7 +62,8 @@ def _candidate(instance: Instance) -> PullCandidate:
         ),
         environment=instance.environment,
         pass_to_pass=instance.pass_to_pass,
-        files={name: (folder / name).read_text("utf-8") for name in named_files(instance.comments)},
+        company=instance.company,
+        files={name: (folder / name).read_text("utf-8") for name in named_files(instance)},
         tags=instance.tags,
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,15 +15,17 @@ from pytest_crab.instances.files import diff_text
 from pytest_crab.instances.oracle_errors import Measurement, oracle_digest
 from pytest_crab.parsing.changed_paths import is_test
 from pytest_crab.scoring.oracles import keys
-from pytest_crab.scoring.oracles.oracle_runs import OracleRequest, run_oracles
+from pytest_crab.scoring.oracles.oracle_runs import OracleRequest, run_oracles, tests_pass
 from pytest_crab.scoring.oracles.proof import ProvedComment
+from pytest_crab.scoring.oracles.states import company_of, goes_together
 from pytest_crab.trial.context import TrialContext
-from pytest_crab.types import PASS_TO_PASS, Comment, Ending, OracleError, Verdict
+from pytest_crab.types import Comment, Ending, OracleError, Verdict
 
 #: The sources of changes, as they are called on record.
 MUTANTS = "mutants"
 NEAR_MISSES = "near misses"
 RIGHT_FIXES = "right fixes"
+IN_COMPANY = "right fixes in company"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,6 +130,23 @@ def changes_of(context: TrialContext, comment: Comment, folder: Path) -> tuple[C
     return tuple(found)
 
 
+def in_company(context: TrialContext, comment: Comment, changes: Sequence[ChangedTree]) -> tuple[ChangedTree, ...]:
+    """Return the changes, each beside each other comment's reference and each change of the instance's ``company``.
+
+    Left out are pairs that change the same lines, and those that break the project's own tests together. Raises
+    EngineError, Cancelled.
+    """
+    found = []
+    for change, name in itertools.product(changes, company_of(context.instance, comment)):
+        try:
+            tree = context.snapshot.apply(diff_text(context.instance, name), change.tree)
+        except DiffRejected:
+            continue
+        if goes_together(context, tree):
+            found.append(ChangedTree(name=f"{change.name} with {name}", tree=tree))
+    return tuple(found)
+
+
 def measure(
     context: TrialContext, one: ProvedComment, changes: Sequence[ChangedTree], error: OracleError, *, sure: bool
 ) -> tuple[Measurement, Mapping[str, OracleAnswer]]:
@@ -165,11 +185,6 @@ def _broken(context: TrialContext, comment: Comment, changes: Iterable[ChangedTr
         return
     snapshot = context.snapshot
     fixed = snapshot.apply(diff_text(context.instance, comment.reference)) if comment.reference else None
-    if not _passes(context, fixed or snapshot.reference_tree):
+    if not tests_pass(context, fixed or snapshot.reference_tree):
         return
-    yield from (change.name for change in pending if not _passes(context, change.tree))
-
-
-def _passes(context: TrialContext, tree: str) -> bool:
-    run = run_oracles(context, [], pass_to_pass=tree).runs[PASS_TO_PASS]
-    return run.ending is Ending.COMPLETED and run.exit_code == 0
+    yield from (change.name for change in pending if not tests_pass(context, change.tree))

@@ -17,7 +17,6 @@ from typing import Any
 
 from pytest_crab import diffs
 from pytest_crab.clients.prompting import as_data, shown_diff
-from pytest_crab.curation.assessment import Role
 from pytest_crab.curation.certify import SOURCE, Certificate, certify
 from pytest_crab.curation.proposals import Proposing
 from pytest_crab.curation.publish import to_instance
@@ -25,6 +24,7 @@ from pytest_crab.curation.stages import CurationContext, Rejection
 from pytest_crab.errors import BadInput, EngineError, SourceUnreachable
 from pytest_crab.instances.files import file_digest
 from pytest_crab.model_access import Services
+from pytest_crab.scoring.oracles.states import Role
 from pytest_crab.text import one_line
 from pytest_crab.trial.context import TrialContext
 from pytest_crab.types import CandidateComment, Comment, Environment, Kind, Oracle, PullCandidate, StrEnum

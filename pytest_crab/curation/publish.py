@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import re
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -156,14 +156,15 @@ def to_instance(candidate: PullCandidate, folder: Path) -> Instance:
         environment=candidate.environment,
         comments=comments,
         pass_to_pass=candidate.pass_to_pass,
+        company=candidate.company,
         tags={**candidate.tags, "curated_from": candidate.origin, **doubts},
     )
 
 
-def named_files(comments: Iterable[Comment]) -> list[str]:
-    """Return the files of an instance that its comments name: oracles, references and checks."""
-    found: list[str] = []
-    for one in comments:
+def named_files(instance: Instance) -> list[str]:
+    """Return the files of an instance that it and its comments name: oracles, references and checks."""
+    found = list(instance.company)
+    for one in instance.comments:
         found += [one.oracle.file] if one.oracle is not None else []
         found += [one.reference] if one.reference is not None else []
         found += [*one.accepts, *one.rejects]
@@ -184,7 +185,7 @@ def write_set(out: Path, published: Sequence[PullCandidate]) -> Iterator[str]:
         there = folder_digest(folder) if folder.is_dir() else None
         if there is None:
             template.refuse_existing(folder)
-        files = {name: candidate.files[name] for name in named_files(instance.comments)}
+        files = {name: candidate.files[name] for name in named_files(instance)}
         try:
             with template.beside(folder, {FILE: instance_yaml(instance), **files}) as made:
                 digest = folder_digest(made)

@@ -62,13 +62,12 @@ def has_its_files(instance: Instance) -> bool:
     folder = Path(instance.folder)
     if instance.source.git is None and next(validation.source_faults(instance.source, folder), None) is not None:
         return False
+    names = list(instance.company)
     for comment in instance.comments:
-        names = [*comment.accepts, *comment.rejects]
+        names += [*comment.accepts, *comment.rejects]
         names += [comment.oracle.file] if comment.oracle is not None else []
         names += [comment.reference] if comment.reference is not None else []
-        if any(next(validation.file_faults(comment.id, name, folder), None) for name in names):
-            return False
-    return True
+    return not any(next(validation.file_faults(instance.id, name, folder), None) for name in names)
 
 
 def load_instances(root: Path) -> list[Instance]:
@@ -113,6 +112,7 @@ def _faults(instance: Instance, folder: Path) -> Iterator[str]:
         yield from validation.environment_faults(instance.environment)
     for number, comment in enumerate(instance.comments):
         yield from validation.comment_faults(comment, f"comments[{number}]", folder)
+    yield from validation.listed_faults("company", instance.company, folder)
     yield from validation.oracle_faults(instance.comments)
     if instance.environment is not None:
         yield from validation.runner_faults(instance.environment, instance.comments)

@@ -53,6 +53,7 @@ def named_diffs(instance: Instance) -> dict[str, str]:
     authored = source.tree or source.sdist
     key = "source.tree" if source.tree else "source.sdist"
     names = {f"{key}.head": authored.head, f"{key}.reference": authored.reference} if authored else {}
+    names |= {f"company[{n}]": name for n, name in enumerate(instance.company)}
     for number, comment in enumerate(instance.comments):
         at = f"comments[{number}]"
         names |= {f"{at}.reference": comment.reference} if comment.reference is not None else {}
@@ -98,7 +99,7 @@ def audit_digests(instance: Instance) -> dict[str, str]:
 
     Raises BadInput for a file or a tree that cannot be read.
     """
-    checked = [comment for comment in instance.with_oracles if comment.accepts or comment.rejects]
+    checked = [comment for comment in instance.with_oracles if comment.accepts or comment.rejects or instance.company]
     if not checked:
         return {}
     folder, source = Path(instance.folder), instance.source
@@ -107,6 +108,8 @@ def audit_digests(instance: Instance) -> dict[str, str]:
         serialization.digest(instance.environment),
         _source_digest(instance),
         *([_file_digest(folder, name) for name in (authored.head, authored.reference)] if authored else []),
+        *[_file_digest(folder, name) for name in instance.company],
+        *[_file_digest(folder, one.reference) for one in instance.with_oracles if one.reference],
     ]
 
     def of(comment: Comment) -> str:

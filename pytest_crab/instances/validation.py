@@ -189,9 +189,8 @@ def comment_faults(comment: Comment, at: str, folder: Path) -> Iterator[str]:
         yield from _oracle_faults(comment.oracle, at, folder)
     if comment.reference is not None:
         yield from file_faults(f"{at}.reference", comment.reference, folder)
-    for key, names in (("accepts", comment.accepts), ("rejects", comment.rejects)):
-        for number, name in enumerate(names):
-            yield from file_faults(f"{at}.{key}[{number}]", name, folder)
+    yield from listed_faults(f"{at}.accepts", comment.accepts, folder)
+    yield from listed_faults(f"{at}.rejects", comment.rejects, folder)
 
 
 def _oracle_faults(oracle: Oracle, at: str, folder: Path) -> Iterator[str]:
@@ -217,6 +216,12 @@ def oracle_faults(comments: Iterable[Comment]) -> Iterator[str]:
         if name in seen:
             yield f"comments {seen[name]} and {comment.id} have oracles called {name}; each should have its own name"
         seen.setdefault(name, comment.id)
+
+
+def listed_faults(key: str, names: Iterable[str], folder: Path) -> Iterator[str]:
+    """A list of files: each is in the instance's folder."""
+    for number, name in enumerate(names):
+        yield from file_faults(f"{key}[{number}]", name, folder)
 
 
 def file_faults(key: str, name: str, folder: Path) -> Iterator[str]:

@@ -29,6 +29,7 @@ def faults(instance: Instance, snapshot: Snapshot) -> Iterator[str]:
         yield from _diff_faults(f"{at}.reference", [comment.reference] if comment.reference else [], instance, snapshot)
         yield from _diff_faults(f"{at}.accepts", comment.accepts, instance, snapshot)
         yield from _diff_faults(f"{at}.rejects", comment.rejects, instance, snapshot)
+    yield from _diff_faults("company", instance.company, instance, snapshot)
     yield from _together(instance, snapshot)
     if instance.source.git is None:
         yield from (f"{sentence}; it should not" for sentence in outward_links(snapshot))

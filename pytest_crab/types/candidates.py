@@ -51,9 +51,9 @@ class PullCandidate:
 
     ``origin`` names the kind of source. ``source`` and ``diff`` (base to head) are there once it is collected.
     ``dropped`` are the comments that stages took out, by id, each with the reason; ``files`` are the texts of the
-    instance's own files, by path; ``pass_to_pass`` is a command of the project's tests; ``flags`` are doubts about the
-    whole, each in a few words. A stage returns a changed copy (``dataclasses.replace``), and changes neither ``id`` nor
-    what an earlier stage found.
+    instance's own files, by path; ``pass_to_pass`` is a command of the project's tests; ``company`` names those files
+    that are right changes which no comment asks for; ``flags`` are doubts about the whole, each in a few words. A stage
+    returns a changed copy (``dataclasses.replace``), and changes neither ``id`` nor what an earlier stage found.
     """
 
     id: str
@@ -70,6 +70,7 @@ class PullCandidate:
     activity: ReviewActivity = field(default_factory=ReviewActivity)
     environment: Environment | None = None
     pass_to_pass: tuple[str, ...] = ()
+    company: tuple[str, ...] = ()
     files: Mapping[str, str] = field(default_factory=dict)
     tags: Mapping[str, str] = field(default_factory=dict)
     flags: tuple[str, ...] = ()

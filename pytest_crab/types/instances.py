@@ -243,7 +243,8 @@ class Probes:
 class Instance:
     """One pull request with its environment, comments and oracles; ``folder`` is where its files lie.
 
-    ``clean``: it is known to have no issue, so that every finding on it is a false alarm.
+    ``company`` are diffs from head of right changes that no comment asks for: oracles must not mind them. ``clean``: it
+    is known to have no issue, so that every finding on it is a false alarm.
     """
 
     schema: int = SCHEMA
@@ -259,6 +260,7 @@ class Instance:
     comments: tuple[Comment, ...]
     clean: bool = False
     pass_to_pass: tuple[str, ...] = ()
+    company: tuple[str, ...] = ()
     probes: Probes | None = None
     tags: Mapping[str, str] = field(default_factory=dict)
 
@@ -274,6 +276,8 @@ class Instance:
         ids = [comment.id for comment in self.comments]
         if len(set(ids)) != len(ids):
             raise ValueError("two comments have the same id")
+        if self.company and not self.with_oracles:
+            raise ValueError("company is there for oracles, and no comment has one")
         if self.environment is None and (self.with_oracles or self.pass_to_pass):
             raise ValueError("environment is missing; oracles and pass_to_pass run in it")
         if self.probes is not None and (self.source.snippet is None or len(self.comments) != 1):

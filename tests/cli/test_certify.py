@@ -157,14 +157,65 @@ def test_the_audit_names_the_over_fitted_and_the_loose() -> None:
     assert "too strict" in lines[0]
     assert lines[2].startswith("loose c0: not proved: a near miss passes: checks/near.diff, no expected test failed")
     rows = {line.split()[0]: line.split() for line in lines[4:7]}
-    assert rows["fitted"][2:6] == ["0.00", "(0/2)", "1.00", "(2/2)"]
-    assert rows["good"][2:6] == ["1.00", "(2/2)", "1.00", "(2/2)"]
-    assert rows["loose"][2:6] == ["1.00", "(2/2)", "0.00", "(0/2)"]
-    assert lines[7].startswith("all 3      0.67 (4/6)  0.67 (4/6)")
+    assert rows["fitted"][2:7] == ["0.00", "(0/2)", "-", "1.00", "(2/2)"]
+    assert rows["good"][2:7] == ["1.00", "(2/2)", "-", "1.00", "(2/2)"]
+    assert rows["loose"][2:7] == ["1.00", "(2/2)", "-", "0.00", "(0/2)"]
+    assert lines[7].split()[:7] == ["all", "3", "0.67", "(4/6)", "-", "0.67", "(4/6)"]
     assert lines[8:10] == [
         "fitted c0: over-fitted: it refuses 2 of 2 other right fixes",
         "loose c0: loose: it passes 2 of 2 near misses",
     ]
+
+
+#: Pins a value that no comment asks about: a right fix beside another change of that value is refused.
+PINNING = "import shop\nimport tax\n\n\ndef test_two() -> None:\n    assert shop.TWO == 2\n\n\n{}"
+PINNING = PINNING.format("def test_tax() -> None:\n    assert tax.RATE == 1\n")
+ANOTHER = "--- a/tax.py\n+++ b/tax.py\n@@ -1 +1 @@\n-RATE = 1\n+RATE = {}\n"
+
+
+def beside(folder: Path, oracle: str, *, tests: str = "") -> None:
+    """Give an instance checks, an oracle, and two changes that no comment asks for, of which one does the same."""
+    held_against(folder, oracle)
+    Path("set", "projects", "shop", "tax.py").write_text("RATE = 1\n")
+    (folder / "checks" / "float.diff").write_text(ANOTHER.format("1.5"))
+    (folder / "checks" / "same.diff").write_text(ANOTHER.format("2 - 1"))
+    with (folder / "instance.yaml").open("a") as file:
+        file.write(f"company: [checks/float.diff, checks/same.diff]\n{tests}")
+
+
+def test_an_oracle_that_pins_what_its_comment_does_not_ask_for_is_refused() -> None:
+    beside(write("good"), RED_THEN_GREEN)
+    beside(write("pinning"), PINNING)
+    result = run("set", "--audit", "--no-write")
+    assert result.exit_code == 1
+    lines = result.stdout.splitlines()
+    assert lines[1].startswith("pinning c0: not proved: a right fix is refused beside another right change: ")
+    refused = ["checks/other.diff with checks/float.diff", "checks/third.diff with checks/float.diff"]
+    assert all(f"{name}, guard broke: test_c0.py::test_tax" in lines[1] for name in refused)
+    assert "checks/same.diff" not in lines[1]
+    rows = {line.split()[0]: line.split() for line in lines[3:5]}
+    # Both right fixes and the reference, each beside both changes.
+    assert rows["good"][4:6] == ["1.00", "(6/6)"]
+    assert rows["pinning"][4:6] == ["0.50", "(3/6)"]
+
+
+def test_changes_that_break_the_projects_tests_are_no_company() -> None:
+    passing = "pass_to_pass: [python, -c, 'import tax; assert tax.RATE == 1']\n"
+    beside(write("a"), PINNING, tests=passing)
+    result = run("set", "--no-write")
+    assert result.exit_code == 1
+    assert "checks/float.diff is no right change: pass_to_pass fails with it" in result.output
+    assert "refused beside" not in result.output
+
+
+def test_a_change_that_resolves_the_comment_is_no_company() -> None:
+    folder = write("a")
+    held_against(folder, RED_THEN_GREEN)
+    with (folder / "instance.yaml").open("a") as file:
+        file.write("company: [checks/other.diff]\n")
+    result = run("set", "--no-write")
+    assert result.exit_code == 1
+    assert "a change that no comment asks for passes: checks/other.diff" in result.output
 
 
 def check(*arguments: str) -> Result:

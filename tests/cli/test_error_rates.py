@@ -88,6 +88,20 @@ def test_a_loose_oracle_accepts_and_a_sharp_one_refuses() -> None:
 
 
 @pytest.mark.bubblewrap
+def test_right_fixes_are_measured_beside_other_right_changes() -> None:
+    folder = Path("set/shop-1")
+    (folder / "tree" / "tax.py").write_text("RATE = 1\n")
+    (folder / "tax.diff").write_text("--- a/tax.py\n+++ b/tax.py\n@@ -1 +1 @@\n-RATE = 1\n+RATE = 1.5\n")
+    (folder / "instance.yaml").write_text(f"{INSTANCE}company: [tax.diff]\n")
+    pinning = "import tax\n\n\ndef test_tax():\n    assert tax.RATE == 1\n"
+    (folder / "oracles" / "test_c0.py").write_text(f"{LOOSE}\n\n{pinning}")
+    result = run("--right-fixes=fixes", "--mutants=0")
+    assert "false rejects, right fixes: 0.0% (0 of 1)" in result.output
+    assert "false rejects, right fixes in company: 100.0% (1 of 1)" in result.output
+    assert "shop-1: c0 refuses c0-edge with tax.diff" in result.output
+
+
+@pytest.mark.bubblewrap
 def test_the_rates_stand_in_statistics_in_records_and_in_the_gate() -> None:
     assert run("--near-misses=near", "--mutants=0").exit_code == 0
     checked = CliRunner().invoke(main, ["check", "--stats", "set"])

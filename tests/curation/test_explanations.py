@@ -78,11 +78,13 @@ def test_a_share_is_between_nothing_and_all(part: int, more: int) -> None:
     assert share.rate is None or 0 <= share.rate <= 1
 
 
-def row(strict: tuple[int, int], sharp: tuple[int, int], *, proved: bool = True) -> OracleAudit:
-    strictness, sharpness = (Share(part=part, known=whole) for part, whole in (strict, sharp))
+def row(
+    strict: tuple[int, int], sharp: tuple[int, int], company: tuple[int, int] = (0, 0), *, proved: bool = True
+) -> OracleAudit:
+    strictness, beside, sharpness = (Share(part=part, known=whole) for part, whole in (strict, company, sharp))
     return OracleAudit(
-        instance="i", comment="c0", strictness=strictness, sharpness=sharpness, flake_bound=0.95, lines=9,
-        kind="behavioral", isolation="none", proved=proved,
+        instance="i", comment="c0", strictness=strictness, company=beside, sharpness=sharpness, flake_bound=0.95,
+        lines=9, kind="behavioral", isolation="none", proved=proved,
     )  # fmt: skip
 
 
@@ -92,11 +94,12 @@ def test_faults_and_lacks() -> None:
         "over-fitted: it refuses 1 of 2 other right fixes",
         "loose: it passes 3 of 3 near misses",
     )
+    assert row((2, 2), (2, 2), (3, 4)).faults == ("it refuses right fixes in company: 1 of 4",)
     assert row((2, 2), (2, 2), proved=False).faults == ("not proved",)
     assert row((1, 1), (2, 2)).lacks(2) == "has 1 accept; at least 2 of each are needed to trust it"
     assert row((2, 2), (2, 2)).lacks(2) is None
     assert list(table([row((1, 2), (0, 0))]))[1].split() == [
-        *("i", "c0", "0.50", "(1/2)", "-"),
+        *("i", "c0", "0.50", "(1/2)", "-", "-"),
         *("0.95", "9", "behavioral", "none"),
     ]
 

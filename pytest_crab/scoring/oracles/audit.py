@@ -1,4 +1,4 @@
-"""The audit of proved oracles: green on other right fixes, red on near misses. Certifying audits; a run does not."""
+"""The audit of proved oracles: green on right fixes, alone and in company, red on near misses. A run audits nothing."""
 
 from __future__ import annotations
 
@@ -10,16 +10,21 @@ from pytest_crab import verdict
 from pytest_crab.errors import DiffRejected
 from pytest_crab.scoring.oracles import keys
 from pytest_crab.scoring.oracles.oracle_runs import OracleRequest, OracleResults, run_oracles
-from pytest_crab.scoring.oracles.proof import ProvedComment, apply_to_head
+from pytest_crab.scoring.oracles.proof import ProvedComment
+from pytest_crab.scoring.oracles.states import CheckedState, Role, applied_states, checked_states, goes_together
 from pytest_crab.scoring.protocols import ScoringContext
-from pytest_crab.types import Ending, Run
+from pytest_crab.types import Ending
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditResult:
-    """The sentences that say why an oracle should not ship, or why it could not be audited; none if it is sound."""
+    """The sentences that say why an oracle should not ship, or why it could not be audited; none if it is sound.
+
+    ``company`` counts the states in company that it was run on.
+    """
 
     problems: tuple[str, ...] = ()
+    company: int = 0
 
 
 def audit(context: ScoringContext, proven: Sequence[ProvedComment]) -> tuple[ProvedComment, ...]:
@@ -27,15 +32,19 @@ def audit(context: ScoringContext, proven: Sequence[ProvedComment]) -> tuple[Pro
 
     Raises what keeps this machine from answering: SourceError, ImageError, EngineError, StoreError, Cancelled.
     """
-    checked = [one for one in proven if one.proof is not None and (one.comment.accepts or one.comment.rejects)]
+    checked = [one for one in proven if one.proof is not None and any(checked_states(context.instance, one.comment))]
     if not checked:
         return tuple(proven)
     results = context.perform(AuditStep(context, checked))
-    failed = {name: "; ".join(result.problems) for name, result in results.items() if result.problems}
-    return tuple(
-        dataclasses.replace(one, proof=None, problem=failed[one.comment.id]) if one.comment.id in failed else one
-        for one in proven
-    )
+    return tuple(_audited(one, results.get(one.comment.id)) for one in proven)
+
+
+def _audited(one: ProvedComment, result: AuditResult | None) -> ProvedComment:
+    if result is None:
+        return one
+    if result.problems:
+        return dataclasses.replace(one, proof=None, problem="; ".join(result.problems))
+    return dataclasses.replace(one, company=result.company)
 
 
 class AuditStep:
@@ -58,39 +67,56 @@ class AuditStep:
 
     def run(self, subjects: Sequence[str]) -> Mapping[str, AuditResult]:
         """See scoring.protocols.Step."""
-        results, trees = {}, {}
+        results: dict[str, AuditResult] = {}
+        requests: dict[str, dict[CheckedState, OracleRequest]] = {}
         for subject in subjects:
             comment = self._proven[subject].comment
             try:
-                files = (*comment.accepts, *comment.rejects)
-                trees[subject] = {file: apply_to_head(self._context, file) for file in files}
+                requests[subject] = {
+                    state: OracleRequest(comment=comment, tree=tree)
+                    for state, tree in applied_states(self._context, comment)
+                }
             except DiffRejected as error:
                 results[subject] = AuditResult(problems=(f"the oracle of {subject} cannot be audited: {error}",))
-        requests = {
-            request.id: request
-            for subject, by_file in trees.items()
-            for request in (
-                OracleRequest(comment=self._proven[subject].comment, tree=tree) for tree in by_file.values()
-            )
-        }
-        answers = run_oracles(self._context, list(requests.values()))
-        return {**results, **{subject: self._result(subject, by_file, answers) for subject, by_file in trees.items()}}
+        wanted = {request.id: request for by_state in requests.values() for request in by_state.values()}
+        answers = run_oracles(self._context, list(wanted.values()))
+        damaged = self._damaging_company() if requests else ()
+        for subject, by_state in requests.items():
+            result = self._result(subject, by_state, answers)
+            results[subject] = dataclasses.replace(result, problems=(*damaged, *result.problems))
+        return results
 
     def lasts(self, result: AuditResult) -> bool:
         """See scoring.protocols.Step."""
         return not result.problems
 
-    def _result(self, subject: str, trees: Mapping[str, str], answers: OracleResults) -> AuditResult:
+    def _result(
+        self, subject: str, requests: Mapping[CheckedState, OracleRequest], answers: OracleResults
+    ) -> AuditResult:
         one = self._proven[subject]
-
-        def runs(files: Sequence[str]) -> dict[str, list[Run]]:
-            ids = {file: OracleRequest(comment=one.comment, tree=trees[file]).id for file in files}
-            return {file: [answers.runs[name]] if name in answers.runs else [] for file, name in ids.items()}
-
-        accepts, rejects = runs(one.comment.accepts), runs(one.comment.rejects)
-        for run in [run for group in (*accepts.values(), *rejects.values()) for run in group]:
+        assert one.proof is not None
+        runs = {
+            state: [answers.runs[request.id]] if request.id in answers.runs else []
+            for state, request in requests.items()
+        }
+        for run in [run for found in runs.values() for run in found]:
             if run.ending is Ending.UNSTARTED:
                 return AuditResult(problems=(f"the oracle of {subject} is not audited: {run.detail}",))
-        assert one.proof is not None
-        instance = self._context.instance.id
-        return AuditResult(problems=verdict.audit(instance, one.proof, accepts=accepts, rejects=rejects))
+        for state in [state for state in runs if state.role is Role.COMPANY]:
+            refused = any(verdict.not_green(one.proof, run) for run in runs[state])
+            if refused and not goes_together(self._context, requests[state].tree):
+                del runs[state]
+        green = {state.name: found for state, found in runs.items() if not state.role.red}
+        red = {state.name: found for state, found in runs.items() if state.role.red}
+        problems = verdict.audit(self._context.instance.id, one.proof, green=green, red=red)
+        return AuditResult(problems=problems, company=sum(state.role is Role.COMPANY for state in runs))
+
+    def _damaging_company(self) -> tuple[str, ...]:
+        """Return a sentence for each change of ``company`` that breaks the project's own tests, so that it is wrong."""
+        instance = self._context.instance
+        states = [CheckedState(role=Role.UNRELATED, diffs=(name,)) for name in instance.company]
+        return tuple(
+            f"{instance.id}: {state.name} is no right change: pass_to_pass fails with it"
+            for state in states
+            if not goes_together(self._context, state.tree(self._context))
+        )

@@ -8,6 +8,7 @@ from typing import Any
 
 from pytest_crab import serialization
 from pytest_crab.instances.files import file_digest
+from pytest_crab.scoring.oracles.states import checked_states
 from pytest_crab.scoring.protocols import ScoringContext
 from pytest_crab.types import Comment, Instance
 
@@ -31,9 +32,9 @@ def proofs(context: ScoringContext, harness: str) -> dict[str, str]:
 
 
 def audit(instance: Instance, comment: Comment, proof_key: str) -> str:
-    """Return the key of one oracle's audit: its checks, and the proof, which names all the rest."""
-    checks = {"accepts": _digests(instance, comment.accepts), "rejects": _digests(instance, comment.rejects)}
-    return serialization.digest({"proof": proof_key, **checks})
+    """Return the key of one oracle's audit: the states that it is checked on, and the proof, which names the rest."""
+    checks = [[state.role, _digests(instance, state.diffs)] for state in checked_states(instance, comment)]
+    return serialization.digest({"proof": proof_key, "checks": checks})
 
 
 def _oracle(instance: Instance, comment: Comment) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import Any
 from pytest_crab import harness
 from pytest_crab.protocols import FileChange
 from pytest_crab.scoring.protocols import ScoringContext
-from pytest_crab.types import PASS_TO_PASS, Comment, Isolation, Run
+from pytest_crab.types import PASS_TO_PASS, Comment, Ending, Isolation, Run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +77,12 @@ def run_oracles(
         leaks=next((report.leaks for report in answers if report.leaks is not None), None),
         problems=tuple(problem for report in answers for problem in report.problems),
     )
+
+
+def tests_pass(context: ScoringContext, tree: str) -> bool:
+    """Return whether pass_to_pass, which the instance must have, passes on a tree. Raises EngineError, Cancelled."""
+    run = run_oracles(context, [], pass_to_pass=tree).runs[PASS_TO_PASS]
+    return run.ending is Ending.COMPLETED and run.exit_code == 0
 
 
 def _execute(

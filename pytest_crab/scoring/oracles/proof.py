@@ -26,12 +26,16 @@ class ProofResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProvedComment:
-    """A comment with an oracle, the key of its proof, and the proof or the problem."""
+    """A comment with an oracle, the key of its proof, and the proof or the problem.
+
+    ``company`` is on how many right fixes beside another right change it was audited.
+    """
 
     comment: Comment
     key: str
     proof: Proof | None
     problem: str | None = None
+    company: int = 0
 
 
 def prove(context: ScoringContext) -> tuple[ProvedComment, ...]:
