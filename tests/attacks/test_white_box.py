@@ -67,11 +67,12 @@ def test_a_report_without_end_is_read_for_as_long_as_the_run_may_take(confined: 
     assert (run.ending, run.detail) == (Ending.TIMEOUT, None)
 
 
-@local
-def test_a_guest_that_says_what_is_no_sentence_is_sent_away(confined: Place) -> None:
+@confining
+@pytest.mark.parametrize("text", white_box.GUESTS.values(), ids=white_box.GUESTS)
+def test_what_a_guest_of_the_projects_end_does_is_the_outcome_of_the_oracle(confined: Place, text: str) -> None:
     called = "import os, subprocess\ndef test_it():\n    call = [os.environ['CRAB_PYTHON'], '-c']\n"
-    called += "    assert not subprocess.call([*call, 'import forge']) and not subprocess.call([*call, 'pass'])\n"
-    run = play(confined, called, Isolation.PROCESS, {"forge.py": white_box.NESTED})
+    called += "    subprocess.call([*call, 'import forge'])\n    assert not subprocess.call([*call, 'pass'])\n"
+    run = play(confined, called, Isolation.PROCESS, {"forge.py": white_box.MEET + text})
     assert (run.ending, [test.outcome for test in run.tests]) == (Ending.COMPLETED, ["passed"]), run.detail
 
 

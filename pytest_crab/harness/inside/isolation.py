@@ -16,6 +16,8 @@ import time
 
 WAIT = 30.0
 LINE = 1 << 20
+#: How many may be connected at once, each with what it hands over: far fewer descriptors than a process may have open.
+PEERS, STREAMS = 96, 3
 
 #: What $CRAB_PYTHON is: hands its arguments, its changed variables and its streams over; ends as the command ended.
 SHIM = """\
@@ -90,8 +92,8 @@ class Peer:
         self.connection, self.data, self.streams, self.pid = connection, b"", [], None
 
     def receive(self):
-        """Take in what is there, with the streams that came along; return False if the other end is gone."""
-        space = socket.CMSG_SPACE(3 * array.array("i").itemsize)
+        """Take in what is there, with the streams that came along; return False if the other end is gone or floods."""
+        space = socket.CMSG_SPACE(STREAMS * array.array("i").itemsize)
         try:
             data, extra, _, _ = self.connection.recvmsg(1 << 16, space)
         except OSError:
@@ -102,7 +104,7 @@ class Peer:
                 streams.frombytes(content[: len(content) - len(content) % streams.itemsize])
                 self.streams.extend(streams)
         self.data += data
-        return bool(data) and len(self.data) <= LINE
+        return bool(data) and len(self.data) <= LINE and len(self.streams) <= STREAMS
 
     def drop_streams(self):
         """Close what the other end handed over."""
@@ -166,10 +168,19 @@ class Server:
                 if not self.hear(peer):
                     self.dismiss(peer)
             if self.listener in ready:
-                self.peers.append(Peer(self.listener.accept()[0]))
+                self.greet()
             if self.control not in self.peers and (self.control or time.monotonic() > end):
                 self.clear()
                 return
+
+    def greet(self):
+        """Let in who waits; beyond what can be served everyone but the other end of the job is sent away."""
+        if len(self.peers) >= PEERS:
+            self.clear()
+        try:
+            self.peers.append(Peer(self.listener.accept()[0]))
+        except OSError:  # the system has no descriptor left, which only processes of the project can have done
+            self.clear()
 
     def hear(self, peer):
         """Do what a peer asks; return False if it is to be dismissed."""
@@ -184,11 +195,11 @@ class Server:
                 elif isinstance(said, dict) and said.get("token") == self.token:
                     self.control = peer
                     peer.connection.sendall(json.dumps(self.obey(said)).encode() + b"\n")
-                elif isinstance(said, dict) and peer.pid is None and len(peer.streams) == 3:
+                elif isinstance(said, dict) and peer.pid is None and len(peer.streams) == STREAMS:
                     self.start(peer, said)
                 else:
                     return False
-            except (ValueError, TypeError, KeyError, AttributeError, OSError, RecursionError):
+            except Exception:  # noqa: BLE001 - whatever a line of the project's makes of this, who sent it goes and the rest stays
                 return False
             if peer not in self.peers:
                 return True

@@ -64,7 +64,6 @@ time.sleep(60)
 done = True
 """
 
-#: Tells the project's end a line that no parser follows to its end.
 #: Takes over the place where an isolated oracle meets the project, and says of every command that it ended with 0.
 TAKEN = """\
 import os, socket, time
@@ -88,14 +87,62 @@ if os.fork() == 0:
 time.sleep(1)
 """
 
-NESTED = """\
-import socket
-with socket.socket(socket.AF_UNIX) as place:
-    place.connect("/meet/crab.sock")
-    place.sendall(b"[" * 100000 + b"\\n")
+#: Meets the project's end of an isolated oracle as a guest, in either runtime.
+MEET = """\
+import array, os, socket, time
+def meet():
+    place = socket.socket(socket.AF_UNIX)
+    try:
+        place.connect("/meet/crab.sock")
+    except OSError:
+        place.connect("\\0crab")
     place.settimeout(20)
-    place.recv(100)
+    return place
+def say(line):
+    with meet() as place:
+        place.sendall(line)
+        place.recv(100)
 """
+
+#: What a guest does so that the project's end would go away; each ends by itself unless it is ended.
+GUESTS = {
+    "a line that no parser follows to its end": "say(b'[' * 100000 + b'\\n')\n",
+    "a number that is no signal's": """\
+for digits in (3, 10, 20, 300, 5000):
+    with meet() as place:
+        one = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [0, 1, 2]))]
+        place.sendmsg([b'{"argv": ["-c", "import time; time.sleep(9)"], "env": {}}\\n'], one)
+        time.sleep(0.3)
+        place.sendall(b"9" * digits + b"\\n")
+        place.recv(100)
+""",
+    "a guest for every descriptor": """\
+pids = []
+for _ in range(8):
+    pid = os.fork()
+    if pid:
+        pids.append(pid)
+        continue
+    try:
+        guests = [meet() for _ in range(600)]
+        time.sleep(4)
+    finally:
+        os._exit(0)
+for pid in pids:
+    os.waitpid(pid, 0)
+""",
+    "descriptors without end": """\
+guests = [meet() for _ in range(60)]
+handed = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [0, 1, 2]))]
+for _ in range(100):
+    for guest in guests:
+        try:
+            guest.sendmsg([b" "], handed)
+        except OSError:
+            continue
+time.sleep(2)
+""",
+}
 
 #: What the forty did when they were first played, before anything was mended.
 FIRST_RUN: dict[str, str] = {
