@@ -75,8 +75,15 @@ class Snapshot(Protocol):
     def links(self, tree: str) -> Mapping[str, str]:
         """Return the target of each symbolic link of ``tree``, by path."""
 
+    @property
+    def refs(self) -> frozenset[str]:
+        """The names of all refs of a clone."""
+
     def clone(self, folder: Path) -> None:
-        """Put a checkout of head with exactly the two commits into ``folder``, which must not exist."""
+        """Put a checkout of head with exactly the two commits into ``folder``, which must not exist.
+
+        The head's branch is checked out; base is there under the names by which tools ask for it, without a remote.
+        """
 
     def record(self, folder: Path, *, left: Collection[str] = ()) -> str:
         """The tree that a checkout's files are now; its own .git is not trusted and not read.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -251,19 +251,18 @@ def _outcome(test: TestOutcome) -> str:
     return f"{test.outcome}{f' with {safe_name(test.exception, _NAME)}' if test.exception else ''}"
 
 
-def leaks(facts: Mapping[str, Any], *, version: str | None = None) -> tuple[str, ...]:
+def leaks(facts: Mapping[str, Any], *, refs: Collection[str], version: str | None = None) -> tuple[str, ...]:
     """Return what a workspace tells that it must not, one sentence each, from the facts that the harness found inside.
 
-    ``version`` is the one that the project's own tree installs as; an installed copy of another is a leak.
+    ``refs`` are those that a checkout has. ``version`` is the one that the project's own tree installs as; an installed
+    copy of another is a leak.
     """
     found: list[str] = []
     git = facts.get("git")
     if isinstance(git, Mapping):
         found.extend(f"the repository has the remote setting {remote!r}" for remote in git.get("remotes", ()))
         found.extend(f"the repository has {extra}" for extra in git.get("extra", ()))
-        refs = list(git.get("refs", ()))
-        if len(refs) > 1:
-            found.append(f"the repository has {len(refs)} refs ({', '.join(map(str, refs[:3]))}); it should have one")
+        found.extend(f"the repository has the ref {name}" for name in git.get("refs", ()) if name not in refs)
         if git.get("logged", 0) > _COMMITS:
             found.append(f"the repository's reflogs have {git['logged']} entries; they should have {_COMMITS} at most")
         commits = git.get("commits")

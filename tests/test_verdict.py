@@ -277,8 +277,9 @@ def test_flake_bound_is_the_rule_of_three(runs: int, bound: float) -> None:
         flake_bound(0)
 
 
+REFS = {"refs/heads/main", "refs/heads/pull-request", "refs/remotes/origin/main"}
 CLEAN: dict[str, Any] = {
-    "git": {"refs": ["refs/heads/main"], "remotes": [], "extra": [], "logged": 0, "commits": 2},
+    "git": {"refs": sorted(REFS), "remotes": [], "extra": [], "logged": 0, "commits": 2},
     "caches": [],
     "installed": [["demo", "1.0", "/site"]],
     "files": [],
@@ -286,18 +287,19 @@ CLEAN: dict[str, Any] = {
 
 
 def test_a_clean_workspace_tells_nothing() -> None:
-    assert leaks(CLEAN, version="1.0") == ()
-    assert leaks({**CLEAN, "git": None, "installed": []}) == ()
-    assert leaks({**CLEAN, "git": {"refs": [], "commits": 0}}) == ()
-    assert leaks({"git": {}}) == ()
-    assert leaks({**CLEAN, "git": {**CLEAN["git"], "logged": 2}}) == ()
+    assert leaks(CLEAN, refs=REFS, version="1.0") == ()
+    assert leaks({**CLEAN, "git": None, "installed": []}, refs=REFS) == ()
+    assert leaks({**CLEAN, "git": {"refs": [], "commits": 0}}, refs=REFS) == ()
+    assert leaks({"git": {}}, refs=REFS) == ()
+    assert leaks({**CLEAN, "git": {**CLEAN["git"], "logged": 2}}, refs=REFS) == ()
 
 
 @pytest.mark.parametrize(
     ("change", "word"),
     [
-        ({"git": {**CLEAN["git"], "refs": ["refs/heads/main", "refs/heads/pr"]}}, "2 refs"),
-        ({"git": {**CLEAN["git"], "refs": ["a", "b", "c", "d"]}}, "4 refs (a, b, c)"),
+        ({"git": {**CLEAN["git"], "refs": ["refs/heads/main", "refs/heads/fix-of-17"]}}, "refs/heads/fix-of-17"),
+        ({"git": {**CLEAN["git"], "refs": ["refs/pull/7/head"]}}, "refs/pull/7/head"),
+        ({"git": {**CLEAN["git"], "refs": ["refs/tags/main"]}}, "refs/tags/main"),
         ({"git": {**CLEAN["git"], "remotes": ['[remote "origin"]']}}, "remote"),
         ({"git": {**CLEAN["git"], "extra": ["FETCH_HEAD"]}}, "FETCH_HEAD"),
         ({"git": {**CLEAN["git"], "logged": 9}}, "9 entries"),
@@ -310,5 +312,5 @@ def test_a_clean_workspace_tells_nothing() -> None:
     ],
 )
 def test_each_leak_is_one_sentence(change: dict[str, Any], word: str) -> None:
-    (sentence,) = leaks({**CLEAN, **change}, version="1.0")
+    (sentence,) = leaks({**CLEAN, **change}, refs=REFS, version="1.0")
     assert word in sentence

@@ -60,6 +60,7 @@ class GitHubRepository:
                 number=number,
                 title=str(entry.get("title") or f"Pull request {number}"),
                 body=str(entry.get("body") or "").replace("\r\n", "\n"),
+                base_branch=str(entry["base"].get("ref") or "main"),
                 url=f"https://github.com/{self.pulls.repo}/pull/{number}",
                 merged_at=str(merged)[:10] if merged else None,
             ),

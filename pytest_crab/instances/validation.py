@@ -48,6 +48,10 @@ _MODULE = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*", re.ASCII)
 _DAY = re.compile(r"\d{4}-\d\d-\d\d(?:T\d\d:\d\d:\d\dZ)?")
 _URL = re.compile(r"https://[A-Za-z0-9.-]+(?::\d+)?/[^\s\\]+")
 _REPOSITORY = re.compile(r"https://[A-Za-z0-9.-]+(?::\d+)?/(?:[A-Za-z0-9_.~-]+/)+[A-Za-z0-9_.-]+")
+#: As git takes it and no shell or tool takes it for anything else.
+_BRANCH = re.compile(
+    r"(?!.*(?:\.\.|//|\.lock(?:/|$)|(?:^|/)(?:\.|HEAD(?:/|$))))[A-Za-z0-9_][A-Za-z0-9_./+-]{0,99}(?<![./])"
+)
 _PATTERNS: Mapping[str, tuple[re.Pattern[str], str]] = {
     "repo": (re.compile(r"[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+"), "it should be owner/name"),
     "language": (re.compile(r"\S+"), "it should be one word"),
@@ -82,11 +86,13 @@ def top_faults(data: Mapping[str, Any], folder: Path) -> Iterator[str]:
 
 
 def pull_request_faults(facts: PullRequestFacts) -> Iterator[str]:
-    """The public facts: a number, a title, a web address, a day."""
+    """The public facts: a number, a title, a branch, a web address, a day."""
     if facts.number < 1:
         yield f"pull_request.number is {facts.number}; it should be 1 or more"
     if not facts.title.strip():
         yield "pull_request.title is empty; it should be what the pull request is called"
+    if not _BRANCH.fullmatch(facts.base_branch):
+        yield f"pull_request.base_branch is {facts.base_branch!r}; it should be a branch's name such as main"
     if facts.url is not None and not _URL.fullmatch(facts.url):
         yield f"pull_request.url is {facts.url!r}; it should start with https://"
     if facts.merged_at is not None and not _is_day(facts.merged_at):

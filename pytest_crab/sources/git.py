@@ -73,7 +73,7 @@ class GitFetcher:
                     base, head, merged = (repository.commit(sha).tree.hexsha for sha in shas)
             return snapshot_store.Trees(git, base, head, merged)
 
-        return snapshot_store.snapshot(cache, self.identity(instance), build)
+        return snapshot_store.snapshot(cache, self.identity(instance), instance, build)
 
     def commit_times(self, instance: Instance, cache: Path) -> tuple[datetime, datetime]:
         """Return the commit times of head and merged, in UTC. Raises SourceUnreachable or SourceError."""

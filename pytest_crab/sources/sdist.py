@@ -45,7 +45,7 @@ class SdistFetcher:
                 base = folders.write(git, top, pristine(top))
             return snapshot_store.build_from_diffs(git, base, instance, facts.head, facts.reference)
 
-        return snapshot_store.snapshot(cache, self.identity(instance), build)
+        return snapshot_store.snapshot(cache, self.identity(instance), instance, build)
 
 
 def unpack(archive: Path, into: Path, called: str) -> Path:

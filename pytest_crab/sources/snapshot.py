@@ -8,14 +8,14 @@ import shutil
 import tempfile
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from pytest_crab import diffs
 from pytest_crab.errors import DiffRejected, SourceError
 from pytest_crab.protocols import FileChange
 from pytest_crab.scratch import scratch
-from pytest_crab.sources import folders, revision_limits
+from pytest_crab.sources import branches, folders, revision_limits
 from pytest_crab.sources.git_cli import Git, GitError, GitLimit, GitSlow, create_checkout, lend
 from pytest_crab.sources.git_trees import changed_files, content, tree_of
 
@@ -41,6 +41,7 @@ class GitSnapshot:
     base_tree: str
     head_tree: str
     reference_tree: str
+    base_branch: str = field(default="main", compare=False)
 
     @property
     def public(self) -> Git:
@@ -105,14 +106,19 @@ class GitSnapshot:
             os.fsdecode(path): os.fsdecode(content(self.private, tree, os.fsdecode(path)) or b"") for _, path in pairs
         }
 
+    @property
+    def refs(self) -> frozenset[str]:
+        """See protocols.Snapshot."""
+        return branches.refs(self.base_branch)
+
     def clone(self, folder: Path) -> None:
-        """Put a checkout of head with exactly the two commits into ``folder``, which must not exist.
+        """See protocols.Snapshot.
 
         Objects are copied, never linked: whoever owns the checkout may write to them.
         """
         git = create_checkout(folder)
         shutil.copytree(self.public.folder / "objects", git.folder / "objects", dirs_exist_ok=True)
-        git.run("update-ref", "refs/heads/main", self.head)
+        branches.make_branches(git, self.base, self.head, self.base_branch)
         git.run("read-tree", "-u", "--reset", self.head, cwd=folder)
 
     def record(self, folder: Path, *, left: Collection[str] = ()) -> str:

@@ -8,7 +8,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -39,13 +39,18 @@ class Trees:
     reference: str
 
 
-def snapshot(cache: Path, identity: Mapping[str, Any], build: Callable[[Git], Trees]) -> GitSnapshot:
+def snapshot(
+    cache: Path, identity: Mapping[str, Any], instance: Instance, build: Callable[[Git], Trees]
+) -> GitSnapshot:
     """Return the snapshot that ``identity`` decides, from ``cache`` or through ``build``.
 
     ``build`` is given an empty temporary repository. One thread of one process builds, others wait; the remains of a
-    killed one are removed.
+    killed one are removed. Of ``instance`` it takes the name of the base branch, which its clones show.
     """
-    cache = cache.absolute()
+    return replace(_find_or_build(cache.absolute(), identity, build), base_branch=instance.pull_request.base_branch)
+
+
+def _find_or_build(cache: Path, identity: Mapping[str, Any], build: Callable[[Git], Trees]) -> GitSnapshot:
     known = find(cache, identity)
     if known:
         return known

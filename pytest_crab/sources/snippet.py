@@ -37,7 +37,7 @@ class SnippetFetcher:
             head, reference = (_tree(git, path, file_bytes(instance, name)) for name in (source.head, source.reference))
             return snapshot_store.Trees(git, base, head, reference)
 
-        return snapshot_store.snapshot(cache, self.identity(instance), build)
+        return snapshot_store.snapshot(cache, self.identity(instance), instance, build)
 
 
 def _tree(git: Git, path: str, content: bytes) -> str:

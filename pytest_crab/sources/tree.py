@@ -37,7 +37,7 @@ class FolderFetcher:
             base = folders.write(git, folder, pristine(folder))
             return snapshot_store.build_from_diffs(git, base, instance, source.head, source.reference)
 
-        return snapshot_store.snapshot(cache, self.identity(instance), build)
+        return snapshot_store.snapshot(cache, self.identity(instance), instance, build)
 
 
 def _source(instance: Instance) -> TreeSource:

@@ -17,6 +17,7 @@ from pytest_crab.errors import DiffRejected
 from pytest_crab.model_access import ModelAccess, Models
 from pytest_crab.protocols import Completed
 from pytest_crab.runtimes.gateway_relay import relay_here
+from pytest_crab.sources.branches import make_branches
 from pytest_crab.sources.git_cli import Git, GitError, create_checkout
 from pytest_crab.types import PullRequest
 
@@ -155,6 +156,7 @@ class FakeCheckout:
         folder = self._folder / f"checkout-{len(self.openings)}"
         self.openings.append(asked)
         shutil.copytree(self.origin, folder, symlinks=True)
+        make_branches(Git(folder / ".git"), self._base, self._head, "main")
         workspace = FakeWorkspace(root=str(folder), folder=folder, base=self._head)
         self.workspaces.append(workspace)
         with ExitStack() as stack:

@@ -69,13 +69,13 @@ class TrialContext:
     @lazy
     def environment(self) -> Mapping[str, Any]:
         """Plain data that decides the image and how it is run."""
-        return self.run_context.runtime.identity(self.instance, self._commits)
+        return self.run_context.runtime.identity(self.instance, self._history)
 
     @lazy
     def image(self) -> Image:
         """The image, found or built. Raises ImageError, EngineError."""
         with self.time_part("image") as clock:
-            image = self.run_context.runtime.prepare(self.instance, self.snapshot, self._commits)
+            image = self.run_context.runtime.prepare(self.instance, self.snapshot, self._history)
             clock.reused = not image.facts.get("built", False)
         self.facts["image"] = image.key
         self.facts["environment"] = {name: fact for name, fact in image.facts.items() if name != "built"}
@@ -93,13 +93,14 @@ class TrialContext:
             base=self.snapshot.base,
             head=self.snapshot.head,
             diff=self.snapshot.pull_request_diff(),
+            base_branch=facts.base_branch,
         )
         self.run_context.seen(instance, pull_request)
         return pull_request
 
     @property
-    def _commits(self) -> dict[str, str]:
-        return {"base": self.snapshot.base, "head": self.snapshot.head}
+    def _history(self) -> dict[str, Any]:
+        return {"base": self.snapshot.base, "head": self.snapshot.head, "refs": sorted(self.snapshot.refs)}
 
     def services(self, step: str | None = None) -> StepServices:
         """See scoring.protocols.ScoringContext."""

@@ -24,11 +24,12 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PullRequestFacts:
-    """Public facts of the pull request; a reviewer sees title and body only."""
+    """Public facts of the pull request; a reviewer sees title, body and the name of the base branch only."""
 
     number: int
     title: str
     body: str = ""
+    base_branch: str = "main"
     url: str | None = None
     merged_at: str | None = None
 

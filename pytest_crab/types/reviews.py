@@ -28,6 +28,7 @@ class PullRequest:
     base: str
     head: str
     diff: str
+    base_branch: str = "main"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -137,6 +137,8 @@ def test_all_faults_of_a_file_come_at_once(write_instance: Write) -> None:
         ("repo: owner/shop", "repo: shop", "should be owner/name"),
         ("title: Add a cart", "title: ''", "pull_request.title is empty"),
         ("title: Add a cart", "title: x, merged_at: yesterday", "a day such as"),
+        ("title: Add a cart", "title: x, base_branch: '../x'", "a branch's name"),
+        ("title: Add a cart", "title: x, base_branch: a/HEAD", "a branch's name"),
         ("title: Add a cart", "title: x, url: 'ftp://x/y'", "should start with https://"),
         ("schema: 1", "schema: 2", "this version reads 1"),
         ("schema: 1", "schema: 1\nfolder: /tmp", "folder is not a known key"),

@@ -285,9 +285,11 @@ def test_workspace_shows_two_commits_and_git_works(place: Place) -> None:
     with place.runtime.workspace(place.image, place.snapshot, limits=ORACLE_LIMITS) as workspace:
         log = workspace.run(("git", "log", "--format=%H"), seconds=20)
         status = workspace.run(("git", "status", "--porcelain"), seconds=20)
+        changed = workspace.run(("git", "diff", "--name-only", "main...HEAD"), seconds=20)
         assert workspace.diff() == ""
     assert log.stdout.decode().split() == [place.snapshot.head, place.snapshot.base]
     assert (status.stdout, status.exit_code) == (b"", 0)
+    assert changed.stdout == b"demo.py\n"
 
 
 def test_workspaces_share_nothing(place: Place) -> None:

@@ -94,7 +94,8 @@ def test_a_diff_cannot_write_through_a_link(snapshot: GitSnapshot, tmp_path: Pat
 def test_a_clone_holds_two_commits_and_nothing_else(
     snapshot: GitSnapshot, checkout: Path, git: Callable[..., str]
 ) -> None:
-    assert git(checkout, "rev-list", "--all", "--parents").split() == [snapshot.head, snapshot.base, snapshot.base]
+    assert git(checkout, "rev-list", "HEAD", "--parents").split() == [snapshot.head, snapshot.base, snapshot.base]
+    assert set(git(checkout, "rev-list", "--all").split()) == {snapshot.head, snapshot.base}
     assert git(checkout, "log", "--format=%an <%ae> %ad|%cd|%s", "--date=iso").splitlines() == [
         f"pytest-crab <pytest-crab@example.invalid> 2000-01-01 00:00:00 +0000|2000-01-01 00:00:00 +0000|{name}"
         for name in ("head", "base")
@@ -104,10 +105,38 @@ def test_a_clone_holds_two_commits_and_nothing_else(
     assert sorted(reachable) == stored
     assert git(checkout, "status", "--porcelain", "--ignored") == ""
     assert git(checkout, "remote") == git(checkout, "reflog") == git(checkout, "stash", "list") == ""
-    assert git(checkout, "for-each-ref", "--format=%(refname)") == "refs/heads/main"
+    assert set(git(checkout, "for-each-ref", "--format=%(refname)").split()) == snapshot.refs
     assert not (checkout / ".git" / "hooks").exists()
     assert not (checkout / ".git" / "objects" / "info" / "alternates").exists()
     assert snapshot.reference_tree not in stored
+
+
+@pytest.mark.parametrize(
+    "own", ["main", "develop", "release/3.x", "main/next", "pull-request", "pull-request/a", "master"]
+)
+def test_the_base_has_the_names_that_tools_ask_for(
+    own: str, snapshot: GitSnapshot, tmp_path: Path, git: Callable[..., str]
+) -> None:
+    named = replace(snapshot, base_branch=own)
+    named.clone(tmp_path / "clone")
+
+    def say(*words: str) -> str:
+        return git(tmp_path / "clone", *words)
+
+    usual = [name for name in ("main", "master") if not own.startswith(f"{name}/")]
+    for name in (own, *usual):
+        for base in (name, f"origin/{name}"):
+            assert say("diff", f"{base}...HEAD") == say("diff", snapshot.base, snapshot.head) != ""
+            assert say("merge-base", base, "HEAD") == snapshot.base
+            assert say("rev-list", f"{base}..HEAD") == snapshot.head
+    assert say("diff", "origin/HEAD...HEAD") != ""
+    assert say("rev-parse", "--abbrev-ref", "origin/HEAD") == f"origin/{own}"
+    branch = say("rev-parse", "--abbrev-ref", "HEAD")
+    assert branch.startswith("pull-request")
+    assert branch != own
+    assert set(say("for-each-ref", "--format=%(refname)").split()) == named.refs
+    assert say("remote") == ""
+    assert say("fsck", "--full", "--strict") == ""
 
 
 def test_a_clone_shares_no_inode_with_the_cache(snapshot: GitSnapshot, checkout: Path) -> None:

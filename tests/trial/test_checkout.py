@@ -139,6 +139,30 @@ def test_a_command_may_run_in_the_workspace(each_lab: Any) -> None:
     assert lab.left() == []
 
 
+@pytest.mark.parametrize("place", ["clone", "workspace"])
+def test_a_bot_finds_the_pull_request_by_the_name_of_its_base(place: str, each_lab: Any) -> None:
+    lab = each_lab
+    said = json.dumps({"schema": 1, "findings": [{"body": "XX"}]}).replace('"', '\\"')
+    script = (
+        """base=$(sed 's/.*"base_branch": "//; s/".*//'); """
+        "for name in $base origin/$base main origin/master origin/HEAD; "
+        'do all="$all $(git diff --name-only $name...HEAD)"; '
+        f'done; echo "{said}" | sed "s|XX|$base: $(echo $all | xargs -n1 | sort | uniq -c | xargs)|"'
+    )
+    lab.settings["reviewer"] = {
+        "command": ["sh", "-c", script],
+        "in": place,
+        "files": [],
+        "writable": [],
+        "version": ["echo", "1"],
+    }
+    for name in ("main", "release/3.x"):
+        lab.document["pull_request"]["base_branch"] = name
+        trial = lab.trial()
+        assert trial.error is None
+        assert [finding.body for finding in trial.review.findings] == [f"{name}: 5 name.py 5 value.py"]
+
+
 @pytest.mark.parametrize("step", ["proof", "review"])
 def test_a_stopped_world_leaves_nothing_and_measures_nothing(
     step: str, each_lab: Any, until: Callable[[Callable[[], object]], None]

@@ -196,7 +196,7 @@ def _workspace_fault(context: ScoringContext, answers: OracleResults) -> str | N
     facts = dict(answers.leaks)
     if not context.image.contained:
         facts["caches"] = ()  # without a sandbox the home is the user's own, and only authored instances get that far
-    found = verdict.leaks(facts, version=sdist.version if sdist else None)
+    found = verdict.leaks(facts, refs=context.snapshot.refs, version=sdist.version if sdist else None)
     if found:
         return f"the workspace leaks: {found[0]}"
     regressions = answers.runs.get(PASS_TO_PASS)
