@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from hostile.channel import DOORS, WRITE
+from hostile.children import REWRITING
 
 from pytest_crab import harness
 from pytest_crab.protocols import ORACLE_LIMITS, FileChange
@@ -71,6 +72,53 @@ def test_a_run_that_is_forged_is_red(confined: Place, source: str, isolation: Is
     assert (run.ending, [test.outcome for test in run.tests]) == (Ending.COMPLETED, ["failed"]), run.detail
 
 
+@everywhere
+def test_a_child_of_the_oracle_rewrites_nothing_of_it(confined: Place) -> None:
+    run = play(confined, CHILD, Isolation.NONE, {"forge.py": REWRITING})
+    assert (run.ending, [test.outcome for test in run.tests]) == (Ending.COMPLETED, ["failed"]), run.detail
+
+
+#: What a project does with its own process and with processes that it starts, which no measure may stand in the way of.
+WORKERS = """\
+import faulthandler, multiprocessing, os, subprocess, sys, tempfile
+def double(queue, number):
+    queue.put(number * 2)
+def doubled(method):
+    context = multiprocessing.get_context(method)
+    queue = context.Queue()
+    worker = context.Process(target=double, args=(queue, 4))
+    worker.start()
+    found = queue.get()
+    worker.join()
+    return found, worker.exitcode
+def itself():
+    with tempfile.TemporaryFile() as file:
+        faulthandler.dump_traceback(file)
+        file.seek(0)
+        assert b"itself" in file.read()
+    assert os.listdir("/proc/self/fd") and os.readlink("/proc/self/exe")
+    with open("/proc/self/maps") as maps, open("/proc/self/smaps") as more, open("/proc/self/status") as status:
+        assert maps.read() and more.read() and status.read()
+    told = subprocess.run(["cat", "/dev/stdin"], input=b"x", stdout=subprocess.PIPE)
+    return told.stdout
+"""
+WORKING = """\
+import pytest
+import workers
+@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
+def test_workers(method):
+    assert workers.doubled(method) == (8, 0)
+def test_itself():
+    assert workers.itself() == b"x"
+"""
+
+
+@everywhere
+def test_a_project_uses_processes_and_looks_at_its_own(confined: Place) -> None:
+    run = play(confined, WORKING, Isolation.NONE, {"workers.py": WORKERS})
+    assert (run.ending, [test.outcome for test in run.tests]) == (Ending.COMPLETED, ["passed"] * 4), run
+
+
 #: Starts the project as a process of its own, which writes into the output of every other.
 NODE = """
 import test from 'node:test';
@@ -130,7 +178,8 @@ def test_a_project_that_prints_the_same_words_is_green(confined: Place, text: st
 
 #: Looks for what looks like the key in the memory of every process that can be read, and in what else tells of one.
 SEARCH = """\
-import glob, re
+import ctypes, glob, re
+ctypes.CDLL(None).prctl(4, 1, 0, 0, 0)  # code in a process may open that one
 LOOKS = re.compile(rb"k[e]y-of-the-report-[0-9a-f]{14}")
 def texts(folder):
     for name in ("cmdline", "environ"):

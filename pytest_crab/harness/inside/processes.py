@@ -4,20 +4,31 @@ import ctypes
 import errno
 import os
 
+_SET_DUMPABLE, _SET_CHILD_SUBREAPER = 4, 36
 
-def protect(dumpable):
-    """Let no process of the same user open this one's files, and adopt its orphans; a child undoes the first."""
+
+def set_dumpable(dumpable):
+    """Let other processes of the same user read, write, trace and open the files of this one, or not."""
+    _prctl(_SET_DUMPABLE, dumpable)
+
+
+def adopt_orphans():
+    """Make this process the parent of whatever its descendants leave."""
+    _prctl(_SET_CHILD_SUBREAPER, True)
+
+
+def _prctl(option, value):
     try:
-        libc = ctypes.CDLL(None)
-        libc.prctl(4, 1 if dumpable else 0, 0, 0, 0)
-        if not dumpable:
-            libc.prctl(36, 1, 0, 0, 0)
+        ctypes.CDLL(None).prctl(option, int(value), 0, 0, 0)
     except (OSError, AttributeError):  # a C library without prctl: less protection, the same results
         return
 
 
 def prefer_oom_kill():
-    """Make this process the first that the kernel ends when memory runs out, so that the supervisor lives to tell."""
+    """Make this process the first that the kernel ends when memory runs out, so that the supervisor lives to tell.
+
+    A process that is not dumpable may not say so.
+    """
     try:
         with open("/proc/self/oom_score_adj", "w") as file:
             file.write("1000")

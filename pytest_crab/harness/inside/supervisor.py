@@ -48,7 +48,8 @@ class Supervisor:
             part = self.parts[name] = types.ModuleType("crab_" + name)
             exec(compile(text, "<crab %s>" % name, "exec"), part.__dict__)  # noqa: S102 - parts come as text
         self.tree, self.processes = self.parts["tree"], self.parts["processes"]
-        self.processes.protect(dumpable=False)
+        self.processes.set_dumpable(False)
+        self.processes.adopt_orphans()
 
     def say(self, line):
         """Send one line to the messenger, for the host."""
@@ -128,7 +129,7 @@ class Supervisor:
             for number, end in enumerate(stdio):
                 os.dup2(end, number)
             self.processes.close_all_but(keep)
-            self.processes.protect(dumpable=True)
+            self.processes.set_dumpable(True)
             self.processes.prefer_oom_kill()
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
             sys.modules["__main__"] = types.ModuleType("__main__")
@@ -303,7 +304,8 @@ class Supervisor:
             return self.script(run)
         env, roots = self.environment()
         env.update(extra or {})
-        recorder, folder, workdir, site = self.parts["recorder"], self.folder, self.job["workdir"], self.job["site"]
+        recorder, processes, folder = self.parts["recorder"], self.processes, self.folder
+        workdir, site = self.job["workdir"], self.job["site"]
         token = base64.b16encode(os.urandom(16)).decode()
         spec = recorder.write(os.path.join(folder, "oracle"), run["oracle"])
         spec.update(env=env, roots=roots, site=site, cwd=workdir, token=token)
@@ -312,6 +314,7 @@ class Supervisor:
 
         def start(told):
             self.job.clear()
+            processes.set_dumpable(False)  # what an oracle starts is of its user, and may be the project
             try:
                 plugins = recorder.enter(spec)
             except Exception as error:  # noqa: BLE001 - no code of the project has run yet, so it is the environment's fault

@@ -5,6 +5,7 @@ from __future__ import annotations
 from hostile import (
     bombs,
     channel,
+    children,
     confined,
     foreign,
     host,
@@ -20,7 +21,14 @@ from hostile import (
 from hostile.second_pair import FIRST_RUN, READ, SECOND_PAIR
 from hostile.shape import Attack, Refusal, Revision
 
-_FIRST: list[Attack] = [*revisions.REVISIONS, *channel.REVISIONS, *confined.CONFINED, *traces.REFUSALS, *paths.REFUSALS]
+_FIRST: list[Attack] = [
+    *revisions.REVISIONS,
+    *channel.REVISIONS,
+    *children.REVISIONS,
+    *confined.CONFINED,
+    *traces.REFUSALS,
+    *paths.REFUSALS,
+]
 _MORE: list[Attack] = [*bombs.REFUSALS, *texts.REFUSALS, *foreign.REFUSALS, *host.REFUSALS, *patterns.REFUSALS]
 _MORE += [*judges.REFUSALS, *placement.REFUSALS]
 ATTACKS: list[Attack] = [*_FIRST, *_MORE, *SECOND_PAIR, *READ]

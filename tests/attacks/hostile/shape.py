@@ -22,6 +22,7 @@ class Kind(Enum):
     INSTALL = "code that runs at install time"
     REPORTS = "games with reports and exit codes"
     CHANNEL = "the authenticated channel between the harness and its host"
+    CHILDREN = "processes of the project that reach for the oracle's process"
     PATHS = "path escapes and symbolic links in diffs and archives"
     BOMBS = "bombs in archives, YAML, XML and JSON"
     LEAKS = "answers in git objects, caches, later releases, environment, /proc"
