@@ -16,6 +16,9 @@ pytest_plugins = ["pytester"]
 # Bytecode of the package and of the tests is kept, also where the environment says otherwise: many processes read it.
 sys.dont_write_bytecode = False
 
+# Compiled templates too: runs that tests start have a home of their own, and would compile each anew.
+os.environ.setdefault("XDG_CACHE_HOME", str(Path.home() / ".cache"))
+
 
 def pytest_configure(config: pytest.Config) -> None:
     """Compile the package and the templates of its pages once, before there are workers."""

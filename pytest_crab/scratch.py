@@ -1,4 +1,4 @@
-"""Folders of this user for a while: gone when their context ends, or with the next run where a process was killed."""
+"""Folders of this user: the cache, and those for a while, which go with their context or the next run."""
 
 from __future__ import annotations
 
@@ -21,6 +21,12 @@ def machine_folder() -> Path:
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
         raise EngineError(f"{folder} is not a folder of this user; remove it or set TMPDIR to a place that is yours")
     return folder
+
+
+def user_cache() -> Path:
+    """This user's folder for what is made again once it is gone; it need not be there."""
+    home = os.path.expanduser("~")  # noqa: PTH111 - a Path raises where there is no home
+    return Path(os.environ.get("XDG_CACHE_HOME") or f"{home}/.cache", "pytest-crab").absolute()
 
 
 @contextmanager

@@ -23,7 +23,7 @@ from pytest_crab.models import Gateway
 from pytest_crab.protocols import Runtime
 from pytest_crab.runtimes import bubblewrap
 from pytest_crab.runtimes.run_lock import RunFolder
-from pytest_crab.scratch import scratch
+from pytest_crab.scratch import scratch, user_cache
 from pytest_crab.trial import Crew, RunContext, run_trial
 from pytest_crab.trial.run_context import secrets_of, versions_here
 from pytest_crab.types import Instance, PullRequest, TrialId
@@ -39,8 +39,7 @@ _WAIT = 1.0
 def store_folder() -> Path:
     """Return where this worker keeps finished steps: CRAB_STORE, else a folder in the user's cache."""
     named = os.environ.get(STORE)
-    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return (Path(named) if named else Path(cache, "pytest-crab", "worker")).absolute()
+    return Path(named).absolute() if named else user_cache() / "worker"
 
 
 class WorkerRun:

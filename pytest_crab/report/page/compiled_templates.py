@@ -1,21 +1,21 @@
-"""Compiled templates, kept beside the package's own bytecode: to compile them takes longer than to render a page."""
+"""Compiled templates, kept in the user's cache: to compile them takes longer than to render a page."""
 
 from __future__ import annotations
 
-import sys
 from contextlib import suppress
-from importlib.util import cache_from_source
 from pathlib import Path
 from pickle import UnpicklingError
 
 from jinja2.bccache import Bucket, FileSystemBytecodeCache
 
+from pytest_crab.scratch import user_cache
+
 
 class CompiledTemplates(FileSystemBytecodeCache):
-    """Jinja's cache in the folder for bytecode of this package; what cannot be kept there is compiled again."""
+    """Jinja's cache in the user's cache folder; what cannot be kept there is compiled again."""
 
     def __init__(self) -> None:
-        super().__init__(str(Path(cache_from_source(__file__)).parent), "%s.jinja")
+        super().__init__(str(user_cache() / "templates"), "%s.jinja")
 
     def load_bytecode(self, bucket: Bucket) -> None:
         """Take what is kept of a template, if it was made of the same text by the same interpreter and Jinja."""
@@ -25,7 +25,7 @@ class CompiledTemplates(FileSystemBytecodeCache):
             bucket.reset()
 
     def dump_bytecode(self, bucket: Bucket) -> None:
-        """Keep a compiled template where Python may keep bytecode; a read-only installation is left alone."""
-        if not sys.dont_write_bytecode:
-            with suppress(OSError):
-                super().dump_bytecode(bucket)
+        """Keep a compiled template, where this user may write; never in the package, which pip could not remove."""
+        with suppress(OSError):
+            Path(self.directory).mkdir(mode=0o700, parents=True, exist_ok=True)
+            super().dump_bytecode(bucket)

@@ -17,11 +17,6 @@ def rendered(folder: Path, text: str = "one {{ 1 + 1 }}") -> str:
     return Environment(loader=DictLoader({"page.html": text}), bytecode_cache=cache).get_template("page.html").render()
 
 
-@pytest.fixture(autouse=True)
-def _keeps_bytecode(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sys.dont_write_bytecode", False)
-
-
 def test_a_template_is_compiled_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert rendered(tmp_path) == "one 2"
     monkeypatch.setattr(Environment, "_parse", None)  # nothing can be compiled any more
@@ -44,10 +39,15 @@ def test_a_damaged_file_is_as_good_as_none(tmp_path: Path, share: float, monkeyp
     assert rendered(tmp_path) == "one 2"
 
 
-def test_where_nothing_can_be_kept_a_page_is_rendered_all_the_same(
+def test_where_nothing_can_be_kept_a_page_is_rendered_all_the_same(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    assert rendered(tmp_path / "file" / "below") == "one 2"
+
+
+def test_they_are_kept_in_the_users_cache_and_never_in_the_package(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert rendered(tmp_path / "missing") == "one 2"
-    monkeypatch.setattr("sys.dont_write_bytecode", True)
-    assert rendered(tmp_path) == "one 2"
-    assert list(tmp_path.iterdir()) == []
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    loader = DictLoader({"page.html": "one {{ 1 + 1 }}"})
+    Environment(loader=loader, bytecode_cache=CompiledTemplates()).get_template("page.html")
+    assert [path.suffix for path in tmp_path.rglob("*") if path.is_file()] == [".jinja"]
