@@ -22,7 +22,7 @@ from pytest_crab.runtimes import cgroups, gateway_relay, hidden_paths, seccomp
 from pytest_crab.runtimes.base_images import GROUP, PASSWD
 from pytest_crab.runtimes.cgroups import Cgroup
 from pytest_crab.runtimes.disk_quota import DiskQuota
-from pytest_crab.runtimes.environments import OUTPUT_CAP, TMP
+from pytest_crab.runtimes.environments import HOSTNAME, HOSTS, OUTPUT_CAP, TMP
 from pytest_crab.runtimes.hidden_paths import Mount, bind_mount, empty_mount
 from pytest_crab.runtimes.process_io import PipedProcess, serve, start_process, to_completed
 from pytest_crab.runtimes.run_lock import RunFolder
@@ -37,7 +37,7 @@ _PARTS = ("bin", "sbin", "lib", "lib32", "lib64", "libx32", "libexec", "include"
 _USR = tuple(f"{root}/{part}" for root in ("/usr", "/usr/local") for part in _PARTS)
 _SYSTEM = (*_USR, "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
 _ETC = ("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "alternatives", "localtime", "mime.types", "services")
-_ETC_NETWORK = ("resolv.conf", "hosts", "nsswitch.conf", "ssl/certs", "ssl/openssl.cnf", "pki/tls/certs", "gai.conf")
+_ETC_NETWORK = ("resolv.conf", "nsswitch.conf", "ssl/certs", "ssl/openssl.cnf", "pki/tls/certs", "gai.conf")
 _PATH = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
 # Joins the groups in the first argument, sets limits, and becomes bubblewrap; a shell does it in a millisecond.
 _LAUNCH = (
@@ -286,7 +286,7 @@ def _launch(
 
 def _arguments(view: View, mounts: Sequence[Mount], identity: str, group: Cgroup | None) -> list[str]:
     arguments = [str(shutil.which("bwrap")), "--unshare-all", "--unshare-user", "--uid", identity, "--gid", identity]
-    arguments += ["--die-with-parent", "--new-session", "--cap-drop", "ALL", "--hostname", "sandbox", "--clearenv"]
+    arguments += ["--die-with-parent", "--new-session", "--cap-drop", "ALL", "--hostname", HOSTNAME, "--clearenv"]
     arguments += ["--share-net"] if view.network else []
     arguments += ["--proc", "/proc", "--dev", "/dev", *(part for mount in mounts for part in mount.options)]
     arguments += hidden_paths.seal_options(mounts)
@@ -306,8 +306,11 @@ def _arguments(view: View, mounts: Sequence[Mount], identity: str, group: Cgroup
 def _mounts(view: View, limits: Limits, folder: Path) -> Iterator[Mount]:
     """Everything that a sandbox sees of the host, and what is empty; of two with one place the later one is seen."""
     yield from _system(network=view.network)
-    for name in ("passwd", "group"):
-        yield bind_mount("--ro-bind", folder / name, f"/etc/{name}")
+    for name in ("passwd", "group", "hosts"):
+        outside = name == "hosts" and view.network
+        yield bind_mount("--ro-bind", folder / ("hosts-outside" if outside else name), f"/etc/{name}")
+    if not view.network:
+        yield bind_mount("--ro-bind", folder / "nsswitch.conf", "/etc/nsswitch.conf")
     for place in view.empty:
         mode = "1777" if place == TMP else "0755"
         yield Mount(place=place, options=("--perms", mode, "--size", str(limits.disk * _MIB), "--tmpfs", place))
@@ -334,3 +337,7 @@ def _system(*, network: bool) -> Iterator[Mount]:
 def _write_etc(folder: Path) -> None:
     (folder / "passwd").write_text(PASSWD)
     (folder / "group").write_text(GROUP)
+    (folder / "hosts").write_text(HOSTS)
+    outside = Path("/etc/hosts")
+    (folder / "hosts-outside").write_bytes(HOSTS.encode() + (outside.read_bytes() if outside.is_file() else b""))
+    (folder / "nsswitch.conf").write_text("hosts: files\n")

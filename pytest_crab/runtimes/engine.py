@@ -13,16 +13,15 @@ from pathlib import Path
 from typing import Any
 
 import docker
-import docker.constants
 import docker.errors
 import docker.types
-import docker.utils
 import requests.exceptions
 
 from pytest_crab.errors import Cancelled, EngineError
 from pytest_crab.protocols import Command, Limits
 from pytest_crab.runtimes import run_lock
-from pytest_crab.runtimes.environments import TMP
+from pytest_crab.runtimes.engine_address import engine_settings, sockets
+from pytest_crab.runtimes.environments import HOSTNAME, TMP
 from pytest_crab.runtimes.run_lock import RunFolder
 
 USERS = {"project": "1000:1000", "oracle": "1001:1001", "root": "0:0"}
@@ -84,9 +83,9 @@ class Engine:
         """The SDK's client, connected when first needed. Raises EngineError."""
         with self._guard:
             if self._client is None:
-                with engine_errors("connecting (is it running, and may this user talk to it?)"):
-                    settings = docker.utils.kwargs_from_env()
-                    self._address = str(settings.get("base_url") or docker.constants.DEFAULT_UNIX_SOCKET)
+                settings = engine_settings()
+                self._address = str(settings["base_url"])
+                with engine_errors(f"connecting to {_place(self._address)}"):
                     _knock(self._address)
                     self._client = docker.APIClient(version="auto", timeout=self._timeout, max_pool_size=64, **settings)
             return self._client
@@ -225,7 +224,7 @@ class Engine:
                 stdin_open=True,
                 labels=self.labels,
                 host_config=host,
-                network_disabled=True,
+                hostname=HOSTNAME,
             ),
             StdinOnce=True,
             AttachStdin=True,
@@ -294,6 +293,7 @@ def _confinement(
     """Return the settings of every container: limits, these mounts, and no network, capability or new privilege."""
     return client.create_host_config(
         network_mode="none",
+        extra_hosts={HOSTNAME: "127.0.0.1"},
         read_only=not writable,
         tmpfs=tmpfs,
         mounts=[
@@ -310,6 +310,13 @@ def _confinement(
         init=init,
         log_config=docker.types.LogConfig(type="none"),
     )
+
+
+def _place(address: str) -> str:
+    """Return where an engine is looked for, with the question that its silence raises."""
+    socket = address.removeprefix("unix://")
+    others = f", and there is none at {', '.join(sockets()[1:])}" if socket == sockets()[0] else ""
+    return f"{address} (is it running, and may this user talk to it?{others})"
 
 
 def _knock(address: str) -> None:

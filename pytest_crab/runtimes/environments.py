@@ -7,7 +7,7 @@ import os
 import re
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -24,9 +24,13 @@ SOCKET_FOLDER = OWN_PLACES["socket_folder"]
 SOCKET_NAME = "@crab"
 #: What is temporary inside a sandbox, and its users' home.
 TMP = OWN_PLACES["tmp"]
+#: The name of the machine that a sandbox is, and its file of hosts; localhost is one address in all of them.
+HOSTNAME = "sandbox"
+HOSTS = f"127.0.0.1 localhost {HOSTNAME}\n::1 ip6-localhost ip6-loopback\n"
 #: The most that is kept of what a command prints, per stream.
 OUTPUT_CAP = 64 * 2**20
 
+_PROXIES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
 _CA_VARIABLES = ("PIP_CERT", "REQUESTS_CA_BUNDLE", "SSL_CERT_FILE")
 _PYTEST_ALONE = {
     "pytest",
@@ -91,10 +95,14 @@ def environment_identity(environment: Environment, source: Mapping[str, Any]) ->
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PackageRoute:
-    """The route to packages from here: an index that is not the default, and the CA bundle that this machine needs."""
+    """The route to packages from here: an index that is not the default, the CA bundle that this machine needs.
+
+    ``proxies`` are the variables that name its proxies, as they are spelled here.
+    """
 
     index: str | None = None
     bundle: Path | None = None
+    proxies: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def here(cls) -> PackageRoute:
@@ -103,7 +111,12 @@ class PackageRoute:
         bundle = Path(named) if named else None
         if bundle is not None and not bundle.is_file():
             raise ImageError(f"the CA bundle {bundle}, which an environment variable names, is not a file")
-        return cls(index=os.environ.get("PIP_INDEX_URL") or None, bundle=bundle)
+        proxies = {name: value for name, value in os.environ.items() if name.lower() in _PROXIES and value}
+        return cls(index=os.environ.get("PIP_INDEX_URL") or None, bundle=bundle, proxies=proxies)
+
+    def proxies_of_containers(self) -> dict[str, str]:
+        """The proxies as a build by an engine reaches them: one on this machine's loopback is out of its reach."""
+        return {name: value for name, value in self.proxies.items() if not _on_loopback(name, value)}
 
     def public_index(self) -> str | None:
         """The index; a URL that holds a password is refused, since it would stay in the image's history."""
@@ -113,6 +126,14 @@ class PackageRoute:
                 "use an index that asks for none, or the local runtime"
             )
         return self.index
+
+
+def _on_loopback(name: str, value: str) -> bool:
+    """Return whether a variable names a proxy at an address that means another machine in each container."""
+    if name.lower() == "no_proxy":
+        return False
+    host = urlsplit(value if "//" in value else f"//{value}").hostname or ""
+    return host in ("localhost", "::1") or host.startswith("127.")
 
 
 def image_key(identity: Mapping[str, Any]) -> str:

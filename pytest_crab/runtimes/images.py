@@ -218,6 +218,9 @@ class Images:
             arguments.update(dict.fromkeys(("PIP_CERT", "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE"), _ROUTE))
         if instance.required_environment.node is not None:
             arguments.update(nodes.build_arguments(_ROUTE))
+        # The engine knows these names: a build has them, and neither the image nor its history does.
+        arguments = {name: text for name, text in arguments.items() if name not in route.proxies}
+        arguments.update(route.proxies_of_containers())
         with self._engine.run.scratch() as scratch:
             archive = scratch / "context.tar"
             snapshot.clone(scratch / "tree")

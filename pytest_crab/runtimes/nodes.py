@@ -95,8 +95,10 @@ def build_arguments(bundle: str) -> dict[str, str]:
 def route_env() -> dict[str, str]:
     """Return the variables by which npm reaches packages from this machine. Raises ImageError on a bad path."""
     registry = next((os.environ[name] for name in _SETTINGS if os.environ.get(name)), None)
-    env = {"NPM_CONFIG_REGISTRY": registry} if registry is not None else {}
-    bundle = PackageRoute.here().bundle
-    if bundle is not None:
-        env["NODE_EXTRA_CA_CERTS"] = str(bundle)
+    route = PackageRoute.here()
+    env = dict(route.proxies)
+    if registry is not None:
+        env["NPM_CONFIG_REGISTRY"] = registry
+    if route.bundle is not None:
+        env["NODE_EXTRA_CA_CERTS"] = str(route.bundle)
     return env

@@ -342,7 +342,7 @@ def _readable(layout: Layout, *, without: str) -> dict[str, Path]:
 def route_env() -> dict[str, str]:
     """Return the variables by which an installer in a sandbox reaches packages from this machine."""
     route = PackageRoute.here()
-    env = {"PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+    env = {"PIP_DISABLE_PIP_VERSION_CHECK": "1", **route.proxies}
     if route.index is not None:
         env["PIP_INDEX_URL"] = route.index
     if route.bundle is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import platform
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -17,14 +16,12 @@ from pytest_crab.model_access import Models
 from pytest_crab.protocols import ORACLE_LIMITS, Limits, Runtime, Store
 from pytest_crab.retry_policy import RetryPolicy
 from pytest_crab.runtimes import hidden_paths
+from pytest_crab.runtimes.engine_address import engine_sockets
 from pytest_crab.runtimes.run_lock import RunFolder
 from pytest_crab.settings import ModelSettings
 from pytest_crab.trial.crew import Crew
 from pytest_crab.trial.retries import RETRIES
 from pytest_crab.types import Instance, Provenance, PullRequest
-
-#: Where container engines listen; whoever reaches one reaches everything.
-_ENGINES = ("/run/docker.sock", "/var/run/docker.sock", "/run/containerd/containerd.sock", "/run/podman/podman.sock")
 
 #: Where people keep their keys to models and forges.
 KEYS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "OPENAI_API_KEY", "DEVIN_API_KEY", "GITHUB_TOKEN")
@@ -98,10 +95,8 @@ class RunContext:
 
     def hidden_places(self) -> dict[Path, str]:
         """The places, links resolved, that no contestant may see, and what lies there."""
-        engines = [os.environ.get("DOCKER_HOST", "").removeprefix("unix://"), *_ENGINES]
-        engines.append(f"{os.environ.get('XDG_RUNTIME_DIR', '/run/user')}/docker.sock")
         return {
-            **{Path(engine).resolve(): "an engine's socket" for engine in engines if engine.startswith("/")},
+            **{Path(place).resolve(): "an engine's socket" for place in engine_sockets() if place.startswith("/")},
             self.run.folder.parent.resolve(): "the scratch of runs",
             **hidden_paths.hidden_places(),
         }

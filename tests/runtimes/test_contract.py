@@ -100,6 +100,20 @@ def test_no_network(place: Place) -> None:
     assert place.python(code).stdout.split() == [b"101"] * 3
 
 
+def test_the_machine_has_its_names_and_listens_at_them(place: Place) -> None:
+    code = (
+        "import asyncio, socket\n"
+        "print(socket.gethostbyname('localhost'), socket.gethostbyname(socket.gethostname()))\n"
+        "async def serve():\n"
+        "    for name in ('localhost', socket.gethostname()):\n"
+        "        server = await asyncio.start_server(lambda reader, writer: writer.close(), name, 0)\n"
+        "        reader, writer = await asyncio.open_connection(name, server.sockets[0].getsockname()[1])\n"
+        "        print(await reader.read() == b'')\n"
+        "asyncio.run(serve())\n"
+    )
+    assert place.python(code).stdout.split() == [b"127.0.0.1", b"127.0.0.1", b"True", b"True"]
+
+
 def test_tree_is_there_with_its_two_commits(place: Place) -> None:
     done = place.run("sh", "-c", f"cat {place.image.tree}/demo.py; ls -a {place.image.tree}")
     assert done.stdout.startswith(b"VALUE = 2\n")
@@ -347,6 +361,24 @@ def test_a_build_that_fails_says_where(place: Place) -> None:
     broken = replace(place.instance, id="demo-broken", environment=environment)
     with pytest.raises(ImageError, match=r"demo-broken: .*install commands.*oh no"):
         place.runtime.prepare(broken, place.snapshot, {"kind": "broken"})
+
+
+def test_a_build_gets_the_proxies_and_what_it_makes_tells_none(
+    installed_place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    proxy = "http://someone:geheim@proxy.invalid:3128"
+    monkeypatch.setenv("HTTPS_PROXY", proxy)
+    monkeypatch.setenv("no_proxy", "*")
+    environment = replace(installed_place.instance.environment, install=('echo "$HTTPS_PROXY $no_proxy" > seen.txt',))
+    proxied = replace(installed_place.instance, id="demo-proxied", environment=environment)
+    runtime = installed_place.runtime
+    image = runtime.prepare(proxied, installed_place.snapshot, {"kind": "proxied"})
+    seen = replace(installed_place, instance=proxied, image=image).run("cat", f"{image.tree}/seen.txt").stdout
+    assert seen.decode() == f"{proxy} *\n"
+    if runtime.name == "docker":
+        with runtime.engine.calling("reading an image") as client:
+            told = json.dumps([client.history(image.reference), client.inspect_image(image.reference)])
+        assert "geheim" not in told
 
 
 def test_reinstall_of_a_broken_tree_is_the_revisions_fault(installed_place: Place) -> None:

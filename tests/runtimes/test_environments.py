@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import os
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,23 @@ def test_a_bundle_is_used_only_if_the_environment_names_one(monkeypatch: pytest.
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "none"))
     with pytest.raises(ImageError, match="not a file"):
         PackageRoute.here()
+
+
+def test_a_proxy_on_this_machines_loopback_is_nothing_to_a_container(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in list(os.environ):
+        if name.lower().endswith("_proxy"):
+            monkeypatch.delenv(name)
+    given = {
+        "http_proxy": "http://127.0.0.1:3128",
+        "HTTPS_PROXY": "localhost:3128",
+        "ALL_PROXY": "http://10.0.0.1:3128",
+        "no_proxy": "localhost",
+    }
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
+    route = PackageRoute.here()
+    assert route.proxies == given
+    assert set(route.proxies_of_containers()) == {"ALL_PROXY", "no_proxy"}
 
 
 @pytest.mark.parametrize("name", ["python", "image"])
