@@ -19,6 +19,7 @@ from pytest_crab.commands import CommandPlace
 from pytest_crab.diffs import touched_paths
 from pytest_crab.errors import AgentError, ReviewerError
 from pytest_crab.model_access import ModelAccess, Services
+from pytest_crab.parsing.finding_lists import find_list
 from pytest_crab.parsing.findings import review_of
 from pytest_crab.protocols import Checkout, Completed, Workspace
 from pytest_crab.redaction import Redactor
@@ -182,9 +183,12 @@ class Session:
     def review(self, findings: Any, pull_request: PullRequest) -> Review:
         """Return the findings as the review that goes on the record. Raises the role's error."""
         problems: list[str] = []
-        answer = {"findings": self._redactor.data(findings)}
+        items = self._redactor.data(findings)
         files = touched_paths(pull_request.diff)
-        review = review_of(answer, problems, root=self.workspace.root, files=files)
+        found = find_list(items, files)
+        if found is None:
+            problems.append("it holds no list of findings")
+        review = None if found is None else review_of(found.items, problems, root=self.workspace.root, files=files)
         if review is None:
             raise self._error(Status.BAD_OUTPUT, f"its findings cannot be read: {problems[0]}")
         return dataclasses.replace(

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from pytest_crab.parsing.findings import LONGEST_TEXT, read_answer, read_usage
+from pytest_crab.parsing.answers import read_answer, read_usage
+from pytest_crab.parsing.findings import LONGEST_TEXT
 from pytest_crab.types import Usage
 
 

@@ -15,6 +15,8 @@ _BEGINS = rf"(?<!(?<!`)`)(?:<{_NAMES}(?:\s[^<>]*)?>|◁think▷|\[THINK\]|<\|cha
 _ENDS = rf"(?<!(?<!`)`)(?:</{_NAMES}\s*>|◁/think▷|\[/THINK\]|<\|channel\|>final<\|message\|>)"
 _END = re.compile(_ENDS, re.IGNORECASE)
 _NEXT = re.compile(rf"(?P<begins>{_BEGINS})|(?P<ends>{_ENDS})|[\[{{]", re.IGNORECASE)
+#: Letters that are read in vain, over and over, before an answer is given up: one made to be slow ends too.
+_MOST_EFFORT, _LEAST_EFFORT = 20_000_000, 2000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +50,7 @@ def pieces(text: str) -> list[JsonPiece]:
 
 def _pieces(text: str) -> Iterator[JsonPiece | None]:
     """The same with the thinking's; None: all before it was thinking."""
-    at = 0
+    at = effort = 0
     while (here := _NEXT.search(text, at)) is not None:
         start, at = here.start(), here.end()
         if here["begins"]:
@@ -66,6 +68,10 @@ def _pieces(text: str) -> Iterator[JsonPiece | None]:
             except Unreadable as why:
                 at = start + 1
                 yield JsonPiece(start=start, end=at, readable=False, cut=why.cut)
+                effort += _LEAST_EFFORT + why.read
+                if effort > _MOST_EFFORT:
+                    yield JsonPiece(start=at, end=len(text), readable=False, cut=True)
+                    return
 
 
 def stands_alone(text: str, piece: JsonPiece) -> bool:

@@ -20,16 +20,19 @@ _WORDS = {"true": "true", "false": "false", "True": "true", "False": "false"} | 
     ("null", "None", "undefined", "NaN", "nan", "Infinity", "-Infinity", "inf", "-inf"), "null"
 )
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|.)|\"", re.DOTALL)
+#: Brackets that open and hold nothing yet, deeper than any answer.
+_ABYSS = re.compile(rf"[\[{{]{{{_DEEPEST + 1}}}")
 _PAIRS = {"]": "[", "}": "{"}
 _STRICT = json.JSONDecoder(strict=False, parse_constant=lambda _name: None)
 
 
 class Unreadable(ValueError):
-    """No value begins there; ``cut``: the text ends before the value does."""
+    """No value begins there; ``cut``: the text ends before the value does. ``read`` is how far that was to see."""
 
-    def __init__(self, *, cut: bool) -> None:
+    def __init__(self, *, cut: bool, read: int = 1) -> None:
         super().__init__("the text ends within it" if cut else "it is no JSON")
         self.cut = cut
+        self.read = read
 
 
 def decode(text: str, start: int) -> tuple[Any, int]:
@@ -37,6 +40,8 @@ def decode(text: str, start: int) -> tuple[Any, int]:
 
     A number that is none (NaN) is null, and a backslash that escapes nothing is one, as in Windows' paths.
     """
+    if _ABYSS.match(text, start):
+        raise Unreadable(cut=False)
     try:
         return _STRICT.raw_decode(text, start)
     except (ValueError, RecursionError):
@@ -55,7 +60,8 @@ def _mend(text: str, start: int) -> tuple[str, int]:
     while at < len(text):
         token = _TOKEN.match(text, at)
         if token is None:
-            raise Unreadable(cut=text[at] in "\"'" or text.startswith("/*", at))
+            open_end = text[at] in "\"'" or text.startswith("/*", at)
+            raise Unreadable(cut=open_end, read=(len(text) if open_end else at) - start)
         at = token.end()
         if token.lastgroup == "mark":
             _mark(token[0], out, depth)
@@ -64,8 +70,8 @@ def _mend(text: str, start: int) -> tuple[str, int]:
         elif token.lastgroup != "blank":
             out.append(_value(token))
         if len(out) > 1 and out[-2].startswith("\0"):
-            raise Unreadable(cut=False)
-    raise Unreadable(cut=True)
+            raise Unreadable(cut=False, read=at - start)
+    raise Unreadable(cut=True, read=at - start)
 
 
 def _mark(mark: str, out: list[str], depth: list[str]) -> None:

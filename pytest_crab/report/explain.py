@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from pytest_crab import diffs
 from pytest_crab.formats import format_count
@@ -176,15 +176,19 @@ def _review_size(review: Review | None) -> str:
 
 
 def review_faults(trial: Trial) -> Iterator[str]:
-    """Yield a line for the findings that name no file of the diff, and one for those that could not be read."""
+    """Yield a line for the findings on no file of the diff, for those not read, and for those whose place is not."""
     if trial.off_diff:
         paths = ", ".join(dict.fromkeys(trial.off_diff))
         yield one_line(f"on no file of the diff: {format_count(len(trial.off_diff), 'finding')} ({paths})", 500)
     if trial.review is not None and trial.review.set_aside:
-        reasons = "; ".join(dict.fromkeys(trial.review.set_aside))
-        yield one_line(
-            f"could not be read and set aside: {format_count(len(trial.review.set_aside), 'finding')} ({reasons})", 500
-        )
+        yield _fault("could not be read and set aside", trial.review.set_aside)
+    if trial.review is not None and trial.review.unplaced:
+        yield _fault("kept without a place that cannot be read", trial.review.unplaced)
+
+
+def _fault(what: str, sentences: Sequence[str]) -> str:
+    reasons = "; ".join(dict.fromkeys(sentences))
+    return one_line(f"{what}: {format_count(len(sentences), 'finding')} ({reasons})", 500)
 
 
 def _revision_size(revision: Revision | None) -> str:

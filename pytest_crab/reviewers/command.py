@@ -9,7 +9,7 @@ from typing import ClassVar
 from pytest_crab.commands import CommandSettings, redact_finding, request
 from pytest_crab.diffs import touched_paths
 from pytest_crab.errors import AgentError, ReviewerError
-from pytest_crab.parsing.findings import read_review
+from pytest_crab.parsing.review_output import read_review
 from pytest_crab.protocols import Checkout
 from pytest_crab.types import PullRequest, Review
 
@@ -32,5 +32,5 @@ class CommandReviewer(CommandSettings):
             raise self.bad_output(problems)
         findings = tuple(redact_finding(self, finding) for finding in review.findings)
         version = fingerprint if review.version is None else self.redact(review.version)
-        set_aside = tuple(map(self.redact, review.set_aside))
-        return dataclasses.replace(review, findings=findings, version=version, set_aside=set_aside)
+        set_aside, unplaced = (tuple(map(self.redact, faults)) for faults in (review.set_aside, review.unplaced))
+        return dataclasses.replace(review, findings=findings, version=version, set_aside=set_aside, unplaced=unplaced)

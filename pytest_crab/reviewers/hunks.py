@@ -63,6 +63,7 @@ class HunksReviewer(ChatSettings):
         search = self._search(checkout) if hunks else None
         findings: list[Finding] = []
         set_aside: list[str] = []
+        unplaced: list[str] = []
         with self.chat(checkout.services) as chat:
             for path, hunk in hunks:
                 context = [] if search is None else self._beside(search, path, hunk)
@@ -70,7 +71,9 @@ class HunksReviewer(ChatSettings):
                 _, review = ask_for_findings(chat, [{"role": "user", "content": asked}], path=path)
                 findings += _within(review.findings, hunk)
                 set_aside += review.set_aside
-            return with_usage(Review(findings=tuple(findings), set_aside=tuple(set_aside)), chat, self.model)
+                unplaced += review.unplaced
+            whole = Review(findings=tuple(findings), set_aside=tuple(set_aside), unplaced=tuple(unplaced))
+            return with_usage(whole, chat, self.model)
 
     def _search(self, checkout: Checkout) -> Search | None:
         if self.context is Context.NONE:

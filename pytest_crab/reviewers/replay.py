@@ -12,7 +12,8 @@ from pytest_crab.diffs import touched_paths
 from pytest_crab.errors import ReviewerError
 from pytest_crab.formats import format_first
 from pytest_crab.instances.recorded import NOT_ON_RECORD, recording_of, require_recordings
-from pytest_crab.parsing.findings import read_answer, read_review
+from pytest_crab.parsing.answers import read_answer
+from pytest_crab.parsing.review_output import read_review
 from pytest_crab.protocols import Checkout
 from pytest_crab.types import Instance, PullRequest, Review
 

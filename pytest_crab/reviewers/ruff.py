@@ -16,7 +16,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from pytest_crab.diffs import changed_lines
 from pytest_crab.errors import ReviewerError
-from pytest_crab.parsing.findings import tree_path
+from pytest_crab.parsing.finding_places import tree_path
 from pytest_crab.protocols import Checkout, Completed, Workspace
 from pytest_crab.types import Finding, PullRequest, Review, Side
 

@@ -125,7 +125,8 @@ class Review:
 
     ``count`` is how many findings there were where their text is not on record; None: ``findings`` are all.
     ``transcript`` is the key in the store of what a client printed. ``set_aside`` has one sentence for each finding
-    that could not be read where others could. ``failed`` is what attempts before this one used; None: there was none.
+    that could not be read where others could, ``unplaced`` one for each whose place, or a part of it, could not be
+    read: it is among the findings without that. ``failed`` is what attempts before this one used; None: there was none.
     """
 
     findings: tuple[Finding, ...] = ()
@@ -134,6 +135,7 @@ class Review:
     count: int | None = None
     transcript: str | None = None
     set_aside: tuple[str, ...] = ()
+    unplaced: tuple[str, ...] = ()
     failed: Usage | None = None
 
     @property

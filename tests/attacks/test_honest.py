@@ -12,7 +12,7 @@ from hostile import bombs, paths, texts, traces
 from pytest_crab.clients.prompting import shown_diff
 from pytest_crab.instances import load_instance
 from pytest_crab.instances.yaml_reader import read_document
-from pytest_crab.parsing.findings import read_review
+from pytest_crab.parsing.review_output import read_review
 from pytest_crab.protocols import FileChange
 from pytest_crab.runtimes import tree_diff
 

@@ -13,7 +13,7 @@ import pytest
 
 from pytest_crab import load_instances, load_trials
 from pytest_crab.agents.reference import hits
-from pytest_crab.parsing.findings import read_review
+from pytest_crab.parsing.review_output import read_review
 from pytest_crab.types import CommentResult, Trial, Verdict
 
 ROOT = Path(__file__).parents[2]

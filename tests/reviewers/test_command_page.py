@@ -12,7 +12,9 @@ import yaml
 from pytest_crab import reviewers
 from pytest_crab.commands import CommandSettings, request
 from pytest_crab.parsing.agent_output import read_agent_output
-from pytest_crab.parsing.findings import LONGEST_TEXT, MOST_FINDINGS, read_review
+from pytest_crab.parsing.finding_names import LISTS, NAMES
+from pytest_crab.parsing.findings import LONGEST_TEXT, MOST_FINDINGS
+from pytest_crab.parsing.review_output import read_review
 from pytest_crab.reviewers.command import CommandReviewer
 from pytest_crab.serialization import key_of
 from pytest_crab.testing.checkout import FakeCheckout
@@ -121,3 +123,10 @@ def test_the_page_names_every_setting_key_and_schema() -> None:
     assert set(re.findall(r"`(\w+)`(?=[^|]*\|[^|]*\|[^|]*\|$)", named, re.MULTILINE)) >= names(Finding) - {"path"}
     files = {path.name for path in (REFERENCE / "schemas").iterdir()}
     assert set(re.findall(r"schemas/([\w.-]+)", PAGE)) == files
+
+
+def test_the_page_and_the_table_of_names_agree() -> None:
+    (table,) = re.findall(r"<!-- names: .*?-->\n(.*?)<!-- end -->", PAGE, re.DOTALL)
+    rows = [re.findall(r"`([^`]+)`", line.rpartition(" | ")[2]) for line in table.splitlines() if "`" in line]
+    assert rows == [list(names) for names in (*NAMES.values(), LISTS)]
+    assert names(Finding) == {known[0] for part, known in NAMES.items() if part in names(Finding)}

@@ -54,6 +54,7 @@ print(json.dumps({"schema": 1, "findings": [{"body": json.dumps(request)}]}))
         "base": pull_request.base,
         "head": pull_request.head,
         "diff": pull_request.diff,
+        "base_branch": "main",
     }
 
 
@@ -81,10 +82,10 @@ print(json.dumps({"schema": 1, "findings": [{"path": path, "start": 4, "body": "
         ),
         (f"print({EMPTY!r}); sys.exit(3)", "ended with exit code 3; it printed nothing on stderr"),
         ("os.kill(os.getpid(), 9)", "ended with exit code 137 (signal 9)"),
-        ("print('LGTM')", "printed what is no answer: it is no JSON"),
+        ("print('LGTM')", "printed what is no answer: it holds no list of findings"),
         ("pass", "printed what is no answer: it is empty"),
         ("sys.stdout.buffer.write(b'\\xff')", "it is no UTF-8"),
-        ('print(\'{"schema": 1, "findings": [{"path": "/etc/passwd", "body": "B"}]}\')', "findings[0].path"),
+        ('print(\'{"schema": 1, "findings": [{"path": "a.py", "from_line_no": 3, "body": "B"}]}\')', "from_line_no"),
         ("print(' ' * (17 << 20))", "printed more than is read"),
         ("sys.exit('\\x1b[31mred\\x07')", "'?[31mred?'"),
     ],
@@ -117,7 +118,7 @@ def test_it_gets_the_variables_that_are_passed_and_no_other(
     "script",
     [
         "sys.exit('401 for ' + os.environ['MODEL_KEY'])",
-        "print(json.dumps({'schema': 1, 'findings': [{'body': 'B', 'side': os.environ['MODEL_KEY']}]}))",
+        "print(json.dumps({'schema': 1, 'findings': [{'body': 'B', 'source_file': 'a/' + os.environ['MODEL_KEY']}]}))",
     ],
 )
 def test_a_secret_is_in_no_error(

@@ -58,7 +58,7 @@ def test_what_is_no_number_of_findings_is_no_review(
     tmp_path: Path, reviewer: BoundReplayReviewer, checkout: FakeCheckout, findings: str
 ) -> None:
     (tmp_path / "calc-1.json").write_text(f'{{"schema": 1, "findings": {findings}}}')
-    with pytest.raises(ReviewerError, match="findings should be a list"):
+    with pytest.raises(ReviewerError, match="no list of findings"):
         reviewer.review(checkout.pull_request(), checkout)
 
 

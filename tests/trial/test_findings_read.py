@@ -23,13 +23,15 @@ def test_a_finding_is_placed_or_named_and_a_bad_one_set_aside(lab: Any) -> None:
             {**FINDING, "path": "elsewhere.py", "start": 7},
             {"body": "On the whole."},
             {"path": "value.py", "start": 2},
+            {**FINDING, "path": "../value.py"},
+            {**FINDING, "start": "two"},
         ]
     )
     trial = lab.trial()
     assert trial.review is not None, trial.error
     first, second, *_ = trial.review.findings
     assert (first.path, first.start) == (second.path, second.start) == ("value.py", 2)
-    assert len(trial.review.findings) == 5
+    assert len(trial.review.findings) == 7
     assert trial.off_diff == ("elsewhere.py", "elsewhere.py")
     (reason,) = trial.review.set_aside
     assert "findings[5].body" in reason
@@ -41,9 +43,10 @@ def test_a_finding_is_placed_or_named_and_a_bad_one_set_aside(lab: Any) -> None:
     for account in accounts:
         assert "2 findings (elsewhere.py)" in account
         assert "1 finding (findings[5].body" in account
+        assert "2 findings (findings[6] has the path" in account
 
 
-@pytest.mark.parametrize("finding", [{"path": "value.py"}, {**FINDING, "path": "../value.py"}])
+@pytest.mark.parametrize("finding", [{"path": "value.py"}, {**FINDING, "start": None, "starts_on": 2}])
 def test_findings_of_which_none_can_be_read_are_no_review(lab: Any, finding: dict[str, Any]) -> None:
     lab.reviewing([finding])
     trial = lab.trial()

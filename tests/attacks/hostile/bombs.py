@@ -22,7 +22,7 @@ from hostile.shape import Kind, Refusal
 from pytest_crab import errors
 from pytest_crab.harness.inside import node_runner, supervisor
 from pytest_crab.instances.yaml_reader import read_document
-from pytest_crab.parsing.findings import read_review
+from pytest_crab.parsing.review_output import read_review
 from pytest_crab.sources import sdist
 
 REFUSED, REVIEW = "the instance is refused", "unknown (reviewer error)"

@@ -18,7 +18,7 @@ from pytest_crab import errors
 from pytest_crab.harness.inside import tree as inside
 from pytest_crab.instances import load_instance
 from pytest_crab.instances.files import pristine
-from pytest_crab.parsing.findings import read_review
+from pytest_crab.parsing.review_output import read_review
 from pytest_crab.protocols import FileChange
 from pytest_crab.runtimes import tree_diff
 from pytest_crab.sources import folders, sdist

@@ -24,7 +24,7 @@ from hostile.shape import Kind, Refusal
 from pytest_crab.agents.suggestions import SuggestionsAgent
 from pytest_crab.errors import DiffRejected, SourceError
 from pytest_crab.instances import load_instance
-from pytest_crab.parsing.findings import read_review
+from pytest_crab.parsing.review_output import read_review
 from pytest_crab.report.explain import explain
 from pytest_crab.report.files import read_trials, write_trials
 from pytest_crab.report.page import open_page

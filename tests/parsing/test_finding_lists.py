@@ -1,0 +1,76 @@
+"""Lists of findings under the names that tools and models give them, full and empty alike."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from pytest_crab.parsing.finding_names import LISTS
+from pytest_crab.parsing.findings_in_text import read_findings
+
+F = {"path": "a.py", "start": 1, "body": "Wrong."}
+#: Shapes with their lists; each is given full and empty.
+SHAPES: dict[str, Any] = {
+    **{f"under {name}": lambda items, name=name: {"summary": "Looked at it.", name: items} for name in LISTS},
+    "in humps": lambda items: {"reviewComments": items},
+    "further in": lambda items: {"review": {"result": {"findings": items}}},
+    "by severity": lambda items: {"critical": items, "minor": [], "strengths": ["fine tests"]},
+    "under findings, by severity": lambda items: {"findings": {"high": items, "low": []}},
+    "by file": lambda items: {"a.py": items, "src/b.py": []},
+    "groups": lambda items: [{"path": "a.py", "issues": items}, {"path": "b.py", "issues": []}],
+    "groups of a linter": lambda items: [{"filePath": "/w/a.py", "messages": items, "errorCount": len(items)}],
+    "groups under files": lambda items: {"files": [{"name": "x", "path": "a.py", "comments": items}]},
+    "beside a list of texts": lambda items: {"issues": items, "suggestions": ["Add a test."]},
+    "under a name of its own": lambda items: {"verdict": "ok", "blockers": items},
+}
+
+
+def read(value: Any) -> Any:
+    problems: list[str] = []
+    review = read_findings(json.dumps(value), problems, root="/w", files={"a.py"})
+    return problems if review is None else [(one.path, one.start, one.body) for one in review.findings]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_shape_that_is_read_when_full_is_read_when_empty(shape: str) -> None:
+    make = SHAPES[shape]
+    assert read(make([F])) == [("a.py", 1, "Wrong.")]
+    assert read(make([])) == []
+
+
+@pytest.mark.parametrize("shape", ["by file", "groups", "groups of a linter", "groups under files"])
+def test_what_is_grouped_by_file_gets_the_path_of_its_group(shape: str) -> None:
+    assert read(SHAPES[shape]([{"line": 3, "message": "Odd."}])) == [("a.py", 3, "Odd.")]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"error": "overloaded", "details": []},
+        {"name": "grep", "arguments": {"paths": []}},
+        {"tool_calls": [{"name": "grep"}], "text": []},
+        {"type": "array", "properties": [], "items": {}},
+        {"verdict": "fine"},
+        {"findings": None},
+        {"findings": {}},
+        {"findings": ["a.py:1 is wrong"]},
+        [1, 2],
+    ],
+)
+def test_what_is_no_list_of_findings_is_no_review(value: Any) -> None:
+    (problem, *_) = read(value)
+    assert isinstance(problem, str)
+
+
+def test_a_list_within_a_finding_is_a_part_of_it() -> None:
+    item = {"path": "a.py", "line": 1, "message": "Wrong.", "suggestions": [{"text": "b"}], "comments": []}
+    assert read([item]) == read(item) == [("a.py", 1, "Wrong.")]
+
+
+def test_an_empty_object_in_words_does_not_undo_a_list() -> None:
+    text = f'{json.dumps([F])}\nWrite it as\n```json\n{{"plugins": []}}\n```\n'
+    review = read_findings(text, [], files={"a.py"})
+    assert review is not None
+    assert len(review.findings) == 1
