@@ -294,6 +294,12 @@ class Ledger:
             "finished steps are kept"
         )
 
+    def left(self, account: Account) -> float:
+        """Return the US dollars that are left for this account's requests; infinite where there is no budget."""
+        taken = [(self.budget, self._spent), (account.allowance, self._paid_by_trial[account.trial])]
+        taken.append((self.trial_budget, self._spent_by_trial[account.trial] + account.before))
+        return min((limit - spent for limit, spent in taken if limit is not None), default=math.inf)
+
     def overspent(self, account: Account) -> bool:
         """Return whether an account that may not ask any more has its own trial to blame, and no budget of the run.
 

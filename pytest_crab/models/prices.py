@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 import functools
-import json
+import math
+import re
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from typing import Any
 
-from pytest_crab.models.usage import Tokens, count
+from pytest_crab.models.usage import Tokens
 from pytest_crab.settings import Price
 
 #: For estimates: no text has more tokens than one for so many bytes, no model writes more of them in a second, and
 #: where a request does not limit its answer, what it may have come to before anything of it was seen.
 _BYTES_PER_TOKEN, _TOKENS_PER_SECOND, _UNSEEN = 2, 200, 4096
-#: The longest answer of any model, for requests that do not limit theirs.
-LONGEST_ANSWER = 131072
-_LIMITS = ("max_tokens", "max_output_tokens", "max_completion_tokens")
+#: The longest answer of any model, for requests that do not limit theirs, and the longest request.
+LONGEST_ANSWER, LONGEST_REQUEST = 131072, 1 << 20
+#: Fields that limit an answer, of which a provider may heed any, and those that ask for several answers.
+_LIMITS = ("max_tokens", "max_output_tokens", "max_completion_tokens", "max_new_tokens", "n_predict")
+_ANSWERS = ("n", "best_of", "num_return_sequences", "candidate_count")
+#: Fields of a body by which a provider reads what lies elsewhere; a text in JSON cannot look like one.
+_ELSEWHERE = re.compile(
+    rb'"(?:previous_response_id|conversation|file_id|(?:(?:image|file)_)?url)":"(?!data:)'
+    rb'|"conversation":\{"id"|"item_reference"'
+)
+#: More than any request may ask for; a number above it is taken for this one.
+_MOST = 10**9
 
 #: Fields of a request that change its price in a way that is not known here, with the values that do not.
 _TERMS: Mapping[str, tuple[Any, ...]] = {
@@ -39,6 +49,8 @@ class Prices:
         A model may cost more for long requests: without ``tokens`` it is its highest price. ``writes``: the answer has
         tokens, which need a price too.
         """
+        if document.get("models"):  # of which the provider chooses one
+            return None
         model = str(document.get("model", ""))
         own = own_price(model, self.own)
         if own is not None or any(document.get(name) not in usual for name, usual in _TERMS.items()):
@@ -131,6 +143,7 @@ def cost_of(tokens: Tokens | None, price: Price | None) -> float | None:
 
 def estimate(
     document: Mapping[str, Any],
+    size: int,
     price: Price,
     *,
     seconds: float,
@@ -140,14 +153,15 @@ def estimate(
 ) -> float:
     """Return the US dollars that an answer without its end may have cost, rather too much than too little.
 
-    ``tokens`` is what it has told so far, ``seen`` its bytes; ``writes``: it has tokens.
+    ``size`` is the request's in bytes; ``tokens`` is what the answer has told so far, ``seen`` are its bytes;
+    ``writes``: it has tokens.
     """
-    body = json.dumps(document, ensure_ascii=False).encode(errors="replace")
-    read = max(len(body) // _BYTES_PER_TOKEN, tokens.input if tokens else 0)
-    limits = [limit for name in _LIMITS if (limit := count(document, name))]
-    unlimited = max(seen // _BYTES_PER_TOKEN, int(seconds * _TOKENS_PER_SECOND), _UNSEEN)
-    written = max(min(limits, default=unlimited) if writes else 0, tokens.output if tokens else 0)
-    return dearest_cost(read, written, price)
+    limit = longest_answer(document)
+    each = max(int(seconds * _TOKENS_PER_SECOND), _UNSEEN) if limit is None else limit
+    told = 0 if limit is not None else seen // _BYTES_PER_TOKEN
+    written = max(each * answers(document), told) if writes else 0
+    read = size // _BYTES_PER_TOKEN
+    return dearest_cost(max(read, tokens.input if tokens else 0), max(written, tokens.output if tokens else 0), price)
 
 
 def dearest_cost(read: int, written: int, price: Price) -> float:
@@ -156,9 +170,37 @@ def dearest_cost(read: int, written: int, price: Price) -> float:
     return (read * dearest + written * price.output) / 1_000_000
 
 
-def bound_cost(document: Mapping[str, Any], price: Price, *, writes: bool = True) -> float:
-    """Return the US dollars that a request can cost at most, before it is made; ``writes``: its answer has tokens."""
-    limited = any(count(document, name) for name in _LIMITS)
-    return estimate(
-        document if limited else {**document, _LIMITS[0]: LONGEST_ANSWER}, price, seconds=0.0, writes=writes
-    )
+def bound_cost(document: Mapping[str, Any], body: bytes, price: Price, *, writes: bool = True) -> float:
+    """Return the US dollars that a request can cost at most, before it is made; ``writes``: its answer has tokens.
+
+    ``body`` is the document as the provider is sent it. What lies elsewhere may be as long as any request.
+    """
+    read = len(body) // _BYTES_PER_TOKEN + (LONGEST_REQUEST if _ELSEWHERE.search(body) else 0)
+    limit = longest_answer(document)
+    each = LONGEST_ANSWER if limit is None else limit
+    return dearest_cost(read, each * answers(document) if writes else 0, price)
+
+
+def longest_answer(document: Mapping[str, Any]) -> int | None:
+    """Return the most tokens of one answer to a request, by the largest of its limits.
+
+    None: it has no limit, or one that is no number above 0, which some providers take for none.
+    """
+    limits = [_number(document[name]) for name in _LIMITS if document.get(name) is not None]
+    return max(limits) if limits and all(limits) else None
+
+
+def answers(document: Mapping[str, Any]) -> int:
+    """Return how many answers a request asks for: so many for each of its prompts."""
+    prompts = document.get("prompt")
+    several = len(prompts) if isinstance(prompts, list) and not all(isinstance(each, int) for each in prompts) else 1
+    return max(1, *(_number(document.get(name)) for name in _ANSWERS)) * several
+
+
+def _number(value: Any) -> int:
+    """Return a number of a request, as lenient providers read it; 0 for what is none above 0."""
+    try:
+        number = float(value) if isinstance(value, (int, float, str)) else 0.0
+    except (ValueError, OverflowError):
+        number = _MOST if isinstance(value, int) and value > 0 else 0.0
+    return min(math.ceil(number), _MOST) if 0 < number < math.inf else _MOST if number == math.inf else 0

@@ -11,16 +11,21 @@ from dataclasses import dataclass, field
 import aiohttp
 from aiohttp import web
 
+from pytest_crab.formats import format_dollars
 from pytest_crab.model_access import USAGE_HEADER
 from pytest_crab.models.api_formats import API_FORMATS, ApiFormat, returned_headers, sent_headers, token_of
 from pytest_crab.models.cassettes import RECORDED, Answer, Cassettes, Miss
+from pytest_crab.models.event_streams import KeyFilter
 from pytest_crab.models.ledger import Account, Ledger, usage_of
-from pytest_crab.models.prices import Prices, bound_cost
-from pytest_crab.models.request import ModelRequest, Refusal, read_document, require_no_lookups
+from pytest_crab.models.prices import Prices, answers
+from pytest_crab.models.refusal import Refusal
+from pytest_crab.models.request import ModelRequest
+from pytest_crab.models.request_body import read_document
 from pytest_crab.models.request_limits import RequestLimit
+from pytest_crab.models.server_tools import require_no_lookups
 from pytest_crab.models.upstream import RETRIED, Cut, Unreachable, UpstreamReply, ask
 from pytest_crab.models.usage import BodyMeter, StreamMeter
-from pytest_crab.redaction import Redactor
+from pytest_crab.redaction import SHORTEST_SECRET, Redactor
 from pytest_crab.retry_policy import RetryPolicy
 from pytest_crab.settings import Api, ModelSettings, Provider
 
@@ -94,7 +99,7 @@ class Proxy:
         answer = self._replay if self.replay else self._forward
         if not self.ledger.has_budget and account.allowance is None:
             return await answer(http, request)
-        most = self._most_cost(request)
+        most = 0.0 if self.replay else request.most_cost(self.prices)
         if most is not None and self.ledger.reserve(account, most):
             try:
                 return await answer(http, request)
@@ -121,31 +126,28 @@ class Proxy:
         self, http: web.Request, path: str, provider: Provider, api_format: ApiFormat, account: Account
     ) -> ModelRequest:
         body = await http.read()
-        document = await asyncio.to_thread(read_document, body) if len(body) > _LONG else read_document(body)
-        if not self.settings.server_tools:
-            require_no_lookups(document)
-        if document.get("background"):
-            raise Refusal(400, "an answer in the background could neither be fetched nor counted: ask without it")
-        return ModelRequest(
-            account=account,
-            provider=http.match_info["provider"],
-            known=provider,
-            api_format=api_format,
-            path=path,
-            query=http.query_string,
-            document=document,
-            body=body,
-            headers=http.headers,
-        )
 
-    def _most_cost(self, request: ModelRequest) -> float | None:
-        """Return the US dollars that a request can cost at most; None: it has no price."""
-        if self.replay:
-            return 0.0
-        price = request.price(self.prices)
-        if price is None:
-            return None
-        return 0.0 if request.counts_only else bound_cost(request.document, price, writes=request.writes)
+        def read() -> ModelRequest:
+            document = read_document(body)
+            if not self.settings.server_tools:
+                require_no_lookups(document)
+            if document.get("background"):
+                raise Refusal(400, "an answer in the background could neither be fetched nor counted: ask without it")
+            request = ModelRequest(
+                account=account,
+                provider=http.match_info["provider"],
+                known=provider,
+                api_format=api_format,
+                path=path,
+                query=http.query_string,
+                document=document,
+                headers=http.headers,
+            )
+            if not self.replay:
+                _ = request.body  # written now, in this thread
+            return request
+
+        return await asyncio.to_thread(read) if len(body) > _LONG else read()
 
     def _require_budget(self, request: ModelRequest, most: float | None) -> None:
         """Raise Refusal if this request, which costs so much at most, would exceed a budget or may do so unnoticed."""
@@ -159,6 +161,10 @@ class Proxy:
                 "add it to models.prices in crab.yaml"
             )
             raise Refusal(400, sentence, passing=True)
+        several, left = answers(request.document), self.ledger.left(account)
+        if several > 1 and most > left:  # one answer may be the last of a budget, and not a hundred
+            cost = f"may cost {format_dollars(most, 4)} USD, and {format_dollars(left, 4)} USD of the budget are left"
+            raise Refusal(400, f"this request asks for {several} answers and {cost}: ask for one answer at a time")
         why = self.ledger.beyond_allowance(account, most)
         if why is not None:
             raise Refusal(400, why, lasting=True)
@@ -177,12 +183,11 @@ class Proxy:
         url = request.api_format.url(known.base_url, request.path) + (f"?{request.query}" if request.query else "")
         headers = sent_headers(request.headers) | request.api_format.sign(key)
         limit = self.limits.setdefault((name, request.model), RequestLimit(self.policy.longest))
-        body = request.body_to_send()
         try:
-            async with ask(self.session, url, headers, body, self.policy, limit, request.note_try) as reply:
+            async with ask(self.session, url, headers, request.body, self.policy, limit, request.note_try) as reply:
                 request.status, request.meter = reply.status, reply.meter
                 if isinstance(reply.meter, StreamMeter):
-                    return await self._stream(http, request, reply)
+                    return await self._stream(http, request, reply, key)
                 return await self._whole(request, reply, key)
         except asyncio.CancelledError:  # the client is gone; the provider may have done its work all the same
             self._book(request)
@@ -212,23 +217,25 @@ class Proxy:
         self._book(request)
         answer = Answer(status=reply.status, type=reply.headers.get("content-type", ""), body=body)
         self._record(request, answer)
-        headers = returned_headers(reply.headers) | _usage_header(request)
+        headers = _shown_headers(reply, key) | _usage_header(request)
         if reply.status in RETRIED:
             request.account.given_up[request.question] = answer
             headers |= _FINAL
         return web.Response(status=reply.status, headers=headers, body=body)
 
-    async def _stream(self, http: web.Request, request: ModelRequest, reply: UpstreamReply) -> web.StreamResponse:
+    async def _stream(
+        self, http: web.Request, request: ModelRequest, reply: UpstreamReply, key: str | None
+    ) -> web.StreamResponse:
         """Pass a stream on as it comes; one that is cut is cut for the client, and not recorded.
 
         Once the last event is there it is complete: a client may leave then, and a provider end the stream as it likes.
         """
-        response = web.StreamResponse(status=reply.status, headers=returned_headers(reply.headers))
+        response = web.StreamResponse(status=reply.status, headers=_shown_headers(reply, key))
         passed: list[bytes] = []
 
         async def chunks() -> AsyncIterator[bytes]:
             try:
-                async for chunk in reply.chunks():
+                async for chunk in _without_key(reply, key):
                     if self.settings.record:
                         passed.append(chunk)
                     if reply.meter.complete:  # a client that has it all may ask what it used
@@ -324,6 +331,27 @@ class Proxy:
 def _usage_header(request: ModelRequest) -> dict[str, str]:
     """Return the header that says what a whole answer used, once it is booked."""
     return {} if request.booked is None else {USAGE_HEADER: json.dumps(usage_of([request.booked]))}
+
+
+async def _without_key(reply: UpstreamReply, key: str | None) -> AsyncIterator[bytes]:
+    """Yield a stream without the key, by whole events; what may be a part of the key waits for the next event."""
+    if key is None or len(key) < SHORTEST_SECRET:
+        async for chunk in reply.chunks():
+            yield chunk
+        return
+    events = KeyFilter(key)
+    async for chunk in reply.chunks():
+        shown = events.feed(chunk) + (events.rest() if reply.meter.complete else b"")
+        if shown:
+            yield shown
+    if rest := events.rest():
+        yield rest
+
+
+def _shown_headers(reply: UpstreamReply, key: str | None) -> dict[str, str]:
+    """Return the headers of an answer that the client is shown, without the key."""
+    redactor = Redactor({} if key is None else {key: "<key>"})
+    return {name: redactor.text(value) for name, value in returned_headers(reply.headers).items()}
 
 
 def _socket(http: web.Request) -> str | None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+
+from pytest_crab.models.event_streams import MOST_EVENT
 
 #: Events that end a stream in one of the protocols; a stream without any of them was cut.
 _ENDS = ("message_stop", "response.completed", "response.incomplete", "response.failed", "error")
@@ -87,69 +88,6 @@ class BodyMeter:
         if isinstance(document, Mapping):
             counted = set(document) == {"input_tokens"}  # the answer of count_tokens, which uses nothing
             self.tokens = Tokens(input=0, output=0) if counted else read_usage(document.get("usage"))
-
-
-#: One event of a stream, with the empty line behind it.
-EVENT = re.compile(rb".+?\r?\n\r?\n", re.DOTALL)
-_EMPTY = re.compile(rb"\n\r?\n")
-_FINISHED = re.compile(rb'"finish_reason"\s*:\s*"')
-
-#: Bytes: a longer event is no provider's, and is not waited for.
-MOST_EVENT = 32 << 20
-
-
-class UsageEventFilter:
-    """Takes the event with the usage out of a chat stream, where the gateway asked for it and the client did not.
-
-    The event with which the answer is finished waits for the end of the stream, since a client may leave once it has
-    it, and the usage comes behind it.
-    """
-
-    def __init__(self) -> None:
-        self._rest = bytearray()
-        self._held = bytearray()
-        self._finished = False
-
-    def feed(self, chunk: bytes) -> bytes:
-        """Return the whole events so far that the client is to see."""
-        looked = max(len(self._rest) - 2, 0)
-        self._rest += chunk
-        if _EMPTY.search(self._rest, looked) is None:
-            return self._release() + _cut_off(self._rest, len(self._rest)) if len(self._rest) > MOST_EVENT else b""
-        found = list(EVENT.finditer(self._rest))
-        events = [event.group() for event in found]
-        _cut_off(self._rest, found[-1].end() if found else 0)
-        return b"".join(self._hold(event) for event in events if not _is_usage(event))
-
-    def rest(self) -> bytes:
-        """Return all that was held back, and the bytes after the last whole event."""
-        return bytes(self._held + self._rest)
-
-    def _hold(self, event: bytes) -> bytes:
-        """Hold an event back, if the answer is finished with it; return what need not wait."""
-        self._held += event
-        self._finished = self._finished or _FINISHED.search(event) is not None
-        waits = self._finished and _LAST not in event and len(self._held) <= MOST_EVENT
-        return b"" if waits else self._release()
-
-    def _release(self) -> bytes:
-        return _cut_off(self._held, len(self._held))
-
-
-def _cut_off(buffer: bytearray, length: int) -> bytes:
-    """Take so many bytes from the start of a buffer."""
-    taken = bytes(buffer[:length])
-    del buffer[:length]
-    return taken
-
-
-def _is_usage(event: bytes) -> bool:
-    """Return whether an event of a chat stream tells the usage and nothing else."""
-    try:
-        data = json.loads(event.strip().removeprefix(b"data:"))
-    except (ValueError, RecursionError):
-        return False
-    return isinstance(data, Mapping) and data.get("choices") == [] and isinstance(data.get("usage"), Mapping)
 
 
 class StreamMeter:

@@ -122,6 +122,21 @@ def test_requests_that_the_budget_allows_at_their_dearest_are_made_beside_each_o
     assert gateway.usage(access).cost_usd == pytest.approx(4 * COST)
 
 
+def test_several_answers_to_one_request_exceed_no_budget(make: Any, client: Any, chat: Any) -> None:
+    """One answer may be the last of a budget; a hundred at once are refused while they may cost more than is left."""
+    make.provider.script = lambda _: say("x", usage={"input": 100, "output": 128_000})
+    gateway = make(budget=0.05)
+    ask = {"max_tokens": 1000, "n": 128}
+    with gateway.open(**STEP) as access, client(access) as http:
+        answers = [http.post(chat.path, json=chat.body(str(number), **ask)) for number in range(4)]
+    assert [answer.status_code for answer in answers] == [400] * 4
+    assert "asks for 128 answers and may cost 1.28" in answers[0].json()["error"]["message"]
+    assert not make.provider.asked
+    enough = make(budget=2.0)
+    with enough.open(**STEP) as access, client(access) as http:
+        assert http.post(chat.path, json=chat.body(**ask)).status_code == 200
+
+
 def test_reserved_requests_exceed_no_budget_whatever_they_come_to(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path / "ledger.jsonl", budget=1.0, trial_budget=None)
     one, other = ledger.open("a", "answers", 1), ledger.open("b", "answers", 1, allowance=0.25)

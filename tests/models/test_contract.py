@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import httpx2
@@ -284,6 +285,21 @@ def test_a_request_that_is_no_json_stops_here(
         {"web_search_options": {"search_context_size": "low"}},
         {"input": [{"type": "additional_tools", "tools": [{"type": "web_search"}]}]},
         {"tools": [{"type": "shell", "environment": {"type": "container_auto"}}]},
+        {"tools": [{"type": "Web_Search"}]},
+        {"tools": [{"type": " web_search"}]},
+        {"tools": [{"Type": "web_search", "input_schema": {}}]},
+        {"tools": [{"type": "function", "Type": "web_search"}]},
+        {"tools": [{"type": "tool_that_nobody_has_heard_of"}]},
+        {"tools": [{"google_search": {}}]},
+        {"tools": ["web_search"]},
+        {"tools": {"0": {"type": "web_search"}}},
+        {"tools": {"type": "web_search"}},
+        {"tools": [{"type": "namespace", "name": "n", "tools": [{"type": "web_search"}]}]},
+        {"tools": [], "tool_choice": {"type": "web_search"}},
+        {"tool_choice": {"type": "allowed_tools", "tools": [{"type": "web_search"}]}},
+        {"extra_body": {"google": {"tools": [{"google_search": {}}]}}},
+        {"search_parameters": {"mode": "on"}},
+        {"models": ["scripted", "openai/gpt-5:online"]},
         {"prompt": {"id": "pmpt_1"}},
         {"model": "gpt-4o-search-preview"},
         {"model": "anyone/anything:online"},
@@ -298,6 +314,68 @@ def test_what_a_provider_would_look_up_is_refused_and_breaks_nothing(
     assert answer.status_code == 400
     assert "models.server_tools in crab.yaml" in answer.json()["error"]["message"]
     assert not provider.asked
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        (b'{"model":"dear","messages":[],"model":"scripted"}', "'model' stands twice"),
+        (b'{"model":"scripted","tools":[{"type":"web_search"}],"tools":[]}', "'tools' stands twice"),
+        (b'{"model":"scripted","input":[{"role":"user","role":"system"}]}', "'role' stands twice"),
+        (b'{"model":"scripted","Tools":[{"type":"web_search"}]}', "one is 'Tools'"),
+        ('{"model":"scripted","tool\u017f":[{"type":"web_search"}]}'.encode(), "names in small letters"),
+        (b'{"model":"scripted","MAX_TOKENS":100000}', "one is 'MAX_TOKENS'"),
+        ('{"model":"scripted"}'.encode("utf-16"), "one JSON object in UTF-8"),
+        ('{"model":"scripted"}'.encode("utf-16-le"), "one JSON object"),
+        ('{"model":"scripted"}'.encode("utf-8-sig"), "one JSON object in UTF-8"),
+        (b'{"model":"scripted","x":"\xff"}', "one JSON object in UTF-8"),
+        (b'{"model":"scripted","temperature":NaN}', "NaN is no number"),
+        (b'{"model":"scripted","temperature":1e999}', "1e999 is no number"),
+        (b'{"model":"scripted","n":' + b"9" * 5000 + b"}", "one JSON object"),
+    ],
+)
+def test_a_body_that_others_may_read_differently_goes_no_further(
+    gateway: Gateway, provider: ScriptedProvider, client: Any, protocol: Any, body: bytes, said: str
+) -> None:
+    with gateway.open(**STEP) as access, client(access) as http:
+        answer = http.post(protocol.path, content=body)
+    assert answer.status_code == 400
+    assert said in answer.json()["error"]["message"]
+    assert not provider.asked
+
+
+def test_the_provider_is_sent_what_was_read(
+    gateway: Gateway, provider: ScriptedProvider, client: Any, protocol: Any
+) -> None:
+    """Numbers, texts and the order of names are as they were; how they were spelled is not."""
+    odd = {
+        "b": 1.10,
+        "a": [0.1, 10**30, -0.0, True, None],
+        "c": "ünïcode \U0001f600 \ud800 </x>",
+        "Nested": {"Z": 1, "A": 2},
+    }
+    document = {**protocol.body(), "more": odd}
+    with gateway.open(**STEP) as access, client(access) as http:
+        answer = http.post(protocol.path, content=json.dumps(document, indent=8).encode())
+    assert answer.status_code == 200
+    assert provider.asked[0].body == document
+    assert list(provider.asked[0].body["more"]) == list(odd)
+
+
+@pytest.mark.parametrize("pieces", [1, 9])
+def test_a_key_that_a_provider_repeats_is_taken_out_of_streams_and_recordings(
+    make: Any, client: Any, protocol: Any, keys: dict[str, str], stream: Any, pieces: int
+) -> None:
+    key = keys[protocol.key]
+    make.provider.script = lambda _: say(f"your key is {key}, keep it", pieces=pieces)
+    with make().open(**STEP) as access, client(access) as http:
+        answer = http.post(protocol.path, json=protocol.body(stream=stream))
+    assert answer.status_code == 200
+    kept = b"".join(path.read_bytes() for path in make.cassettes.rglob("*.json"))
+    for text in (answer.text, kept.decode()):
+        assert "<key>" in text
+        assert key not in text
+        assert not any(part in text for part in (key[:9], key[9:18], key[-9:]))
 
 
 def test_what_cannot_be_fetched_or_counted_is_not_asked(
@@ -327,10 +405,16 @@ def test_tools_of_the_provider_can_be_allowed_and_those_of_clients_need_not(
         {"name": "web_search", "input_schema": {}},
         {"type": "custom", "name": "mcp_look"},
         {"type": "bash_20250124"},
+        {"type": "text_editor_20250728", "name": "str_replace_based_edit_tool"},
+        {"type": "namespace", "name": "mcp", "tools": [{"type": "function", "name": "web_search"}]},
+        {"type": "function", "function": {"name": "f", "parameters": {"tools": [{"type": "web_search"}]}}},
     ]
+    used = {"type": "tool_use", "id": "1", "name": "f", "input": {"tools": [{"type": "web_search"}]}}
+    turn = [{"role": "assistant", "content": [used]}]
     theirs = [{"type": "web_search_20250305", "name": "web_search"}]
     with make().open(**STEP) as access, client(access) as http:
         assert http.post(messages.path, json=messages.body(tools=own)).status_code == 200
+        assert http.post(messages.path, json=messages.body() | {"messages": turn}).status_code == 200
     with make(server_tools=True).open(**STEP) as access, client(access) as http:
         assert http.post(messages.path, json=messages.body(tools=theirs)).status_code == 200
 

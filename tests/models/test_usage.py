@@ -8,9 +8,18 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from pytest_crab.models import usage as usage_module
-from pytest_crab.models.prices import Prices, bound_cost, cost_of, estimate, own_price, published_price
-from pytest_crab.models.usage import StreamMeter, Tokens, UsageEventFilter, read_usage
+from pytest_crab.models.prices import (
+    LONGEST_ANSWER,
+    LONGEST_REQUEST,
+    Prices,
+    bound_cost,
+    cost_of,
+    estimate,
+    own_price,
+    published_price,
+)
+from pytest_crab.models.request_body import write_document
+from pytest_crab.models.usage import StreamMeter, Tokens, read_usage
 from pytest_crab.settings import Price
 from pytest_crab.testing import dialogue
 from pytest_crab.testing.provider import say
@@ -46,50 +55,6 @@ def test_a_stream_without_its_end_is_not_complete(api: str) -> None:
     assert not meter.complete
 
 
-@given(places=st.lists(st.integers(0, 10_000), max_size=12))
-def test_the_usage_of_a_chat_stream_is_hidden_and_nothing_else(places: list[int]) -> None:
-    hiding = UsageEventFilter()
-    shown = b"".join(hiding.feed(chunk) for chunk in cut(STREAMS["chat"], places)) + hiding.rest()
-    assert shown == b"".join(dialogue.events("chat", {**ASKED, "stream_options": {}}, REPLY)).replace(
-        dialogue._id("chatcmpl", {**ASKED, "stream_options": {}}).encode(), dialogue._id("chatcmpl", ASKED).encode()
-    )
-
-
-def test_who_sees_that_an_answer_is_finished_could_leave_without_its_usage() -> None:
-    """So that is not seen before the end of the stream, and neither is anything lost where it has none."""
-    *before, finish, usage, last = dialogue.events("chat", ASKED, REPLY)
-    hiding = UsageEventFilter()
-    assert [hiding.feed(event) for event in (*before, finish, usage, last)] == [*before, b"", b"", finish + last]
-    without_end = UsageEventFilter()
-    assert [without_end.feed(event) for event in (*before, finish, usage)] == [*before, b"", b""]
-    assert without_end.rest() == finish
-
-
-@pytest.mark.parametrize("ending", [b"", b"\n"])
-def test_a_stream_without_end_is_not_kept(monkeypatch: pytest.MonkeyPatch, ending: bytes) -> None:
-    monkeypatch.setattr(usage_module, "MOST_EVENT", 1000)
-    meter, hiding = StreamMeter(), UsageEventFilter()
-    shown = b""
-    for _ in range(100):
-        meter.feed(b"x" * 100)
-        shown += hiding.feed(b"x" * 100)
-    assert len(meter._rest) <= 1000
-    assert len(hiding.rest()) <= 1000
-    events = b"".join(dialogue.events("chat", ASKED, REPLY))
-    meter.feed(b"\n" + events)
-    shown += hiding.feed(b"\n\n" + ending + events) + hiding.rest()
-    assert meter.tokens is not None
-    assert meter.complete
-    assert shown.startswith(b"x" * 10_000)
-    assert b'"usage":{' not in shown
-
-
-@given(st.lists(st.sampled_from([b"\n", b"\r\n", b"data: 1", b"", b"\r"]), max_size=12))
-def test_whatever_comes_is_shown(chunks: list[bytes]) -> None:
-    hiding = UsageEventFilter()
-    assert b"".join([*map(hiding.feed, chunks), hiding.rest()]) == b"".join(chunks)
-
-
 def test_an_answer_without_its_end_is_estimated_above_what_was_seen() -> None:
     price = Price(input=1.0, output=10.0, cached=0.1, cache_write=2.0)
     meter = StreamMeter()
@@ -97,11 +62,11 @@ def test_an_answer_without_its_end_is_estimated_above_what_was_seen() -> None:
         meter.feed(event)
     least = cost_of(meter.tokens, price)
     assert least is not None
-    assert estimate({"max_tokens": 1}, price, seconds=0.1, tokens=meter.tokens, seen=meter.seen) >= least
-    assert estimate({"max_tokens": 500}, price, seconds=0.1) == pytest.approx(500e-5, abs=5e-5)
-    assert estimate({}, price, seconds=100.0) == pytest.approx(20_000e-5, abs=5e-5)
-    assert estimate({"text": "x" * 10_000}, price, seconds=0.0) > estimate({}, price, seconds=0.0) + 0.009
-    assert estimate({"max_tokens": 10**400}, price, seconds=0.0) == pytest.approx(1e4)
+    assert estimate({"max_tokens": 1}, 9, price, seconds=0.1, tokens=meter.tokens, seen=meter.seen) >= least
+    assert estimate({"max_tokens": 500}, 9, price, seconds=0.1) == pytest.approx(500e-5, abs=5e-5)
+    assert estimate({}, 9, price, seconds=100.0) == pytest.approx(20_000e-5, abs=5e-5)
+    assert estimate({}, 10_000, price, seconds=0.0) > estimate({}, 2, price, seconds=0.0) + 0.009
+    assert estimate({"max_tokens": 10**400}, 2, price, seconds=0.0) == pytest.approx(1e4)
 
 
 @pytest.mark.parametrize("usage", [None, {}, 3, {"tokens": 1}, [], {"input_tokens": 10**400, "output_tokens": 1}])
@@ -141,7 +106,8 @@ def test_a_model_for_embeddings_is_priced_by_what_it_reads() -> None:
     assert Prices({}).find(ask, OPENAI) is None
     price = Prices({}).find(ask, OPENAI, writes=False)
     assert price == Price(input=0.02, output=0.0)
-    assert bound_cost(ask, Price(input=1.0, output=1000.0), writes=False) == pytest.approx(500e-6, abs=50e-6)
+    body = write_document(ask)
+    assert bound_cost(ask, body, Price(input=1.0, output=1000.0), writes=False) == pytest.approx(500e-6, abs=50e-6)
 
 
 @pytest.mark.parametrize(
@@ -181,3 +147,55 @@ def test_what_is_cached_for_an_hour_has_its_own_price() -> None:
     assert tokens == Tokens(input=31, output=1, cache_write=30, cache_write_1h=20)
     assert cost_of(tokens, HAIKU) == pytest.approx((0.25 + 1.25 + 10 * 0.3 + 20 * 0.5) / 1e6)
     assert cost_of(tokens, Price(input=1.0, output=1.0, cache_write=2.0)) == pytest.approx(62e-6)
+
+
+MANY = [
+    ({"max_tokens": 10}, 10),
+    ({"max_tokens": 10, "n": 128}, 1280),
+    ({"max_tokens": 10, "n": 2, "best_of": 20}, 200),
+    ({"max_tokens": 1, "max_completion_tokens": 1000}, 1000),
+    ({"max_completion_tokens": 1, "max_output_tokens": "1000"}, 1000),
+    ({"max_tokens": 10, "max_completion_tokens": None}, 10),
+    ({"max_tokens": 10, "n": "128"}, 1280),
+    ({"max_tokens": 10, "n": 1.5}, 20),
+    ({"max_tokens": 10, "prompt": ["one", "two", "three"], "n": 2}, 60),
+    ({"max_tokens": 10, "prompt": [[1, 2], [3]]}, 20),
+    ({"max_tokens": 10, "prompt": [1, 2, 3]}, 10),
+    ({}, LONGEST_ANSWER),
+    ({"n": 3}, 3 * LONGEST_ANSWER),
+    ({"max_tokens": 1, "max_completion_tokens": -1}, LONGEST_ANSWER),
+    ({"max_tokens": 0}, LONGEST_ANSWER),
+    ({"max_tokens": "many"}, LONGEST_ANSWER),
+]
+
+
+@pytest.mark.parametrize(("ask", "tokens"), MANY, ids=str)
+def test_the_bound_has_every_answer_at_the_largest_of_its_limits(ask: dict[str, Any], tokens: int) -> None:
+    price = Price(input=0.0, output=1.0)
+    assert bound_cost(ask, write_document(ask), price) == pytest.approx(tokens / 1e6)
+    if tokens < LONGEST_ANSWER:  # the estimate of one whose end is not known takes the same
+        assert estimate(ask, 1, price, seconds=1e6) == pytest.approx(tokens / 1e6)
+
+
+@pytest.mark.parametrize(
+    ("ask", "longest"),
+    [
+        ({"previous_response_id": "resp_1"}, 1),
+        ({"previous_response_id": None}, 0),
+        ({"conversation": {"id": "conv_1"}}, 1),
+        ({"messages": [{"content": [{"type": "image_url", "image_url": {"url": "https://x.example/y"}}]}]}, 1),
+        ({"messages": [{"content": [{"type": "image_url", "image_url": {"url": "data:image/png;base64,aa"}}]}]}, 0),
+        ({"input": [{"type": "input_file", "file_id": "file-1"}]}, 1),
+        ({"messages": [{"role": "user", "content": 'say {"url":"https://x.example", "file_id":"1"}'}]}, 0),
+        ({"tools": [{"input_schema": {"properties": {"url": {"type": "string"}}}}]}, 0),
+    ],
+    ids=str,
+)
+def test_what_lies_elsewhere_may_be_as_long_as_any_request(ask: dict[str, Any], longest: int) -> None:
+    cost = bound_cost({**ask, "max_tokens": 1}, write_document(ask), Price(input=1.0, output=0.0))
+    assert int(cost * 1e6) // LONGEST_REQUEST == longest
+
+
+def test_a_list_of_models_to_choose_from_has_no_price() -> None:
+    ask = {"model": "claude-3-haiku-20240307", "models": ["claude-3-haiku-20240307", "claude-3-opus-20240229"]}
+    assert Prices({"*": HAIKU}).find(ask, ANTHROPIC) is None
