@@ -75,6 +75,9 @@ class Snapshot(Protocol):
     def links(self, tree: str) -> Mapping[str, str]:
         """Return the target of each symbolic link of ``tree``, by path."""
 
+    def tracked(self) -> frozenset[str]:
+        """Return the path of every file of head."""
+
     @property
     def refs(self) -> frozenset[str]:
         """The names of all refs of a clone."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import shutil
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
@@ -246,7 +247,7 @@ class DockerWorkspace:
         return subprocess.run(line, check=False).returncode
 
     def diff(self) -> str:
-        """See protocols.Workspace; what the install left in the tree is not part of it.
+        """See protocols.Workspace; what the install, builds and test runs left in the tree is not part of it.
 
         Whatever a contestant left running is ended first: it could stop what reads the tree and write its output.
         """
@@ -254,7 +255,8 @@ class DockerWorkspace:
         key = channel.new_key()
         script = channel.program(tree_diff.SCRIPT)
         argv = (self._image.python, "-I", "-S", "-c", script, self._image.tree, self.root, str(tree_diff.MOST))
-        done = self.run(argv, stdin=key, seconds=300)
+        without = json.dumps(tree_diff.leftovers(self._snapshot)).encode()
+        done = self.run(argv, stdin=key + without, seconds=300)
         if done.out_of_memory or done.too_much_output:
             raise DiffRejected("the revision cannot be recorded: there is too much of it to be read")
         if done.exit_code != 0:

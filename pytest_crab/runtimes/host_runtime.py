@@ -211,8 +211,9 @@ class HostWorkspace(ABC):
         """Run a command on this process's own terminal and return its exit code. Raises EngineError."""
 
     def diff(self) -> str:
-        """See protocols.Workspace; what the install left in the tree is not part of it."""
+        """See protocols.Workspace; what the install, builds and test runs left in the tree is not part of it."""
         left: list[str] = []
-        changes = tree_diff.between(Path(self._image.reference) / "tree", self._tree, left)
+        without = tree_diff.leftovers(self._snapshot)
+        changes = tree_diff.between(Path(self._image.reference) / "tree", self._tree, left, without)
         with self._run.scratch() as scratch:
             return tree_diff.diff_of(self._snapshot, changes, left, scratch)

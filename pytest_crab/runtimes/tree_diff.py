@@ -5,11 +5,13 @@ from __future__ import annotations
 import importlib.resources
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from pytest_crab import beneath, diffs
+from pytest_crab.ecosystems import LEFTOVERS
 from pytest_crab.errors import DiffRejected, EngineError
 from pytest_crab.harness import channel
 from pytest_crab.harness.inside import tree
@@ -24,6 +26,15 @@ MOST = diffs.MOST_MIB_CHANGED << 20
 
 _MODES = {"link": "120000", "run": "100755", "file": "100644"}
 _CHUNK = 1 << 20
+
+
+def leftovers(snapshot: Snapshot) -> dict[str, Any]:
+    """What is left out of a revision of a snapshot's head, as ``delta.Leftovers`` takes it, in plain data."""
+    return {
+        "expression": LEFTOVERS.expression,
+        "marks": list(LEFTOVERS.marks),
+        "tracked": sorted(snapshot.tracked()),
+    }
 
 
 def read_changes(key: bytes, printed: bytes, left: list[str]) -> Iterator[FileChange]:
@@ -48,10 +59,13 @@ def read_changes(key: bytes, printed: bytes, left: list[str]) -> Iterator[FileCh
         raise _rejection(last.decode("utf-8", "replace"))
 
 
-def between(before: Path, after: Path, left: list[str]) -> Iterator[FileChange]:
-    """Yield the changes that turn one folder of this machine into the other (see read_changes). Raises DiffRejected."""
+def between(before: Path, after: Path, left: list[str], without: Mapping[str, Any]) -> Iterator[FileChange]:
+    """Yield the changes that turn one folder of this machine into the other (see read_changes) but leftovers.
+
+    Raises DiffRejected, and OSError where the machine is to blame.
+    """
     try:
-        for path, kind, content in delta.delta(str(before), str(after), MOST):
+        for path, kind, content in delta.delta(str(before), str(after), MOST, delta.Leftovers(**without)):
             yield from _file_changes(path, kind, content, left)
     except delta.Refused as error:
         raise _rejection(str(error)) from None

@@ -7,7 +7,6 @@ import os
 import resource
 import signal
 import subprocess
-import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -192,36 +191,6 @@ class Git:
     def line(self, *arguments: str, stdin: bytes = b"", env: Mapping[str, str] | None = None) -> str:
         """Return the one line that a git command prints."""
         return self.run(*arguments, stdin=stdin, env=env).decode().strip()
-
-    @contextmanager
-    def asking(
-        self, *arguments: str, cwd: Path, env: Mapping[str, str], settings: Mapping[str, str]
-    ) -> Iterator[subprocess.Popen[bytes]]:
-        """Run a git command that answers what is written to it, with the limits for foreign files over all its answers.
-
-        Raises GitError where the command ended meanwhile: then a reader gets no more, and a writer a broken pipe.
-        """
-        command = _start(_words_of(arguments, settings), cwd, self._env(env), None)
-        process = command.proc
-        assert process is not None
-        late = threading.Timer(_CLOCK_SECONDS, process.kill)
-        said: list[bytes] = []
-        listener = threading.Thread(target=lambda: said.append(process.stderr.read()))
-        late.start()
-        listener.start()
-        try:
-            yield process
-        except (BrokenPipeError, EOFError):
-            listener.join()
-            process.wait()
-            if not late.is_alive():
-                raise _late(arguments[0], _CLOCK_SECONDS) from None
-            raise _failure(arguments[0], process.returncode, b"".join(said), None, cwd) from None
-        finally:
-            late.cancel()
-            process.kill()
-            listener.join()
-            process.communicate()
 
     @contextmanager
     def reading(self) -> Iterator[git.Repo]:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import tempfile
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,13 +17,12 @@ from pytest_crab.scratch import scratch
 from pytest_crab.sources import branches, folders, revision_limits
 from pytest_crab.sources.git_cli import Git, GitError, GitLimit, GitSlow, create_checkout, lend
 from pytest_crab.sources.git_trees import changed_files, content, tree_of
+from pytest_crab.sources.room import require_room
 
 _LINK = "120000"
 #: What git says where it cannot read its own objects, and now and then of a diff.
 _OF_OBJECTS = re.compile(r"object|packfile|inflate|unable to read|read of .* failed|not a tree|cache entry")
 _FSCK_SECONDS = 900
-#: Bytes: what git writes beside the contents of a diff.
-_ROOM = 1 << 20
 DIFF = (
     *("diff-tree", "-p", "-r", "--binary", "--full-index", "--no-color", "--no-ext-diff", "--no-textconv"),
     *("--src-prefix=a/", "--dst-prefix=b/", "--unified=3", "--inter-hunk-context=0", "--diff-algorithm=myers"),
@@ -105,6 +103,10 @@ class GitSnapshot:
         return {
             os.fsdecode(path): os.fsdecode(content(self.private, tree, os.fsdecode(path)) or b"") for _, path in pairs
         }
+
+    def tracked(self) -> frozenset[str]:
+        """See protocols.Snapshot."""
+        return folders.paths(self.private, self.head_tree)
 
     @property
     def refs(self) -> frozenset[str]:
@@ -200,17 +202,5 @@ def apply(git: Git, diff: str, onto: str) -> str:
         except GitSlow:
             raise
         except GitError as error:
-            _require_room((git.folder / "objects", indexed.index.parent), 2 * len(data) + _ROOM)
+            require_room(git.folder / "objects", indexed.index.parent, size=2 * len(data))
             raise DiffRejected(error.words) from None
-
-
-def _require_room(folders: Sequence[Path], size: int) -> None:
-    """Raise SourceError unless a file of so many bytes can be written in each folder: git's words alone do not tell."""
-    for folder in folders:
-        try:
-            with tempfile.TemporaryFile(dir=folder) as file:
-                file.write(b"\0" * size)
-                file.flush()
-                os.fsync(file.fileno())
-        except OSError as error:
-            raise SourceError(f"no diff can be applied: {folder} cannot be written ({error.strerror})") from error

@@ -128,7 +128,8 @@ def missed(
         trial = seen.trials[attack.name]
         (result,) = trial["scores"]
         measured(attack.name, recorded=record.said(trial), refused=result.get("label") != "caught")
-        if record.said(trial) != attack.recorded or attack.detail not in result.get("detail", ""):
+        detail = "" if attack.is_left else attack.detail
+        if record.said(trial) != attack.recorded or detail not in result.get("detail", ""):
             wrong[attack.name] = (record.said(trial), result.get("detail"))
     return wrong
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from pytest_crab.ecosystems import LEFTOVERS
 from pytest_crab.errors import DiffRejected, EngineError
 from pytest_crab.harness import channel
 from pytest_crab.harness.inside import channel as inside
@@ -26,10 +29,16 @@ def _sent(*messages: bytes, last: bytes | None = b"") -> bytes:
     return b"".join([*framed, *end])
 
 
-def _told(before: Path, after: Path, most: int = tree_diff.MOST) -> tuple[list[FileChange], list[str]]:
+#: What is left out where nothing is tracked.
+WITHOUT = {"expression": LEFTOVERS.expression, "marks": list(LEFTOVERS.marks), "tracked": []}
+
+
+def _told(
+    before: Path, after: Path, most: int = tree_diff.MOST, without: dict[str, Any] = WITHOUT
+) -> tuple[list[FileChange], list[str]]:
     """What the script tells of two folders, run as it is in a sandbox."""
     argv = [sys.executable, "-I", "-S", "-c", channel.program(tree_diff.SCRIPT), str(before), str(after), str(most)]
-    done = subprocess.run(argv, input=KEY, capture_output=True, check=True)
+    done = subprocess.run(argv, input=KEY + json.dumps(without).encode(), capture_output=True, check=True)
     left: list[str] = []
     return list(tree_diff.read_changes(KEY, done.stdout, left)), left
 
@@ -122,8 +131,8 @@ def test_a_file_may_become_a_folder_and_back(tmp_path: Path) -> None:
     (after / "a").mkdir(parents=True)
     (after / "a/inner").write_text("inner")
     (after / "b").write_text("file")
-    tree_diff.put(copy, tree_diff.between(before, after, []))
-    assert list(delta.delta(str(copy), str(after), tree_diff.MOST)) == []
+    tree_diff.put(copy, tree_diff.between(before, after, [], WITHOUT))
+    assert list(delta.delta(str(copy), str(after), tree_diff.MOST, delta.Leftovers(**WITHOUT))) == []
 
 
 def test_the_script_and_the_host_tell_the_same(tmp_path: Path) -> None:
@@ -140,8 +149,32 @@ def test_the_script_and_the_host_tell_the_same(tmp_path: Path) -> None:
     (after / "sub/.git").mkdir(parents=True)
     (after / "sub/.git/config").write_text("new")
     told, _ = _told(before, after)
-    assert told == list(tree_diff.between(before, after, []))
+    assert told == list(tree_diff.between(before, after, [], WITHOUT))
     assert [change.path for change in told] == ["gone", "link", "new ü", "same"]
+
+
+def test_what_builds_and_test_runs_leave_is_not_told(tmp_path: Path) -> None:
+    before, after = tmp_path / "before", tmp_path / "after"
+    for name in ("own/node_modules/kept.js", "own/node_modules/gone.js", "data/env/pyvenv.cfg", "gone.so"):
+        (before / name).parent.mkdir(parents=True, exist_ok=True)
+        (before / name).write_text("old")
+    for name in ("own/node_modules/kept.js", "own/node_modules/left.js", "data/env/pyvenv.cfg", "data/env/new.py"):
+        (after / name).parent.mkdir(parents=True, exist_ok=True)
+        (after / name).write_text("new")
+    for name in (".venv/a.py", "a/__pycache__/b.pyc", "venv/pyvenv.cfg", "venv/a.py", "node_modules/" * 150 + "a.js"):
+        (after / name).parent.mkdir(parents=True, exist_ok=True)
+        (after / name).write_text("left")
+    tracked = ["own/node_modules/kept.js", "own/node_modules/gone.js", "data/env/pyvenv.cfg"]
+    without = {**WITHOUT, "tracked": tracked}
+    told, left = _told(before, after, without=without)
+    assert {change.path: change.content for change in told} == {
+        "own/node_modules/kept.js": b"new",
+        "own/node_modules/gone.js": None,
+        "data/env/pyvenv.cfg": b"new",
+        "data/env/new.py": b"new",
+    }
+    assert left == []
+    assert told == list(tree_diff.between(before, after, [], without))
 
 
 def test_pipes_and_sockets_are_no_content(tmp_path: Path) -> None:

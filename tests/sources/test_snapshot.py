@@ -166,9 +166,9 @@ def test_a_checkout_is_recorded_as_it_is(snapshot: GitSnapshot, checkout: Path) 
     (checkout / "shop.py").write_text("one\nthree\n")
     (checkout / "kept.log").write_text("tracked, though ignored\n")
     (checkout / "pkg" / "run.sh").unlink()
-    (checkout / "other.log").write_text("ignored\n")
-    (checkout / "build").mkdir()
-    (checkout / "build" / "x").write_text("ignored\n")
+    (checkout / "other.log").write_text("new, though ignored\n")
+    (checkout / "pkg" / "__pycache__").mkdir()
+    (checkout / "pkg" / "__pycache__" / "x.pyc").write_text("left by Python\n")
     (checkout / "new").mkdir()
     (checkout / "new" / 'we"ird\n\\nä').write_text("x")
     (checkout / "new" / "tool").write_text("x")
@@ -182,6 +182,7 @@ def test_a_checkout_is_recorded_as_it_is(snapshot: GitSnapshot, checkout: Path) 
         FileChange(path="link", mode="120000", content=b"/etc/passwd"),
         FileChange(path="new/tool", mode="100755", content=b"x"),
         FileChange(path='new/we"ird\n\\nä', mode="100644", content=b"x"),
+        FileChange(path="other.log", mode="100644", content=b"new, though ignored\n"),
         FileChange(path="pkg/run.sh", mode="100755", content=None),
         FileChange(path="shop.py", mode="100644", content=b"one\nthree\n"),
     )
@@ -256,13 +257,6 @@ def test_what_is_no_file_is_left_out(snapshot: GitSnapshot, checkout: Path) -> N
     assert snapshot.record(checkout) == snapshot.head_tree
 
 
-def test_a_trap_in_the_place_of_gitignore_is_refused(snapshot: GitSnapshot, checkout: Path) -> None:
-    (checkout / "pkg" / "sub").mkdir()
-    os.mkfifo(checkout / "pkg" / ".gitignore")
-    with pytest.raises(DiffRejected, match=r"pkg/\.gitignore is not a regular file"):
-        snapshot.record(checkout)
-
-
 def test_a_huge_file_is_refused(snapshot: GitSnapshot, checkout: Path) -> None:
     with (checkout / "huge").open("wb") as file:
         file.truncate((64 << 20) + 1)
@@ -274,14 +268,13 @@ def test_too_many_files_are_refused_before_all_are_listed(
     snapshot: GitSnapshot, checkout: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(folders, "MOST_FILES", 20)
-    monkeypatch.setattr(folders, "_AT_ONCE", 10)
     listed = []
     listing = folders._scan_folders
     monkeypatch.setattr(folders, "_scan_folders", lambda *way: (listed.append(one) or one for one in listing(*way)))
-    (checkout / "build").mkdir()
+    (checkout / "node_modules").mkdir()
     for number in range(100):
-        (checkout / f"{number}.log").touch()
-        (checkout / "build" / str(number)).mkdir()
+        (checkout / f"{number}.pyc").touch()
+        (checkout / "node_modules" / str(number)).mkdir()
     assert snapshot.record(checkout) == snapshot.head_tree
     for number in range(100):
         (checkout / f"{number}.txt").touch()
@@ -291,10 +284,53 @@ def test_too_many_files_are_refused_before_all_are_listed(
     assert len(listed) < 150
 
 
-def test_an_ignored_huge_file_does_not_matter(snapshot: GitSnapshot, checkout: Path) -> None:
-    with (checkout / "huge.log").open("wb") as file:
+@pytest.mark.parametrize(
+    ("folder", "mark"),
+    [
+        *(
+            (name, None)
+            for name in ("__pycache__", "pkg/__pycache__", ".venv", ".tox", "node_modules", "a/node_modules")
+        ),
+        *((name, None) for name in ("src/shop.egg-info", ".pytest_cache", "build/temp.linux-x86_64-cpython-311")),
+        *(("env", "pyvenv.cfg"), ("pkg/new", "pyvenv.cfg"), ("coverage", "lcov.info")),
+    ],
+)
+def test_what_builds_and_test_runs_leave_is_left_out_whatever_its_size(
+    folder: str, mark: str | None, snapshot: GitSnapshot, checkout: Path
+) -> None:
+    (checkout / folder / "lib").mkdir(parents=True)
+    if mark is not None:
+        (checkout / folder / mark).write_text("")
+    with (checkout / folder / "lib" / "huge").open("wb") as file:
         file.truncate((64 << 20) + 1)
+    (checkout / folder / "code.py").write_text("x")
     assert snapshot.record(checkout) == snapshot.head_tree
+
+
+def test_a_new_file_that_gitignore_covers_is_of_the_tree(snapshot: GitSnapshot, checkout: Path) -> None:
+    (checkout / ".gitignore").write_text("*\n")
+    (checkout / "build").mkdir()
+    (checkout / "build" / "new.py").write_text("x")
+    tree = snapshot.record(checkout)
+    assert [change.path for change in snapshot.changes(tree)] == [".gitignore", "build/new.py"]
+
+
+def test_what_is_tracked_stays_though_it_looks_like_leftovers(instance: Instance, tmp_path: Path) -> None:
+    project = tmp_path / "set" / "project"
+    for name in ("node_modules/own/a.js", "data/env/pyvenv.cfg", "data/env/kept.txt", "lib.so"):
+        (project / name).parent.mkdir(parents=True, exist_ok=True)
+        (project / name).write_text("old\n")
+    snapshot = fetcher_for(instance).fetch(instance, tmp_path / "cache")
+    checkout = tmp_path / "checkout"
+    snapshot.clone(checkout)
+    assert snapshot.record(checkout) == snapshot.head_tree
+    (checkout / "node_modules/own/a.js").write_text("new\n")
+    (checkout / "data/env/new.txt").write_text("new\n")
+    (checkout / "lib.so").unlink()
+    (checkout / "node_modules/own/b.js").write_text("left\n")
+    tree = snapshot.record(checkout)
+    changes = {change.path: change.content for change in snapshot.changes(tree)}
+    assert changes == {"node_modules/own/a.js": b"new\n", "data/env/new.txt": b"new\n", "lib.so": None}
 
 
 def test_a_checkout_that_is_gone_is_a_sentence(snapshot: GitSnapshot, tmp_path: Path) -> None:

@@ -1,16 +1,19 @@
-"""Tell what differs between two trees, given as arguments with the most bytes that it may come to; .git is left out.
+"""Tell what differs between two trees, given as arguments with the most bytes that it may come to.
 
-A message of the channel is a line of JSON, the path and its kind, and the content. The kind is null where the path is
-gone, and ``left`` where its content would be too much. The last message is empty, or says why there is no telling.
+The standard input says what is left out beside .git (see Leftovers), as a JSON object of its arguments. A message of
+the channel is a line of JSON, the path and its kind, and the content. The kind is null where the path is gone, and
+``left`` where its content would be too much. The last message is empty, or says why there is no telling.
 """
 
 # ruff: noqa: PTH115, PTH118, PTH208
 # Few imports, for a fast start; annotations are quoted, since the oldest interpreters cannot evaluate them.
+import errno
 import json
 import os
+import re
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 MOST_DEPTH = 100
@@ -22,11 +25,36 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
+#: What this machine is to blame for, and not the tree.
+_MACHINE = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM}
+
+
 class Refused(Exception):
     """A tree that cannot be told as a revision, and why."""
 
 
-def entries(root: "str") -> "Iterator[tuple[int, str, str, str, int]]":
+class Leftovers:
+    """What is left out: untracked paths in which ``expression`` is found, and folders that hold one of ``marks``.
+
+    ``tracked`` are paths that are never left out, nor are the folders that they lie in.
+    """
+
+    def __init__(self, expression: "str", marks: "Sequence[str]", tracked: "Iterable[str]") -> "None":
+        self.found = re.compile(expression).search
+        self.marks = set(marks)
+        self.tracked = set(tracked)
+        self.parents = {path[:cut] for path in self.tracked for cut, letter in enumerate(path) if letter == "/"}
+
+    def name(self, path: "str") -> "bool":
+        """Return whether a file or folder is left out by its name."""
+        return path not in self.tracked and path not in self.parents and self.found(path) is not None
+
+    def mark(self, path: "str", names: "Iterable[str]") -> "bool":
+        """Return whether a folder is left out for one of the names in it."""
+        return path not in self.parents and not self.marks.isdisjoint(names)
+
+
+def entries(root: "str", leftovers: "Leftovers") -> "Iterator[tuple[int, str, str, str, int]]":
     """Yield every file and link below a folder: the open folder that holds it, its name, path, kind and size.
 
     Folders are opened from within the one above, so that no link is followed, whatever runs meanwhile.
@@ -34,7 +62,7 @@ def entries(root: "str") -> "Iterator[tuple[int, str, str, str, int]]":
     above = []
     try:
         here = os.open(root, _FOLDER)
-        above.append((here, "", list_names(here)))
+        above.append((here, "", iter(os.listdir(here))))
         while above:
             here, prefix, names = above[-1]
             name = next(names, None)
@@ -42,7 +70,7 @@ def entries(root: "str") -> "Iterator[tuple[int, str, str, str, int]]":
                 above.pop()
                 os.close(here)
                 continue
-            if name.lower() == ".git":
+            if name.lower() == ".git" or leftovers.name(prefix + name):
                 continue
             status = os.stat(name, dir_fd=here, follow_symlinks=False)
             if stat.S_ISREG(status.st_mode) or stat.S_ISLNK(status.st_mode):
@@ -51,15 +79,11 @@ def entries(root: "str") -> "Iterator[tuple[int, str, str, str, int]]":
                 if len(above) > MOST_DEPTH:
                     raise Refused(f"the folders lie over {MOST_DEPTH} deep in each other")
                 here = os.open(name, _FOLDER, dir_fd=here)
-                above.append((here, prefix + name + "/", list_names(here)))
+                inner = os.listdir(here)
+                above.append((here, prefix + name + "/", iter(() if leftovers.mark(prefix + name, inner) else inner)))
     finally:
         for here, _, _ in above:
             os.close(here)
-
-
-def list_names(folder: "int") -> "Iterator[str]":
-    """Yield the names in an open folder."""
-    yield from os.listdir(folder)
 
 
 def kind(status: "os.stat_result") -> "str":
@@ -110,13 +134,13 @@ def content(root: "str", path: "str", what: "str", size: "int") -> "bytes":
     return found
 
 
-def compare(before: "str", after: "str") -> "tuple[list[str], list[tuple[int, str, str]]]":
+def compare(before: "str", after: "str", leftovers: "Leftovers") -> "tuple[list[str], list[tuple[int, str, str]]]":
     """Return the paths that are gone, and the size, path and kind of what is new or another than before."""
-    old = {path: (what, size) for _, _, path, what, size in entries(before)}
+    old = {path: (what, size) for _, _, path, what, size in entries(before, leftovers)}
     gone = set(old)
     changed = []
     new = 0
-    for here, name, path, what, size in entries(after):
+    for here, name, path, what, size in entries(after, leftovers):
         gone.discard(path)
         new += path not in old
         if new > MOST_NEW_FILES:
@@ -131,13 +155,15 @@ def compare(before: "str", after: "str") -> "tuple[list[str], list[tuple[int, st
     return sorted(gone), changed
 
 
-def delta(before: "str", after: "str", most: "int") -> "Iterator[tuple[str, str | None, bytes]]":
+def delta(
+    before: "str", after: "str", most: "int", leftovers: "Leftovers"
+) -> "Iterator[tuple[str, str | None, bytes]]":
     """Yield (path, kind, content) for every difference; the largest files are left where all come to over ``most``.
 
     Raises Refused.
     """
     try:
-        gone, changed = compare(before, after)
+        gone, changed = compare(before, after, leftovers)
         for path in gone:
             yield path, None, b""
         taken = []
@@ -150,14 +176,17 @@ def delta(before: "str", after: "str", most: "int") -> "Iterator[tuple[str, str 
         for path, what, size in sorted(taken):
             yield path, what, content(after, path, what, size)
     except OSError as error:
+        if error.errno in _MACHINE:
+            raise
         raise Refused(f"{error.filename} cannot be read ({error.strerror})") from None
 
 
 def main(channel: "Any") -> "int":
     """Send it all, and return the exit code."""
     before, after, most = sys.argv[1:]
+    leftovers = Leftovers(**json.loads(sys.stdin.buffer.read().decode()))
     try:
-        for path, what, now in delta(before, after, int(most)):
+        for path, what, now in delta(before, after, int(most), leftovers):
             channel.send(json.dumps([path, what]).encode() + b"\n" + now)
     except Refused as error:
         channel.end(str(error).encode("utf-8", "replace"))

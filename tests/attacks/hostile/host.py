@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import tarfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 from hostile.ledger import write_instance
 from hostile.shape import Kind, Refusal
 
 from pytest_crab import errors
+from pytest_crab.ecosystems import LEFTOVERS
 from pytest_crab.harness import channel
 from pytest_crab.instances import load_instance
 from pytest_crab.instances.files import pristine
@@ -20,11 +23,12 @@ from pytest_crab.protocols import FileChange
 from pytest_crab.runtimes import tree_diff
 from pytest_crab.runtimes.run_lock import remove_folder
 from pytest_crab.sources import consistency, fetcher_for, folders, revision_limits
-from pytest_crab.sources.git_cli import create
+from pytest_crab.sources.git_cli import GitError, create
 from pytest_crab.sources.snapshot import apply
 
 REFUSED, APPLY = "the instance is refused", "missed (does not apply)"
 MIB = 1 << 20
+NOTHING_TRACKED = {"expression": LEFTOVERS.expression, "marks": LEFTOVERS.marks, "tracked": ()}
 
 
 # --- files of the host -----------------------------------------------------------------------------------------------
@@ -117,6 +121,44 @@ def rejected(make: Callable[[], object]) -> str:
     raise AssertionError("it was taken")
 
 
+#: A machine's words for its own failure, as the name of a folder.
+FULL = os.strerror(errno.ENOSPC)
+
+
+def vanishing(folder: Path) -> tuple[Any, Path, str]:
+    """A tree with a file that git cannot read once it comes to it, in a folder that is called like a full disk."""
+    tree = folder / "tree"
+    tree.mkdir()
+    git = create(folder / "git")
+    base = folders.write(git, tree, pristine(tree))
+    (tree / FULL).mkdir()
+    (tree / FULL / "new.py").write_text("NEW = 1\n")
+    return git, tree, base
+
+
+def feigning(folder: Path) -> str:
+    git, tree, base = vanishing(folder)
+    walk = folders._walk
+
+    def walking_and_removing(*arguments: Any) -> Any:
+        yield from walk(*arguments)
+        (tree / FULL / "new.py").unlink()
+
+    with mock.patch.object(folders, "_walk", walking_and_removing):
+        return rejected(lambda: folders.record(git, tree, base))
+
+
+def believed(folder: Path) -> bool:
+    """The naive way: where git speaks of a full disk, the disk is full."""
+    git, tree, _ = vanishing(folder)
+    (tree / FULL / "new.py").unlink()
+    try:
+        git.run("hash-object", f"{FULL}/new.py", cwd=tree)
+    except GitError as error:
+        return FULL in error.words
+    return False
+
+
 def holding(folder: Path) -> bool:
     """The naive way: all that is new is read, though the disk holds next to nothing of it."""
     sparse(folder, 2)
@@ -163,7 +205,7 @@ def deep(folder: Path) -> Path:
 def sinking(folder: Path) -> str:
     after = deep(folder)
     try:
-        return rejected(lambda: list(tree_diff.between(folder / "before", after, [])))
+        return rejected(lambda: list(tree_diff.between(folder / "before", after, [], NOTHING_TRACKED)))
     finally:
         remove_folder(after)
 
@@ -202,5 +244,6 @@ REFUSALS = [
          leading_out),
     resource("sixteen sparse files that are each small enough", recording, holding, "a revision may change 48"),
     resource("a diff that copies a file of head again and again", copying, growing, "a revision may change 48"),
+    host("a folder whose name is the words for a full disk", feigning, believed, "revision cannot be recorded", APPLY),
     resource("folders within one another without end", sinking, walking, "over 100 deep"),
 ]  # fmt: skip

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+from hostile.record import Play
 from hostile.shape import Kind, Refusal
 
 from pytest_crab import errors
@@ -24,6 +25,7 @@ SMALL = {"PROCESSOR_SECONDS": 1, "MEMORY_MIB": 128}
 #: Newer versions of git see through the first; the second is compared with folders below folders.
 PATTERNS = "*a" * 40 + "*b\n" + "**/a*/" * 20 + "**/b\n"
 DEEP = "/".join("a" * 80)
+PATIENT = "a .gitignore whose patterns take for ever"
 
 
 def refused(judge: Callable[[git_cli.Git, Path, str], Any]) -> Callable[[Path], str]:
@@ -51,9 +53,22 @@ def plant(tree: Path) -> None:
     (tree / ".gitignore").write_text(PATTERNS)
 
 
-def recorded(git: git_cli.Git, tree: Path, head: str) -> None:
-    plant(tree)
-    folders.record(git, tree, head)
+def recorded(folder: Path) -> str:
+    """What it takes to read the tree, within small limits."""
+    (folder / "tree").mkdir()
+    git = git_cli.create(folder / "own.git")
+    head = folders.write(git, folder / "tree", pristine(folder / "tree"))
+    plant(folder / "tree")
+    with mock.patch.multiple(git_cli, **SMALL):
+        folders.record(git, folder / "tree", head)
+    return "it was read"
+
+
+def whole(_folder: Path) -> Play:
+    """Right if the file is there that the patterns cover, beside all that they are slow on."""
+    right = "import ignored\n\n\ndef add(a, b):\n    return a + b + ignored.NOTHING\n"
+    slow = {".gitignore": f"ignored.py\n{PATTERNS}", f"{DEEP}/file": "x", "a" * 80: "x"}
+    return Play(name=PATIENT, files={**slow, "ledger.py": right, "ignored.py": "NOTHING = 0\n"})
 
 
 def staged(folder: Path) -> bool:
@@ -124,7 +139,10 @@ def resource(name: str, judge: Any, twin: Any, said: str) -> Refusal:
 
 
 REFUSALS = [
-    resource("a .gitignore whose patterns take for ever", recorded, staged, "processor for more than 1 second"),
+    Refusal(
+        kind=Kind.RESOURCES, name=PATIENT, attempt=recorded, twin=staged,
+        said="it was read", becomes="recorded as it is", plant=whole,
+    ),
     resource("a diff of kilobytes that unpacks to gigabytes", lambda git, _, head: apply(git, bomb(), head), applied,
              "Out of memory"),
     resource("a file of nothing but ends of lines", told, listed, "may use 128 MiB"),

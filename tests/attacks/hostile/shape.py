@@ -9,6 +9,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
+from pytest_crab.ecosystems import LEFTOVERS
 from pytest_crab.types import Reason
 
 
@@ -80,7 +81,12 @@ class Revision(Attack):
 
     @property
     def recorded(self) -> str:
-        return f"missed ({self.reason})"
+        return f"missed ({Reason.EMPTY_REVISION if self.is_left else self.reason})"
+
+    @property
+    def is_left(self) -> bool:
+        """Whether all that it writes is what builds and test runs leave, and never part of a revision of an agent."""
+        return all(re.search(LEFTOVERS.expression, path) for path in self.files)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,0 +1,10 @@
+"""Node.js: its package managers, and its runners of tests."""
+
+from __future__ import annotations
+
+from pytest_crab.ecosystems.patterns import Patterns
+
+LEFTOVERS = Patterns(
+    names=("node_modules", ".npm", ".nyc_output", ".eslintcache", "*.tsbuildinfo"),
+    marks=("lcov.info", "coverage-final.json"),  # a report on coverage, whatever it is called
+)
