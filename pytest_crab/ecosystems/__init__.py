@@ -1,4 +1,4 @@
-"""What is known of the tools of each language, as data: one module a language, and nothing of it elsewhere."""
+"""Facts on the tools of each language: one module a language, and nothing of it elsewhere."""
 
 from __future__ import annotations
 

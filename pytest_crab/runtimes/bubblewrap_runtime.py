@@ -137,7 +137,7 @@ class BubblewrapRuntime(HostRuntime):
                 [self.view(image, empty=(TMP,), writable={}, replaced=replaced)],
                 [with_env(image, asked)],
                 limits=CLIENT_LIMITS,
-                seconds=max(600, instance.required_environment.timeout),
+                seconds=instance.required_environment.timeout,
                 cancelled=[self.stopped],
                 quota=DiskQuota(list(replaced.values()), CLIENT_LIMITS.disk),
             )[0]

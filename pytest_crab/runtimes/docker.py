@@ -153,7 +153,7 @@ class DockerRuntime:
 
     def _install(self, image: Image, instance: Instance, asked: Command) -> Completed:
         command = dataclasses.replace(asked, user="root")
-        seconds = max(600, instance.required_environment.timeout)
+        seconds = instance.required_environment.timeout
         with (
             self.slots.take(self.engine.stopped),
             self.engine.container(

@@ -33,31 +33,32 @@ def reinstall(
 ) -> dict[str, str]:
     """Install a revised tree by ``install``; the project's own metadata files, path to text.
 
-    ``distributions`` is where the image lists what was there before the project. Raises InstallFailed, whatever the
-    revision did to its install or to what that tells; an install that fails on head as well is EngineError,
-    since no revision broke that.
+    ``distributions`` is where the image lists what was there before the project. ``install`` ends what takes longer
+    than the instance's timeout. Raises InstallFailed, whatever the revision did to its install or to what that tells;
+    an install that fails on head as well is EngineError, since no revision broke that.
     """
     if not instance.required_environment.install:
         return {}
     argv = _command_line(image, instance, distributions)
     revised = request(changes)
-    first = _attempt(argv, revised, install)
+    seconds = instance.required_environment.timeout
+    first = _attempt(argv, revised, install, seconds)
     if isinstance(first, dict):
         return first
-    control = _attempt(argv, request(()), install)
+    control = _attempt(argv, request(()), install, seconds)
     if not isinstance(control, dict):
         sentence = f"{instance.id}: the install of head does not work in a sandbox without network: {control}"
         raise EngineError(str(first) if isinstance(first, DiskShort) else sentence)
-    # Another program may have filled the disk for a moment; what this tree does it does again.
-    again = _attempt(argv, revised, install) if isinstance(first, DiskShort) else first
+    # Another program may have filled the disk or slowed the machine; what this tree does it does again.
+    again = _attempt(argv, revised, install, seconds) if isinstance(first, DiskShort | TimeoutError) else first
     if isinstance(again, dict):
         return again
     raise InstallFailed(f"{instance.id}: the revised tree does not install: {again}")
 
 
 def _attempt(
-    argv: Sequence[str], stdin: bytes, install: Callable[[Command], Completed]
-) -> dict[str, str] | str | DiskShort:
+    argv: Sequence[str], stdin: bytes, install: Callable[[Command], Completed], seconds: int
+) -> dict[str, str] | str | DiskShort | TimeoutError:
     """Install once; the metadata files, or why there are none."""
     key = channel.new_key()
     try:
@@ -67,6 +68,8 @@ def _attempt(
     received = channel.read_messages(key, done.stdout)
     if received.foreign:
         return "another process wrote into its result"
+    if done.timed_out:
+        return TimeoutError(f"it did not end within {seconds} s, the instance's timeout")
     if done.exit_code != 0 or not received.whole:
         return build_failures.brief(dataclasses.replace(done, stdout=b""))
     return metadata(received.messages[-1])

@@ -29,7 +29,7 @@ _CHUNK = 1 << 20
 
 
 def leftovers(snapshot: Snapshot) -> dict[str, Any]:
-    """What is left out of a revision of a snapshot's head, as ``delta.Leftovers`` takes it, in plain data."""
+    """Return the arguments of ``delta.Leftovers`` for a revision of a snapshot's head."""
     return {
         "expression": LEFTOVERS.expression,
         "marks": list(LEFTOVERS.marks),

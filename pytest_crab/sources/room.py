@@ -1,4 +1,4 @@
-"""Whether this machine can write for git: what git itself says of a failure holds names that a contestant chose."""
+"""A look at the disk where git failed: what git itself says of it holds names that a contestant chose."""
 
 from __future__ import annotations
 

@@ -107,8 +107,9 @@ class Source:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Environment:
-    """The environment that the code runs in; paths are relative to the tree, ``timeout`` is seconds per oracle.
+    """The environment that the code runs in; paths are relative to the tree.
 
+    ``timeout`` is seconds, for each oracle and for the install of a revised tree.
     With ``node``, a version, it is node's: ``packages`` are npm's, and node or jest runs its oracles.
     ``resolved`` is the moment as of which the packages were chosen (2019-04-11T15:02:59Z): files that were uploaded
     later are not taken, neither of the packages nor of what builds them.

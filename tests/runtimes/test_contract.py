@@ -273,13 +273,15 @@ def test_workspace_tells_what_changed(place: Place) -> None:
     with place.runtime.workspace(place.image, place.snapshot, limits=ORACLE_LIMITS) as workspace:
         script = (
             "echo 'VALUE = 9' > demo.py; head -c 999 /dev/urandom > blob; ln -s demo.py link; ln -s /etc/passwd far; "
-            "mkdir -p new/deep; echo x > new/deep/run; chmod +x new/deep/run; rm pyproject.toml; pwd"
+            "mkdir -p new/deep; echo x > new/deep/run; chmod +x new/deep/run; rm pyproject.toml; "
+            "echo '*' > .gitignore; mkdir -p .venv __pycache__ env; echo x > .venv/a.py; echo x > __pycache__/a.pyc; "
+            "echo x > env/pyvenv.cfg; echo x > env/a.py; head -c 60000000 /dev/zero > .venv/big; pwd"
         )
         done = workspace.run(("sh", "-c", script), seconds=20)
         assert done.stdout.decode().strip() == workspace.root
         tree = place.snapshot.apply(workspace.diff())
     changes = {change.path: change for change in place.snapshot.changes(tree)}
-    assert set(changes) == {"demo.py", "blob", "link", "far", "new/deep/run", "pyproject.toml"}
+    assert set(changes) == {".gitignore", "demo.py", "blob", "link", "far", "new/deep/run", "pyproject.toml"}
     assert changes["demo.py"].content == b"VALUE = 9\n"
     assert changes["blob"].content is not None
     assert len(changes["blob"].content) == 999
@@ -384,6 +386,13 @@ def test_a_build_gets_the_proxies_and_what_it_makes_tells_none(
 def test_reinstall_of_a_broken_tree_is_the_revisions_fault(installed_place: Place) -> None:
     with pytest.raises(InstallFailed, match="demo-installed: the revised tree does not install"):
         _reinstall(installed_place, "[project]", "[project")
+
+
+def test_reinstall_ends_at_the_instances_timeout(installed_place: Place) -> None:
+    environment = replace(installed_place.instance.required_environment, timeout=12)
+    hasty = replace(installed_place, instance=replace(installed_place.instance, environment=environment))
+    with pytest.raises(InstallFailed, match="did not end within 12 s"):
+        _reinstall(hasty, "1.0", "1.1", extra={"setup.py": "import time\ntime.sleep(500)\n"})
 
 
 def test_reinstall_gives_the_projects_metadata_and_carries_nothing_else_over(installed_place: Place) -> None:

@@ -125,6 +125,24 @@ def test_a_disk_that_is_short_whenever_the_revision_installs_is_its_doing(
     assert seen == [True, False, True]
 
 
+@pytest.mark.parametrize("late", [1, 2])
+def test_an_install_that_takes_too_long_is_made_once_more(instance: Instance, place: Path, late: int) -> None:
+    real, seen = on_this_machine(place), []
+
+    def install(command: Command) -> Completed:
+        seen.append(is_revised(command))
+        if is_revised(command) and sum(seen) <= late:
+            return Completed(exit_code=None, stdout=b"", stderr=b"", timed_out=True)
+        return real(command)
+
+    if late == 1:
+        assert reinstalled(instance, place, install) == FOUND
+    else:
+        with pytest.raises(InstallFailed, match=rf"within {instance.required_environment.timeout} s"):
+            reinstalled(instance, place, install)
+    assert seen == [True, False, True]
+
+
 def test_a_disk_that_is_short_for_head_too_is_the_machines_doing(instance: Instance, place: Path) -> None:
     def install(_: Command) -> Completed:
         raise DiskShort("less than is needed was left")

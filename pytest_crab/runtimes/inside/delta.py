@@ -34,7 +34,7 @@ class Refused(Exception):
 
 
 class Leftovers:
-    """What is left out: untracked paths in which ``expression`` is found, and folders that hold one of ``marks``.
+    """The paths that are left out: those in which ``expression`` is found, and folders that hold one of ``marks``.
 
     ``tracked`` are paths that are never left out, nor are the folders that they lie in.
     """
