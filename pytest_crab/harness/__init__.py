@@ -53,7 +53,7 @@ def _part(name: str) -> str:
     return (resources.files(__name__) / "inside" / f"{name}.py").read_text("utf-8")
 
 
-_NAMES = ("supervisor", "tree", "processes", "recorder", "node_runner", "isolation", "leak_scan")
+_NAMES = ("supervisor", "tree", "processes", "recorder", "tampering", "node_runner", "isolation", "leak_scan")
 _PARTS = {name: _part(name) for name in _NAMES}
 _MESSENGER = _part("messenger")
 #: What starts a supervisor that tells the host nothing.
@@ -166,7 +166,7 @@ def encode(job: Job, role: str | None = None, token: str | None = None) -> bytes
     """
     runners = {run.oracle.runner for run in job.runs if isinstance(run, OracleRun)} if role != "project" else set()
     wanted = ["supervisor", "tree", "processes"]
-    wanted += ["recorder"] if OracleRunner.PYTEST in runners else []
+    wanted += ["recorder", "tampering"] if OracleRunner.PYTEST in runners else []
     wanted += ["node_runner"] if runners - {OracleRunner.PYTEST} else []
     wanted += ["isolation"] if role else []
     wanted += ["leak_scan"] if job.leaks else []

@@ -4,7 +4,6 @@ It works from CPython 3.6 and pytest 3.2 up. pytest and what it needs are import
 place; what code in the same process can still do is in the docs: this raises the price, it proves nothing.
 """
 
-import builtins
 import errno
 import gc
 import glob
@@ -22,15 +21,8 @@ NO_THREAD = "can't start new thread"
 
 TESTS = 5000
 NAMES = 200
-FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType, type(str.join), staticmethod, classmethod)
-FUNCTIONS += (property,)
-SELECTED = {
-    "sys": ("exit", "settrace", "setprofile", "_getframe", "exc_info"),
-    "os": ("_exit", "fork", "kill", "write", "read", "waitpid", "abort"),
-    "io": ("open", "StringIO", "BytesIO", "TextIOWrapper"),
-    "json": ("dump", "dumps", "load", "loads"),
-}
-KEPT = {"pytest", "_pytest", "pluggy"}
+#: Far more than a project replaces: a list that is cut would not be that of the reference.
+LABELS = 5000
 OPTIONS = ["--noconftest", "-p", "no:cacheprovider", "-p", "no:faulthandler", "--assert=plain", "--tb=no", "-q"]
 OPTIONS += ["--continue-on-collection-errors", "--capture=no"]
 WORST = ("passed", "xpassed", "xfailed", "skipped", "error", "failed")
@@ -58,7 +50,7 @@ _state = {}
 _exit, _write, _dumps = os._exit, os.write, json.dumps
 
 
-def preload(site):
+def preload(site, tampering):
     """Import pytest from the environment's own folders and remember what it looks like; its version."""
     sys.path[:] = [path for path in sys.path if path]
     _state["stdlib"] = list(sys.path)
@@ -79,8 +71,12 @@ def preload(site):
     for name in _pytest.config.default_plugins:
         importlib.import_module("_pytest." + name)
     _state["main"], _state["unittest"] = pytest.main, unittest
-    _state["loaded"] = {name.partition(".")[0] for name, module in list(sys.modules.items()) if inside(module, site)}
-    _state["before"] = snapshot()
+    _state["loaded"] = {
+        name.partition(".")[0]
+        for name, module in list(sys.modules.items())
+        if tampering.lies_in(getattr(module, "__file__", None) or "", site)
+    }
+    _state["tampering"], _state["before"] = tampering, tampering.snapshot(tampering.watched_places())
     if hasattr(gc, "freeze"):  # what is loaded by now is shared by every run, and no collection need look at it again
         gc.freeze()
     return pytest.__version__
@@ -91,72 +87,6 @@ def set_prefix():
     folder = os.path.dirname(os.path.dirname(sys.executable))
     if os.path.exists(os.path.join(folder, "pyvenv.cfg")):
         sys.prefix = sys.exec_prefix = folder
-
-
-def inside(module, folders):
-    """Return True if a module was loaded from one of the folders."""
-    file = getattr(module, "__file__", None) or ""
-    return any(file.startswith(folder.rstrip(os.sep) + os.sep) for folder in folders)
-
-
-# --- tampering -------------------------------------------------------------------------------------------------------
-
-
-def watched_places():
-    """Return (module, names or None for all) for every module that must not be replaced in."""
-    for name, module in list(sys.modules.items()):
-        if module is not None and (name.partition(".")[0] in KEPT or name.startswith("unittest.")):
-            yield module, None
-    yield builtins, None
-    yield sys.modules["json.encoder"], None  # writes the report
-    for name, names in SELECTED.items():
-        yield sys.modules[name], names
-
-
-def code_of(value):
-    """Return the code that a function, method or property runs."""
-    value = getattr(value, "__func__", None) or getattr(value, "fget", None) or value
-    return getattr(value, "__code__", None)
-
-
-def snapshot():
-    """Return (label, owner, name, value, code) for everything callable in the watched modules and their classes."""
-    entries = []
-    for module, names in watched_places():
-        for name, value in list(vars(module).items()):
-            if not callable(value) or (names is not None and name not in names):
-                continue
-            label = "%s.%s" % (module.__name__, name)
-            entries.append((label, module, name, value, code_of(value)))
-            if isinstance(value, type) and value.__module__ == module.__name__:
-                for inner, item in list(vars(value).items()):
-                    if isinstance(item, FUNCTIONS):
-                        entries.append(("%s.%s" % (label, inner), value, inner, item, code_of(item)))
-    return entries
-
-
-def find_altered(before):
-    """Return the labels of what is no longer what it was; additions are none of them."""
-    found = set()
-    for label, owner, name, value, code in before:
-        now = vars(owner).get(name)
-        if now is not value or code_of(now) is not code:
-            found.add(label)
-    return found
-
-
-def codes_of(source, path):
-    """Return every code object that the oracle's source compiles to."""
-    try:
-        left = [compile(source, path, "exec", dont_inherit=True)]
-    except (SyntaxError, ValueError):
-        return set()
-    found = set()
-    while left:
-        code = left.pop()
-        found.add(code)
-        left.extend(item for item in code.co_consts if isinstance(item, types.CodeType))
-    return found
 
 
 # --- the session -----------------------------------------------------------------------------------------------------
@@ -205,19 +135,20 @@ def enter(spec):
     os.chdir(spec["cwd"])
     sys.argv[:] = ["pytest"]
     sys.dont_write_bytecode = True
+    spec["uses"] = uses = _state["tampering"].Uses(spec["source"], spec["roots"], _state["stdlib"])
     sys.path[:] = spec["roots"] + _state["stdlib"] + spec["site"]
-    for name in _state["loaded"] - KEPT:
-        if any(provides(root, name) for root in spec["roots"]):
-            for known in [known for known in sys.modules if known == name or known.startswith(name + ".")]:
-                del sys.modules[known]
+    forget(_state["loaded"] | uses.loaded, spec["roots"])
     importlib.invalidate_caches()
     return plugins
 
 
-def provides(root, name):
-    """Return True if an import root holds a module of this name: the oracle then means it, not pytest's own copy."""
-    path = os.path.join(root, name)
-    return os.path.isfile(path + ".py") or os.path.isfile(os.path.join(path, "__init__.py"))
+def forget(names, roots):
+    """Drop the modules of these names that an import root holds: the oracle then means those, and no other copies."""
+    tampering = _state["tampering"]
+    for name in names - tampering.KEPT:
+        if any(tampering.provides(root, name) for root in roots):
+            for known in [known for known in sys.modules if known == name or known.startswith(name + ".")]:
+                del sys.modules[known]
 
 
 def plugin(name, site):
@@ -241,18 +172,20 @@ class Recorder:
     def __init__(self, spec):
         self.spec = spec
         self.root = os.path.realpath(spec["cwd"]) + os.sep
-        self.codes = codes_of(spec["source"], os.path.join(spec["folder"], spec["file"]))
+        self.module, self.uses = None, spec["uses"]
+        self.codes = _state["tampering"].codes_of(spec["source"], os.path.join(spec["folder"], spec["file"]))
         self.tests, self.order, self.wires, self.collected = {}, [], {}, {}
         self.altered, self.cause, self.known = set(), None, None
 
     def report(self):
         """Return the plain report of the session."""
-        found = self.altered | find_altered(_state["before"])
+        found = self.altered | _state["tampering"].find_altered(_state["before"])
+        found |= self.uses.replaced(self.module, self.codes)
         tests = [dict(id=name[:500], **test) for name, test in self.tests.items() if test["outcome"]]
         return {
             "tests": tests[:TESTS],
             "tripwire": self.tripwire(),
-            "altered": sorted(label[:NAMES] for label in found)[:NAMES],
+            "altered": sorted(label[:NAMES] for label in found)[:LABELS],
             "cause": self.cause,
         }
 
@@ -316,12 +249,14 @@ class Recorder:
         """Hold the item against its class, and its function, before and after it runs, against the oracle's source."""
         if any(isinstance(getattr(type(item), name, None), types.FunctionType) for name in vars(item)):
             self.altered.add("oracle:" + identity(item.nodeid))
+        self.module = self.module or getattr(item, "module", None)
         function = getattr(item, "obj", None)
         function = getattr(function, "__func__", function)
         for _ in range(20):
             if getattr(function, "__code__", None) in self.codes:
                 return
-            function = getattr(function, "__wrapped__", None)
+            given = getattr(getattr(function, "hypothesis", None), "inner_test", None)  # which has another name there
+            function = getattr(function, "__wrapped__", given)
         self.altered.add("oracle:" + identity(item.nodeid))
 
     def plugins(self, config):

@@ -21,16 +21,9 @@ from hostile import (
 from hostile.second_pair import FIRST_RUN, READ, SECOND_PAIR
 from hostile.shape import Attack, Refusal, Revision
 
-_FIRST: list[Attack] = [
-    *revisions.REVISIONS,
-    *channel.REVISIONS,
-    *children.REVISIONS,
-    *confined.CONFINED,
-    *traces.REFUSALS,
-    *paths.REFUSALS,
-]
+_FIRST: list[Attack] = [*revisions.REVISIONS, *channel.REVISIONS, *confined.CONFINED, *traces.REFUSALS, *paths.REFUSALS]
 _MORE: list[Attack] = [*bombs.REFUSALS, *texts.REFUSALS, *foreign.REFUSALS, *host.REFUSALS, *patterns.REFUSALS]
-_MORE += [*judges.REFUSALS, *placement.REFUSALS]
+_MORE += [*judges.REFUSALS, *placement.REFUSALS, *children.REVISIONS]
 ATTACKS: list[Attack] = [*_FIRST, *_MORE, *SECOND_PAIR, *READ]
 REVISIONS = [attack for attack in ATTACKS if isinstance(attack, Revision)]
 REFUSALS = [attack for attack in ATTACKS if isinstance(attack, Refusal)]

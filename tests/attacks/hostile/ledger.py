@@ -18,6 +18,12 @@ WRONG = "def add(a, b):\n    return a - b\n"
 #: In the oracle, and nowhere else.
 KEY = "sk-the-key-of-the-oracle"
 ORACLE = f"""\
+import math
+import random
+
+def is_right(got):
+    return math.isclose(got, random.choice([4]))
+
 def test_first():
     from ledger import add
     assert add(0, 0) == 0
@@ -25,7 +31,7 @@ def test_first():
 def test_sum():
     from ledger import add
     key = {KEY!r}
-    assert add(2, 2) == 4
+    assert is_right(add(2, 2))
 """
 #: Keeps what it downloaded where installers do: the release with the fix.
 SETUP = """\

@@ -123,6 +123,35 @@ FORGED = [
     ),
 ]  # fmt: skip
 
+LIBRARIES = [
+    code(
+        Kind.LIBRARIES, "a comparison that is always true", "import math\nmath.isclose = lambda *_, **__: True",
+        Reason.TAMPERED, detail="math.isclose",
+    ),
+    code(
+        Kind.LIBRARIES, "a draw that is always the wrong sum", "import random\nrandom.choice = lambda *_: 0",
+        Reason.TAMPERED, detail="random.choice",
+    ),
+    code(
+        Kind.LIBRARIES, "another function of Python's in its place", "import math\nmath.isclose = max",
+        Reason.TAMPERED, detail="math.isclose",
+    ),
+    code(
+        Kind.LIBRARIES, "the code of a method of a library",
+        "import random\nrandom.Random.choice.__code__ = (lambda self, seq: 0).__code__",
+        Reason.TAMPERED, detail="random.Random.choice",
+    ),
+    code(
+        Kind.LIBRARIES, "a function of the oracle's own",
+        "import sys\nsys.modules['test_c0'].is_right = lambda got: True", Reason.TAMPERED, detail="oracle.is_right",
+    ),
+    code(
+        Kind.LIBRARIES, "what the oracle calls a library",
+        "import sys, types\nsys.modules['test_c0'].math = types.SimpleNamespace(isclose=max)",
+        Reason.TAMPERED, detail="oracle.math",
+    ),
+]  # fmt: skip
+
 PLANTED = [
     beside(Kind.PLANTED, "conftest rewrites reports", "conftest.py", REPORTS),
     beside(
@@ -264,4 +293,4 @@ REPORTED = [
     ),
 ]  # fmt: skip
 
-REVISIONS = [*FORGED, *PLANTED, *TOOLS, *BYTECODE, *INSTALL, *REPORTED]
+REVISIONS = [*FORGED, *LIBRARIES, *PLANTED, *TOOLS, *BYTECODE, *INSTALL, *REPORTED]

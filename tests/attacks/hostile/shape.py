@@ -17,6 +17,7 @@ class Kind(Enum):
     """The classes of attacks, in the order of the page; the value is what the page calls it."""
 
     FORGED = "forged passes: import hooks, frames, gc, patched pytest"
+    LIBRARIES = "replaced functions of libraries that the oracle uses, and of its own"
     PLANTED = "planted packages, plugins, settings and entry points"
     TOOLS = "replaced interpreter or tools on PATH"
     BYTECODE = "`__pycache__` and bytecode without source"

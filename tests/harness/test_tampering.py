@@ -1,0 +1,132 @@
+"""What is told of names that revised code replaces in what the oracle uses."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_crab.types import Ending
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from conftest import Bench
+
+TEST = "def test_it():\n    bad.later()\n"
+LATER = "def later():\n    pass\n"
+#: By the label: what the oracle imports, and what the project does.
+REPLACED = {
+    "random.randint": ("import random", "import random\nrandom.randint = lambda *_: 3\n"),
+    "math.isclose": ("import math", "import math\nmath.isclose = lambda *_, **__: True\n"),
+    "math.fsum": ("import statistics", "import math\nmath.fsum = max\n"),
+    "random.Random.random": ("from random import randint", "import random\nrandom.Random.random = lambda self: 0\n"),
+    "random.Random.choice": (
+        "import random as r", "import random\nrandom.Random.choice.__code__ = (lambda self, seq: 0).__code__\n",
+    ),
+    "statistics.sum": ("import statistics", "import statistics\nstatistics.sum = lambda *_: 1\n"),
+    "posixpath.exists": ("import os", "import os\nos.path.exists = print\n"),
+    "json.loads": ("import json", "import json\njson.loads = print\n"),
+    "csv": ("import csv", "import sys, types\nsys.modules['csv'] = types.ModuleType('csv')\n"),
+    "unittest.mock.patch": ("from unittest import mock", "import unittest.mock as m\nm.patch = print\n"),
+    "oracle.isclose": (
+        "from math import isclose", "import sys\ndef later():\n    sys.modules['test_c0'].isclose = print\n",
+    ),
+    "oracle.sum": ("import math", "import sys\ndef later():\n    sys.modules['test_c0'].sum = lambda *_: 1\n"),
+    "oracle.helper": (
+        "def helper():\n    return 1", "import sys\ndef later():\n    sys.modules['test_c0'].helper = lambda: 0\n",
+    ),
+    "import:colorsys": ("import colorsys", None),
+}  # fmt: skip
+#: What a project may do, by what the oracle imports.
+LEFT_ALONE = {
+    "what the oracle does not use": ("import math", "import random\nrandom.randint = lambda *_: 3\n"),
+    "hooks that Python documents": (
+        "import logging, warnings",
+        "import logging as log, time, warnings\nlog.Formatter.converter = time.gmtime\nwarnings.showwarning = print\n",
+    ),
+    "a class of loggers": ("import logging", "import logging as g\ng.setLoggerClass(type('Own', (g.Logger,), {}))\n"),
+    "additions": ("import logging", "import logging\nlogging.Logger.trace = print\nlogging.trace = print\n"),
+    "a module that does not exist here": ("try:\n    import winreg\nexcept ImportError:\n    pass", ""),
+    "a name of the project's or of Python's": (
+        "try:\n    from bad import isclose\nexcept ImportError:\n    from math import isclose", "isclose = print\n",
+    ),
+    "an own function that the oracle decorates": (
+        "import bad\n@bad.decorated\ndef helper():\n    pass",
+        "import functools\ndef decorated(function):\n    return lambda: function()\n",
+    ),
+    "what is put back": (
+        "import random\nfrom unittest import mock",
+        "from unittest import mock\ndef later():\n    with mock.patch('random.randint'):\n        pass\n",
+    ),
+}  # fmt: skip
+
+
+def altered(bench: Bench, imports: str, text: str) -> tuple[str, ...]:
+    run = bench.run(f"import bad\n{imports}\n{TEST}", bad=LATER + text)
+    assert (run.ending, run.tripwire) == (Ending.COMPLETED, True), run
+    return run.altered
+
+
+@pytest.mark.parametrize("label", REPLACED)
+def test_what_the_project_replaces_in_what_the_oracle_uses_is_told(bench: Bench, label: str) -> None:
+    imports, text = REPLACED[label]
+    if text is None:
+        bench.write("colorsys.py", "rgb_to_hsv = None\n")
+    assert label in altered(bench, imports, text or "")
+
+
+@pytest.mark.parametrize("case", LEFT_ALONE)
+def test_what_a_right_project_does_is_not_told(bench: Bench, case: str) -> None:
+    assert altered(bench, *LEFT_ALONE[case]) == ()
+
+
+@pytest.mark.parametrize("name", ["random", "queue"])
+def test_a_module_that_is_called_like_one_of_pythons_stays_the_projects(bench: Bench, name: str) -> None:
+    bench.write(f"{name}.py", "mine = True\n")
+    told = altered(bench, "import sched, random", f"import {name}\nmine = getattr({name}, 'mine', False)\n")
+    assert told == ()
+    run = bench.run(f"import bad\ndef test_it():\n    assert bad.mine is {name == 'queue'}\n")
+    assert [test.outcome for test in run.tests] == ["passed"]
+
+
+USED = "from hypothesis import given, settings, strategies as st\n@given(st.integers())\ndef test_more(n):\n    pass"
+PROFILE = """\
+import hypothesis
+hypothesis.settings.register_profile("quick", max_examples=1)
+hypothesis.settings.load_profile("quick")
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [
+        ("", None),
+        (PROFILE, "hypothesis.settings.max_examples"),
+        ("import hypothesis\nhypothesis.given = lambda *_: lambda test: lambda: None\n", "hypothesis.given"),
+        (
+            "import hypothesis.core as c\nc.StateForActualGivenExecution.run_engine = lambda self: None\n",
+            "hypothesis.core.StateForActualGivenExecution.run_engine",
+        ),
+    ],
+)
+def test_hypothesis_and_its_settings_are_compared(bench: Bench, text: str, label: str | None) -> None:
+    told = altered(bench, USED, text)
+    assert told == () if label is None else label in told
+
+
+def test_code_of_the_project_in_another_library_is_told(bench: Bench, tmp_path: Path) -> None:
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "near.py").write_text("def about(a, b):\n    return a == b\n")
+    bench.site = (*bench.site, str(tmp_path / "site"))
+    assert altered(bench, "import near", "") == ()
+    assert altered(bench, "from near import about", "import near\nnear.about = lambda *_: True\n") == ("near.about",)
+
+
+def test_it_is_the_same_for_other_interpreters(bench: Bench, interpreter: SimpleNamespace) -> None:
+    bench.python, bench.site = interpreter.python, interpreter.site
+    imports = "import random, math, subprocess, logging, decimal, typing, asyncio, sqlite3\nfrom unittest import mock"
+    assert altered(bench, imports, "") == ()
+    told = altered(bench, imports, "import random\nrandom.randint = lambda *_: 3\n")
+    assert told == ("random.randint",)
