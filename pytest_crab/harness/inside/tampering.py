@@ -1,4 +1,4 @@
-"""What revised code has replaced: in Python, in pytest, in what the oracle uses, and in the oracle's own module.
+"""Finds what revised code has replaced: in Python, in pytest, in what the oracle uses, and in the oracle's own module.
 
 What is replaced is told by its label alone, and the host compares the labels with those at the reference. It works
 from CPython 3.6 up, and at the end of a session only: what is put back by then is not seen.
@@ -132,7 +132,7 @@ def lies_in(path, folders):
 
 
 class Names:
-    """What an oracle's source says of its names, without running it.
+    """The names in an oracle's source, which is read and not run.
 
     ``imports`` is (module, name or None, what it is bound to) for each import; ``single`` holds what is bound by one
     import only, and ``functions`` its own functions that nothing decorates and that are no tests: those are held
@@ -164,7 +164,7 @@ class Names:
 
 
 class Uses:
-    """What one oracle uses of Python, of libraries and of its own, as it is before the project is imported.
+    """The parts of Python, of libraries and of itself that one oracle uses, as they are before the project is imported.
 
     It is made while no path of the project is in place. ``roots`` are the project's import roots.
     """
