@@ -279,6 +279,10 @@ class TrialItem(ParentHooksMixin, pytest.Item):
         self.trial: Trial | None = None
         self._named = named
         mark(self, instance, instance.with_oracles or instance.comments)
+        if self.config.pluginmanager.has_plugin(
+            "timeout"
+        ):  # its seconds are for tests, and a trial has limits of its own
+            self.add_marker(pytest.mark.timeout(0))
 
     @property
     def planned(self) -> Planned:

@@ -9,6 +9,7 @@ from typing import Any, cast
 
 from pytest_crab.errors import EngineError
 from pytest_crab.protocols import Runtime
+from pytest_crab.runtimes.open_files import raise_limit
 
 #: "module:Class" by name; imported when chosen. Without a sandbox "local" is ``UNCONFINED``.
 RUNTIMES = {
@@ -34,8 +35,10 @@ def choose(name: str, *, base: str = DEFAULT_BASE, python: str | None = None) ->
     """Return the runtime of a name; ``auto`` is docker if an engine answers and has or can pull the base, else local.
 
     Any other name stands for itself. ``python`` is the X.Y whose base is looked for (the running one); a registry is
-    asked only when no base image is here. Raises EngineError if docker was named and no engine answers.
+    asked only when no base image is here. Raises EngineError if docker was named and no engine answers, and where this
+    process may not open the files that a run needs.
     """
+    raise_limit()
     if name == "docker":
         from pytest_crab.runtimes.docker_status import age_of, engine_problem
 
