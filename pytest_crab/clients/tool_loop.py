@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import posixpath
+import re
 import shlex
 import time
 from collections.abc import Mapping
@@ -143,9 +144,11 @@ class ToolLoop(Chat):
         if found.exit_code != 0:
             return _output_of(found)
         text = found.stdout.decode(errors="surrogateescape")
-        if text.count(old) != 1:
-            return f"`old` occurs {text.count(old)} times in {path}; it must occur once", False
-        return _output_of(self._shell(f"cat > {place}", text.replace(old, new)))
+        places = _find(text, old)
+        if len(places) != 1:
+            return f"`old` occurs {len(places)} times in {path}; it must occur once", False
+        start, end = places[0].span()
+        return _output_of(self._shell(f"cat > {place}", text[:start] + _with_ends(new, places[0]) + text[end:]))
 
     def _shell(self, command: str, stdin: str = "") -> Completed:
         seconds = max(1.0, min(self._settings.timeout, self._end - time.monotonic()))
@@ -154,6 +157,18 @@ class ToolLoop(Chat):
         if done.too_much_disk:
             raise self.error(Status.LIMIT, "its commands wrote more to the disk than they may")
         return done
+
+
+def _find(text: str, old: str) -> list[re.Match[str]]:
+    """Return where ``old`` occurs: byte by byte, or else whatever the lines of the file end with."""
+    exact = list(re.finditer(re.escape(old), text))
+    return exact or list(re.finditer("\r?\n".join(map(re.escape, re.split("\r?\n", old))), text))
+
+
+def _with_ends(new: str, place: re.Match[str]) -> str:
+    """Return ``new`` with ends of lines as in its place, or as the first of the file where its place has none."""
+    before = place[0] if "\n" in place[0] else place.string
+    return re.sub("\r?\n", "\r\n", new) if before.partition("\n")[0].endswith("\r") else new
 
 
 def _output_of(done: Completed) -> tuple[str, bool]:

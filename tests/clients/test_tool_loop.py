@@ -64,6 +64,27 @@ def test_the_agents_tools_act_inside_the_workspace(desk: Any, provider: str) -> 
     assert "def divide" in transcript
 
 
+@pytest.mark.parametrize(
+    ("before", "old", "new", "after"),
+    [
+        ("a\r\nb\r\nc\r\n", "a\nb\n", "d\ne\nf\n", "d\r\ne\r\nf\r\nc\r\n"),
+        ("a\r\nb\r\nc\r\n", "a\r\nb\r\n", "d\r\n", "d\r\nc\r\n"),
+        ("a\r\nb\r\n", "b", "d\ne", "a\r\nd\r\ne\r\n"),
+        ("a\nb\n", "a\r\nb", "d", "d\n"),
+        ("a\r\nb\nc\n", "a\nb\n", "d\n", "d\r\nc\n"),
+        ("a\nb\na\r\nb\r\n", "a\r\nb", "d", "a\nb\nd\r\n"),
+        ("a\nb\n", "a\nb", "d\r\ne", "d\r\ne\n"),
+    ],
+)
+def test_an_edit_does_not_ask_what_the_lines_of_a_file_end_with(
+    desk: Any, before: str, old: str, new: str, after: str
+) -> None:
+    script = turns(edit("new.txt", "", before), edit("new.txt", old, new), say("Done."))
+    revision = desk.revise("tool-loop", script, provider="anthropic")
+    added = revision.diff.partition("+++ b/new.txt\n@@")[2].partition("\n")[2]
+    assert added.replace("\n+", "\n").removeprefix("+") == after
+
+
 @both_protocols
 def test_what_a_tool_cannot_do_is_told_to_the_model(desk: Any, provider: str) -> None:
     script = turns(
