@@ -12,13 +12,24 @@ from typing import Any, ClassVar, NamedTuple
 from pytest_crab import beneath
 from pytest_crab.diffs import is_inside
 from pytest_crab.errors import EngineError
+from pytest_crab.parsing.source_code import parse_python
 from pytest_crab.protocols import Checkout
 from pytest_crab.types import Finding, PullRequest, Revision, Side
+from pytest_crab.types.reviews import SuggestionCounts
 
-VERSION = "1"
+VERSION = "2"
 
 _FENCE = re.compile(r"( {0,3})(`{3,}|~{3,})(.*)")
+#: How a block is marked; GitLab adds how many lines above and below the commented one are replaced too.
+_MARK = re.compile(r"suggestion(?::-(?P<above>\d{1,4})\+(?P<below>\d{1,4}))?")
 _LINE = re.compile(rb"[^\n]*\n|[^\n]+")
+
+
+class Block(NamedTuple):
+    """The lines of a suggestion block, and those above and below the finding's that it replaces (GitLab's -0+1)."""
+
+    lines: tuple[str, ...]
+    reach: tuple[int, int] | None = None
 
 
 class Suggestion(NamedTuple):
@@ -33,7 +44,10 @@ class Suggestion(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuggestionsAgent:
-    """Applies suggestions and nothing else; what cannot be applied is in the revision's notes."""
+    """Applies suggestions and nothing else; what cannot be applied is counted, and is in the revision's notes.
+
+    One after which its file cannot be parsed any more is left out alone.
+    """
 
     free: ClassVar[bool] = True
 
@@ -52,21 +66,26 @@ class SuggestionsAgent:
         """The head with every suggestion that fits; of two that overlap the first. Raises Cancelled, EngineError."""
         notes: list[str] = []
         wanted = list(read_suggestions(findings, notes))
-        if not wanted:
-            return Revision(version=VERSION, notes="\n".join(notes) or None)
-        with checkout.clone() as workspace:
-            if workspace.folder is None:
-                raise EngineError("a throw-away clone has no folder on this machine; suggestions cannot be written")
-            for path in dict.fromkeys(suggestion.path for suggestion in wanted):
-                _write(workspace.folder, path, [one for one in wanted if one.path == path], notes)
-            return Revision(diff=workspace.diff(), version=VERSION, notes="\n".join(notes) or None)
+        unread, diff = len(notes), ""
+        applied = unparsed = 0
+        if wanted:
+            with checkout.clone() as workspace:
+                if workspace.folder is None:
+                    raise EngineError("a throw-away clone has no folder on this machine; suggestions cannot be written")
+                for path in dict.fromkeys(suggestion.path for suggestion in wanted):
+                    done = _write(workspace.folder, path, [one for one in wanted if one.path == path], notes)
+                    applied, unparsed = applied + len(done.applied), unparsed + len(done.unparsed)
+                diff = workspace.diff()
+        given = len(wanted) + unread
+        counts = SuggestionCounts(given=given, applied=applied, unparsed=unparsed, unread=unread) if given else None
+        return Revision(diff=diff, version=VERSION, notes="\n".join(notes) or None, suggestions=counts)
 
 
 def read_suggestions(findings: Sequence[Finding], notes: list[str]) -> Iterator[Suggestion]:
     """The suggestion blocks of findings, in order; why one cannot be used is appended to ``notes``."""
     for number, finding in enumerate(findings, 1):
         label = f"finding {number}"
-        for lines in blocks(finding.body, label, notes):
+        for block in blocks(finding.body, label, notes):
             if finding.path is None or finding.start is None:
                 notes.append(f"{label}: a suggestion needs a path and lines")
             elif finding.side is not Side.RIGHT:
@@ -75,23 +94,38 @@ def read_suggestions(findings: Sequence[Finding], notes: list[str]) -> Iterator[
                 notes.append(f"{label}: {finding.path} is not in the tree")
             else:
                 end = finding.start if finding.end is None else finding.end
-                yield Suggestion(label, finding.path, finding.start, end, lines)
+                yield Suggestion(label, finding.path, *_span(finding.start, end, block.reach), block.lines)
 
 
-def blocks(body: str, label: str, notes: list[str]) -> Iterator[tuple[str, ...]]:
-    """The lines of each fenced block of ``body`` that is marked "suggestion"; a block that never ends is noted only."""
+def _span(start: int, end: int, reach: tuple[int, int] | None) -> tuple[int, int]:
+    """Return the lines that a block replaces: the finding's own, or as far around its last one as the mark says.
+
+    A mark that says as many lines as the finding has means these.
+    """
+    if reach is None or sum(reach) == end - start:
+        return start, end
+    return max(1, end - reach[0]), end + reach[1]
+
+
+def blocks(body: str, label: str, notes: list[str]) -> Iterator[Block]:
+    """Each fenced block of ``body`` that is marked "suggestion"; one with another mark or no end is noted only."""
     fence = ""
     indent = 0
     kept: list[str] | None = None
+    reach: tuple[int, int] | None = None
     for line in body.replace("\r\n", "\n").split("\n"):
         match = _FENCE.fullmatch(line)
         if not fence:
             if match and not (match[2][0] == "`" and "`" in match[3]):
                 fence, indent = match[2], len(match[1])
-                kept = [] if match[3].strip(" \t") == "suggestion" else None
+                mark = _MARK.fullmatch(match[3].strip(" \t"))
+                kept = None if mark is None else []
+                reach = None if mark is None or mark["above"] is None else (int(mark["above"]), int(mark["below"]))
+                if mark is None and re.match(r"suggestion\b", match[3].strip()):
+                    notes.append(f"{label}: a block marked {match[3].strip()[:40]!r} is none that is read")
         elif match and match[2].startswith(fence) and not match[3].strip(" \t"):
             if kept is not None:
-                yield tuple(kept)
+                yield Block(tuple(kept), reach)
             fence, kept = "", None
         elif kept is not None:
             kept.append(line[min(indent, len(line) - len(line.lstrip(" "))) :])
@@ -99,15 +133,24 @@ def blocks(body: str, label: str, notes: list[str]) -> Iterator[tuple[str, ...]]
         notes.append(f"{label}: its suggestion has no end")
 
 
-def apply_suggestions(content: bytes, suggestions: Sequence[Suggestion], notes: list[str]) -> bytes:
-    """Return ``content`` with the suggestions in place of their lines; later ones that overlap are noted and left out.
+class Applied(NamedTuple):
+    """A file's new content, the suggestions in it, and those that were left out since it would not parse."""
 
-    New lines end as the replaced ones did, and a file without a newline at its end stays so.
+    content: bytes
+    applied: Sequence[Suggestion]
+    unparsed: Sequence[Suggestion] = ()
+
+
+def apply_suggestions(content: bytes, suggestions: Sequence[Suggestion], notes: list[str]) -> Applied:
+    """Put the suggestions in place of their lines; later ones that overlap are noted and left out.
+
+    New lines end as the replaced ones did, and a file without a newline at its end stays so. Where the file could be
+    parsed before and cannot be after all of them, each that breaks it is noted and left out.
     """
     lines: list[bytes] = _LINE.findall(content)
-    taken: list[Suggestion] = []
+    fitting: list[Suggestion] = []
     for one in suggestions:
-        rival = next((other for other in taken if one.start <= other.end and other.start <= one.end), None)
+        rival = next((other for other in fitting if one.start <= other.end and other.start <= one.end), None)
         if one.end > len(lines):
             notes.append(
                 f"{one.label}: {one.path} has {len(lines)} lines, and the suggestion is on {one.start} to {one.end}"
@@ -115,10 +158,30 @@ def apply_suggestions(content: bytes, suggestions: Sequence[Suggestion], notes: 
         elif rival is not None:
             notes.append(f"{one.label}: its suggestion overlaps that of {rival.label}, which came first")
         else:
-            taken.append(one)
-    for one in sorted(taken, key=lambda one: -one.start):
-        lines[one.start - 1 : one.end] = _with_line_ends(one, lines)
-    return b"".join(lines)
+            fitting.append(one)
+    whole = _put(lines, fitting)
+    if not fitting or _parses(fitting[0].path, whole) or not _parses(fitting[0].path, content):
+        return Applied(whole, fitting)
+    kept: list[Suggestion] = []
+    broken: list[Suggestion] = []
+    for one in fitting:
+        (kept if _parses(one.path, _put(lines, [*kept, one])) else broken).append(one)
+    notes.extend(f"{one.label}: with its suggestion {one.path} does not parse" for one in broken)
+    return Applied(_put(lines, kept), kept, broken)
+
+
+def _parses(path: str, content: bytes) -> bool:
+    """Return whether a file of Python can be read; one of another language is taken as it is."""
+    if not path.endswith((".py", ".pyi")):
+        return True
+    return parse_python(content) is not None
+
+
+def _put(lines: Sequence[bytes], suggestions: Sequence[Suggestion]) -> bytes:
+    new = list(lines)
+    for one in sorted(suggestions, key=lambda one: -one.start):
+        new[one.start - 1 : one.end] = _with_line_ends(one, lines)
+    return b"".join(new)
 
 
 def _with_line_ends(one: Suggestion, lines: Sequence[bytes]) -> list[bytes]:
@@ -131,7 +194,7 @@ def _with_line_ends(one: Suggestion, lines: Sequence[bytes]) -> list[bytes]:
     return new
 
 
-def _write(root: Path, path: str, suggestions: Sequence[Suggestion], notes: list[str]) -> None:
+def _write(root: Path, path: str, suggestions: Sequence[Suggestion], notes: list[str]) -> Applied:
     parts = Path(path).parts
     steps = [root.joinpath(*parts[:count]) for count in range(1, len(parts) + 1)]
     if any(os.path.islink(step) for step in steps):  # noqa: PTH114 - a name that no file can have is no error
@@ -142,14 +205,17 @@ def _write(root: Path, path: str, suggestions: Sequence[Suggestion], notes: list
         with beneath.parent(root, "/".join(parts)) as found:
             if found is not None:
                 place, name = found
-                _replace(os.open(name, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=place), suggestions, notes)
+                flags = os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC
+                return _replace(os.open(name, flags, dir_fd=place), suggestions, notes)
+    return Applied(b"", ())
 
 
-def _replace(descriptor: int, suggestions: Sequence[Suggestion], notes: list[str]) -> None:
+def _replace(descriptor: int, suggestions: Sequence[Suggestion], notes: list[str]) -> Applied:
     with os.fdopen(descriptor, "r+b") as file:
         before = file.read()
         after = apply_suggestions(before, suggestions, notes)
-        if after != before:
+        if after.content != before:
             file.seek(0)
-            file.write(after)
+            file.write(after.content)
             file.truncate()
+    return after

@@ -140,7 +140,9 @@ def _find_place(address: str | None, environ: Mapping[str, str]) -> PullRequestP
     """Return the named pull request, else the one that this CI job is about. Raises ForgeError."""
     if address is not None:
         return read_address(address, environ)
-    project, number = environ.get("CI_PROJECT_PATH"), environ.get("CI_MERGE_REQUEST_IID", "")
+    # In a merge request of a fork the job's own project is the fork.
+    project = environ.get("CI_MERGE_REQUEST_PROJECT_PATH") or environ.get("CI_PROJECT_PATH")
+    number = environ.get("CI_MERGE_REQUEST_IID", "")
     if project and number.isdecimal():
         return gitlab_place(environ.get("CI_SERVER_URL", "https://gitlab.com"), project, int(number))
     pull, project = _pull_of_event(environ), environ.get("GITHUB_REPOSITORY")

@@ -40,6 +40,7 @@ class FindingPlace:
     """The parts of a place that are known; ``lost`` are sentences about those that were given and cannot be read.
 
     ``unknown``: one of these is about a key that is no name of a place, so that all findings may be lost so.
+    ``outside`` is a path that is none of the tree's.
     """
 
     path: str | None = None
@@ -48,6 +49,7 @@ class FindingPlace:
     side: Side = Side.RIGHT
     lost: tuple[str, ...] = ()
     unknown: bool = False
+    outside: str | None = None
 
 
 def read_place(item: Mapping[str, Any], *, root: str | None = None, files: Collection[str] = ()) -> FindingPlace:
@@ -57,7 +59,7 @@ def read_place(item: Mapping[str, Any], *, root: str | None = None, files: Colle
     raw = _read(parts, files, lost, 0)
     path = None if raw.path is None else _inside(raw.path, root, files)
     if raw.path is not None and path is None:
-        lost.append(f"the path {raw.path[:200]!r}, which is no file's path relative to the tree")
+        return FindingPlace(outside=raw.path)
     place = replace(raw, path=path)
     unread = []
     if path is None:

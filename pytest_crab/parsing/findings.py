@@ -68,6 +68,8 @@ def _finding(
         serialization.read(Finding, item, problems, at)  # says what it should be
         return None
     parts, place = Parts(item), read_place(item, root=root, files=files)
+    if place.outside is not None:
+        problems.append(f"{at}.path is {place.outside[:200]!r}; it should be a file's path relative to the tree")
     words = _words(parts, at, problems)
     if not words:
         return None

@@ -24,7 +24,7 @@ _VARIABLE = re.compile(
 _Node = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
-def parse_python(source: str) -> ast.Module | None:
+def parse_python(source: str | bytes) -> ast.Module | None:
     """Return the syntax tree of Python code; None for code that this Python cannot read."""
     try:
         with warnings.catch_warnings():

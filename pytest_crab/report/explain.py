@@ -9,6 +9,7 @@ from pytest_crab import diffs
 from pytest_crab.formats import format_count
 from pytest_crab.text import cut, escape_controls, label_words, one_line
 from pytest_crab.types import NO_RUNTIME, CommentResult, Finding, Reason, Review, Revision, Trial, Verdict
+from pytest_crab.types.reviews import SuggestionCounts
 
 #: A finding is near a comment if at most this many lines lie between them.
 NEAR = 10
@@ -75,6 +76,7 @@ def explain(trial: Trial) -> list[str]:
         lines += review_faults(trial)
     if not trial.is_of_answerer or trial.revision is not None:
         lines.append(_revision_size(trial.revision))
+        lines += suggestion_words(None if trial.revision is None else trial.revision.suggestions)
     if trial.regressions is not None:
         lines.append(f"tests that passed before {'are broken' if trial.regressions else 'still pass'}")
     if trial.transcripts and trial.error is not None:
@@ -189,6 +191,20 @@ def review_faults(trial: Trial) -> Iterator[str]:
 def _fault(what: str, sentences: Sequence[str]) -> str:
     reasons = "; ".join(dict.fromkeys(sentences))
     return one_line(f"{what}: {format_count(len(sentences), 'finding')} ({reasons})", 500)
+
+
+def suggestion_words(counts: SuggestionCounts | None) -> list[str]:
+    """Return a line on what became of suggestion blocks; none where there were none."""
+    if counts is None:
+        return []
+    other = counts.given - counts.applied - counts.unparsed - counts.unread
+    reasons = (
+        (counts.unparsed, "left out since the file would not parse"),
+        (counts.unread, "whose mark, place or end cannot be read"),
+        (other, "not fitting the head or another one"),
+    )
+    told = "".join(f", {count} {reason}" for count, reason in reasons if count)
+    return [f"suggestions: {counts.applied} of {counts.given} applied{told}"]
 
 
 def _revision_size(revision: Revision | None) -> str:

@@ -14,6 +14,7 @@ from pytest_crab.report.ruler_means import RulerMean
 from pytest_crab.report.stability import Stability
 from pytest_crab.statistics.choices import ProbeMeasures
 from pytest_crab.types import Unit
+from pytest_crab.types.reviews import SuggestionCounts
 
 #: The dimension that tables show as columns of their own.
 KIND = "kind"
@@ -50,6 +51,7 @@ class ReviewerSummary:
     than oracles decides. ``resolvable`` is the rate over those oracles that the agent was seen to resolve from the
     human comment; None: no oracle is marked so. ``unknown_causes`` counts unknown verdicts, over all repeats, by their
     cause in words.
+    ``suggestions`` adds up what became of suggestion blocks; None: there were none, or another agent.
     ``clean`` has the false alarms on pull requests without an issue; None where the set has none.
     """
 
@@ -97,6 +99,7 @@ class ReviewerSummary:
     review_by: str | None = None
     decided_by: Mapping[str, int] = field(default_factory=dict)
     by_ruler: Mapping[str, RulerMean] = field(default_factory=dict)
+    suggestions: SuggestionCounts | None = None
 
     @property
     def by_kind(self) -> Mapping[str, Rate]:

@@ -26,6 +26,7 @@ from pytest_crab.report.trial_rows import TrialRow, comments_of, cost, oracles_o
 from pytest_crab.statistics.choices import probe_measures
 from pytest_crab.statistics.comparison import Key
 from pytest_crab.types import CONTROL, FIRST, NO_RUNTIME, SCHEMA, Provenance, Reason, Trial, TrialId, Unit, Verdict
+from pytest_crab.types.reviews import SuggestionCounts
 
 #: The fixed sentence beside every number that an agent without understanding of findings took part in.
 SIMULATED = (
@@ -185,6 +186,7 @@ def _reviewer(
         by_label=rates_by_label(oracles, strict=strict),
         outcomes={outcome: float(letters.total(oracle.share(outcome) for oracle in oracles)) for outcome in OUTCOMES},
         regressions=_regressions(rows),
+        suggestions=_suggestions(rows),
         variant=rows[0].variant,
         versions=_versions(rows),
         burden=burden((row.load for row in rows), _of_agent(unasked, rows[0].agent)),
@@ -205,6 +207,12 @@ def _reviewer(
 def _regressions(rows: Iterable[TrialRow]) -> Regressions:
     measured = [row.regressions for row in rows if row.regressions is not None]
     return Regressions(broken=sum(measured), measured=len(measured))
+
+
+def _suggestions(rows: Iterable[TrialRow]) -> SuggestionCounts | None:
+    counts = [row.suggestions for row in rows if row.suggestions is not None]
+    names = [part.name for part in dataclasses.fields(SuggestionCounts)]
+    return SuggestionCounts(**{name: sum(getattr(one, name) for one in counts) for name in names}) if counts else None
 
 
 def _with_comparisons(found: Sequence[ReviewerSummary]) -> Iterator[ReviewerSummary]:

@@ -18,6 +18,7 @@ from pytest_crab.formats import (
     format_table,
 )
 from pytest_crab.report.detail_tables import detail_tables
+from pytest_crab.report.explain import suggestion_words
 from pytest_crab.report.headline import headlines
 from pytest_crab.report.label_changes import change_tables
 from pytest_crab.report.mediator_text import mediator_lines, mediator_tables
@@ -348,6 +349,8 @@ def _own_remarks(reviewer: ReviewerSummary) -> Iterator[tuple[str, str]]:
         reasons = sorted(reviewer.skipped, key=lambda reason: -reviewer.skipped[reason])
         shown = "; ".join(map(ascii_line, reasons[:3])) + ("; and other reasons" if len(reasons) > 3 else "")
         yield f"{format_count(sum(reviewer.skipped.values()), 'trial')} skipped: {shown}", "yellow"
+    for text in suggestion_words(reviewer.suggestions):
+        yield text, ""
     if reviewer.regressions.broken:
         broken, trials = reviewer.regressions.broken, format_count(reviewer.regressions.measured, "trial")
         yield f"{broken} of {trials} broke passing tests", "red"

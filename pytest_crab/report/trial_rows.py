@@ -18,6 +18,7 @@ from pytest_crab.report.recorded_rulers import RecordedRuler, rulers_of
 from pytest_crab.report.review_cost import TrialLoad, load
 from pytest_crab.statistics.comparison import Key
 from pytest_crab.types import ErrorRate, Provenance, Review, Revision, Trial, Unit, Usage, Verdict
+from pytest_crab.types.reviews import SuggestionCounts
 
 #: The scorer whose errors are measured.
 _ORACLES = "oracles"
@@ -63,6 +64,7 @@ class TrialRow:
     costs: tuple[float | None, ...]
     failed_costs: tuple[float | None, ...]
     regressions: bool | None
+    suggestions: SuggestionCounts | None
     seconds: float
     own_seconds: float | None
     versions: tuple[tuple[str, str], ...]
@@ -102,6 +104,7 @@ def row_of(trial: Trial) -> TrialRow:
         costs=costs_of(trial),
         failed_costs=tuple(usage.cost_usd for usage in own.failed_usages),
         regressions=trial.regressions,
+        suggestions=None if trial.revision is None else trial.revision.suggestions,
         seconds=trial.seconds,
         own_seconds=_seconds(trial),
         versions=_versions(trial),

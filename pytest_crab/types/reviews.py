@@ -145,13 +145,28 @@ class Review:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SuggestionCounts:
+    """Of the suggestion blocks in findings, how many were ``applied``, and why others were not.
+
+    ``unparsed`` are those after which their file could not be parsed any more, and ``unread`` those whose mark, place
+    or end cannot be read; the rest does not fit the head, or another suggestion.
+    """
+
+    given: int = 0
+    applied: int = 0
+    unparsed: int = 0
+    unread: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Revision:
     """An agent's answer to the findings: a git diff from head, which may be empty.
 
     ``transcript`` is the key in the store of what a client printed. ``rejected`` says why what the agent left is no
     diff; such a revision is kept in the store, so that the agent is not asked again, and is on no record.
     ``recorded`` is true of a diff that was made elsewhere and only kept: one that does not apply is then no miss.
-    ``failed`` is what attempts before this one used; None: there was none.
+    ``failed`` is what attempts before this one used; None: there was none. ``suggestions`` counts what became of
+    suggestion blocks, where the agent only applies these.
     """
 
     diff: str = ""
@@ -162,3 +177,4 @@ class Revision:
     rejected: str | None = None
     recorded: bool | None = None
     failed: Usage | None = None
+    suggestions: SuggestionCounts | None = None

@@ -8,6 +8,7 @@ from hypothesis import given, strategies as st
 from pytest_crab.agents.suggestions import Suggestion, SuggestionsAgent, apply_suggestions, blocks
 from pytest_crab.testing.checkout import FakeCheckout
 from pytest_crab.types import Finding, Revision, Side
+from pytest_crab.types.reviews import SuggestionCounts
 
 
 def suggest(
@@ -17,17 +18,17 @@ def suggest(
 
 
 def read(body: str) -> list[tuple[str, ...]]:
-    return list(blocks(body, "f", []))
+    return [block.lines for block in blocks(body, "f", [])]
 
 
 def apply(content: bytes, *findings: Finding) -> tuple[bytes, list[str]]:
     notes: list[str] = []
     wanted = [
-        Suggestion(f"finding {number}", "a.txt", finding.start or 0, finding.end or finding.start or 0, block)
+        Suggestion(f"finding {number}", "a.txt", finding.start or 0, finding.end or finding.start or 0, block.lines)
         for number, finding in enumerate(findings, 1)
         for block in blocks(finding.body, "f", notes)
     ]
-    return apply_suggestions(content, wanted, notes), notes
+    return apply_suggestions(content, wanted, notes).content, notes
 
 
 @pytest.mark.parametrize(
@@ -87,6 +88,61 @@ def test_of_two_that_overlap_the_first_wins() -> None:
     (note,) = notes
     assert note.startswith("finding 2: ")
     assert "overlaps that of finding 1" in note
+
+
+@pytest.mark.parametrize(
+    ("mark", "start", "end", "expected"),
+    [
+        ("suggestion:-0+0", 2, None, b"1\nx\n3\n4\n5\n"),
+        ("suggestion:-0+1", 2, None, b"1\nx\n4\n5\n"),
+        ("suggestion:-1+1", 3, None, b"1\nx\n5\n"),
+        ("suggestion:-0+1", 2, 3, b"1\nx\n4\n5\n"),
+        ("suggestion:-1+0", 2, 3, b"1\nx\n4\n5\n"),
+        ("suggestion:-2+1", 2, 3, b"x\n5\n"),
+        ("suggestion:-9+0", 2, None, b"x\n3\n4\n5\n"),
+        ("suggestion", 2, 4, b"1\nx\n5\n"),
+    ],
+)
+def test_the_mark_of_gitlab_says_which_lines_are_replaced(
+    mark: str, start: int, end: int | None, expected: bytes, tmp_path: Path
+) -> None:
+    checkout = FakeCheckout(tmp_path / "x", head={"a.txt": b"1\n2\n3\n4\n5\n"})
+    finding = Finding(path="a.txt", start=start, end=end, body=f"```{mark}\nx\n```")
+    revision = revise(checkout, finding)
+    assert revision.suggestions == SuggestionCounts(given=1, applied=1)
+    with checkout.clone() as workspace:
+        workspace.apply(revision.diff)
+        assert (Path(workspace.root) / "a.txt").read_bytes() == expected
+
+
+CODE = b"def f():\n    return 1\n\n\ndef g():\n    return 2\n"
+
+
+def test_one_that_does_not_parse_loses_itself_and_not_the_others(tmp_path: Path) -> None:
+    checkout = FakeCheckout(tmp_path / "x", head={"a.py": CODE, "b.py": b"print 1\n", "c.txt": b"x\n"})
+    revision = revise(
+        checkout,
+        suggest("    return (3\n", 2, path="a.py"),
+        suggest("    return 4\n", 6, path="a.py"),
+        suggest("print 2\n", 1, path="b.py"),
+        suggest("def (\n", 1, path="c.txt"),
+        suggest("y\n", 9, path="c.txt"),
+        Finding(path="a.py", start=1, body="```suggestion:here\nx\n```"),
+    )
+    assert revision.suggestions == SuggestionCounts(given=6, applied=3, unparsed=1, unread=1)
+    assert revision.notes is not None
+    assert "finding 1: with its suggestion a.py does not parse" in revision.notes
+    assert "'suggestion:here'" in revision.notes
+    with checkout.clone() as workspace:
+        workspace.apply(revision.diff)
+        kept = {name: (Path(workspace.root) / name).read_bytes() for name in ("a.py", "b.py", "c.txt")}
+    assert kept == {"a.py": CODE.replace(b"2", b"4"), "b.py": b"print 2\n", "c.txt": b"def (\n"}
+
+
+def test_two_that_parse_only_together_are_both_applied(tmp_path: Path) -> None:
+    checkout = FakeCheckout(tmp_path / "x", head={"a.py": b"x = 1\ny = 2\n"})
+    revision = revise(checkout, suggest("x = [\n", 1, path="a.py"), suggest("]\n", 2, path="a.py"))
+    assert revision.suggestions == SuggestionCounts(given=2, applied=2)
 
 
 def revise(checkout: FakeCheckout, *findings: Finding) -> Revision:
@@ -169,7 +225,7 @@ def test_lines_beside_suggestions_stay_as_they_are(
                 slots[number - 1] = []
             slots[start - 1] = list(new)
     suggestions = [Suggestion("f", "a", start, start + more, tuple(new)) for start, more, new in wanted]
-    result = apply_suggestions(content.encode(), suggestions, []).decode()
+    result = apply_suggestions(content.encode(), suggestions, []).content.decode()
     expected = [text for slot in slots for text in slot]
     whole = "".join(text + ending for text in expected)
     assert result == whole or (not final and result == whole.removesuffix(ending))

@@ -75,7 +75,15 @@ class Desk:
 
 @pytest.fixture
 def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
-    for name in ("GITHUB_ACTIONS", "GH_TOKEN", "CI_PROJECT_PATH", "CI_MERGE_REQUEST_IID", "GITLAB_TOKEN", "CI_JOB_URL"):
+    for name in (
+        "GITHUB_ACTIONS",
+        "GH_TOKEN",
+        "CI_PROJECT_PATH",
+        "CI_MERGE_REQUEST_IID",
+        "GITLAB_TOKEN",
+        "CI_JOB_URL",
+        "CI_MERGE_REQUEST_PROJECT_PATH",
+    ):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.chdir(tmp_path)
     with ScriptedForge() as forge:
@@ -256,5 +264,8 @@ def test_a_merge_request_of_gitlab_has_one_note(desk: Desk) -> None:
     desk.set(GITLAB_TOKEN=None)
     assert "no token to comment on owner/name!7 with: set GITLAB_TOKEN to a token with the scope api" in desk.refused()
     desk.set(GITLAB_TOKEN="glpat-1")
+    # The job of a merge request from a fork runs in the fork, and the note belongs to the target.
+    desk.set(CI_PROJECT_PATH="contributor/name", CI_MERGE_REQUEST_PROJECT_PATH="owner/name")
+    assert "comment updated" in desk.comment().output
     forge.state = "merged"
     assert "owner/name!7 is merged" in desk.refused()

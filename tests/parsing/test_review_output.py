@@ -82,6 +82,8 @@ def test_paths_become_relative_to_the_tree(path: str, expected: str) -> None:
         ({"schema": 1, "findings": [{"body": True}]}, "findings[0].body is empty"),
         (one(body="  "), "findings[0].body is empty"),
         (one(path="a.py", begins_on_line=4), "begins_on_line ('4'), which looks like a place"),
+        (one(path="/w/../x"), "findings[0].path is '/w/../x'"),
+        (one(path="../a.py"), "findings[0].path is '../a.py'"),
         (one(touched_file="a.py"), "touched_file ('a.py'), which looks like a place"),
         (one(spot={"file": "a.py", "line": 3}), "spot"),
         (one(body="\ud800"), "half a surrogate pair"),

@@ -199,7 +199,7 @@ REFUSALS = [
     bomb("entities of entities in a JUnit report", reported, expanding, "not well-formed", "missed (exited early)"),
     bomb("a harness report that is nested without end", told, sinking(json.loads, NESTED), "not well-formed",
          "missed (exited early)", nested_report),
-    review("a review that is nested without end", NESTED, sinking(json.loads, NESTED), "it is no JSON"),
+    review("a review that is nested without end", NESTED, sinking(json.loads, NESTED), "no list of findings"),
     review("a review of thousands of findings", MANY, pasting(MANY), "at most 1000 are read"),
     review("a finding of a megabyte", LARGE, pasting(LARGE), "at most 65536 are read"),
 ]  # fmt: skip

@@ -403,7 +403,7 @@ def _is_bottomless(folder: Path) -> bool:
 REFUSED = [
     Refusal(
         kind=Kind.BOMBS, name="a number of five thousand digits in a review", attempt=_read_long, twin=_long_ends,
-        said="it is no JSON", becomes="unknown (reviewer error)",
+        said="is no JSON", becomes="unknown (reviewer error)",
         plant=lambda _: Play(name="a number of five thousand digits in a review", review=_LONG),
     ),
     Refusal(
