@@ -24,7 +24,7 @@ from pytest_crab.protocols import (
     Snapshot,
     Workspace,
 )
-from pytest_crab.runtimes import bubblewrap, cgroups, gateway_relay, venvs
+from pytest_crab.runtimes import bubblewrap, build_failures, cgroups, gateway_relay, venvs
 from pytest_crab.runtimes.bubblewrap import ClientMounts, View
 from pytest_crab.runtimes.disk_quota import DiskQuota
 from pytest_crab.runtimes.environments import SOCKET_FOLDER, TMP
@@ -114,7 +114,7 @@ class BubblewrapRuntime(HostRuntime):
         with self.slots.take(self.stopped), self.run.scratch() as scratch:
             view = dataclasses.replace(view, writable={**view.writable, _BUILD_TMP: scratch})
             command = dataclasses.replace(command, env={**command.env, "TMPDIR": _BUILD_TMP})
-            return bubblewrap.run_confined(
+            (done,) = bubblewrap.run_confined(
                 self.run,
                 [view],
                 [command],
@@ -122,7 +122,10 @@ class BubblewrapRuntime(HostRuntime):
                 seconds=seconds,
                 cancelled=[self.stopped],
                 quota=DiskQuota(list(view.writable.values()), INSTALL_LIMITS.disk),
-            )[0]
+            )
+            if done.exit_code != 0:
+                build_failures.require_room(view.writable.values())
+            return done
 
     def _install(self, image: Image, instance: Instance, asked: Command) -> Completed:
         layout = venvs.read(Path(image.reference))

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import re
 import signal
+from collections.abc import Iterable
+from pathlib import Path
 
-from pytest_crab.errors import CrabError, EngineError, ImageError
+from pytest_crab.errors import EngineError, ImageError
 from pytest_crab.protocols import Completed, Limits
 from pytest_crab.text import cut_middle, last_line
 
 #: The characters that are kept of a build's output: its beginning, which names the package, and its end.
 _LONGEST = 5500
+
+#: Bytes: a disk with less than this is full.
+_LITTLE = 1 << 20
 
 #: What a line says that tells why a build failed, and what the lines say that only repeat that it did.
 _TELLING = re.compile(r"(?i)\b(because|fatal|failed|not found|cannot|can't|no such file)\b|\w*error\b")
@@ -19,7 +25,6 @@ _REPEATING = re.compile(r"(?i)^(hint|note):|returned non-zero|exit (code|status)
 #: What programs say of a limit that they met, and did not end by.
 _TOO_LARGE = re.compile(r"(?i)file too large|file size limit exceeded|\bSIGXFSZ\b")
 _NO_MEMORY = re.compile(r"(?i)cannot allocate memory|\bMemoryError\b")
-_NO_SPACE = re.compile(r"(?i)no space left on device")
 
 #: What uv, pip, git and the C library say of a server that does not answer.
 _OUTAGE = re.compile(
@@ -50,17 +55,26 @@ _SYSTEM = {
 }
 
 
-def failure(what: str, done: Completed, limits: Limits, seconds: float) -> CrabError:
+def failure(what: str, done: Completed, limits: Limits, seconds: float) -> ImageError:
     """The error to raise for a build that failed; ``what`` says which.
 
-    A full disk of this machine's is EngineError, all else ImageError.
+    A disk of this machine's that is full is no matter of it: see ``require_room``.
     """
     said = output(done)
-    if done.exit_code is not None and _NO_SPACE.search(said):
-        return EngineError(f"{what}: no space is left on this machine's disk: {why(said)}")
     cause = cause_of_end(done, limits, seconds)
     sentence = f"{what}: {cause}: {why(said)}" if cause else f"{what}: {why(said)}"
     return ImageError(sentence, said, of_machine=is_outage(said))
+
+
+def require_room(folders: Iterable[Path]) -> None:
+    """Raise EngineError where next to nothing more can be written to a disk that a build wrote to.
+
+    What a build says of that is no proof: it repeats the words of the project.
+    """
+    for folder in folders:
+        found = os.statvfs(folder)
+        if found.f_bavail * found.f_frsize < _LITTLE or (found.f_files and not found.f_favail):
+            raise EngineError(f"no space is left on this machine's disk that holds {folder}: make room and run again")
 
 
 def is_outage(said: str) -> bool:

@@ -45,9 +45,10 @@ class BuildLog:
 
     def failure(self, instance: str, error: str) -> CrabError:
         """The error to raise for a build that failed: instance, step and the line that tells most."""
-        if "no space left on device" in f"{error} {self._lines[-1:]}".lower():
-            return EngineError(f"{instance}: there is no space left to build an image, the engine said: {error[:300]}")
         status = _STATUS.search(error)
+        # The engine's own error ends with the system's words; before them, and in what a command prints, are names.
+        if status is None and error.rstrip().lower().endswith(": no space left on device"):
+            return EngineError(f"{instance}: there is no space left to build an image, the engine said: {error[-300:]}")
         if status is not None:
             cause = by_signal(int(status.group(1)))
             last = next(iter([*self._errors[-1:], *self._lines[-1:]]), "it printed nothing")

@@ -14,7 +14,7 @@ from typing import Any
 
 from pytest_crab.errors import EngineError
 from pytest_crab.protocols import INSTALL_LIMITS, CloneRequest, Command, Completed, Image, Limits, Snapshot, Workspace
-from pytest_crab.runtimes import gateway_relay
+from pytest_crab.runtimes import build_failures, gateway_relay
 from pytest_crab.runtimes.bubblewrap import ClientMounts, View
 from pytest_crab.runtimes.host_clone import plain_clone
 from pytest_crab.runtimes.host_runtime import HostRuntime, HostWorkspace
@@ -100,9 +100,12 @@ class SubprocessRuntime(HostRuntime):
     def _run_build(self, view: View, command: Command, seconds: float) -> Completed:
         with self.slots.take(self.stopped), self.run.scratch() as scratch:
             env = {"HOME": str(scratch), "PATH": os.environ.get("PATH", os.defpath), "LANG": "C.UTF-8"}
-            return run_plain(
+            (done,) = run_plain(
                 [command], cwd=Path(view.cwd), env=env, limits=INSTALL_LIMITS, seconds=seconds, cancelled=self.stopped
-            )[0]
+            )
+            if done.exit_code != 0:
+                build_failures.require_room([scratch, Path(view.cwd)])
+            return done
 
     def _install(self, image: Image, instance: Instance, asked: Command) -> Completed:  # noqa: ARG002
         raise EngineError(f"{instance.id}: a revised install needs a sandbox")

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_crab import serialization
-from pytest_crab.errors import CrabError, ImageError
+from pytest_crab.errors import ImageError
 from pytest_crab.protocols import INSTALL_LIMITS, INSTALL_SECONDS, OWN_PLACES, Command, Completed, Snapshot
 from pytest_crab.runtimes import build_failures, interpreters, nodes, seeds, uv_cli
 from pytest_crab.runtimes.bubblewrap import View
@@ -293,7 +293,7 @@ def _build_node(tree: Path, instance: Instance, layout: Layout, build: Builder, 
         raise _failure(f"{instance.id}: npm's packages or the install commands failed", done)
 
 
-def _failure(what: str, done: Completed) -> CrabError:
+def _failure(what: str, done: Completed) -> ImageError:
     return build_failures.failure(what, done, INSTALL_LIMITS, INSTALL_SECONDS)
 
 

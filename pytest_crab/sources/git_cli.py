@@ -97,10 +97,6 @@ class GitError(SourceError):
         self.words = words
 
 
-class GitLimit(GitError):
-    """A git command was ended at a limit: what it was given to read asks for too much."""
-
-
 class GitSlow(GitError):
     """A git command was not done in time, though it had not used up what it may: the machine is too busy."""
 
@@ -326,9 +322,9 @@ def _failure(command: str, code: int, stderr: bytes, seconds: float | None, cwd:
         return _folder_gone_error(command, cwd)
     if code == -signal.SIGXCPU:
         most = PROCESSOR_SECONDS if seconds is None else seconds
-        return GitLimit(command, f"it used the processor for more than {most:g} seconds")
+        return GitError(command, f"it used the processor for more than {most:g} seconds")
     if seconds is None and ("Out of memory" in words or "mmap failed: Cannot allocate memory" in words):
-        return GitLimit(command, f"{words}; it may use {MEMORY_MIB} MiB")
+        return GitError(command, f"{words}; it may use {MEMORY_MIB} MiB")
     return GitError(command, words or f"it ended with {code}")
 
 

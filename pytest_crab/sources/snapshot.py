@@ -15,12 +15,12 @@ from pytest_crab.errors import DiffRejected, SourceError
 from pytest_crab.protocols import FileChange
 from pytest_crab.scratch import scratch
 from pytest_crab.sources import branches, folders, revision_limits
-from pytest_crab.sources.git_cli import Git, GitError, GitLimit, GitSlow, create_checkout, lend
+from pytest_crab.sources.git_cli import Git, GitError, GitSlow, create_checkout, lend
 from pytest_crab.sources.git_trees import changed_files, content, tree_of
 from pytest_crab.sources.room import require_room
 
 _LINK = "120000"
-#: What git says where it cannot read its own objects, and now and then of a diff.
+#: What git says where it cannot read its own objects, and now and then of a diff: it is then looked at whether it can.
 _OF_OBJECTS = re.compile(r"object|packfile|inflate|unable to read|read of .* failed|not a tree|cache entry")
 _FSCK_SECONDS = 900
 DIFF = (
@@ -86,7 +86,10 @@ class GitSnapshot:
             return diff.decode()
         except UnicodeDecodeError:
             return self._diff_by_file(tree)
-        except GitLimit as error:
+        except GitSlow:
+            raise
+        except GitError as error:
+            self._require_whole(tree)  # what git says holds the contestant's names, so it tells nothing of the cause
             message = f"the revision cannot be written as a diff: {error}"
             raise DiffRejected(message) from None
 
@@ -132,7 +135,10 @@ class GitSnapshot:
 
     def damage(self) -> str | None:
         """See protocols.Snapshot; what git merely dislikes in files that are as they were is no damage."""
-        whole = ("fsck", "--full", "--no-dangling", "--no-progress", self.head, self.reference_tree)
+        return self._damage_of(self.head, self.reference_tree)
+
+    def _damage_of(self, *objects: str) -> str | None:
+        whole = ("fsck", "--full", "--no-dangling", "--no-progress", *objects)
         try:
             self.private.run(*whole, seconds=_FSCK_SECONDS)
         except GitError as error:
@@ -145,9 +151,14 @@ class GitSnapshot:
         try:
             yield
         except DiffRejected as error:
-            damage = self.damage() if _OF_OBJECTS.search(str(error)) else None
-            if damage is None:
-                raise
+            if _OF_OBJECTS.search(str(error)):
+                self._require_whole()
+            raise
+
+    def _require_whole(self, *trees: str) -> None:
+        """Raise SourceError if the repository is damaged, or one of some more trees in it."""
+        damage = self._damage_of(self.head, self.reference_tree, *trees)
+        if damage is not None:
             raise SourceError(f"what is kept of the trees in {self.folder} is damaged ({damage})") from None
 
     def _diff_by_file(self, tree: str) -> str:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -64,10 +66,23 @@ def test_a_server_that_does_not_answer_is_an_outage(said: str, *, of_machine: bo
     assert error.of_machine is of_machine
 
 
-def test_a_full_disk_is_the_machines_fault() -> None:
-    assert isinstance(
-        build_failures.failure("demo", completed(2, "cp: No space left on device"), LIMITS, 60), EngineError
-    )
+def test_the_words_for_a_full_disk_prove_nothing() -> None:
+    error = build_failures.failure("demo", completed(2, "cp: No space left on device: no such file"), LIMITS, 60)
+    assert isinstance(error, ImageError)
+
+
+def test_a_full_disk_is_the_machines_fault(tmp_path: Path, without: Callable[[str, str], NoReturn]) -> None:
+    build_failures.require_room([tmp_path])
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=512k", "crab", str(disk)]
+    if subprocess.run(mount, check=False, capture_output=True).returncode != 0:
+        without("root", "a small disk cannot be mounted here")
+    try:
+        with pytest.raises(EngineError, match="no space is left"):
+            build_failures.require_room([tmp_path, disk])
+    finally:
+        subprocess.run(["umount", "--lazy", disk], check=True)
 
 
 def test_of_a_long_output_the_beginning_is_kept_as_well() -> None:

@@ -43,6 +43,12 @@ def test_a_full_disk_is_the_engines_fault() -> None:
     assert isinstance(_log().failure("demo", "write /x: no space left on device"), EngineError)
 
 
+def test_the_words_of_the_project_for_a_full_disk_prove_nothing() -> None:
+    said = "No space left on device"
+    assert isinstance(_log(f"{said}\n").failure("demo", EXIT), ImageError)
+    assert isinstance(_log().failure("demo", f"open /{said}/x: no such file or directory"), ImageError)
+
+
 def test_the_engines_error_and_the_image_are_taken() -> None:
     log = BuildLog()
     assert log.take({"aux": {"ID": "sha256:1"}}) is None

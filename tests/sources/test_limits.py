@@ -129,6 +129,26 @@ def test_a_git_that_fails_is_the_machines_fault_only_where_nothing_can_be_writte
         snapshot.record(checkout)
 
 
+def test_a_tree_that_git_cannot_compare_is_the_revisions_fault_unless_its_objects_are_gone(
+    snapshot: GitSnapshot, checkout: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (checkout / "Out of memory").write_text("x" * 99)
+    tree = snapshot.record(checkout)
+    run: Callable[..., bytes] = git_cli.run
+
+    def failing(words: Any, **options: Any) -> bytes:
+        return run([*words, "--no-such-option"] if "diff-tree" in words else words, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(git_cli, "run", failing)
+        with pytest.raises(DiffRejected, match="cannot be written as a diff"):
+            snapshot.diff(tree)
+    lost = snapshot.private.line("rev-parse", f"{tree}:Out of memory")
+    (snapshot.private.folder / "objects" / lost[:2] / lost[2:]).unlink()
+    with pytest.raises(SourceError, match="is damaged"):
+        snapshot.diff(tree)
+
+
 def test_many_links_are_one_command(snapshot: GitSnapshot, checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     commands: list[str] = []
     run: Callable[..., bytes] = git_cli.run
