@@ -16,9 +16,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
-from pytest_crab import serialization
+from pytest_crab import pyenv, serialization
 from pytest_crab.errors import AgentError, ReviewerError
 from pytest_crab.formats import format_first
+from pytest_crab.program_files import needed_paths, search_path
 from pytest_crab.protocols import Checkout, Completed, Workspace
 from pytest_crab.redaction import Redactor
 from pytest_crab.text import last_line
@@ -26,8 +27,6 @@ from pytest_crab.types import SCHEMA, Finding, PullRequest, StrEnum
 
 MOST_OUTPUT = 16 * 1024 * 1024
 _VERSION_SECONDS = 60
-#: As many as Linux follows.
-_MOST_LINKS = 40
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -102,7 +101,8 @@ class CommandSettings:
         argv, opened = self._open(checkout)
         with opened as workspace:
             stdin = json.dumps({**request, "root": workspace.root}).encode()
-            env = {**self.env, **self._passed_variables()}
+            path = {"PATH": search_path(Path(argv[0]))} if self.place is CommandPlace.CLONE else {}
+            env = {**path, **self.env, **self._passed_variables()}
             completed = workspace.run(argv, stdin=stdin, env=env, seconds=self.timeout)
             yield Ran(workspace, self._stdout(completed))
 
@@ -166,10 +166,17 @@ class CommandSettings:
         if self.place is CommandPlace.WORKSPACE:
             return self.command, checkout.workspace()
         program = self._program()
-        readable = [*self._needs(program), *(self._path(name) for name in (*self.files, *self.readable))]
-        writable = [self._path(name) for name in self.writable]
+        needed = {path: None for path in needed_paths(program) if path == program or not self._too_wide(path)}
+        named = [self._path(name) for name in (*self.files, *self.readable)]
+        seen = _outermost([*needed, *named])
         argv = (str(program), *self._with_paths(self.command[1:]))
-        return argv, checkout.clone(readable=_outermost(readable), writable=tuple(writable), network=True)
+        opened = checkout.clone(
+            readable=[path for path in seen if path not in needed],
+            libraries=[path for path in seen if path in needed],
+            writable=[self._path(name) for name in self.writable],
+            network=True,
+        )
+        return argv, opened
 
     def _with_paths(self, arguments: Sequence[str]) -> list[str]:
         paths = {*self.files, *self.readable, *self.writable}
@@ -182,19 +189,8 @@ class CommandSettings:
         if found is None or not os.access(found, os.X_OK) or Path(found).is_dir():
             where = f"in {self.folder}" if "/" in name or name in self.files else "on PATH"
             raise self.failure(f"{self._title()} cannot start: there is no executable {name} {where}; install it there")
-        return Path(os.path.abspath(found))  # noqa: PTH100 - a virtual environment is known by its link
-
-    def _needs(self, program: Path) -> Iterator[Path]:
-        """The program, each file that its links lead over, and the libraries of the prefixes these lie in."""
-        links = [program]
-        while links[-1].is_symlink() and len(links) < _MOST_LINKS:
-            links.append(Path(os.path.normpath(links[-1].parent / links[-1].readlink())))
-        for link in (*links, program.resolve()):
-            yield link
-            prefix = link.parent.parent
-            if link.parent.name == "bin" and prefix not in (Path("/"), Path("/usr")):
-                beside = (prefix / name for name in ("bin", "lib", "lib64", "libexec", "pyvenv.cfg"))
-                yield from (path for path in beside if path.exists() and not self._too_wide(path))
+        program = Path(os.path.abspath(found))  # noqa: PTH100 - a virtual environment is known by its link
+        return pyenv.behind_shim(program, self.folder) or program
 
     def _passed_variables(self) -> dict[str, str]:
         return {name: os.environ[name] for name in self.pass_env if name in os.environ}

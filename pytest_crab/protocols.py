@@ -305,10 +305,14 @@ class Checkout(Protocol):
         *,
         readable: Sequence[Path] = (),
         writable: Sequence[Path] = (),
+        libraries: Sequence[Path] = (),
         network: bool = False,
         models: ModelAccess | None = None,
     ) -> AbstractContextManager[Workspace]:
-        """A throw-away clone on the host, whose commands run confined and see only it and the paths named."""
+        """A throw-away clone on the host, whose commands run confined and see only it and the paths named.
+
+        ``libraries`` are what programs need: they may hold places that no contestant may see, which look empty then.
+        """
 
     def workspace(
         self, *, readable: Sequence[Path] = (), models: ModelAccess | None = None

@@ -114,10 +114,10 @@ class ClientSettings:
         """Open a sandbox with the client and a way to the models in it. Raises the role's error, GatewayError."""
         services = checkout.services
         with self._find_client() as installed, services.models(self.provider, *self.more_providers) as access:
-            sandbox: dict[str, Any] = {"readable": installed.trees, "models": access}
-            opened = (
-                checkout.workspace(**sandbox) if self.place is CommandPlace.WORKSPACE else checkout.clone(**sandbox)
-            )
+            if self.place is CommandPlace.WORKSPACE:
+                opened = checkout.workspace(readable=installed.trees, models=access)
+            else:
+                opened = checkout.clone(libraries=installed.trees, models=access)
             with opened as workspace:
                 yield Session(self, installed, services, access, workspace)
 

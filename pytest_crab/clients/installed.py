@@ -184,7 +184,7 @@ def _on_path(kind: ClientKind) -> Path | None:
     if place is None:
         return None
     if not kind.native:
-        return Path(place).absolute()
+        return Path(place).resolve() if Path(place).is_symlink() else Path(place).absolute()  # a link by pipx or uv
     real = Path(place).resolve()
     for above in real.parents:
         own = next(_native(above if above.name == "node_modules" else above / "node_modules", kind), None)

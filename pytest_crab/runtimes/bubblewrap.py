@@ -17,6 +17,7 @@ from pathlib import Path
 
 from pytest_crab.errors import Cancelled, EngineError
 from pytest_crab.model_access import ModelAccess
+from pytest_crab.program_files import SYSTEM_PATH
 from pytest_crab.protocols import CLIENT_LIMITS, Command, Completed, Limits
 from pytest_crab.runtimes import cgroups, gateway_relay, hidden_paths, seccomp
 from pytest_crab.runtimes.base_images import GROUP, PASSWD
@@ -38,7 +39,6 @@ _USR = tuple(f"{root}/{part}" for root in ("/usr", "/usr/local") for part in _PA
 _SYSTEM = (*_USR, "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
 _ETC = ("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "alternatives", "localtime", "mime.types", "services")
 _ETC_NETWORK = ("resolv.conf", "nsswitch.conf", "ssl/certs", "ssl/openssl.cnf", "pki/tls/certs", "gai.conf")
-_PATH = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
 # Joins the groups in the first argument, sets limits, and becomes bubblewrap; a shell does it in a millisecond.
 _LAUNCH = (
     'for group in $1; do echo 0 > "$group/cgroup.procs" || exit 125; done; '
@@ -227,7 +227,7 @@ def _files(command: Command) -> Iterator[tuple[int, ...]]:
 
     Arguments come in a file since every user of the machine can read command lines.
     """
-    variables = {"HOME": TMP, "PATH": _PATH, "LANG": "C.UTF-8", **command.env}
+    variables = {"HOME": TMP, "PATH": SYSTEM_PATH, "LANG": "C.UTF-8", **command.env}
     arguments = [part for name, value in variables.items() for part in ("--setenv", name, value)]
     text = b"".join(os.fsencode(argument) + b"\0" for argument in arguments)
     with _content_files([text, *seccomp.filters()]) as files:

@@ -132,11 +132,13 @@ class PlainClone(HostClone):
         """See protocols.Workspace. Raises EngineError where that is not permitted."""
         self._request.require_sandbox()
         with self._run.scratch() as home:
-            variables = {"HOME": str(home), "PATH": os.environ.get("PATH", os.defpath), "LANG": "C.UTF-8"}
+            here = os.environ.get("PATH", os.defpath)
+            asked = dict(env or {})
+            path = f"{asked['PATH']}:{here}" if "PATH" in asked else here
             return run_plain(
                 [Command(argv=argv, stdin=stdin)],
                 cwd=self._tree,
-                env={**variables, **(env or {})},
+                env={"HOME": str(home), "LANG": "C.UTF-8", **asked, "PATH": path},
                 limits=CLIENT_LIMITS,
                 seconds=seconds,
                 cancelled=self._stopped,

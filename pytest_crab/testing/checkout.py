@@ -38,6 +38,7 @@ class Opening:
     place: str
     readable: tuple[Path, ...] = ()
     writable: tuple[Path, ...] = ()
+    libraries: tuple[Path, ...] = ()
     network: bool = False
     models: ModelAccess | None = None
 
@@ -133,12 +134,13 @@ class FakeCheckout:
         *,
         readable: Sequence[Path] = (),
         writable: Sequence[Path] = (),
+        libraries: Sequence[Path] = (),
         network: bool = False,
         models: ModelAccess | None = None,
     ) -> Iterator[FakeWorkspace]:
         """Open a clone that is removed afterwards; nothing confines its commands."""
-        ways: dict[str, Any] = {"readable": tuple(readable), "writable": tuple(writable), "network": network}
-        with self._open(Opening(place="clone", models=models, **ways)) as workspace:
+        paths = {"readable": tuple(readable), "writable": tuple(writable), "libraries": tuple(libraries)}
+        with self._open(Opening(place="clone", network=network, models=models, **paths)) as workspace:
             yield workspace
 
     @contextmanager

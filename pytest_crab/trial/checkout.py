@@ -51,14 +51,17 @@ class TrialCheckout:
         *,
         readable: Sequence[Path] = (),
         writable: Sequence[Path] = (),
+        libraries: Sequence[Path] = (),
         network: bool = False,
         models: ModelAccess | None = None,
     ) -> AbstractContextManager[Workspace]:
         """See protocols.Checkout."""
         for path in (*readable, *writable):
             self._refuse(path)
+        for path in libraries:
+            self._refuse(path, masked=True)
         request = CloneRequest(
-            readable=tuple(readable),
+            readable=(*readable, *libraries),
             writable=tuple(writable),
             network=network,
             models=models,
@@ -66,14 +69,21 @@ class TrialCheckout:
         )
         return self._run_context.runtime.clone(self._snapshot, request)
 
-    def _refuse(self, path: Path) -> None:
-        """Raise the family's error if a path is, holds or lies in a place that is hidden from contestants."""
+    def _refuse(self, path: Path, *, masked: bool = False) -> None:
+        """Raise the family's error if a path is, holds or lies in a place that is hidden from contestants.
+
+        With ``masked`` it may hold what its sandbox will mask, which the instances that are found there then are too.
+        """
         real = path.resolve()
-        hidden = self._run_context.hidden_places()
         others = [folder for folder in (*real.parents, *_folders_in(real)) if (folder / INSTANCE_FILE).is_file()]
-        hidden.update((folder, "an instance") for folder in others)
+        if masked:
+            for folder in others:
+                hidden_paths.hide(folder, "an instance")
+        hidden = {**self._run_context.hidden_places(), **dict.fromkeys(others, "an instance")}
+        masks = hidden_paths.hidden_places() if masked else {}
         for place, what in hidden.items():
-            if place.is_relative_to(real) or real.is_relative_to(place):
+            held = place.is_relative_to(real) and place != real and place in masks
+            if not held and (place.is_relative_to(real) or real.is_relative_to(place)):
                 raise self._failure(
                     f"{path} cannot be shown to it, since {what} lies in {place}: name only what it needs, elsewhere"
                 )

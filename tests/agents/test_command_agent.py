@@ -59,7 +59,7 @@ def test_it_is_told_the_findings_in_their_order(folder: Path, checkout: FakeChec
     told = json.loads(revision.notes)
     assert told["findings"] == [{"path": "numbers.txt", "start": 2, "side": "right", "body": "Fix."}]
     assert set(told) == {
-        "schema", "repo", "language", "title", "body", "base", "head", "diff", "root", "findings",
+        *("schema", "repo", "language", "title", "body", "base", "head", "diff", "base_branch", "root", "findings"),
     }  # fmt: skip
 
 

@@ -80,6 +80,16 @@ def test_a_python_client_comes_with_its_interpreter(nowhere: Path) -> None:
     assert found.version == "2.4.6"
 
 
+def test_a_python_client_on_path_may_be_a_link(nowhere: Path) -> None:
+    venv = nowhere / "venvs" / "mini"
+    own = program(venv / "bin" / "mini")
+    (venv / "lib" / "python3.12" / "site-packages" / "mini_swe_agent-2.4.6.dist-info").mkdir(parents=True)
+    (nowhere / "bin").mkdir(exist_ok=True)
+    (nowhere / "bin" / "mini").symlink_to(own)
+    found = installed.find("mini")
+    assert (found.program, found.trees, found.version) == (own, (venv,), "2.4.6")
+
+
 def test_a_client_that_says_its_version_is_given_nothing_of_the_users(
     nowhere: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -42,7 +42,7 @@ class ConfinedWorkspace(FakeWorkspace):
         return bubblewrap.run_in_folder(
             argv,
             Path(self.root),
-            readable=asked.readable,
+            readable=(*asked.readable, *asked.libraries),
             writable=asked.writable,
             network=asked.network,
             env=env,
@@ -108,6 +108,57 @@ def test_a_virtual_environment_works(confined: ConfinedCheckout, house: Path, tm
     program = tmp_path / "venv" / "bin" / "python"
     script = f"import ssl\nsaid = [sys.prefix]\n{SAY}"
     assert findings(confined, house, script, command=[str(program), "reviewer.py"]) == [str(tmp_path / "venv")]
+
+
+def script_of(path: Path, first: str) -> Path:
+    """A bot that says which interpreter runs it and what it imports from its environment."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    body = "import json, sys, botlib\nsys.stdin.read()\nsaid = [sys.prefix, botlib.NAME]\n"
+    path.write_text(f"{first}\n{body}{SAY}\n")
+    path.chmod(0o755)
+    return path
+
+
+@pytest.mark.parametrize("kind", ["console script", "linked", "copied", "long path", "by name"])
+def test_a_bot_in_its_own_environment_starts(
+    kind: str, confined: ConfinedCheckout, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As pip, pipx and uv put it there: its first line leads to an interpreter that lies in no folder of the system."""
+    own = tmp_path / ("with a space" if kind == "long path" else "own")
+    venv.create(own, symlinks=kind != "copied")
+    library = own / f"lib/python{sys.version_info[0]}.{sys.version_info[1]}/site-packages/botlib.py"
+    library.write_text("NAME = 'own'\n")
+    python = own / "bin" / "python"
+    first = {
+        "long path": f"""#!/bin/sh\n\'\'\'exec' "{python}" "$0" "$@"\n' \'\'\'""",
+        "by name": "#!/usr/bin/env python",
+    }.get(kind, f"#!{python}")
+    monkeypatch.setenv("PATH", f"{python.parent}:{os.environ['PATH']}")
+    place = tmp_path / "elsewhere" / "bot" if kind == "by name" else python.with_name("bot")
+    bot = script_of(place, first)
+    if kind == "linked":
+        bot = tmp_path / "home" / "bin" / "bot"
+        bot.parent.mkdir(parents=True)
+        bot.symlink_to(place)
+    reviewer = reviewers.make("command", {"command": [str(bot)], "timeout": 30}, tmp_path)
+    (finding,) = reviewer.review(confined.pull_request(), confined).findings
+    assert json.loads(finding.body) == [str(own), "own"]
+
+
+def test_a_shim_of_pyenv_is_what_it_starts(
+    confined: ConfinedCheckout, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = tmp_path / "pyenv"
+    venv.create(root / "versions" / "3", symlinks=True)
+    python = root / "versions" / "3" / "bin" / "python"
+    for path, text in (("bin/pyenv", f"#!/bin/sh\necho {python}\n"), ("shims/python", "#!/bin/sh\nexit 3\n")):
+        (root / path).parent.mkdir(exist_ok=True)
+        (root / path).write_text(text)
+        (root / path).chmod(0o755)
+    monkeypatch.setenv("PYENV_ROOT", str(root))
+    monkeypatch.setenv("PATH", f"{root / 'shims'}:{os.environ['PATH']}")
+    script = f"said = [sys.prefix]\n{SAY}"
+    assert findings(confined, tmp_path, script, command=["python", "reviewer.py"]) == [str(root / "versions" / "3")]
 
 
 def test_the_files_of_the_command_cannot_be_changed(confined: ConfinedCheckout, house: Path) -> None:

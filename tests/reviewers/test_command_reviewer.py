@@ -111,7 +111,9 @@ def test_it_gets_the_variables_that_are_passed_and_no_other(
     monkeypatch.setenv("OTHER_KEY", "other")
     reviewer = make(folder, f"print({EMPTY!r})", pass_env=["MODEL_KEY", "NOT_SET"], env={"MODE": "strict"})
     reviewed(checkout, reviewer)
-    assert checkout.workspaces[0].environments == [{"MODEL_KEY": SECRET, "MODE": "strict"}]
+    (variables,) = checkout.workspaces[0].environments
+    assert variables.pop("PATH").split(":")[0] == str(Path(sys.executable).parent)
+    assert variables == {"MODEL_KEY": SECRET, "MODE": "strict"}
 
 
 @pytest.mark.parametrize(
@@ -155,7 +157,8 @@ def test_a_clone_sees_what_is_named_and_never_the_folder_itself(folder: Path, ch
     (opening,) = checkout.openings
     assert opening.place == "clone"
     assert opening.network
-    assert opening.readable == (folder / "run", folder / "prompts")
+    assert opening.readable == (folder / "prompts",)
+    assert opening.libraries == (folder / "run",)
     assert opening.writable == (folder / "cache",)
 
 
@@ -169,7 +172,7 @@ def test_a_program_comes_with_the_libraries_of_its_prefix(folder: Path, checkout
     (tmp_path / "real" / "bin" / "tool").chmod(stat.S_IRWXU)
     (tmp_path / "venv" / "bin" / "tool").symlink_to("../../real/bin/tool")
     reviewed(checkout, make(folder, "", command=[str(tmp_path / "venv" / "bin" / "tool")], files=[]))
-    names = {str(path.relative_to(tmp_path)) for path in checkout.openings[0].readable}
+    names = {str(path.relative_to(tmp_path)) for path in checkout.openings[0].libraries}
     assert names == {
         "venv/bin",
         "venv/lib",

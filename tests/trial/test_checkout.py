@@ -67,6 +67,23 @@ def test_a_clone_shows_no_place_that_holds_answers(failure: type[Exception], lab
 
 
 @pytest.mark.bubblewrap
+def test_libraries_are_seen_but_for_the_answers_that_lie_in_them(lab: Any, stage: Any) -> None:
+    folder = Path(stage.instance.folder)
+    tool = lab.write("set/tool.txt", "fine\n")
+    unloaded = lab.write("lib/data/deep/instance.yaml", "schema: 1\n")
+    beside = lab.write("lib/tool.txt", "fine\n")
+    checkout = stage.checkout(ReviewerError)
+    files = [tool, beside, folder / "instance.yaml", folder / "oracles/test_c0.py", unloaded]
+    with checkout.clone(libraries=[folder.parent, beside.parent]) as workspace:
+        done = workspace.run(["cat", *map(str, files)], seconds=10)
+    assert done.stdout == b"fine\nfine\n"
+    assert done.stderr.count(b"No such file") == 3
+    for inside in (folder, folder / "oracles", lab.folder / "store" / "cache", Path("/run/docker.sock"), Path("/run")):
+        with pytest.raises(ReviewerError, match="cannot be shown to it"), checkout.clone(libraries=[inside]):
+            pytest.fail(f"{inside} was shown")
+
+
+@pytest.mark.bubblewrap
 def test_settings_that_name_such_a_place_are_an_error_of_the_reviewer(lab: Any) -> None:
     lab.settings["reviewer"] = {"readable": [f"set/{lab.name}/oracles"]}
     trial = lab.trial()
