@@ -17,6 +17,10 @@ from pytest_crab.formats import format_near
 _CLASS_PATH = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 
 
+class UnknownName(BadInput):
+    """A name is that of no adapter: a person may have meant one that another crab.yaml gives."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdapterSpec:
     """The recipe of one adapter: plain JSON, so that a remote worker can build it too.
@@ -66,7 +70,7 @@ class Family:
         entries: Container[str] = (),
         others: Iterable[str] = (),
     ) -> AdapterSpec:
-        """The spec of a built-in member, or of a "module:Class". Raises BadInput for any other name.
+        """The spec of a built-in member, or of a "module:Class". Raises UnknownName for any other name.
 
         ``entries`` are the names that crab.yaml gives, which the error can then explain: no entry uses another.
         ``others`` are names that would do here too.
@@ -81,7 +85,7 @@ class Family:
                 else f"no {self.noun}{format_near(name, names)}"
             )
             problem = f"{name!r} is {what}; use one of {known}, or your own class as module:Class"
-            raise BadInput(where or self.where(name), [problem])
+            raise UnknownName(where or self.where(name), [problem])
         return AdapterSpec(path=path, settings=settings, folder=str(folder.absolute()))
 
     def build(self, spec: AdapterSpec, where: str | None = None) -> Any:

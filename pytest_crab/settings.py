@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from pytest_crab.errors import BadInput
 from pytest_crab.instances.yaml_reader import read_content, read_document
 from pytest_crab.types import StrEnum
 
-#: What the file is called; it lies at the rootdir.
+#: What the file is called.
 FILE = "crab.yaml"
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}")
@@ -131,6 +132,7 @@ class Experiment:
 class Settings:
     """The content of crab.yaml; a relative path in a variant's settings counts from ``folder``.
 
+    ``looked`` are the folders in which the file was looked for; where it was found, the last of them is ``folder``.
     ``gate`` has texts, or lists of texts, by the names of the gate's options; whoever has the options reads them.
     ``curate`` has the settings of each stage of curation by the stage's name, which the stage types itself.
     """
@@ -144,6 +146,14 @@ class Settings:
     gate: Mapping[str, str | list[str]] = field(default_factory=dict)
     experiments: Mapping[str, Experiment] = field(default_factory=dict)
     curate: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    looked: tuple[Path, ...] = field(default=(), compare=False)
+
+    @property
+    def whereabouts(self) -> str:
+        """The answer to who misses a name: the file that has been read, or the places where there is none."""
+        if (self.folder / FILE).is_file():
+            return f"{self.folder / FILE} has no such entry"
+        return f"there is no {FILE} in {' or '.join(map(str, self.looked or (self.folder,)))}"
 
     def cassettes(self, store: Path) -> Path:
         """Return the folder of recordings of models: the one that ``models`` names, else one in the store."""
@@ -159,6 +169,16 @@ def load_settings(rootdir: Path) -> Settings:
     if not path.exists():
         return Settings(folder=rootdir)
     return _read(rootdir, read_content(path))
+
+
+def find_settings(places: Iterable[Path], otherwise: Path) -> Settings:
+    """Return what the first crab.yaml in one of these folders says; empty settings of the last if there is none.
+
+    Raises BadInput as ``load_settings`` does.
+    """
+    looked = tuple(dict.fromkeys((*places, otherwise)))
+    found = next((place for place in looked if (place / FILE).exists()), otherwise)
+    return dataclasses.replace(load_settings(found), looked=looked)
 
 
 @functools.lru_cache(maxsize=8)  # each probe asks for the protocol of its provider, and each trial for its identity

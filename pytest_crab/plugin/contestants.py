@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from pytest_crab.adapters import AdapterSpec, Family, privileged
+from pytest_crab.adapters import AdapterSpec, Family, UnknownName, privileged
 from pytest_crab.agents import AGENTS
 from pytest_crab.campaign.access import provider_problems
 from pytest_crab.campaign.placebo import mismatch_reviews, write_reviews
@@ -111,6 +111,9 @@ def build_contestants(options: Options, settings: Settings, config: pytest.Confi
         problems = [one for crew in crews.values() for one in provider_problems(crew, settings.models)]
         if problems:
             raise pytest.UsageError("\n".join(dict.fromkeys(problems)))
+    except UnknownName as error:
+        hint = f" ({settings.whereabouts})" if error.where.startswith("--") else ""
+        raise pytest.UsageError(f"{error}{hint}") from error
     except BadInput as error:
         raise pytest.UsageError(str(error)) from error
     return Contestants(
@@ -187,7 +190,8 @@ def _answerer_spec(name: str, settings: Settings, config: pytest.Config) -> tupl
     if use not in ANSWERERS.table and (use in settings.agents or AGENTS.current(use) in AGENTS.table):
         spec, _ = _spec(AGENTS, use, settings.agents, settings.folder, config.hook.pytest_crab_make_agent, config)
         return dataclasses.replace(spec, settings={**spec.settings, **own}), True
-    return ANSWERERS.spec(use, own, settings.folder, ANSWERERS.where(name), settings.answerers), False
+    where = _place(ANSWERERS, name, settings.answerers)
+    return ANSWERERS.spec(use, own, settings.folder, where, settings.answerers), False
 
 
 def _scorer_specs(names: Sequence[str], settings: Settings) -> tuple[ScorerSpec, ...]:
@@ -210,7 +214,7 @@ def _scorer_spec(name: str, settings: Settings) -> ScorerSpec:
         return ScorerSpec(name=name)
     if variant is None:
         known = ", ".join((*SCORERS, SIMILARITY, f"{EMBEDDING}MODEL", *settings.judges))
-        raise BadInput("--crab-score", [f"{name!r} is no ruler; use one of {known}, or name a judge in crab.yaml"])
+        raise UnknownName("--crab-score", [f"{name!r} is no ruler; use one of {known}, or name a judge in crab.yaml"])
     where = JUDGES.where(name)
     return ScorerSpec(
         name=name, judge=JUDGES.spec(variant.use, variant.settings, settings.folder, where, settings.judges)

@@ -12,6 +12,8 @@ from pytest_crab.formats import format_near
 from pytest_crab.plugin.option_table import OPTIONS
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pytest_crab.settings import Experiment, Settings
 
 #: The keys of an experiment that are named in the plural, and the options that they are.
@@ -39,8 +41,8 @@ def find_experiment(name: str, place: str, settings: Settings) -> Experiment:
         return found
     file = settings.folder / "crab.yaml"
     if not settings.experiments:
-        what = "has no experiments" if file.exists() else "is not there"
-        raise pytest.UsageError(f"{place} is {name!r}, and {file} {what}: name reviewers with --reviewer, or add it")
+        lack = f"{file} has no experiments" if file.exists() else settings.whereabouts
+        raise pytest.UsageError(f"{place} is {name!r}, and {lack}: name reviewers with --reviewer, or add it")
     hint = format_near(name, settings.experiments)
     known = ", ".join(sorted(settings.experiments))
     raise pytest.UsageError(f"{place} is {name!r}, which is no experiment of {file}{hint}; these are: {known}")
@@ -69,11 +71,14 @@ def gate_values(gate: Mapping[str, str | list[str]], at: str, problems: list[str
     return {name: FileValue(value, f"{at}.{name}") for name, value in gate.items() if name in _GATE}
 
 
-def collect_set(experiment: Experiment, config: pytest.Config) -> None:
-    """Let pytest collect the experiment's set where the command line names no path. Raises pytest.UsageError."""
+def collect_set(experiment: Experiment, folder: Path, config: pytest.Config) -> None:
+    """Let pytest collect the experiment's set where the command line names no path; ``folder`` is crab.yaml's.
+
+    Raises pytest.UsageError.
+    """
     if not experiment.set or config.args_source is pytest.Config.ArgsSource.ARGS:
         return
-    paths = [config.rootpath / path for path in experiment.set]
+    paths = [folder / path for path in experiment.set]
     for path in paths:
         if not path.exists():
             place = f"crab.yaml: experiments.{experiment.name}.set"

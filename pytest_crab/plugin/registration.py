@@ -21,8 +21,8 @@ from pytest_crab.plugin.runner import Runner
 from pytest_crab.plugin.savings import EarlyEnd, Screening, require_savings
 from pytest_crab.plugin.selection import Shards, Since, SoundOracles
 from pytest_crab.plugin.table import Header, RecordedAgreement, Table
-from pytest_crab.plugin.trust import SetsOnly, require_trust
-from pytest_crab.settings import Settings, load_settings
+from pytest_crab.plugin.trust import SetsOnly, require_trust, settings_places
+from pytest_crab.settings import Settings, find_settings
 
 
 def register(config: pytest.Config) -> None:
@@ -98,7 +98,7 @@ def _tables(
 
 def _settings(config: pytest.Config) -> Settings:
     try:
-        return load_settings(config.rootpath)
+        return find_settings(settings_places(config), config.rootpath)
     except BadInput as error:
         raise pytest.UsageError(str(error)) from error
 
@@ -106,7 +106,7 @@ def _settings(config: pytest.Config) -> Settings:
 def _options(config: pytest.Config, settings: Settings) -> Options:
     experiment = named_experiment(config, settings)
     if experiment is not None:
-        collect_set(experiment, config)
+        collect_set(experiment, settings.folder, config)
     return read_options(config, settings)
 
 

@@ -16,7 +16,7 @@ from pytest_crab.errors import BadInput
 from pytest_crab.instances import find_instances, load_instance
 from pytest_crab.instances.lock import content_digests
 from pytest_crab.plugin.items import InstanceFile
-from pytest_crab.plugin.paths import INSTANCE_FILE, exists, is_file, is_set, named_path
+from pytest_crab.plugin.paths import INSTANCE_FILE, exists, is_file, is_instance, is_set, named_path
 
 #: The file in the store that remembers which sets were trusted, by digest.
 TRUSTED = "trusted.json"
@@ -40,6 +40,22 @@ def require_trust(config: pytest.Config, store: Path, *, trust: bool) -> None:
         known[digest] = str(folder)
         store.mkdir(parents=True, exist_ok=True)
         write_atomically(store / TRUSTED, json.dumps(known, indent=1, sort_keys=True).encode())
+
+
+def settings_places(config: pytest.Config) -> Iterator[Path]:
+    """Yield the folders in which crab.yaml is looked for: the current one, the rootdir, and beside the named sets.
+
+    What it says runs commands of this user, so a set from outside the folder of the call has no part in it: its trust
+    is asked later, and is about what runs in sandboxes.
+    """
+    here = config.invocation_params.dir
+    yield from (here, config.rootpath)
+    for argument in config.args:
+        path = named_path(config, argument)
+        folder = path.parent if path.name == INSTANCE_FILE else path
+        for place in (folder.parent, folder.parent.parent) if is_instance(folder) else (folder, folder.parent):
+            if exists(place) and place.resolve().is_relative_to(here.resolve()):
+                yield place
 
 
 def refuse_code(config: pytest.Config, arguments: Sequence[str]) -> None:

@@ -85,7 +85,7 @@ def test_a_path_on_the_command_line_takes_the_place_of_its_set(named: Any) -> No
 
 
 FAULTS = [
-    (None, "nightly", "ERROR: --crab-experiment is 'nightly', and *crab.yaml is not there: name reviewers *"),
+    (None, "nightly", "ERROR: --crab-experiment is 'nightly', and there is no crab.yaml in *: name reviewers *"),
     ("reviewers: {}", "nightly", "ERROR: --crab-experiment is 'nightly', and *crab.yaml has no experiments: *"),
     (CRAB_YAML, "nighly", "*'nighly', which is no experiment of *crab.yaml (did you mean nightly?); *: gated, nightly"),
     ("experiments: {a: {set: instances}}", "a", "ERROR: crab.yaml: experiments.a names no reviewer; *"),

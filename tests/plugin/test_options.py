@@ -273,3 +273,23 @@ def test_a_key_chooses_the_client_that_is_installed(bare: Any, tmp_path: Path, m
     text = header(bare, "--reviewer=human")
     assert "agent claude-code (the default, since ANTHROPIC_API_KEY is set; --agent names another)" in text
     assert "geheim" not in text
+
+
+@pytest.mark.parametrize("place", ["sub", ".", "sub/sets", "sub/sets/instances"])
+@pytest.mark.parametrize("named", ["sets/instances", "sets/instances/shop-1", "sets/instances/shop-1/instance.yaml"])
+def test_crab_yaml_is_found_here_at_the_rootdir_and_beside_the_set(
+    bare: Any, monkeypatch: pytest.MonkeyPatch, place: str, named: str
+) -> None:
+    (bare.path / "sub" / "sets").mkdir(parents=True)
+    (bare.path / "instances").rename(bare.path / "sub" / "sets" / "instances")
+    (bare.path / "pytest.ini").write_text("[pytest]\n")
+    file = bare.path / place / "crab.yaml"
+    (bare.path / "crab.yaml").rename(file)
+    monkeypatch.chdir(bare.path / "sub")
+    bare.run("--reviewer=strict", "--collect-only", "-q", named).stdout.fnmatch_lines(["*::strict"])
+    result = bare.run("--reviewer=mien", "--collect-only", named)
+    result.stderr.fnmatch_lines([f"ERROR: *'mien' is no reviewer*({file.resolve()} has no such entry)"])
+    file.unlink()
+    result = bare.run("--reviewer=strict", "--collect-only", named)
+    told = result.stderr.str().partition("there is no crab.yaml in ")[2].partition(")")[0].split(" or ")
+    assert {str(bare.path / each) for each in ("sub", ".", "sub/sets")} <= {*told}

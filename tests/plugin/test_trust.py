@@ -56,6 +56,21 @@ def test_its_store_and_settings_are_not_believed(lab: Any, foreign: Path, monkey
     result.stderr.fnmatch_lines(["*set/setup.py would be run or heeded by pytest before *set is trusted*"])
 
 
+def test_a_crab_yaml_beside_it_is_not_read(lab: Any, foreign: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = lab.path / "crab.yaml"
+    for folder in (foreign, foreign / "set"):
+        shutil.copy(own, folder / "crab.yaml")
+    own.unlink()
+    monkeypatch.chdir(lab.path / "work")
+    for name in ("set", "set/shop-1"):
+        result = lab.run("--reviewer=both", "--crab-trust", str(foreign / name))
+        assert result.ret == pytest.ExitCode.USAGE_ERROR
+        result.stderr.fnmatch_lines(
+            ["ERROR: --reviewer=both: 'both' is no reviewer*(there is no crab.yaml in */work*)"]
+        )
+        assert str(foreign) not in result.stderr.str().partition("crab.yaml in")[2]
+
+
 @pytest.mark.bubblewrap
 def test_no_conftest_and_ones_own_are_fine(lab: Any, foreign: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     own = "def pytest_report_header():\n    return 'ours was run'\n"
