@@ -190,7 +190,9 @@ def _read(rootdir: Path, content: bytes) -> Settings:
         for key in document
         if key not in _SECTIONS
     ]
-    variants = {section: _variants(section, document.get(section, {}), problems) for section in _FAMILIES}
+    variants: dict[str, Any] = {
+        section: _variants(section, document.get(section, {}), problems) for section in _FAMILIES
+    }
     models = _models(document.get("models", {}), problems)
     gate = read_gate(document.get("gate", {}), "gate", problems)
     experiments = _experiments(document.get("experiments", {}), problems)

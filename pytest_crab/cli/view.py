@@ -12,14 +12,14 @@ from pytest_crab.report.view_server import ViewServer
 
 
 @click.command()
-@click.argument("place", type=click.Path(exists=True, path_type=Path), default=Path(".crab"))
+@click.argument("place", type=click.Path(path_type=Path), default=Path(".crab"))
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="The port to listen on.  [default: a free one]")
 @click.option("--open", "opens", is_flag=True, help="Also open the page in a browser.")
 def view(place: Path, port: int, *, opens: bool) -> None:
     """Show a report in a browser, and follow its run from its start.
 
-    PLACE is a report's folder, a store, or a folder of such; .crab if not given. The server listens on the loopback
-    address only, and its address has a token. It runs until Ctrl-C and writes nothing.
+    PLACE is a report's folder, a store, or a folder of such, which may be made later; .crab if not given. The server
+    listens on the loopback address only, and its address has a token. It runs until Ctrl-C and writes nothing.
     """
     try:
         server = ViewServer(place, port)

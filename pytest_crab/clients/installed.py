@@ -14,7 +14,7 @@ from pathlib import Path
 from pytest_crab import pyenv
 from pytest_crab.errors import CrabError
 from pytest_crab.scratch import scratch
-from pytest_crab.text import last_line
+from pytest_crab.text import cut, last_line
 
 #: The environment variable that names the folder of installed clients.
 VARIABLE = "CRAB_CLIENTS"
@@ -33,6 +33,16 @@ _GIVEN = frozenset(
 )
 #: And all that begin like these: the settings of pip and npm.
 _INDEXES = ("PIP_", "NPM_CONFIG_")
+
+
+#: What lines of npm and pip say that tell a cause, which of them go first, and which tell nothing.
+_TELLING = re.compile(r"(?i)error|failed|refused|no matching|not found|no space|denied|cannot")
+_NETWORK = re.compile(
+    r"(?i)refused|resol|certificate|timed out|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|unreachable|reset by peer"
+)
+_EMPTY = re.compile(
+    r"(?i)complete log|npm help|'proxy' config|\[notice\]|^npm error\W*(code|syscall|errno|address|type|port|at)\b"
+)
 
 
 class ClientMissing(CrabError):
@@ -134,8 +144,8 @@ def install(name: str) -> Installed:
                 f"{name} could not be installed: {command[0]} does not run ({error.strerror})"
             ) from error
         if done.returncode != 0:
-            last = last_line(done.stderr, done.stdout)
-            raise ClientMissing(f"{name} could not be installed: {Path(command[0]).name} said {last!r}")
+            tool = "pip" if "pip" in command else Path(command[0]).name
+            raise ClientMissing(f"{name} could not be installed: {tool} said {_cause(done.stderr, done.stdout)!r}")
     return find(name)
 
 
@@ -144,6 +154,14 @@ def installer_environment(environ: Mapping[str, str]) -> dict[str, str]:
     return {
         name: value for name, value in environ.items() if name.upper() in _GIVEN or name.upper().startswith(_INDEXES)
     }
+
+
+def _cause(*outputs: str) -> str:
+    """Return the line of an installer's output that tells why it failed: first what kept it from the network."""
+    lines = [line.strip() for text in outputs for line in text.split("\n")]
+    told = [line for line in lines if _TELLING.search(line) and not _EMPTY.search(line)]
+    first = next((line for line in told if _NETWORK.search(line)), None) or next(iter(told), None)
+    return last_line(*outputs) if first is None else cut(first, 300)
 
 
 def _commands(kind: ClientKind, own: Path) -> Iterator[Sequence[str]]:

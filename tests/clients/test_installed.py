@@ -133,3 +133,33 @@ def test_an_installer_that_is_not_there_is_named(nowhere: Path) -> None:
 def test_versions_are_pinned(name: str) -> None:
     for package in installed.KINDS[name].packages:
         assert package.rpartition("@")[2].count(".") == 2 or "==" in package
+
+
+@pytest.mark.parametrize("name", [pytest.param("codex", marks=pytest.mark.node), "mini"])
+def test_an_installer_that_reaches_nobody_says_so(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(installed.VARIABLE, str(tmp_path / "clients"))
+    nobody = {"NPM_CONFIG_REGISTRY": "http://127.0.0.1:9", "PIP_INDEX_URL": "http://127.0.0.1:9/simple"}
+    for variable, value in {**nobody, "NPM_CONFIG_FETCH_RETRIES": "0", "PIP_RETRIES": "1"}.items():
+        monkeypatch.setenv(variable, value)
+    with pytest.raises(ClientMissing, match=f"{name} could not be installed: (npm|pip) said .*refused|ECONNREFUSED"):
+        installed.install(name)
+
+
+@pytest.mark.parametrize(
+    ("printed", "cause"),
+    [
+        (
+            "npm error code E404\nnpm error 404 Not Found - GET http://x/codex\nnpm error A complete log of",
+            "404 Not Found",
+        ),
+        ("npm error code ETARGET\nnpm error notarget No matching version found for codex@99.\n", "No matching version"),
+        (
+            "npm error code EACCES\nnpm error syscall mkdir\nnpm error Error: EACCES: permission denied\n",
+            "permission denied",
+        ),
+        ("ERROR: Could not find a version that fits\nERROR: No matching distribution found\n", "Could not find"),
+        ("Killed\n", "Killed"),
+    ],
+)
+def test_the_line_that_tells_the_cause_is_shown(printed: str, cause: str) -> None:
+    assert cause in installed._cause(printed, "")

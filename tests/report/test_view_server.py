@@ -6,6 +6,9 @@ import http.client
 import json
 import os
 import re
+import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -187,13 +190,25 @@ def test_several_reports_are_listed(report: Path, make_trial: Callable[..., Tria
         assert [get(server, path + wrong)[0] for wrong in ("2/", "-1/", "x/", "1")] == [404] * 4
 
 
-def test_a_page_waits_for_the_first_run(tmp_path: Path, make_trial: Callable[..., Trial]) -> None:
-    with serving(tmp_path) as server:
+@pytest.mark.parametrize("place", [".", "not-there-yet"])
+def test_a_page_waits_for_the_first_run(tmp_path: Path, make_trial: Callable[..., Trial], place: str) -> None:
+    with serving(tmp_path / place) as server:
         path = urlsplit(server.url).path
         assert '<meta http-equiv="refresh"' in get(server, path)[2]
         assert get(server, path + "state")[0] == 404
-        write_trials(tmp_path / "report" / "trials.jsonl", [make_trial("mine", "one", Reason.GREEN)])
+        write_trials(tmp_path / place / "report" / "trials.jsonl", [make_trial("mine", "one", Reason.GREEN)])
         assert '"i":"one"' in get(server, path)[2]
+
+
+def test_the_command_waits_for_a_store_that_is_not_there(tmp_path: Path) -> None:
+    argv = [sys.executable, "-c", "from pytest_crab.cli import main; main()", "view"]
+    with subprocess.Popen(argv, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+        assert process.stdout is not None
+        told = [process.stdout.readline() for _ in range(3)]
+        process.send_signal(signal.SIGINT)
+    assert told[0].startswith("http://127.0.0.1:")
+    assert "No run has begun in .crab yet" in told[2]
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_port_that_is_taken_is_one_sentence(report: Path) -> None:
