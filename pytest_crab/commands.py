@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import hashlib
 import json
@@ -111,20 +110,11 @@ class CommandSettings:
         """True if the command has no key to a model (``pass_env`` is empty), so that without usage it cost nothing."""
         return not self.pass_env
 
-    def redact(self, text: str) -> str:
-        """Return ``text`` with the values that ``pass_env`` passes replaced by their names."""
-        return self._redactor().text(text)
-
-    def find_leak(self, text: str) -> str | None:
-        """Return the name of a variable in ``pass_env`` whose value is in ``text``."""
-        found = self._redactor().find(text)
-        return None if found is None else found.strip("[]")
-
     def bad_output(self, problems: Sequence[str]) -> Exception:
         """The family's error for output that is not what the contract asks for."""
         said = format_first(problems)
         sentence = f"{self._title()} printed what is no answer: {said}; see docs/reference/command.md"
-        return self.failure(self.redact(sentence))
+        return self.failure(sentence)
 
     # --- settings ----------------------------------------------------------------------------------------------------
 
@@ -216,12 +206,12 @@ class CommandSettings:
             how = _ending(completed.exit_code)
             raise self._failure(how, completed, "run it by hand on such an input")
         try:
-            return completed.stdout.decode()
+            return self._redactor().document(completed.stdout.decode())
         except UnicodeDecodeError as error:
             raise self.bad_output([f"it is no UTF-8 ({error.reason} at byte {error.start})"]) from error
 
     def _failure(self, how: str, completed: Completed, advice: str) -> Exception:
-        last = last_line(self.redact(completed.stderr.decode(errors="replace")))
+        last = last_line(self._redactor().text(completed.stderr.decode(errors="replace")))
         shown = "".join(letter if letter.isprintable() else "?" for letter in last)
         words = f"its last line on stderr is {shown!r}" if shown else "it printed nothing on stderr"
         return self.failure(f"{self._title()} {how}; {words}; {advice}")
@@ -271,18 +261,3 @@ def _digest(path: Path) -> str:
         return hashlib.sha256(path.read_bytes()).hexdigest()
     files = sorted(file for file in path.rglob("*") if file.is_file() and "__pycache__" not in file.parts)
     return serialization.digest({str(file.relative_to(path)): _digest(file) for file in files})
-
-
-def redact_finding(settings: CommandSettings, finding: Finding) -> Finding:
-    """The finding without any value that its reviewer got through ``pass_env``."""
-
-    def clean(text: str | None) -> str | None:
-        return None if text is None else settings.redact(text)
-
-    return dataclasses.replace(
-        finding,
-        body=settings.redact(finding.body),
-        title=clean(finding.title),
-        severity=clean(finding.severity),
-        rule=clean(finding.rule),
-    )

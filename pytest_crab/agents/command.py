@@ -26,13 +26,7 @@ class CommandAgent(CommandSettings):
         fingerprint = self.fingerprint()
         with self.ran(request(pull_request, findings), checkout) as ran:
             stdout, diff = ran.stdout, ran.workspace.diff()
-        name = self.find_leak(diff)
-        if name is not None:
-            sentence = (
-                f"the command agent {self.command[0]} wrote the value of {name} into the code; no secret is kept, "
-            )
-            raise AgentError(sentence + "so put it under env instead of pass_env if it is none")
         told = read_agent_output(stdout)
         if told.problems:
             raise self.bad_output(told.problems)
-        return Revision(diff=diff, usage=told.usage, version=fingerprint, notes=told.notes and self.redact(told.notes))
+        return Revision(diff=diff, usage=told.usage, version=fingerprint, notes=told.notes)

@@ -6,7 +6,7 @@ import dataclasses
 from dataclasses import dataclass
 from typing import ClassVar
 
-from pytest_crab.commands import CommandSettings, redact_finding, request
+from pytest_crab.commands import CommandSettings, request
 from pytest_crab.diffs import touched_paths
 from pytest_crab.errors import AgentError, ReviewerError
 from pytest_crab.parsing.review_output import read_review
@@ -30,7 +30,4 @@ class CommandReviewer(CommandSettings):
         review = read_review(stdout, problems, root=root, files=touched_paths(pull_request.diff))
         if review is None:
             raise self.bad_output(problems)
-        findings = tuple(redact_finding(self, finding) for finding in review.findings)
-        version = fingerprint if review.version is None else self.redact(review.version)
-        set_aside, unplaced = (tuple(map(self.redact, faults)) for faults in (review.set_aside, review.unplaced))
-        return dataclasses.replace(review, findings=findings, version=version, set_aside=set_aside, unplaced=unplaced)
+        return review if review.version is not None else dataclasses.replace(review, version=fingerprint)

@@ -102,8 +102,8 @@ class TrialContext:
     def _history(self) -> dict[str, Any]:
         return {"base": self.snapshot.base, "head": self.snapshot.head, "refs": sorted(self.snapshot.refs)}
 
-    def services(self, step: str | None = None) -> StepServices:
-        """See scoring.protocols.ScoringContext."""
+    def services(self, step: str | None = None, passed: Sequence[str] = ()) -> StepServices:
+        """See scoring.protocols.ScoringContext; no transcript has the values of the variables ``passed`` either."""
         return StepServices(
             self.run_context.models,
             self.run_context.store.put,
@@ -111,20 +111,23 @@ class TrialContext:
             step=step or self.step,
             attempt=len(self.attempts) + 1,
             spent=self.spent,
-            secrets=self.run_context.secrets,
+            secrets=(*self.run_context.secrets, *passed),
             cancelled=self.run_context.cancelled,
             note=self.transcripts.append,
         )
 
-    def checkout(self, failure: type[ReviewerError | AgentError]) -> TrialCheckout:
-        """Ways to the code for one contestant in the present step; ``failure`` is its family's error."""
+    def checkout(self, failure: type[ReviewerError | AgentError], passed: Sequence[str] = ()) -> TrialCheckout:
+        """Ways to the code for one contestant in the present step; ``failure`` is its family's error.
+
+        ``passed`` names the variables of the environment that it is given.
+        """
         return TrialCheckout(
             self.instance,
             self.snapshot,
             self.run_context,
             lambda: self.image,
             failure,
-            self.services(),
+            self.services(passed=passed),
             require_sandbox=lambda: self.run_context.require_sandbox(self.instance, self.crew),
         )
 

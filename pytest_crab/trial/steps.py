@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Generic, TypeVar
 
 from pytest_crab import serialization
 from pytest_crab.errors import AgentError, CrabError, DiffRejected, ReviewerError, model_errors_as
 from pytest_crab.protocols import Agent, Checkout, Reviewer
+from pytest_crab.redaction import Redactor
 from pytest_crab.trial.context import TrialContext
 from pytest_crab.types import Finding, Review, Revision
 from pytest_crab.types.reviews import FREE
@@ -18,7 +20,11 @@ R = TypeVar("R", Review, Revision)
 
 
 class _AdapterStep(Generic[R]):
-    """A step with one result, whose subject is ""."""
+    """A step with one result, whose subject is "".
+
+    All that a contestant gives comes through here, and no key leaves it: not in any field of a result, which is looked
+    through as a whole, nor in a sentence on a failure. All records, tables and pages are made of these.
+    """
 
     paid = True
     reruns = ()
@@ -43,14 +49,25 @@ class _AdapterStep(Generic[R]):
         """Return True if the adapter says that it asks no model where it reports no usage."""
         return bool(getattr(self._adapter, "free", False))
 
+    @property
+    def _passed(self) -> tuple[str, ...]:
+        """The names of the variables that the contestant is given from the environment of the run."""
+        return tuple(getattr(self._adapter, "pass_env", ()))
+
+    @property
+    def _redactor(self) -> Redactor:
+        return Redactor.of_variables((*self._context.run_context.secrets, *self._passed), os.environ)
+
     @contextlib.contextmanager
     def _attempt(self, failure: type[ReviewerError | AgentError]) -> Iterator[Checkout]:
         """A checkout for one attempt at the step; what a failed one has used is kept for the record."""
-        checkout = self._context.checkout(failure)
+        checkout = self._context.checkout(failure, self._passed)
         try:
             with model_errors_as(failure):
                 yield checkout
-        except (CrabError, OSError):
+        except (CrabError, OSError) as error:
+            if isinstance(error, CrabError) and self._redactor.find(str(error)) is not None:
+                error.args = (self._redactor.text(str(error)),)
             self._context.wasted.append(checkout.services.total_used() or (FREE if self._is_free else None))
             raise
 
@@ -82,7 +99,7 @@ class ReviewStep(_AdapterStep[Review]):
         del subjects
         context = self._context
         with self._attempt(ReviewerError) as checkout:
-            review = self._reviewer.review(context.pull_request, checkout)
+            review = self._redactor.record(self._reviewer.review(context.pull_request, checkout))
         return {"": dataclasses.replace(review, failed=context.take_wasted())}
 
 
@@ -111,6 +128,11 @@ class RevisionStep(_AdapterStep[Revision]):
         try:
             with self._attempt(AgentError) as checkout:
                 revision = self._agent.revise(context.pull_request, self._findings, checkout)
+                leaked = self._redactor.find(revision.diff)
+                if leaked is not None:
+                    sentence = f"the agent wrote the value of {leaked.strip('[]')} into the code; no secret is kept, "
+                    raise AgentError(sentence + "so put it under env instead of pass_env if it is none")
+                revision = self._redactor.record(revision)
         except DiffRejected as error:  # the agent's own doing, and so not to be made again
             return {"": Revision(rejected=str(error), usage=context.take_wasted())}
         return {"": dataclasses.replace(revision, failed=context.take_wasted())}

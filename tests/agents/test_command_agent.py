@@ -79,15 +79,6 @@ def test_a_cost_that_none_can_have_is_an_agent_error(folder: Path, checkout: Fak
         revise(checkout, make(folder, "print(json.dumps({'schema': 1, 'usage': {'cost_usd': 1e308}}))"))
 
 
-def test_a_secret_in_the_code_is_an_agent_error(
-    folder: Path, checkout: FakeCheckout, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("MODEL_KEY", SECRET)
-    with pytest.raises(AgentError, match="wrote the value of MODEL_KEY into the code") as caught:
-        revise(checkout, make(folder, "open('x', 'w').write(os.environ['MODEL_KEY'])", pass_env=["MODEL_KEY"]))
-    assert SECRET not in str(caught.value)
-
-
 def test_a_secret_is_not_in_the_notes(folder: Path, checkout: FakeCheckout, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MODEL_KEY", SECRET)
     agent = make(folder, "print('used', os.environ['MODEL_KEY'])", pass_env=["MODEL_KEY"])
