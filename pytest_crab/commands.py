@@ -37,10 +37,11 @@ class CommandPlace(StrEnum):
 
 
 class Ran(NamedTuple):
-    """The checkout that a command has run in, and what it printed."""
+    """The checkout that a command has run in, what it printed, and its exit code."""
 
     workspace: Workspace
     stdout: str
+    exit_code: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +50,8 @@ class CommandSettings:
 
     ``files`` are bound read-only; their contents and the executable's, if it is named by its path, are the fingerprint,
     as is what ``version`` prints. An argument that is equal to an entry of ``files``, ``readable`` or ``writable``
-    stands for that path. ``timeout`` is in seconds.
+    stands for that path. ``timeout`` is in seconds. ``exit_codes`` are those of a command that did its work: many
+    linters end with 1 where they found something.
     """
 
     noun: ClassVar[str]
@@ -61,6 +63,7 @@ class CommandSettings:
     pass_env: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)
     timeout: float = 600.0
+    exit_codes: tuple[int, ...] = (0,)
     place: CommandPlace = field(default=CommandPlace.CLONE, metadata={"key": "in"})
     readable: tuple[str, ...] = ()
     writable: tuple[str, ...] = ()
@@ -95,7 +98,7 @@ class CommandSettings:
     def ran(self, request: Mapping[str, Any], checkout: Checkout) -> Iterator[Ran]:
         """Run the command on ``request`` in a fresh checkout that lives until the context ends.
 
-        Raises the family's error if it did not end by itself with exit code 0.
+        Raises the family's error if it did not end by itself with one of ``exit_codes``.
         """
         argv, opened = self._open(checkout)
         with opened as workspace:
@@ -103,7 +106,7 @@ class CommandSettings:
             path = {"PATH": search_path(Path(argv[0]))} if self.place is CommandPlace.CLONE else {}
             env = {**path, **self.env, **self._passed_variables()}
             completed = workspace.run(argv, stdin=stdin, env=env, seconds=self.timeout)
-            yield Ran(workspace, self._stdout(completed))
+            yield Ran(workspace, self._stdout(completed), completed.exit_code)
 
     @property
     def free(self) -> bool:
@@ -123,6 +126,8 @@ class CommandSettings:
             yield "command should name an executable"
         if not 0 < self.timeout < float("inf"):
             yield "timeout should be a number of seconds above 0"
+        if not self.exit_codes or any(not 0 <= code < 126 for code in self.exit_codes):
+            yield "exit_codes should have numbers from 0 to 125; above these a command was not started or was killed"
         for name in (*self.pass_env, *self.env):
             if not _NAME.fullmatch(name):
                 yield f"{name!r} is no name of an environment variable"
@@ -202,7 +207,7 @@ class CommandSettings:
             raise self._failure("wrote more to the disk than it may", completed, "let it write less")
         if completed.too_much_output or len(completed.stdout) > MOST_OUTPUT:
             raise self._failure("printed more than is read", completed, "print the answer only")
-        if completed.exit_code != 0:
+        if completed.exit_code not in self.exit_codes:
             how = _ending(completed.exit_code)
             raise self._failure(how, completed, "run it by hand on such an input")
         try:

@@ -9,20 +9,31 @@ from typing import Any
 
 from pytest_crab.parsing.answers import read_usage
 from pytest_crab.parsing.finding_names import as_text
-from pytest_crab.parsing.findings import check_text
+from pytest_crab.parsing.findings import check_text, review_of
 from pytest_crab.parsing.findings_in_text import read_findings
+from pytest_crab.parsing.report_formats import ReportFormat, read_report
 from pytest_crab.types import SCHEMA, Review
 
 
 def read_review(
-    text: str, problems: list[str], *, root: str | None = None, files: Collection[str] = ()
+    text: str,
+    problems: list[str],
+    *,
+    kind: ReportFormat = ReportFormat.CRAB,
+    root: str | None = None,
+    files: Collection[str] = (),
 ) -> Review | None:
-    """Read one review: {"schema": 1, "findings": [...], "usage": {...}, "version": "..."}; other keys are ignored.
+    """Read one review in the format ``kind``.
+
+    Our own is {"schema": 1, "findings": [...], "usage": {...}, "version": "..."}; other keys are ignored.
 
     The findings are read as ``read_findings`` does, so they may also be lines of JSON or stand under other names, and
     the schema may be left out. Every fault is appended to ``problems``; the result is None if there was any.
     """
     before = len(problems)
+    if kind is not ReportFormat.CRAB:
+        items = read_report(text, kind, problems)
+        return None if items is None else review_of(items, problems, root=root, files=files)
     text = text.removeprefix("\ufeff")
     facts = _facts(text)
     if not _is_of_schema(facts.get("schema")):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from pytest_crab.commands import CommandSettings, request
 from pytest_crab.diffs import touched_paths
 from pytest_crab.errors import AgentError, ReviewerError
+from pytest_crab.parsing.report_formats import ReportFormat
 from pytest_crab.parsing.review_output import read_review
 from pytest_crab.protocols import Checkout
 from pytest_crab.types import PullRequest, Review
@@ -16,18 +17,23 @@ from pytest_crab.types import PullRequest, Review
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandReviewer(CommandSettings):
-    """Runs an executable on a throw-away clone; exit code 0 with no findings is a review."""
+    """Runs an executable on a throw-away clone, which prints findings in ``format``; no findings is a review."""
 
     noun: ClassVar[str] = "reviewer"
     failure: ClassVar[type[ReviewerError | AgentError]] = ReviewerError
+
+    kind: ReportFormat = field(default=ReportFormat.CRAB, metadata={"key": "format"})
 
     def review(self, pull_request: PullRequest, checkout: Checkout) -> Review:
         """Return the findings that the executable prints. Raises ReviewerError, Cancelled, EngineError."""
         fingerprint = self.fingerprint()
         with self.ran(request(pull_request), checkout) as ran:
-            root, stdout = ran.workspace.root, ran.stdout
+            root, stdout, code = ran.workspace.root, ran.stdout, ran.exit_code
         problems: list[str] = []
-        review = read_review(stdout, problems, root=root, files=touched_paths(pull_request.diff))
+        review = read_review(stdout, problems, kind=self.kind, root=root, files=touched_paths(pull_request.diff))
+        if review is not None and code and not review.findings:
+            problems.append(f"it ended with exit code {code} and has no finding, as a linter that fails does")
+            review = None
         if review is None:
             raise self.bad_output(problems)
         return review if review.version is not None else dataclasses.replace(review, version=fingerprint)

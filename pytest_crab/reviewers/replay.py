@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from pytest_crab.errors import ReviewerError
 from pytest_crab.formats import format_first
 from pytest_crab.instances.recorded import NOT_ON_RECORD, recording_of, require_recordings
 from pytest_crab.parsing.answers import read_answer
+from pytest_crab.parsing.report_formats import LAYOUTS, ReportFormat
 from pytest_crab.parsing.review_output import read_review
 from pytest_crab.protocols import Checkout
 from pytest_crab.types import Instance, PullRequest, Review
@@ -22,12 +23,13 @@ from pytest_crab.types import Instance, PullRequest, Review
 class ReplayReviewer:
     """Privileged, since it gets the name of the instance that it reviews.
 
-    ``reviews`` is a folder of <instance id>.json files; or ``reviewer`` names whose recorded results to take from
-    the set that the instance lies in (docs/reference/recorded.md).
+    ``reviews`` is a folder of <instance id>.json files, or of files as ``format`` has them; or ``reviewer`` names whose
+    recorded results to take from the set that the instance lies in (docs/reference/recorded.md).
     """
 
     reviews: str | None = None
     reviewer: str | None = None
+    kind: ReportFormat = field(default=ReportFormat.CRAB, metadata={"key": "format"})
     folder: str = "."
 
     def __post_init__(self) -> None:
@@ -35,7 +37,9 @@ class ReplayReviewer:
 
     def bind(self, instance: Instance) -> BoundReplayReviewer:
         """The reviewer that repeats what was recorded for this instance."""
-        return BoundReplayReviewer(file=recording_of(instance, ".json", self.reviews, self.reviewer, self.folder))
+        suffixes = (".json",) if self.kind is ReportFormat.CRAB else (".json", LAYOUTS[self.kind].suffix)
+        files = [recording_of(instance, suffix, self.reviews, self.reviewer, self.folder) for suffix in suffixes]
+        return BoundReplayReviewer(file=next((file for file in files if file.is_file()), files[0]), kind=self.kind)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,10 +47,11 @@ class BoundReplayReviewer:
     """One recorded review."""
 
     file: Path
+    kind: ReportFormat = ReportFormat.CRAB
 
     def identity(self) -> Mapping[str, Any]:
-        """The digest of the recording. Raises ReviewerError if there is nothing."""
-        return {"adapter": "replay", "review": hashlib.sha256(self._read()).hexdigest()}
+        """The digest of the recording, and its format. Raises ReviewerError if there is nothing."""
+        return {"adapter": "replay", "format": self.kind, "review": hashlib.sha256(self._read()).hexdigest()}
 
     def review(self, pull_request: PullRequest, checkout: Checkout) -> Review:  # noqa: ARG002 - it reads no code
         """The recording; a number instead of findings is a review whose text is not on record.
@@ -55,7 +60,8 @@ class BoundReplayReviewer:
         """
         text = self._read().decode(errors="replace")
         problems: list[str] = []
-        review = _read_count(text) or read_review(text, problems, files=touched_paths(pull_request.diff))
+        files = touched_paths(pull_request.diff)
+        review = _read_count(text) or read_review(text, problems, kind=self.kind, files=files)
         if review is None:
             raise ReviewerError(f"{self.file}: {format_first(problems)}; see docs/reference/command.md")
         return review

@@ -10,10 +10,11 @@ import pytest
 import yaml
 
 from pytest_crab import reviewers
-from pytest_crab.commands import CommandSettings, request
+from pytest_crab.commands import request
 from pytest_crab.parsing.agent_output import read_agent_output
 from pytest_crab.parsing.finding_names import LISTS, NAMES
 from pytest_crab.parsing.findings import LONGEST_TEXT, MOST_FINDINGS
+from pytest_crab.parsing.report_formats import LAYOUTS, PARTS, ReportFormat
 from pytest_crab.parsing.review_output import read_review
 from pytest_crab.reviewers.command import CommandReviewer
 from pytest_crab.serialization import key_of
@@ -116,7 +117,7 @@ def test_the_schemas_are_in_step_with_the_records() -> None:
 
 
 def test_the_page_names_every_setting_key_and_schema() -> None:
-    settings = {key_of(field) for field in dataclasses.fields(CommandSettings)}
+    settings = {key_of(field) for field in dataclasses.fields(CommandReviewer)}
     table = PAGE[PAGE.index("## Settings") :]
     assert set(re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)) == settings
     named = PAGE[PAGE.index("| key of a finding") : PAGE.index("- Exit code 0")]
@@ -130,3 +131,16 @@ def test_the_page_and_the_table_of_names_agree() -> None:
     rows = [re.findall(r"`([^`]+)`", line.rpartition(" | ")[2]) for line in table.splitlines() if "`" in line]
     assert rows == [list(names) for names in (*NAMES.values(), LISTS)]
     assert names(Finding) == {known[0] for part, known in NAMES.items() if part in names(Finding)}
+
+
+def test_the_page_and_the_layouts_of_reports_agree() -> None:
+    (table,) = re.findall(r"<!-- layouts: .*?-->\n(.*?)<!-- end -->", PAGE, re.DOTALL)
+    head, _, *rows = [line.strip("| ").split(" | ") for line in table.strip().splitlines()]
+    assert [cell.strip("`") for cell in head] == [str(kind) for kind in LAYOUTS]
+    assert len(rows) == len(PARTS) + 2
+    for part, row in zip(("items", *PARTS, "left_out"), rows, strict=True):
+        assert row[0].strip("`") in (part, "entries", "left out")
+        shown = [tuple(re.findall(r"`([^`]+)`", cell)) for cell in row[1:]]
+        assert shown == [getattr(layout, part) for layout in LAYOUTS.values()]
+    listed = PAGE[PAGE.index("| format | what |") : PAGE.index("Where the parts of a finding stand")]
+    assert re.findall(r"^\| `(\w+)` \|", listed, re.MULTILINE) == [str(kind) for kind in ReportFormat]

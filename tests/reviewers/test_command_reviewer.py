@@ -263,3 +263,28 @@ def test_a_link_to_the_home_is_seen_through(folder: Path) -> None:
     (folder / "innocent").symlink_to(Path(os.path.expanduser("~")))  # noqa: PTH111 - what a shell would do
     with pytest.raises(BadInput, match="readable names innocent, which holds more"):
         make(folder, "", readable=["innocent"])
+
+
+SARIF = {"runs": [{"results": [{"message": {"text": "Wrong."}, "locations": [
+    {"physicalLocation": {"artifactLocation": {"uri": "calc.py"}, "region": {"startLine": 1}}}]}]}]}  # fmt: skip
+
+
+def test_a_linter_prints_a_report_and_ends_with_one(folder: Path, checkout: FakeCheckout) -> None:
+    script = f"print({json.dumps(SARIF)!r}); sys.exit(1)"
+    review = reviewed(checkout, make(folder, script, format="sarif", exit_codes=[0, 1]))
+    assert [(one.path, one.start, one.body) for one in review.findings] == [("calc.py", 1, "Wrong.")]
+    with pytest.raises(ReviewerError, match="exit code 1"):
+        reviewed(checkout, make(folder, script, format="sarif"))
+    with pytest.raises(ReviewerError, match="no report in the format checkstyle"):
+        reviewed(checkout, make(folder, script, format="checkstyle", exit_codes=[0, 1]))
+
+
+def test_a_linter_that_fails_is_no_empty_review(folder: Path, checkout: FakeCheckout) -> None:
+    settings = {"format": "github", "exit_codes": [0, 1]}
+    assert reviewed(checkout, make(folder, "pass", **settings)).findings == ()
+    with pytest.raises(ReviewerError, match="exit code 1 and has no finding"):
+        reviewed(checkout, make(folder, "sys.exit(1)", **settings))
+    with pytest.raises(BadInput, match="exit_codes"):
+        make(folder, "pass", exit_codes=[137])
+    with pytest.raises(BadInput, match="format"):
+        make(folder, "pass", format="xml")

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from pytest_crab.errors import ReviewerError
+from pytest_crab.parsing.report_formats import ReportFormat
 from pytest_crab.reviewers.replay import BoundReplayReviewer, ReplayReviewer
 from pytest_crab.testing.checkout import FakeCheckout
 from pytest_crab.types import Finding, Instance
@@ -78,3 +79,15 @@ def test_a_name_stands_for_what_the_set_has_recorded(tmp_path: Path, instance: I
 def test_settings_that_name_no_recording(settings: dict[str, str], sentence: str) -> None:
     with pytest.raises(ValueError, match=sentence):
         ReplayReviewer(**settings)
+
+
+@pytest.mark.parametrize("name", ["calc-1.json", "calc-1.xml"])
+def test_a_recording_may_be_a_report_of_another_tool(
+    name: str, tmp_path: Path, instance: Instance, checkout: FakeCheckout
+) -> None:
+    report = '<checkstyle><file name="calc.py"><error line="2" message="Wrong."/></file></checkstyle>'
+    (tmp_path / name).write_text(report)
+    reviewer = ReplayReviewer(reviews=".", folder=str(tmp_path), kind=ReportFormat.CHECKSTYLE).bind(instance)
+    review = reviewer.review(checkout.pull_request(), checkout)
+    assert review.findings == (Finding(path="calc.py", start=2, body="Wrong."),)
+    assert reviewer.identity() != ReplayReviewer(reviews=".", folder=str(tmp_path)).bind(instance)
