@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from pytest_crab.errors import EngineError
 from pytest_crab.model_access import ModelAccess, Services
-from pytest_crab.types import Finding, Instance, PullRequest, Review, Revision
+from pytest_crab.types import Finding, Instance, PullRequest, Review, Revision, RevisionCommit
 
 #: Folders inside a sandbox that are the harness's own: no tree lies in one, or around one.
 OWN_PLACES = {
@@ -66,8 +66,8 @@ class Snapshot(Protocol):
     def changes(self, tree: str) -> tuple[FileChange, ...]:
         """Return the changes that turn the head tree into ``tree``, sorted by path."""
 
-    def diff(self, tree: str) -> str:
-        """The git diff from head to ``tree``, which ``apply`` takes."""
+    def diff(self, tree: str, since: str | None = None) -> str:
+        """The git diff from the tree ``since`` (head) to ``tree``, which ``apply`` takes."""
 
     def read(self, tree: str, path: str) -> bytes | None:
         """A file's content in ``tree``; None if there is none."""
@@ -206,11 +206,22 @@ class Workspace(Protocol):
     ) -> Completed:
         """Run a command in the tree; a time-out ends it with all its descendants. Raises EngineError, Cancelled."""
 
-    def diff(self) -> str:
-        """Everything that changed since head, as a git diff; what commands left running may be ended first."""
+    def diff(self, since: str = "") -> str:
+        """Everything that changed since head with the diff ``since``, as a git diff.
+
+        What commands left running may be ended first.
+        """
 
     def apply(self, diff: str) -> None:
         """Apply a git diff to the tree as it is now. Raises DiffRejected, and then nothing has changed."""
+
+    def series(self, diff: str) -> tuple[RevisionCommit, ...]:
+        """The commits behind ``diff``, which this object's ``diff`` returned, as the workspace's own history has them.
+
+        Together they are ``diff``: what is in no commit is one last commit without a finding. What they claim is the
+        contestant's word. None where ``diff`` is empty; one where the history cannot be read as such a series.
+        Raises EngineError, Cancelled.
+        """
 
 
 def refuse_unconfined() -> None:

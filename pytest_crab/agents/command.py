@@ -19,6 +19,7 @@ class CommandAgent(CommandSettings):
 
     noun: ClassVar[str] = "agent"
     failure: ClassVar[type[ReviewerError | AgentError]] = AgentError
+    series: bool = True
     simulated: bool = field(default=False, init=False)
 
     def revise(self, pull_request: PullRequest, findings: Sequence[Finding], checkout: Checkout) -> Revision:
@@ -26,7 +27,8 @@ class CommandAgent(CommandSettings):
         fingerprint = self.fingerprint()
         with self.ran(request(pull_request, findings), checkout) as ran:
             stdout, diff = ran.stdout, ran.workspace.diff()
+            commits = ran.workspace.series(diff) if self.series else ()
         told = read_agent_output(stdout)
         if told.problems:
             raise self.bad_output(told.problems)
-        return Revision(diff=diff, usage=told.usage, version=fingerprint, notes=told.notes)
+        return Revision(diff=diff, commits=commits, usage=told.usage, version=fingerprint, notes=told.notes)

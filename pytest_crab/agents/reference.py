@@ -11,12 +11,12 @@ from typing import Any, ClassVar
 from pytest_crab import serialization
 from pytest_crab.errors import AgentError, DiffRejected
 from pytest_crab.protocols import Checkout, Workspace
-from pytest_crab.types import Comment, Finding, Instance, PullRequest, Revision
+from pytest_crab.types import Comment, Finding, Instance, PullRequest, Revision, RevisionCommit
 
 #: A finding on more lines than this points nowhere, unless the comment itself is as long.
 MOST_LINES = 20
 
-VERSION = "1"
+VERSION = "2"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,17 +66,35 @@ class BoundReferenceAgent:
             raise AgentError(sentence + "add one to instance.yaml or use another agent")
         ids = ", ".join(comment.id for comment in struck)
         notes = f"findings overlap {ids}" if struck else "no finding overlaps a human comment"
-        diffs = tuple(dict.fromkeys(self._diffs(struck)))
-        if not diffs:
+        if not struck:
             return Revision(version=VERSION, notes=notes)
         with checkout.clone() as workspace:
-            _apply(workspace, diffs, [comment.id for comment in struck])
-            return Revision(diff=workspace.diff(), version=VERSION, notes=notes)
+            commits = tuple(self._commits(workspace, struck, findings))
+            return Revision(diff=workspace.diff(), commits=commits, version=VERSION, notes=notes)
 
-    def _diffs(self, comments: Sequence[Comment]) -> Iterator[str]:
-        for comment in comments:
-            if comment.reference is not None:
-                yield self._read(comment.reference).decode(errors="surrogateescape")
+    def _commits(
+        self, workspace: Workspace, struck: Sequence[Comment], findings: Sequence[Finding]
+    ) -> Iterator[RevisionCommit]:
+        """Apply the reference of each comment that was hit, and yield it as a commit for the findings that hit it."""
+        applied: dict[str, str] = {}
+        for comment in struck:
+            assert comment.reference is not None
+            text = self._read(comment.reference).decode(errors="surrogateescape")
+            if text in applied:
+                continue
+            before = workspace.diff() if applied else ""
+            applied[text] = comment.id
+            try:
+                workspace.apply(text)
+            except DiffRejected as error:
+                names = ", ".join(applied.values())
+                sentence = f"the references of {names} do not apply together ({error}); run pytest-crab check"
+                raise AgentError(sentence) from error
+            same = [one for one in struck if one.reference == comment.reference]
+            numbers = [number for number, one in enumerate(findings, 1) if any(hits(one, each) for each in same)]
+            yield RevisionCommit(
+                diff=workspace.diff(before), findings=tuple(numbers), message=f"the reference of {comment.id}"
+            )
 
     def _read(self, name: str) -> bytes:
         try:
@@ -85,15 +103,6 @@ class BoundReferenceAgent:
             raise AgentError(
                 f"{self.folder / name} cannot be read ({error.strerror}); is the reference gone?"
             ) from error
-
-
-def _apply(workspace: Workspace, diffs: Sequence[str], names: Sequence[str]) -> None:
-    try:
-        for diff in diffs:
-            workspace.apply(diff)
-    except DiffRejected as error:
-        sentence = f"the references of {', '.join(names)} do not apply together ({error}); run pytest-crab check"
-        raise AgentError(sentence) from error
 
 
 def hits(finding: Finding, comment: Comment) -> bool:

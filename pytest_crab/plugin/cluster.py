@@ -30,6 +30,7 @@ def connect_cluster(
     try:
         from pytest_crab.campaign.cluster.executor import connect
         from pytest_crab.campaign.cluster.plan import RunPlan
+        from pytest_crab.types import Explain
     except ModuleNotFoundError as error:
         if str(error.name).partition(".")[0] not in ("dask", "distributed"):
             raise
@@ -45,6 +46,7 @@ def connect_cluster(
         models=dataclasses.replace(models, cassettes=recordings if _is_shared(models.cassettes) else None),
         fresh=options.rerun,
         attribute=options.attribute,
+        explain=Explain(options.explain),
         allow_unconfined=options.allow_unconfined,
         replay=options.replay,
         budget=options.budget,

@@ -126,6 +126,11 @@ class Options:
         many=True,
         old="first",
     )
+    explain: str = _option(
+        kinds.EXPLAIN,
+        "all",
+        "run missed oracles, or all, on head with some of the revision's commits, to tell which finding decided them",
+    )
     attribute: bool = _option(
         kinds.SWITCH,
         False,

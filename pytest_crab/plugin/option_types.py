@@ -105,6 +105,7 @@ RATE = OptionType(_share, "a share such as 30% or 0.3", "RATE")
 SHARE = OptionType(_share, "a share such as 5% or 0.05", "SHARE")
 SIZE = OptionType(_size, "a size such as 20G or 800M", "SIZE")
 MARGIN = OptionType(_margin, "points from 0 to 100 such as 5 or 5pp, or LABEL=POINTS", "[LABEL=]POINTS")
+EXPLAIN = OptionType(_one_of(("all", "misses", "none")), "all, misses or none", "all|misses|none")
 GATE_MODE = OptionType(_one_of(("strict", "shown-drop")), "strict or shown-drop", "strict|shown-drop")
 UNIT = OptionType(
     {"repository": "repository", "pull-request": "pull request"}.__getitem__,

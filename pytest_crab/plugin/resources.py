@@ -26,7 +26,7 @@ from pytest_crab.store import FileStore
 from pytest_crab.store.open_run import OpenRun, token_of
 from pytest_crab.trial import RunContext
 from pytest_crab.trial.run_context import secrets_of, versions_here
-from pytest_crab.types import Instance, PullRequest
+from pytest_crab.types import Explain, Instance, PullRequest
 
 log = logging.getLogger(__name__)
 
@@ -135,6 +135,7 @@ class Resources:
             no_sandbox=bubblewrap.problem(),
             allow_unconfined=options.allow_unconfined,
             attribute=options.attribute,
+            explain=Explain(options.explain),
             seen=self.write_subject,
             versions=versions_here(options.part),
             models=self.models,

@@ -8,7 +8,17 @@ from collections.abc import Iterator, Sequence
 from pytest_crab import diffs
 from pytest_crab.formats import format_count
 from pytest_crab.text import cut, escape_controls, label_words, one_line
-from pytest_crab.types import NO_RUNTIME, CommentResult, Finding, Reason, Review, Revision, Trial, Verdict
+from pytest_crab.types import (
+    NO_RUNTIME,
+    CommentResult,
+    Explanation,
+    Finding,
+    Reason,
+    Review,
+    Revision,
+    Trial,
+    Verdict,
+)
 from pytest_crab.types.reviews import SuggestionCounts
 
 #: A finding is near a comment if at most this many lines lie between them.
@@ -109,7 +119,10 @@ def attachments(trial: Trial) -> dict[str, str]:
 def explain_result(result: CommentResult, trial: Trial) -> list[str]:
     """Return a line for one oracle, and indented ones for the findings near it."""
     lines = [f"{one_line(result.comment)} {_place(result)}: {result.verdict} ({why(result)})"]
-    near = () if trial.review is None else _findings_near(result, trial.review)
+    explanation = trial.explanations.get(result.comment)
+    if explanation is not None:
+        lines.append(f"    {one_line(explanation.words)}")
+    near = () if trial.review is None else _findings_near(result, trial.review, explanation)
     return [*lines, *(f"    {line}" for line in near)]
 
 
@@ -131,12 +144,16 @@ def _span(lines: tuple[int, int] | None) -> str:
     return f":{lines[0]}" if lines[0] == lines[1] else f":{lines[0]}-{lines[1]}"
 
 
-def _findings_near(result: CommentResult, review: Review) -> Iterator[str]:
-    if result.path is None:
+def _findings_near(result: CommentResult, review: Review, explanation: Explanation | None) -> Iterator[str]:
+    """Yield the findings that the explanation calls near; without one, those within NEAR lines."""
+    if explanation is not None:
+        near = [review.findings[number - 1] for number in explanation.near if number <= len(review.findings)]
+    elif result.path is None:
         return
-    near = [finding for finding in review.findings if is_near(finding, result)]
-    if not near and review.count is None:
-        yield f"no finding within {NEAR} lines"
+    else:
+        near = [finding for finding in review.findings if is_near(finding, result)]
+        if not near and review.count is None:
+            yield f"no finding within {NEAR} lines"
     for finding in near[:SHOWN]:
         yield f"near: {_finding_place(finding)} {one_line(finding.title or '', 100)}".rstrip()
         yield from (f"    {line}" for line in _excerpt(finding.body))

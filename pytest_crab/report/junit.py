@@ -11,6 +11,7 @@ import junitparser
 
 from pytest_crab.formats import format_table
 from pytest_crab.report.explain import explain_result, why
+from pytest_crab.report.explained import ExplainedRates
 from pytest_crab.report.files import write_report_file
 from pytest_crab.report.gate_record import Gate, GateRuling
 from pytest_crab.report.label_changes import label_table
@@ -161,6 +162,14 @@ def _decided_by(reviewer: ReviewerSummary) -> str | None:
     return ", ".join(f"{ruler} {count}" for ruler, count in reviewer.decided_by.items()) or None
 
 
+def _explained(own: ExplainedRates | None) -> dict[str, object]:
+    if own is None:
+        return {}
+    rates = {"found": own.found, "resolved-alone": own.alone, "spoiled": own.spoiled}
+    known = {f"{name}.known": rate.known for name, rate in rates.items()}
+    return {**{name: rate.micro for name, rate in rates.items()}, **known}
+
+
 def _properties(reviewer: ReviewerSummary, rulers: Mapping[str, RecordedRuler]) -> Iterator[tuple[str, str]]:
     """Names begin with ``crab.``; what was not measured is left out."""
     score = reviewer.overall
@@ -184,6 +193,7 @@ def _properties(reviewer: ReviewerSummary, rulers: Mapping[str, RecordedRuler]) 
         **{f"ruler.{ruler}.comments": own.comments for ruler, own in reviewer.by_ruler.items()},
         **{f"ruler.{ruler}.version": " and ".join(rulers[ruler].versions) for ruler in shown},
         **{f"ruler.{ruler}.caution": rulers[ruler].caution or None for ruler in shown},
+        **_explained(reviewer.explained),
         "comments": reviewer.comments,
         "false_alarms_per_clean_pull_request": None if reviewer.clean is None else reviewer.clean.per_pull_request,
         "cost_usd": reviewer.cost_usd,

@@ -18,6 +18,7 @@ from pytest_crab.report.reviewer_summary import ReviewerSummary
 from pytest_crab.report.summary import Summary
 from pytest_crab.report.summary_tables import (
     SummaryTable,
+    explained_tables,
     finding_tables,
     label,
     probe_tables,
@@ -83,7 +84,8 @@ def head_lines(summary: Summary) -> Iterator[str]:
 
 def detail_lines(summary: Summary) -> Iterator[str]:
     """Yield what is behind that: rates by label, rulers, unknown verdicts, and remarks."""
-    for one in (*rate_tables(summary), *finding_tables(summary), *probe_tables(summary), *detail_tables(summary)):
+    tables = (rate_tables, finding_tables, explained_tables, probe_tables, detail_tables)
+    for one in [table for of in tables for table in of(summary)]:
         yield ""
         yield from folded(one.title, _escaped(one))
     for one in ruler_tables(summary):

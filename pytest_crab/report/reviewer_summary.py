@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from pytest_crab.report.comparisons import Lift
+from pytest_crab.report.explained import ExplainedRates
 from pytest_crab.report.model_usage import ModelUsage
 from pytest_crab.report.outcomes import OracleRecord
 from pytest_crab.report.rates import Rate
@@ -52,6 +53,7 @@ class ReviewerSummary:
     human comment; None: no oracle is marked so. ``unknown_causes`` counts unknown verdicts, over all repeats, by their
     cause in words.
     ``suggestions`` adds up what became of suggestion blocks; None: there were none, or another agent.
+    ``explained`` has the rates by the explanations of verdicts; None: none is on record.
     ``clean`` has the false alarms on pull requests without an issue; None where the set has none.
     """
 
@@ -96,6 +98,7 @@ class ReviewerSummary:
     unit: Unit = Unit.COMMENT
     counted: str = "oracle"
     oracles: tuple[OracleRecord, ...] = ()
+    explained: ExplainedRates | None = None
     review_by: str | None = None
     decided_by: Mapping[str, int] = field(default_factory=dict)
     by_ruler: Mapping[str, RulerMean] = field(default_factory=dict)

@@ -11,6 +11,7 @@ from typing import Any
 from pytest_crab.agents import AGENTS
 from pytest_crab.report import outcomes as letters
 from pytest_crab.report.comparisons import MAJORITY, Contestant, Lift, Together, lifts, together
+from pytest_crab.report.explained import LookFirst, explained_rates, look_first
 from pytest_crab.report.gate_record import Gate
 from pytest_crab.report.mediators import Mediators, mediators
 from pytest_crab.report.model_usage import sum_usages
@@ -25,7 +26,19 @@ from pytest_crab.report.summary_words import SummaryWords, words_of
 from pytest_crab.report.trial_rows import TrialRow, comments_of, cost, oracles_of, per_run, review_price, row_of
 from pytest_crab.statistics.choices import probe_measures
 from pytest_crab.statistics.comparison import Key
-from pytest_crab.types import CONTROL, FIRST, NO_RUNTIME, SCHEMA, Provenance, Reason, Trial, TrialId, Unit, Verdict
+from pytest_crab.types import (
+    CONTROL,
+    FIRST,
+    NO_RUNTIME,
+    SCHEMA,
+    Explanation,
+    Provenance,
+    Reason,
+    Trial,
+    TrialId,
+    Unit,
+    Verdict,
+)
 from pytest_crab.types.reviews import SuggestionCounts
 
 #: The fixed sentence beside every number that an agent without understanding of findings took part in.
@@ -53,7 +66,8 @@ class Summary:
     ``digests`` say by instance what it was made of, where that is on record. ``shard``, as in 2/4, is the part of a run
     that this is; None: it is a whole. ``rulers`` are the scorers that trials name on record, with their versions.
     ``mediators`` compares agents that acted on the same reviews; None: there was one.
-    ``oracle_errors`` are the measured error rates of the oracles; None where no oracle gave a verdict.
+    ``oracle_errors`` are the measured error rates of the oracles; None where no oracle gave a verdict. ``look_first``
+    are missed comments near which a finding lies, for a person to look at.
     """
 
     schema: int = SCHEMA
@@ -67,6 +81,7 @@ class Summary:
     rulers: Mapping[str, RecordedRuler] = field(default_factory=dict)
     mediators: Mediators | None = None
     oracle_errors: MeasuredErrors | None = None
+    look_first: tuple[LookFirst, ...] = ()
 
     @property
     def words(self) -> SummaryWords:
@@ -142,8 +157,22 @@ class SummaryBuilder:
             together=together([_contestant(own) for own in honest]),
             rulers=merge_rulers(row.rulers for row in self._rows.values()),
             oracle_errors=measured_errors(self._rows.values()),
+            look_first=look_first(
+                (str(trial), _missed(row)) for trial, row in sorted(self._rows.items()) if _is_honest(trial, row)
+            ),
             digests={row.instance: row.digest for row in rows if row.digest is not None},
         )
+
+
+def _is_honest(trial: TrialId, row: TrialRow) -> bool:
+    """Return whether a trial is of a contestant that was not shown the answer."""
+    return row.variant is None and trial.reviewer not in (*row.privileged, *row.leaky)
+
+
+def _missed(row: TrialRow) -> Mapping[str, Explanation]:
+    """Return the explanations of a trial's missed comments."""
+    missed = {oracle.comment for oracle in row.oracles if oracle.value() == 0}
+    return {comment: one for comment, one in row.explanations.items() if comment in missed}
 
 
 def _caught_by_control(reviewers: Iterable[Sequence[TrialRow]]) -> dict[str, AbstractSet[Key]]:
@@ -199,6 +228,7 @@ def _reviewer(
         **_costs(rows),
         **_answers(rows),
         oracles=tuple(oracles),
+        explained=explained_rates((row.instance, row.repo, row.explanations) for row in rows),
         review_by=rows[0].review_by,
         **measured_by(rows),
     )

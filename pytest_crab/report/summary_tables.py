@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from functools import partial
 
 from pytest_crab.formats import NOTHING, format_number, format_percent
+from pytest_crab.report.explained import ExplainedRates
 from pytest_crab.report.rates import Rate
 from pytest_crab.report.reviewer_summary import ReviewerSummary
 from pytest_crab.report.summary import Summary
 from pytest_crab.statistics.choices import LETTERS
 from pytest_crab.text import ascii_line, one_line
-from pytest_crab.types import Unit
+from pytest_crab.types import ExplainedOutcome, Unit
 
 #: The most characters of the heading of names: that of contamination has the whole name of a model.
 LONGEST_HEAD = 50
@@ -38,6 +39,33 @@ def rate_tables(summary: Summary) -> Iterator[SummaryTable]:
         title, head = f"Caught of known {summary.words.many_counted} by {name}, with 95% intervals", f"by {name}"
         columns = _columns(words, summary.labelled(dimension), partial(_rate_of_label, dimension))
         yield SummaryTable(title, "Caught/known" if dimension == "category" else head, words, columns)
+
+
+#: The rates by explanation: what each is called, and which it is.
+_EXPLAINED: dict[str, Callable[[ExplainedRates], Rate]] = {
+    "found": lambda own: own.found,
+    "resolved alone": lambda own: own.alone,
+    "spoiled": lambda own: own.spoiled,
+}
+
+
+def explained_tables(summary: Summary) -> Iterator[SummaryTable]:
+    """Yield the rates by the explanations of verdicts, and how many verdicts have each explanation."""
+    reviewers = [own for own in summary.reviewers if own.explained is not None]
+    if reviewers:
+        title = "Oracles by the findings near their comments, with 95% intervals"
+        yield SummaryTable(title, "Near findings", list(_EXPLAINED), _columns(list(_EXPLAINED), reviewers, _explained))
+        words = [word.value for word in ExplainedOutcome]
+        seen = [word for word in words if any(own.explained and word in own.explained.outcomes for own in reviewers)]
+        yield SummaryTable("Verdicts explained", "Explained", seen, _columns(seen, reviewers, _outcome))
+
+
+def _explained(reviewer: ReviewerSummary, name: str) -> str:
+    return NOTHING if reviewer.explained is None else _rate_with_interval(_EXPLAINED[name](reviewer.explained))
+
+
+def _outcome(reviewer: ReviewerSummary, word: str) -> str:
+    return NOTHING if reviewer.explained is None else str(reviewer.explained.outcomes.get(word, 0))
 
 
 def finding_tables(summary: Summary) -> Iterator[SummaryTable]:
@@ -100,7 +128,11 @@ def _findings_of_label(dimension: str, reviewer: ReviewerSummary, word: str) -> 
 def _rate_of_label(dimension: str, reviewer: ReviewerSummary, word: str) -> str:
     """Write the rate of one label with its interval, as 8/10 80.0% (44-97)."""
     rate = reviewer.by_label.get(dimension, {}).get(word)
-    if rate is None or not rate.known:
+    return NOTHING if rate is None else _rate_with_interval(rate)
+
+
+def _rate_with_interval(rate: Rate) -> str:
+    if not rate.known:
         return NOTHING
     interval = rate.interval
     ends = "" if interval is None else f" ({100 * interval.low:.0f}-{100 * interval.high:.0f})"

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from pytest_crab.report.files import write_report_file
 from pytest_crab.report.trial_rows import costs_of
-from pytest_crab.types import Trial, TrialId
+from pytest_crab.types import Explanation, Trial, TrialId
 
 T = TypeVar("T")
 
@@ -35,6 +35,9 @@ COLUMNS = (
     "kind",
     "verdict",
     "reason",
+    "explained",
+    "found",
+    "resolved_alone",
     "resolvable",
     "findings",
     "regressions",
@@ -109,9 +112,16 @@ def _rows(trial: Trial) -> Iterator[tuple[Any, ...]]:
             "verdict": result.verdict.value,
             "reason": result.reason.value,
             "resolvable": result.resolvable,
+            **_explained(trial.explanations.get(result.comment)),
         }
         row = {**shared, **own}
         yield tuple(row[name] for name in COLUMNS)
+
+
+def _explained(one: Explanation | None) -> dict[str, Any]:
+    if one is None:
+        return {"explained": None, "found": None, "resolved_alone": None}
+    return {"explained": one.outcome.value, "found": one.found, "resolved_alone": one.alone}
 
 
 def _cell(value: Any) -> Any:

@@ -28,6 +28,7 @@ from pytest_crab.report.summary import CAUSES, Summary
 from pytest_crab.report.summary_tables import (
     LONGEST_HEAD,
     SummaryTable,
+    explained_tables,
     finding_tables,
     label,
     probe_tables,
@@ -45,6 +46,9 @@ from pytest_crab.report.summary_text import (
 )
 from pytest_crab.text import ascii_line, one_line
 from pytest_crab.types import Kind
+
+#: How many comments to look at first are shown; the page has more.
+_LOOKS = 5
 
 #: How many causes of unknown verdicts are shown for each reviewer; summary.json has all.
 _CAUSES = 8
@@ -101,6 +105,7 @@ def summary_lines(summary: Summary, width: int = 80) -> list[Line]:
         _grids(change_tables(summary.gate), width),
         _grids(rate_tables(summary), width),
         _grids(finding_tables(summary), width),
+        _grids(explained_tables(summary), width),
         _grids(probe_tables(summary), width),
         _rulers(summary, width),
         [line for text in together_lines(summary) for line in _wrap(text, width)],
@@ -111,6 +116,7 @@ def summary_lines(summary: Summary, width: int = 80) -> list[Line]:
         _unknown(summary, width),
         _table(summary, width),
         [line for own in summary.reviewers for line in _lift(own, width)],
+        _look_first(summary, width),
         _headlines(summary, width),
     ]
     return [line for block in blocks if block for line in (Line(""), *block)][1:]
@@ -190,6 +196,19 @@ def _fitting(widths: Sequence[int], room: int) -> int:
     while count < len(widths) and sum(widths[: count + 1]) + count + 1 <= room:
         count += 1
     return count
+
+
+def _look_first(summary: Summary, width: int) -> list[Line]:
+    """Return the comments to look at first, each with the command that shows it."""
+    looks = summary.look_first
+    if not looks:
+        return []
+    lines = [Line("Look first: a finding lies near the comment, and its oracle is red", "bold")]
+    for one in looks[:_LOOKS]:
+        lines += _wrap(ascii_line(f"{one.comment}: {one.why}: pytest-crab show {one.trial}", 400), width)
+    if len(looks) > _LOOKS:
+        lines.append(Line(f"and {len(looks) - _LOOKS} more, on the page"))
+    return lines
 
 
 def _lift(own: ReviewerSummary, width: int) -> list[Line]:

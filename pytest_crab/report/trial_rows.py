@@ -17,7 +17,7 @@ from pytest_crab.report.outcomes import OracleRecord
 from pytest_crab.report.recorded_rulers import RecordedRuler, rulers_of
 from pytest_crab.report.review_cost import TrialLoad, load
 from pytest_crab.statistics.comparison import Key
-from pytest_crab.types import ErrorRate, Provenance, Review, Revision, Trial, Unit, Usage, Verdict
+from pytest_crab.types import ErrorRate, Explanation, Provenance, Review, Revision, Trial, Unit, Usage, Verdict
 from pytest_crab.types.reviews import SuggestionCounts
 
 #: The scorer whose errors are measured.
@@ -82,6 +82,7 @@ class TrialRow:
     shared_cost: float = 0.0
     prices: tuple[float | None, float | None] = (None, None)
     error_rates: Mapping[str, tuple[ErrorRate | None, ErrorRate | None]] = field(default_factory=dict)
+    explanations: Mapping[str, Explanation] = field(default_factory=dict)
 
 
 def row_of(trial: Trial) -> TrialRow:
@@ -126,6 +127,7 @@ def row_of(trial: Trial) -> TrialRow:
         review_by=trial.review_by,
         shared_cost=_sum_known(costs_of(trial)) - _sum_known(costs_of(own)),
         prices=(_price(trial.review), _price(trial.revision)),
+        explanations=trial.explanations,
     )
 
 

@@ -13,7 +13,7 @@ from pytest_crab.report.explain import measured_words, review_faults, why
 from pytest_crab.report.pull_requests import Subject
 from pytest_crab.report.transcripts import Transcript
 from pytest_crab.text import escape_controls, label_words, one_line
-from pytest_crab.types import CommentResult, Finding, Review, Side, Trial
+from pytest_crab.types import CommentResult, Explanation, Finding, Review, Side, Trial
 
 _WIDTH = 100
 _MOST_LINES = 4000
@@ -48,7 +48,7 @@ def show_trial(trial: Trial, subject: Subject | None) -> Iterator[Styled]:
     yield Styled("probes" if trial.is_of_answerer else "oracles", "heading")
     comments = {} if subject is None else {comment.id: comment.body for comment in subject.comments}
     for result in trial.results:
-        yield from _oracle(result, comments.get(result.comment, ""))
+        yield from _oracle(result, comments.get(result.comment, ""), trial.explanations.get(result.comment))
     if trial.regressions is not None:
         yield Styled(f"tests that passed before {'are broken' if trial.regressions else 'still pass'}")
     if not trial.is_of_answerer or trial.revision is not None:
@@ -141,13 +141,15 @@ def _text(text: str, margin: str, style: str) -> Iterator[Styled]:
             yield Styled(f"{margin}{part}".rstrip(), style)
 
 
-def _oracle(result: CommentResult, comment: str) -> Iterator[Styled]:
+def _oracle(result: CommentResult, comment: str, explanation: Explanation | None) -> Iterator[Styled]:
     """One oracle: its verdict, what the human commented, and its tests."""
     place = one_line(result.path or "?")
     span = "" if result.lines is None else f":{result.lines[0]}-{result.lines[1]}"
     style = {"caught": "good", "missed": "bad"}.get(str(result.verdict), "")
     name = f"{one_line(result.comment)} {place}{span} ({label_words(result.labels)})"
     yield Styled(f"{name}: {result.verdict} ({why(result)})", style)
+    if explanation is not None:
+        yield Styled(f"    {one_line(explanation.words)}", style)
     yield from _text(comment, "    | ", "comment")
     for test in result.tests:
         stopped = f" with {test.exception}" if test.exception else ""
@@ -162,6 +164,11 @@ def _revision(trial: Trial) -> Iterator[Styled]:
     text = trial.revision.diff
     lines = text.splitlines()
     yield Styled("revision: empty" if not text.strip() else "revision", "heading")
+    for number, commit in enumerate(trial.revision.commits, 1):
+        findings = ", ".join(map(str, commit.findings))
+        added, removed = diffs.counts(commit.diff)
+        told = f"finding {findings}" if findings else "names no finding"
+        yield Styled(one_line(f"commit {number} ({told}, +{added} -{removed}): {commit.message}".rstrip(": ")))
     for line in lines[:_MOST_LINES]:
         style = "added" if line.startswith("+") else "removed" if line.startswith("-") else ""
         yield Styled(escape_controls(line), "" if line.startswith(("+++", "---")) else style)

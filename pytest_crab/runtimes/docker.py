@@ -32,8 +32,9 @@ from pytest_crab.runtimes.environments import SOCKET_NAME, TMP, environment_iden
 from pytest_crab.runtimes.host_clone import confined_clone, plain_clone
 from pytest_crab.runtimes.images import Images
 from pytest_crab.runtimes.run_lock import RunFolder, sweep_folders
+from pytest_crab.runtimes.series import read_series
 from pytest_crab.runtimes.slots import Slots
-from pytest_crab.types import Instance
+from pytest_crab.types import Instance, RevisionCommit
 
 #: Raised by one when what the harness leaves in an image, or how it runs one, changes.
 LAYOUT = 2
@@ -246,7 +247,7 @@ class DockerWorkspace:
         line = [client, "exec", "--interactive", "--tty", *place, *given, self._container, *argv]
         return subprocess.run(line, check=False).returncode
 
-    def diff(self) -> str:
+    def diff(self, since: str = "") -> str:
         """See protocols.Workspace; what the install, builds and test runs left in the tree is not part of it.
 
         Whatever a contestant left running is ended first: it could stop what reads the tree and write its output.
@@ -263,7 +264,12 @@ class DockerWorkspace:
             raise EngineError(f"the tree could not be read out of a workspace: {build_failures.brief(done)}")
         left: list[str] = []
         with self._runtime.run.scratch() as scratch:
-            return tree_diff.diff_of(self._snapshot, tree_diff.read_changes(key, done.stdout, left), left, scratch)
+            changes = tree_diff.read_changes(key, done.stdout, left)
+            return tree_diff.diff_of(self._snapshot, changes, left, scratch, since)
+
+    def series(self, diff: str) -> tuple[RevisionCommit, ...]:
+        """See protocols.Workspace; ``diff`` has ended whatever a contestant left running."""
+        return read_series(self._snapshot, diff, self._image.python, self.root, self.run)
 
     def _end_all(self) -> None:
         """Kill every process of the contestant. Raises DiffRejected where they keep themselves from it.

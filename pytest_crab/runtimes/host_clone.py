@@ -16,7 +16,9 @@ from pytest_crab.runtimes.bubblewrap import ClientMounts
 from pytest_crab.runtimes.disk_quota import DiskQuota
 from pytest_crab.runtimes.plain_processes import run_plain
 from pytest_crab.runtimes.run_lock import RunFolder
+from pytest_crab.runtimes.series import read_series
 from pytest_crab.runtimes.tree_diff import put
+from pytest_crab.types import RevisionCommit
 
 
 @contextmanager
@@ -85,9 +87,17 @@ class HostClone(ABC):
     ) -> Completed:
         """See protocols.Workspace."""
 
-    def diff(self) -> str:
+    def diff(self, since: str = "") -> str:
         """See protocols.Workspace."""
-        return self._snapshot.diff(self._snapshot.record(self._tree))
+        return self._snapshot.diff(self._snapshot.record(self._tree), self._snapshot.apply(since))
+
+    def series(self, diff: str) -> tuple[RevisionCommit, ...]:
+        """See protocols.Workspace."""
+        return read_series(self._snapshot, diff, gateway_relay.interpreter(), self.root, self._run_own)
+
+    @abstractmethod
+    def _run_own(self, argv: Sequence[str], *, stdin: bytes, seconds: float) -> Completed:
+        """Run this process's own interpreter in the tree, with nothing that the contestant was given."""
 
     def apply(self, diff: str) -> None:
         """See protocols.Workspace."""
@@ -117,6 +127,17 @@ class ConfinedClone(HostClone):
             quota=self._quota,
         )
 
+    def _run_own(self, argv: Sequence[str], *, stdin: bytes, seconds: float) -> Completed:
+        return bubblewrap.run_in_folder(
+            argv,
+            self._tree,
+            readable=tuple(gateway_relay.interpreter_binds().values()),
+            stdin=stdin,
+            seconds=seconds,
+            cancel=self._stopped,
+            run=self._run,
+        )
+
     @lazy
     def _quota(self) -> DiskQuota:
         folders = [self._tree] if self.client is None else [self._tree, self.client.home]
@@ -143,3 +164,6 @@ class PlainClone(HostClone):
                 seconds=seconds,
                 cancelled=self._stopped,
             )[0]
+
+    def _run_own(self, argv: Sequence[str], *, stdin: bytes, seconds: float) -> Completed:
+        return self.run(argv, stdin=stdin, seconds=seconds)

@@ -18,8 +18,9 @@ from pytest_crab.runtimes.bubblewrap import ClientMounts, View
 from pytest_crab.runtimes.environment_use import EnvironmentsInUse
 from pytest_crab.runtimes.environments import environment_identity, image_key
 from pytest_crab.runtimes.run_lock import RunFolder, remove_folder, sweep_folders
+from pytest_crab.runtimes.series import read_series
 from pytest_crab.runtimes.slots import Slots, one_builder
-from pytest_crab.types import Instance
+from pytest_crab.types import Instance, RevisionCommit
 
 #: Raised by one when what is kept in the cache, or how it is run, changes.
 LAYOUT = 1
@@ -210,10 +211,14 @@ class HostWorkspace(ABC):
     def attach(self, argv: Sequence[str], env: Mapping[str, str]) -> int:
         """Run a command on this process's own terminal and return its exit code. Raises EngineError."""
 
-    def diff(self) -> str:
+    def diff(self, since: str = "") -> str:
         """See protocols.Workspace; what the install, builds and test runs left in the tree is not part of it."""
         left: list[str] = []
         without = tree_diff.leftovers(self._snapshot)
         changes = tree_diff.between(Path(self._image.reference) / "tree", self._tree, left, without)
         with self._run.scratch() as scratch:
-            return tree_diff.diff_of(self._snapshot, changes, left, scratch)
+            return tree_diff.diff_of(self._snapshot, changes, left, scratch, since)
+
+    def series(self, diff: str) -> tuple[RevisionCommit, ...]:
+        """See protocols.Workspace."""
+        return read_series(self._snapshot, diff, self._image.python, self.root, self.run)

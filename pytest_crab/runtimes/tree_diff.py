@@ -71,8 +71,8 @@ def between(before: Path, after: Path, left: list[str], without: Mapping[str, An
         raise _rejection(str(error)) from None
 
 
-def diff_of(snapshot: Snapshot, changes: Iterable[FileChange], left: list[str], scratch: Path) -> str:
-    """The git diff that ``changes`` make of head; ``scratch`` takes the clone that is needed for it.
+def diff_of(snapshot: Snapshot, changes: Iterable[FileChange], left: list[str], scratch: Path, since: str) -> str:
+    """The git diff from head with the diff ``since`` to head with ``changes``; ``scratch`` takes a clone for it.
 
     ``left`` are paths whose content is too much, filled while ``changes`` are read. Raises DiffRejected.
     """
@@ -80,7 +80,7 @@ def diff_of(snapshot: Snapshot, changes: Iterable[FileChange], left: list[str], 
     snapshot.clone(clone)
     put(clone, changes)
     put(clone, (FileChange(path=path, mode="100644", content=b"") for path in left))
-    return snapshot.diff(snapshot.record(clone, left=left))
+    return snapshot.diff(snapshot.record(clone, left=left), snapshot.apply(since))
 
 
 def put(folder: Path, changes: Iterable[FileChange]) -> None:

@@ -280,6 +280,8 @@ def create(folder: Path) -> Git:
 def create_checkout(folder: Path) -> Git:
     """Make an empty repository with a work tree, the folder itself, which must not exist."""
     initialise(folder, folder / ".git")
+    with (folder / ".git" / "config").open("a") as config:  # so that an agent can commit
+        config.write("[user]\n\tname = agent\n\temail = agent@example.invalid\n")
     return Git(folder / ".git", work_tree=folder)
 
 

@@ -76,20 +76,22 @@ class GitSnapshot:
                 if not change.is_submodule
             )
 
-    def diff(self, tree: str) -> str:
-        """Return the git diff from head to ``tree``, which ``apply`` takes; text that is not UTF-8 goes as binary.
+    def diff(self, tree: str, since: str | None = None) -> str:
+        """Return the git diff from the tree ``since`` (head) to ``tree``, which ``apply`` takes.
 
-        Raises DiffRejected for a tree whose diff takes too much to make, or has links that are no text.
+        Text that is not UTF-8 goes as binary. Raises DiffRejected for a tree whose diff takes too much to make, or has
+        links that are no text.
         """
+        before = since or self.head_tree
         try:
-            diff = self.private.run(*DIFF, "--no-renames", "--ignore-submodules=all", self.head_tree, tree)
+            diff = self.private.run(*DIFF, "--no-renames", "--ignore-submodules=all", before, tree)
             return diff.decode()
         except UnicodeDecodeError:
-            return self._diff_by_file(tree)
+            return self._diff_by_file(before, tree)
         except GitSlow:
             raise
         except GitError as error:
-            self._require_whole(tree)  # what git says holds the contestant's names, so it tells nothing of the cause
+            self._require_whole(before, tree)  # what git says holds the contestant's names, so it tells nothing of the cause
             message = f"the revision cannot be written as a diff: {error}"
             raise DiffRejected(message) from None
 
@@ -161,16 +163,16 @@ class GitSnapshot:
         if damage is not None:
             raise SourceError(f"what is kept of the trees in {self.folder} is damaged ({damage})") from None
 
-    def _diff_by_file(self, tree: str) -> str:
+    def _diff_by_file(self, before: str, tree: str) -> str:
         """Return the diff file by file: a part that does not decode is made again as binary."""
         with scratch("binary") as folder:
             binary = Git(folder / "binary.git")
             shutil.copytree(self.private.folder, binary.folder, ignore=shutil.ignore_patterns("objects"))
             (binary.folder / "info" / "attributes").write_text("* -diff\n")
             lend(str(self.private.folder / "objects"), binary)
-            arguments = (*DIFF, "--no-renames", "--ignore-submodules=all", self.head_tree, tree, "--")
+            arguments = (*DIFF, "--no-renames", "--ignore-submodules=all", before, tree, "--")
             with self.private.reading() as repository:
-                head, other = tree_of(repository, self.head_tree), tree_of(repository, tree)
+                head, other = tree_of(repository, before), tree_of(repository, tree)
                 paths = [change.path for change in changed_files(head, other)]
             parts = []
             for path in paths:

@@ -19,7 +19,18 @@ from pytest_crab.locks import lock_file
 
 #: The kinds of objects that are kept: steps of trials and of curation, transcripts, and what models judged or scored.
 STEPS = (
-    *("proof", "review", "revision", "verdict", "transcript", "audit", "judgement", "answers", "calibration"),
+    *(
+        "proof",
+        "review",
+        "revision",
+        "verdict",
+        "explanation",
+        "transcript",
+        "audit",
+        "judgement",
+        "answers",
+        "calibration",
+    ),
     *("curation", "near-miss", "proposal", "surprisal", "infill", "cosines", "text-score"),
 )
 

@@ -19,7 +19,7 @@ from pytest_crab.protocols import Completed
 from pytest_crab.runtimes.gateway_relay import relay_here
 from pytest_crab.sources.branches import make_branches
 from pytest_crab.sources.git_cli import Git, GitError, create_checkout
-from pytest_crab.types import PullRequest
+from pytest_crab.types import PullRequest, RevisionCommit
 
 _WHO = {
     "GIT_AUTHOR_NAME": "pytest-crab",
@@ -78,10 +78,19 @@ class FakeWorkspace:
         code = process.returncode
         return Completed(exit_code=128 - code if code < 0 else code, stdout=stdout, stderr=stderr)
 
-    def diff(self) -> str:
-        """Return everything that changed since the head, new files too, as a git diff."""
-        _git(Path(self.root), "add", "--all", "--force")
-        return _git(Path(self.root), "diff", "--cached", "--binary", self.base).decode(errors="surrogateescape")
+    def diff(self, since: str = "") -> str:
+        """Return everything that changed since the head with the diff ``since``, new files too, as a git diff."""
+        folder, before = Path(self.root), self.base
+        if since:
+            _git(folder, "read-tree", self.base)
+            _git(folder, "apply", "--cached", "--whitespace=nowarn", "-", stdin=since.encode(errors="surrogateescape"))
+            before = _git(folder, "write-tree").decode().strip()
+        _git(folder, "add", "--all", "--force")
+        return _git(folder, "diff", "--cached", "--binary", before).decode(errors="surrogateescape")
+
+    def series(self, diff: str) -> tuple[RevisionCommit, ...]:
+        """Return the diff as one commit that names no finding."""
+        return (RevisionCommit(diff=diff),) if diff else ()
 
     def apply(self, diff: str) -> None:
         """Apply a git diff to the tree as it is now. Raises DiffRejected."""

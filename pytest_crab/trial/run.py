@@ -23,6 +23,9 @@ from pytest_crab.instances import lock
 from pytest_crab.instances.oracle_errors import errors_of, rates_of
 from pytest_crab.lazy import lazy
 from pytest_crab.protocols import Agent, Reviewer
+from pytest_crab.scoring.oracles import Proofs
+from pytest_crab.scoring.oracles.evaluation import ORACLES
+from pytest_crab.scoring.oracles.explanation import explain
 from pytest_crab.scoring.protocols import Scorer, ScorerEvidence
 from pytest_crab.trial.attribution import Unattributed, attribute
 from pytest_crab.trial.context import TrialContext
@@ -35,6 +38,8 @@ from pytest_crab.types import (
     NO_RUNTIME,
     Artefact,
     ErrorRate,
+    Explain,
+    Explanation,
     Finding,
     Instance,
     Judgement,
@@ -43,6 +48,7 @@ from pytest_crab.types import (
     Revision,
     Score,
     Trial,
+    Unit,
     Verdict,
     total_usage,
 )
@@ -83,6 +89,7 @@ class TrialRun:
         self.error: str | None = None
         self.status: str | None = None
         self.attribution: dict[str, tuple[int, ...]] | None = None
+        self.explanations: dict[str, Explanation] = {}
         self.skipped: str | None = None
         self.resolvable: dict[str, bool] = {}
         self.error_rates: dict[str, dict[str, ErrorRate]] = {}
@@ -155,6 +162,7 @@ class TrialRun:
         if not review.size and not self.crew.spec.control:
             judgement = Judgement(reason=Reason.NO_FINDINGS, detail="the reviewer had nothing to say")
             self._assign(judgement, revising)
+            self._explain(evidence, review, Revision())
             return
         revision = self._revise(review.findings)
         if revision.rejected is not None:
@@ -164,7 +172,9 @@ class TrialRun:
         self.revision = revision
         self._score(revising, evidence, revision)
         decides = self.scorers[0] is revising[0]
-        if decides and self.context.run_context.attribute and not self.crew.spec.control:
+        self._explain(evidence, review, revision)
+        named = any(commit.findings for commit in revision.commits)
+        if decides and self.context.run_context.attribute and not self.crew.spec.control and not named:
             self._attribute(evidence)
 
     def _prove(self) -> dict[str, ScorerEvidence]:
@@ -206,6 +216,19 @@ class TrialRun:
         for scorer in scorers:
             self._add_scores(scorer.score(self.context, evidence[scorer.name], self.review, revision))
 
+    def _explain(self, evidence: Mapping[str, ScorerEvidence], review: Review, revision: Revision) -> None:
+        """Say of each verdict of oracles why, from the revision's commits; which ones, the run's settings decide."""
+        proofs = evidence.get(ORACLES)
+        asked = self.context.run_context.explain
+        if not isinstance(proofs, Proofs) or asked is Explain.NONE:
+            return
+        scores = {
+            score.subject: score for score in self.scores if score.scorer == ORACLES and score.unit is Unit.COMMENT
+        }
+        if asked is Explain.MISSES:
+            scores = {name: score for name, score in scores.items() if not score.value}
+        self.explanations = explain(self.context, proofs.proved, review, revision, scores)
+
     def _attribute(self, evidence: Mapping[str, ScorerEvidence]) -> None:
         """Score the first scorer's comments again with one finding at a time."""
         assert self.review is not None
@@ -242,6 +265,7 @@ class TrialRun:
             started=self._started.isoformat(timespec="seconds"),
             versions={**self.context.run_context.versions, **self.context.facts},
             attribution=self.attribution,
+            explanations=self.explanations,
             failed=total_usage(self.context.wasted),
             scoring=dict(self.context.scoring),
             off_diff=None if self.review is None else self._off_diff(self.review),

@@ -21,7 +21,7 @@ from pytest_crab.runtimes.run_lock import RunFolder
 from pytest_crab.settings import ModelSettings
 from pytest_crab.trial.crew import Crew
 from pytest_crab.trial.retries import RETRIES
-from pytest_crab.types import Instance, Provenance, PullRequest
+from pytest_crab.types import Explain, Instance, Provenance, PullRequest
 
 #: Where people keep their keys to models and forges.
 KEYS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "OPENAI_API_KEY", "DEVIN_API_KEY", "GITHUB_TOKEN")
@@ -52,7 +52,8 @@ class RunContext:
     whose stored results are not used, ``made`` has the keys of those made since (see StepCache), and ``cancelled`` is
     set when the run is stopped. ``no_sandbox`` is why this host
     has no sandbox (None: it has one); ``allow_unconfined`` lets any code run without. With ``attribute`` each finding
-    is also tried alone. ``seen`` is called, in the trial's thread, with each pull request that contestants are shown.
+    is also tried alone; ``explain`` says which verdicts are explained from a revision's commits. ``seen`` is called, in
+    the trial's thread, with each pull request that contestants are shown.
     ``models`` is the gateway, None if no model is asked; ``secrets`` names the environment variables whose values no
     kept output may hold. ``retries`` are the policies for repeated steps, by class of failure.
     """
@@ -69,6 +70,7 @@ class RunContext:
     no_sandbox: str | None = None
     allow_unconfined: bool = False
     attribute: bool = False
+    explain: Explain = Explain.ALL
     seen: Callable[[Instance, PullRequest], None] = lambda _instance, _pull_request: None
     cancelled: threading.Event = field(default_factory=threading.Event)
     versions: Mapping[str, Any] = field(default_factory=dict)

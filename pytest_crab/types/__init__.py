@@ -18,6 +18,7 @@ from pytest_crab.types.enums import (
     Unit,
     Verdict,
 )
+from pytest_crab.types.explanations import Explain, ExplainedOutcome, Explanation
 from pytest_crab.types.instances import (
     INSTANCE_ID,
     UNNAMED_REPOSITORY,
@@ -44,6 +45,7 @@ from pytest_crab.types.reviews import (
     PullRequest,
     Review,
     Revision,
+    RevisionCommit,
     Usage,
     total_usage,
 )
@@ -90,6 +92,9 @@ __all__ = [
     "Ending",
     "Environment",
     "ErrorRate",
+    "Explain",
+    "ExplainedOutcome",
+    "Explanation",
     "Finding",
     "GitSource",
     "Instance",
@@ -110,6 +115,7 @@ __all__ = [
     "Review",
     "ReviewActivity",
     "Revision",
+    "RevisionCommit",
     "Run",
     "Score",
     "ScoredComment",

@@ -159,9 +159,23 @@ class SuggestionCounts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RevisionCommit:
+    """One commit of a revision: a git diff from the commit before it, from head for the first one.
+
+    ``findings`` are the numbers, from 1, of those that the agent says it acts on here; none: it does not say. What a
+    commit claims is a claim: only runs of oracles tell what it resolves. ``message`` is its first line.
+    """
+
+    diff: str
+    findings: tuple[int, ...] = ()
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Revision:
     """An agent's answer to the findings: a git diff from head, which may be empty.
 
+    ``commits`` are the same diff as a series, one commit for each finding that was acted on; none: it is no series.
     ``transcript`` is the key in the store of what a client printed. ``rejected`` says why what the agent left is no
     diff; such a revision is kept in the store, so that the agent is not asked again, and is on no record.
     ``recorded`` is true of a diff that was made elsewhere and only kept: one that does not apply is then no miss.
@@ -170,6 +184,7 @@ class Revision:
     """
 
     diff: str = ""
+    commits: tuple[RevisionCommit, ...] = ()
     usage: Usage | None = None
     version: str | None = None
     notes: str | None = None

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from pytest_crab.types.enums import Provenance, Unit, Verdict
+from pytest_crab.types.explanations import Explanation
 from pytest_crab.types.reviews import Review, Revision, ScorerUsage, Usage
 from pytest_crab.types.scores import COMPARED, VERDICTS, CommentResult, Score, ScoredComment
 
@@ -79,6 +80,7 @@ class Trial:
     ``status`` is what a client's output was read as, where that is why there is no review or revision.
     ``variant`` is None for a contestant and says of others what they are there for: see VARIANTS. ``attribution``
     holds, for each caught comment, the places in the review (from 0) of the findings that alone led to the catch.
+    ``explanations`` say by comment why its oracle was caught or missed, where the revision's commits were looked at.
     ``off_diff`` are the paths of those findings that name no file of the pull request's diff; None: not looked at.
     ``transcripts`` are the keys in the store of what was said in its steps, in their order, failed tries among them.
     ``failed`` is what those attempts used after which there is no review or no revision on this record; None: there was
@@ -112,6 +114,7 @@ class Trial:
     versions: Mapping[str, Any] = field(default_factory=dict)
     variant: str | None = None
     attribution: Mapping[str, tuple[int, ...]] | None = None
+    explanations: Mapping[str, Explanation] = field(default_factory=dict)
     off_diff: tuple[str, ...] | None = None
     transcripts: tuple[str, ...] = ()
     failed: Usage | None = None

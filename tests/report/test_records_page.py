@@ -8,6 +8,7 @@ import pytest
 
 from pytest_crab.report import gate_record, summary
 from pytest_crab.report.comparisons import Lift, Overlap, Pair, Together
+from pytest_crab.report.explained import ExplainedRates, LookFirst
 from pytest_crab.report.mediators import AgentPair, AgentResult, Mediators
 from pytest_crab.report.model_usage import ModelUsage
 from pytest_crab.report.oracle_errors import MeasuredErrors
@@ -24,10 +25,12 @@ from pytest_crab.statistics.comparison import Comparison, Interval
 from pytest_crab.statistics.labels import LabelComparison
 from pytest_crab.types import (
     ErrorRate,
+    Explanation,
     Finding,
     Reason,
     Review,
     Revision,
+    RevisionCommit,
     Score,
     ScoredComment,
     StepRecord,
@@ -43,6 +46,8 @@ RECORDS = [
     Review,
     Finding,
     Revision,
+    RevisionCommit,
+    Explanation,
     Usage,
     ScoredComment,
     ErrorRate,
@@ -51,8 +56,10 @@ RECORDS = [
     TestOutcome,
     StepRecord,
     summary.Summary,
+    LookFirst,
     MeasuredErrors,
     ReviewerSummary,
+    ExplainedRates,
     ModelUsage,
     CleanReviews,
     ProbeMeasures,

@@ -86,7 +86,7 @@ def judged(lab: Any) -> None:
     assert lab.reasons(lab.trial()) == {"c0": "exited early"}
     lab.acting({"src/cart.js": BASE})
     trial = lab.trial()
-    assert lab.reasons(trial) == {"c0": "test failed"}
+    assert lab.reasons(trial) == {"c0": "guard broke"}
     assert lab.left() == []
 
 

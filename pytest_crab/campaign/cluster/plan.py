@@ -17,7 +17,7 @@ from pytest_crab.redaction import Redactor
 from pytest_crab.settings import FILE as SETTINGS, ModelSettings
 from pytest_crab.trial import CrewSpec
 from pytest_crab.trial.run_context import secrets_of
-from pytest_crab.types import PullRequest, Trial
+from pytest_crab.types import Explain, PullRequest, Trial
 
 #: Modules of this project, whose release is compared as a whole.
 _OWN = "pytest_crab."
@@ -53,6 +53,7 @@ class RunPlan:
     dockerfiles: bytes | None = None
     fresh: tuple[str, ...] = ()
     attribute: bool = False
+    explain: Explain = Explain.ALL
     allow_unconfined: bool = False
     replay: bool = False
     budget: float | None = None

@@ -191,6 +191,7 @@ class WorkerRun:
             no_sandbox=problem,
             allow_unconfined=plan.allow_unconfined,
             attribute=plan.attribute,
+            explain=plan.explain,
             seen=self._note_shown,
             versions={**versions_here(plan.shard), "worker": self.name},
             models=self.models,

@@ -31,7 +31,7 @@ from pytest_crab.report.page.rows import index_row, subject_detail, trial_detail
 from pytest_crab.report.page.rulers import RulersBuilder, RulersSection
 from pytest_crab.report.pull_requests import Subject, read_subject
 from pytest_crab.report.summary import Summary
-from pytest_crab.report.summary_tables import SummaryTable, finding_tables, label
+from pytest_crab.report.summary_tables import SummaryTable, explained_tables, finding_tables, label
 from pytest_crab.report.summary_text import advice_line, note_lines
 from pytest_crab.report.transcripts import Transcript, drop_transcripts, read_transcript
 from pytest_crab.types import Trial, TrialId
@@ -253,7 +253,7 @@ def _values(summary: Summary, when: str, near: Mapping[str, Counter[str]]) -> di
         "role": role,
         "idle_share": idle_share,
         "label_tables": label_tables(summary),
-        "finding_tables": list(finding_tables(summary)),
+        "finding_tables": [*finding_tables(summary), *explained_tables(summary)],
         "overlaps": overlaps_table(summary),
         "repositories": repositories_table(summary),
         "findings": findings_table(near),

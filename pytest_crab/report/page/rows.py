@@ -7,13 +7,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from pytest_crab import diffs
 from pytest_crab.diffs import HUNK_HEAD
 from pytest_crab.formats import NOTHING, format_dollars
 from pytest_crab.report.explain import NEAR, review_faults
 from pytest_crab.report.pull_requests import Subject, SubjectComment
 from pytest_crab.report.transcripts import Transcript
 from pytest_crab.text import cut, escape_controls, label_words
-from pytest_crab.types import NO_RUNTIME, CommentResult, Finding, Review, Revision, Trial, Usage, Verdict
+from pytest_crab.types import NO_RUNTIME, CommentResult, Explanation, Finding, Review, Revision, Trial, Usage, Verdict
 
 #: Longest line, text and diff that the page shows; what is longer ends with a note, and is whole in trials.jsonl.
 LINE, TEXT, DIFF_LINES, FINDINGS = 1_000, 20_000, 4_000, 500
@@ -66,7 +67,8 @@ def trial_detail(trial: Trial, transcripts: Sequence[Transcript] = ()) -> dict[s
         "runtime": None if trial.runtime == NO_RUNTIME else trial.runtime,
         "error": safe(trial.error or trial.skipped) or None,
         "regressions": trial.regressions,
-        "results": [_result(result) for result in trial.results],
+        "results": [_result(result, trial.explanations.get(result.comment)) for result in trial.results],
+        "commits": list(_commits(trial)),
         "findings": [
             {**_finding(finding), "led": _led_to(trial, place)} for place, finding in enumerate(findings[:FINDINGS])
         ],
@@ -140,8 +142,9 @@ def _distance(finding: Finding, result: CommentResult) -> int | None:
     return max(0, finding.start - last, first - (finding.end or finding.start))
 
 
-def _result(result: CommentResult) -> dict[str, Any]:
+def _result(result: CommentResult, explanation: Explanation | None) -> dict[str, Any]:
     return {
+        "why": None if explanation is None else safe(explanation.words),
         "comment": result.comment,
         "lines": result.lines,
         "side": result.side.value,
@@ -175,6 +178,24 @@ def _comment(comment: SubjectComment) -> dict[str, Any]:
         "head": safe(label_words(comment.labels)),
         "body": safe(comment.body),
     }
+
+
+def _commits(trial: Trial) -> Iterator[list[str]]:
+    """Yield a row for each commit of a revision that is a series: findings, lines, files, message, oracles decided."""
+    for commit in () if trial.revision is None else trial.revision.commits:
+        added, removed = diffs.counts(commit.diff)
+        decided = [
+            f"{comment} {one.outcome}"
+            for comment, one in trial.explanations.items()
+            if not set(one.findings).isdisjoint(commit.findings)
+        ]
+        yield [
+            ", ".join(map(str, commit.findings)) or NOTHING,
+            f"+{added} -{removed}",
+            safe(", ".join(sorted(diffs.touched_paths(commit.diff))[:20])),
+            safe(commit.message) or NOTHING,
+            safe(", ".join(decided)) or NOTHING,
+        ]
 
 
 def _led_to(trial: Trial, place: int) -> list[str]:

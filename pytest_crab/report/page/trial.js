@@ -13,7 +13,7 @@ function oracle(result) {
         make("tbody", null, result.tests.map(testRow))))) : null;
   return make("div", { class: "oracle" }, make("strong", null, result.comment + " "), badge(result.verdict, result.verdict + " (" + result.reason + ")"),
     make("span", { class: "quiet" }, " " + (result.labels ? result.labels + ", " : "") + place(result) + (OUTCOME_WORDS[result.resolvable] || "")),
-    result.detail ? make("p", { class: "text" }, result.detail) : null, tests);
+    result.why ? make("p", { class: "text" }, result.why) : null, result.detail ? make("p", { class: "text" }, result.detail) : null, tests);
 }
 
 // A transcript is laid out with "- 1" before each message and "name:" before each of its fields, a step of two spaces each.
@@ -49,6 +49,13 @@ function stepTable(steps) {
   return make("div", { class: "wide", tabindex: "0", role: "region", "aria-label": "Steps of the trial" }, make("table", null,
     make("thead", null, make("tr", null, heads.map((head) => make("th", { scope: "col" }, head)))),
     make("tbody", null, steps.map(([step, ...cells]) => make("tr", null, make("th", { scope: "row" }, step), cells.map((text) => make("td", null, text)))))));
+}
+
+function commitTable(commits) {
+  const heads = ["Finding", "Lines", "Files", "Message", "Oracles"];
+  return make("div", { class: "wide", tabindex: "0", role: "region", "aria-label": "Commits of the revision" }, make("table", null,
+    make("thead", null, make("tr", null, heads.map((head) => make("th", { scope: "col" }, head)))),
+    make("tbody", null, commits.map(([finding, ...cells]) => make("tr", null, make("th", { scope: "row" }, finding), cells.map((text) => make("td", null, text)))))));
 }
 
 function summaryOf(trial, detail) {
@@ -89,6 +96,7 @@ async function show(trial) {
     subject?.body ? make("div", { class: "description" }, markdown(subject.body, true)) : null,
     make("h2", null, detail.answers ? "Probes" : "Oracles"), detail.results.map(oracle),
     detail.answers ? null : discussion(detail, subject),
+    detail.commits.length ? [make("h2", null, "The revision's commits, by finding"), commitTable(detail.commits)] : null,
     detail.steps.length ? [make("h2", null, "Steps"), stepTable(detail.steps)] : null,
     detail.transcripts.length || detail.unheard ? make("h2", null, "Transcripts") : null,
     detail.transcripts.map((one) => transcript(one, detail.steps)),

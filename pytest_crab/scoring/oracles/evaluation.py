@@ -50,7 +50,8 @@ class EvaluationStep:
     """The step that evaluates one revised tree: a Score for each proved oracle, and one for pass_to_pass if it is set.
 
     A revision's effect on the tree is its own: a broken install, a hang and a crash are missed. ``run`` raises what the
-    machine did: EngineError, StoreError, Cancelled. ``proof_keys`` are those of all the instance's oracles.
+    machine did: EngineError, StoreError, Cancelled. ``proof_keys`` are those of all the instance's oracles; None:
+    pass_to_pass is not asked for.
     """
 
     name = "verdict"
@@ -59,7 +60,7 @@ class EvaluationStep:
     deadline = None
 
     def __init__(
-        self, context: ScoringContext, comments: Sequence[ProvedComment], tree: str, *, proof_keys: Sequence[str]
+        self, context: ScoringContext, comments: Sequence[ProvedComment], tree: str, *, proof_keys: Sequence[str] | None
     ) -> None:
         self._context = context
         self._comments = comments
@@ -70,7 +71,7 @@ class EvaluationStep:
     def keys(self) -> Mapping[str, str]:
         """See scoring.protocols.Step."""
         named = {one.comment.id: keys.verdict(self._tree, one.key) for one in self._comments}
-        if self._context.instance.pass_to_pass:
+        if self._context.instance.pass_to_pass and self._proof_keys is not None:
             named[REGRESSIONS] = keys.regressions(self._tree, self._proof_keys)
         return named
 

@@ -1,0 +1,72 @@
+"""A revision as a series of commits: read by git within the sandbox, and made again here from the diffs alone."""
+
+from __future__ import annotations
+
+import importlib.resources
+import json
+from collections.abc import Callable, Iterable, Iterator
+
+from pytest_crab import diffs
+from pytest_crab.errors import DiffRejected
+from pytest_crab.harness import channel
+from pytest_crab.protocols import Completed, Snapshot
+from pytest_crab.types import RevisionCommit
+
+_PROGRAM = channel.program(
+    importlib.resources.files("pytest_crab.runtimes.inside").joinpath("series.py").read_text(encoding="utf-8")
+)
+_MOST = diffs.MOST_MIB_CHANGED << 20
+_SECONDS = 120
+
+
+def read_series(
+    snapshot: Snapshot, diff: str, python: str, root: str, run: Callable[..., Completed]
+) -> tuple[RevisionCommit, ...]:
+    """See protocols.Workspace.series.
+
+    ``run(argv, stdin=..., seconds=...)`` runs a command in the tree; it sees interpreter and tree as ``python`` and
+    ``root``.
+    """
+    if not diff.strip():
+        return ()
+    key = channel.new_key()
+    argv = (python, "-I", "-S", "-c", _PROGRAM, root, snapshot.head, str(_MOST))
+    done = run(argv, stdin=key, seconds=_SECONDS)
+    try:
+        return tuple(_settle(snapshot, diff, list(_read(key, done))))
+    except DiffRejected as error:
+        return (RevisionCommit(diff=diff, message=f"no series of commits: {error}"),)
+
+
+def _read(key: bytes, done: Completed) -> Iterator[RevisionCommit]:
+    """Yield the commits in what the program sent. Raises DiffRejected where it is no series."""
+    reader = channel.Reader(key)
+    messages = reader.feed(done.stdout)
+    if done.exit_code != 0 or not reader.whole:
+        raise DiffRejected("it could not be read out of the workspace")
+    *sent, last = messages
+    if last:
+        raise DiffRejected(last.decode("utf-8", "replace"))
+    for one in sent:
+        claims, _, diff = one.partition(b"\n")
+        message, findings = json.loads(claims)
+        try:
+            yield RevisionCommit(diff=diff.decode(), findings=tuple(dict.fromkeys(findings)), message=message)
+        except UnicodeDecodeError:
+            raise DiffRejected("a commit changes text that is not UTF-8") from None
+
+
+def _settle(snapshot: Snapshot, diff: str, claimed: Iterable[RevisionCommit]) -> Iterator[RevisionCommit]:
+    """Yield the commits that change something, and what is in none of them as a last one.
+
+    Raises DiffRejected where one does not apply to what those before it make.
+    """
+    whole = snapshot.apply(diff)
+    before = snapshot.head_tree
+    for one in claimed:
+        after = snapshot.apply(one.diff, before)
+        if after != before:
+            yield RevisionCommit(diff=snapshot.diff(after, before), findings=one.findings, message=one.message)
+        before = after
+    if before != whole:
+        yield RevisionCommit(diff=snapshot.diff(whole, before))

@@ -1,0 +1,262 @@
+"""Explanations of verdicts: oracles run again on head with some of the revision's commits, and no model is asked.
+
+A strong review has many findings, and an agent acts on all of them. So an oracle that is red on the whole may be green
+on head with the commits of the findings near its comment alone: then another finding's fix spoils it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from pytest_crab import serialization
+from pytest_crab.errors import DiffRejected
+from pytest_crab.line_moves import LineMoves, Lines
+from pytest_crab.scoring.location import Place, overlaps, place_of_finding
+from pytest_crab.scoring.oracles.evaluation import EvaluationStep
+from pytest_crab.scoring.oracles.proof import ProvedComment
+from pytest_crab.scoring.protocols import ScoringContext
+from pytest_crab.types import (
+    Comment,
+    ExplainedOutcome,
+    Explanation,
+    Finding,
+    Review,
+    Revision,
+    RevisionCommit,
+    Score,
+    Side,
+)
+
+#: Numbers of commits of a series, from 0, in their order.
+Picks = tuple[int, ...]
+
+
+def near_findings(
+    comment: Comment, findings: Sequence[Finding], commits: Sequence[RevisionCommit], pull_request_diff: str
+) -> tuple[int, ...]:
+    """Return the numbers, from 1, of the findings near a comment.
+
+    Near is a finding whose lines overlap the comment's (a hit by place), also on the other side of the pull request's
+    diff, and one in the same file with a commit that touches the comment's lines.
+    """
+    moves = LineMoves(pull_request_diff)
+    place = _at_head(Place(path=comment.path, lines=comment.lines, side=comment.side), moves)
+    acted = {number for at in _touching(place, commits) for number in commits[at].findings}
+    found = []
+    for number, finding in enumerate(findings, 1):
+        where = _at_head(place_of_finding(finding), moves)
+        if overlaps(where, place) or (number in acted and where.path == place.path):
+            found.append(number)
+    return tuple(found)
+
+
+def _at_head(place: Place, moves: LineMoves) -> Place:
+    """Return where a place of the base lies at head; one of a file that is gone there stays as it is."""
+    moved = moves.move(place.path, place.lines) if place.side is Side.LEFT and place.path is not None else None
+    return place if moved is None else Place(path=moved[0], lines=moved[1], side=Side.RIGHT)
+
+
+def _touching(place: Place, commits: Sequence[RevisionCommit]) -> Iterable[int]:
+    """Yield the numbers of the commits that touch the lines of a place at head, wherever earlier ones moved them."""
+    now: tuple[str, Lines | None] | None = (place.path, place.lines) if place.path is not None else None
+    for at, commit in enumerate(commits):
+        if now is None:
+            return
+        moves = LineMoves(commit.diff)
+        if moves.touches(*now):
+            yield at
+        now = moves.move(*now)
+
+
+class ExplanationStep:
+    """The step that explains the verdicts of one trial: an Explanation for each comment whose verdict is known."""
+
+    name = "explanation"
+    record = Explanation
+    paid = False
+    deadline = None
+    reruns = ()
+
+    def __init__(
+        self,
+        context: ScoringContext,
+        proved: Sequence[ProvedComment],
+        review: Review,
+        revision: Revision,
+        scores: Mapping[str, Score],
+    ) -> None:
+        self._context = context
+        self._proved = {one.comment.id: one for one in proved if one.comment.id in scores}
+        self._review = review
+        self._revision = revision
+        self._scores = scores
+        self._series = _Series(context, revision.commits)
+
+    def keys(self) -> Mapping[str, str]:
+        """See scoring.protocols.Step."""
+        shared = {"commits": self._revision.commits, "diff": self._revision.diff, "findings": self._review.findings}
+        return {
+            name: serialization.digest(
+                {**shared, "proof": one.key, "place": [one.comment.path, one.comment.lines, one.comment.side]}
+            )
+            for name, one in self._proved.items()
+        }
+
+    def run(self, subjects: Sequence[str]) -> Mapping[str, Explanation]:
+        """See scoring.protocols.Step."""
+        return {subject: self._explain(self._proved[subject]) for subject in subjects}
+
+    def lasts(self, result: Explanation) -> bool:
+        """See scoring.protocols.Step."""
+        return result.outcome is not ExplainedOutcome.UNCLEAR
+
+    def without_runs(self, one: ProvedComment) -> Explanation | None:
+        """Return the explanation of a comment's verdict where it needs no run of its oracle, else None."""
+        near, picks = self._near(one)
+        caught = self._is_caught(one)
+        if not near:
+            outcome = ExplainedOutcome.BY_NO_FINDING if caught else ExplainedOutcome.NOT_FOUND
+            return Explanation(outcome=outcome, alone=False)
+        if not picks:
+            return self._without_commits(near, caught=caught)
+        if picks != self._series.whole or (caught and len(picks) > 1):
+            return None
+        return self._explain_catch(one, near, picks) if caught else self._explain_miss(one, near, picks)
+
+    def _explain(self, one: ProvedComment) -> Explanation:
+        near, picks = self._near(one)
+        return self._explain_catch(one, near, picks) if self._is_caught(one) else self._explain_miss(one, near, picks)
+
+    def _near(self, one: ProvedComment) -> tuple[tuple[int, ...], Picks]:
+        """Return the findings near a comment, by number, and the commits that say that they act on one of these."""
+        commits, diff = self._revision.commits, self._context.pull_request.diff
+        near = near_findings(one.comment, self._review.findings, commits, diff)
+        return near, tuple(at for at, commit in enumerate(commits) if not set(near).isdisjoint(commit.findings))
+
+    def _is_caught(self, one: ProvedComment) -> bool:
+        return bool(self._scores[one.comment.id].value)
+
+    def _without_commits(self, near: tuple[int, ...], *, caught: bool) -> Explanation:
+        """Return the explanation where no commit says that it acts on a finding near the comment."""
+        commits = self._revision.commits
+        if (self._revision.diff and not commits) or not all(commit.findings for commit in commits):
+            detail = "the revision does not say which finding its changes are for"
+            return Explanation(outcome=ExplainedOutcome.UNCLEAR, near=near, detail=detail)
+        return Explanation(
+            outcome=ExplainedOutcome.BY_NO_FINDING if caught else ExplainedOutcome.LEFT, near=near, alone=False
+        )
+
+    def _explain_miss(self, one: ProvedComment, near: tuple[int, ...], picks: Picks) -> Explanation:
+        alone = self._is_green(one, picks)
+        if alone is None:
+            return _unclear(near)
+        if not alone:
+            return Explanation(outcome=ExplainedOutcome.NOT_RESOLVED, near=near, alone=False)
+        spoiler = self._spoiler(one, picks)
+        findings = () if spoiler is None else self._revision.commits[spoiler].findings
+        detail = None if findings else "a change that names no finding spoils it, or several do together"
+        return Explanation(outcome=ExplainedOutcome.SPOILED, near=near, alone=True, findings=findings, detail=detail)
+
+    def _explain_catch(self, one: ProvedComment, near: tuple[int, ...], picks: Picks) -> Explanation:
+        alone = self._is_green(one, picks)
+        if alone is None:
+            return _unclear(near)
+        if not alone:
+            rest = self._is_green(one, tuple(at for at in self._series.whole if at not in picks))
+            outcome = {
+                None: ExplainedOutcome.UNCLEAR,
+                True: ExplainedOutcome.BY_NO_FINDING,
+                False: ExplainedOutcome.TOGETHER,
+            }[rest]
+            return Explanation(outcome=outcome, near=near, alone=False)
+        needed = [at for at in picks if len(picks) == 1 or self._is_green(one, _without(picks, at)) is not True]
+        outcome = ExplainedOutcome.TOGETHER if len(needed) > 1 else ExplainedOutcome.BY_FINDING
+        named = {number for at in needed or picks for number in self._revision.commits[at].findings}
+        return Explanation(outcome=outcome, near=near, alone=True, findings=tuple(sorted(named & set(near))))
+
+    def _spoiler(self, one: ProvedComment, picks: Picks) -> int | None:
+        """Return a commit that turns the oracle red, found by halving; None where the series cannot be told apart.
+
+        The near commits are green and the whole is red, so some commit of those between turns it, whatever the others.
+        """
+        others = [at for at in self._series.whole if at not in picks]
+        green, red = 0, len(others)  # with so many of the others
+        while red - green > 1:
+            half = (green + red) // 2
+            seen = self._is_green(one, tuple(sorted((*picks, *others[:half]))))
+            if seen is None:
+                return None
+            green, red = (half, red) if seen else (green, half)
+        return others[red - 1]
+
+    def _is_green(self, one: ProvedComment, picks: Picks) -> bool | None:
+        """Return whether an oracle is green on head with some of the commits; None where that cannot be told."""
+        if picks == self._series.whole:
+            return self._is_caught(one)
+        if not picks:
+            return False  # head: the proof saw it red
+        tree = self._series.tree(picks)
+        if tree is None:
+            return None
+        step = EvaluationStep(self._context, [one], tree, proof_keys=None)
+        value = self._context.cache.results(step)[one.comment.id].value
+        return None if value is None else bool(value)
+
+
+def explain(
+    context: ScoringContext,
+    proved: Sequence[ProvedComment],
+    review: Review,
+    revision: Revision,
+    scores: Mapping[str, Score],
+) -> dict[str, Explanation]:
+    """Return the explanation of each known verdict in ``scores``, by comment.
+
+    Raises what keeps this machine from answering: CrabError; Cancelled.
+    """
+    known = {name: score for name, score in scores.items() if score.value is not None}
+    explained, open_ones = {}, []
+    whole = ExplanationStep(context, proved, review, revision, known)
+    for one in proved:
+        found = whole.without_runs(one) if one.comment.id in known else None
+        if found is not None:
+            explained[one.comment.id] = found
+        elif one.comment.id in known:
+            open_ones.append(one)
+    if open_ones:
+        explained |= context.perform(ExplanationStep(context, open_ones, review, revision, known))
+    return explained
+
+
+class _Series:
+    """The trees that some of a revision's commits make of head, one after the other."""
+
+    def __init__(self, context: ScoringContext, commits: Sequence[RevisionCommit]) -> None:
+        self._context = context
+        self._commits = commits
+        self._trees: dict[Picks, str | None] = {}
+        self.whole: Picks = tuple(range(len(commits)))
+
+    def tree(self, picks: Picks) -> str | None:
+        """Return the git id of the tree with these commits alone; None where they do not apply without the others."""
+        if not picks:
+            return str(self._context.snapshot.head_tree)
+        if picks not in self._trees:
+            before = self.tree(picks[:-1])
+            self._trees[picks] = None if before is None else self._apply(self._commits[picks[-1]].diff, before)
+        return self._trees[picks]
+
+    def _apply(self, diff: str, onto: str) -> str | None:
+        try:
+            return self._context.snapshot.apply(diff, onto)
+        except DiffRejected:
+            return None
+
+
+def _without(picks: Picks, left: int) -> Picks:
+    return tuple(at for at in picks if at != left)
+
+
+def _unclear(near: tuple[int, ...]) -> Explanation:
+    detail = "the commits for the findings near it do not apply without the others"
+    return Explanation(outcome=ExplainedOutcome.UNCLEAR, near=near, detail=detail)

@@ -1,0 +1,62 @@
+"""The explanation of a verdict, as far as the commits of a revision tell."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pytest_crab.types.enums import StrEnum
+
+
+class Explain(StrEnum):
+    """The verdicts that are explained by further runs of oracles."""
+
+    ALL = "all"
+    MISSES = "misses"
+    NONE = "none"
+
+
+class ExplainedOutcome(StrEnum):
+    """The outcomes: the first five explain a miss (the fifth also a catch), the others a catch."""
+
+    NOT_FOUND = "not found"
+    LEFT = "left by the agent"
+    NOT_RESOLVED = "not resolved"
+    SPOILED = "spoiled"
+    UNCLEAR = "cannot be told apart"
+    BY_FINDING = "by finding"
+    TOGETHER = "together"
+    BY_NO_FINDING = "by no finding"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation:
+    """The explanation of one oracle's verdict; findings are named by their numbers in the review, from 1.
+
+    ``near`` are the findings near the comment. ``alone``: the oracle is green on head with the commits of these
+    findings and no other; None: that cannot be told. ``findings`` are, of a catch, those whose commits
+    it needs, and of a spoiled one those whose commit spoils it. ``detail`` is one sentence where there is more to say.
+    """
+
+    outcome: ExplainedOutcome
+    near: tuple[int, ...] = ()
+    alone: bool | None = None
+    findings: tuple[int, ...] = ()
+    detail: str | None = None
+
+    @property
+    def found(self) -> bool:
+        """True if a finding lies near the comment."""
+        return bool(self.near)
+
+    @property
+    def words(self) -> str:
+        """The explanation for people: ``by finding 1``, ``spoiled by the fix of finding 3``, ``not found``."""
+        named = f"finding{'s' if len(self.findings) > 1 else ''} {', '.join(map(str, self.findings))}"
+        words = str(self.outcome)
+        if self.findings:
+            words = {
+                ExplainedOutcome.BY_FINDING: f"by {named}",
+                ExplainedOutcome.SPOILED: f"spoiled by the fix of {named}",
+                ExplainedOutcome.TOGETHER: f"by {named} together",
+            }.get(self.outcome, words)
+        return f"{words} ({self.detail})" if self.detail else words
