@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from pytest_crab.clients.chat import ChatSettings
-from pytest_crab.clients.client_run import LONGEST_NOTES
+from pytest_crab.clients.client_run import LONGEST_NOTES, redacted
 from pytest_crab.clients.conversation import open_conversation
-from pytest_crab.clients.prompting import prompt
+from pytest_crab.clients.prompting import instructions, prompt, revising
 from pytest_crab.clients.tool_loop import TOOLS, ToolLoop, ToolLoopSettings
 from pytest_crab.protocols import Checkout
 from pytest_crab.redaction import Redactor
@@ -22,7 +22,13 @@ class AnthropicAgent(ToolLoopSettings):
     """Lets the model use its tools until it says that it is done; ``provider`` and ``api`` choose the protocol."""
 
     role: ClassVar[str] = "revise"
+
+    series: bool = True
     simulated: bool = field(default=False, init=False)
+
+    def instructions(self) -> str:
+        """Return the text that goes before the data, which asks for a series of commits unless ``series`` is false."""
+        return instructions(revising(series=self.series), self.prompt, self.folder)
 
     def identity(self) -> Mapping[str, Any] | None:
         """Return the identity of every chat, with the tools."""
@@ -40,8 +46,10 @@ class AnthropicAgent(ToolLoopSettings):
             loop = ToolLoop(self, services, access, conversation, workspace)
             last = loop.run(prompt(self.instructions(), pull_request, findings))
             redactor = Redactor({access.token: "[token]"})  # it is void after the step
+            diff = workspace.diff()
             return Revision(
-                diff=redactor.text(workspace.diff()),
+                diff=redactor.text(diff),
+                commits=redacted(workspace.series(diff) if self.series else (), redactor),
                 usage=loop.usage(),
                 version=self.model,
                 notes=redactor.text(last)[:LONGEST_NOTES] or None,

@@ -17,6 +17,8 @@ class ClaudeCodeAgent(claude_code.ClaudeCodeSettings):
     """Runs Claude Code with nothing of the pull request's own configuration."""
 
     role: ClassVar[str] = "agent"
+
+    series: bool = True
     simulated: bool = field(default=False, init=False)
 
     def revise(self, pull_request: PullRequest, findings: Sequence[Finding], checkout: Checkout) -> Revision:

@@ -36,6 +36,7 @@ class MiniAgent(ClientSettings):
 
     provider: str = "openai"
     max_turns: int = 250
+    series: bool = True
     simulated: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 from pytest_crab import serialization
 from pytest_crab.clients.chat import endpoint_of, require_readable
 from pytest_crab.clients.installed import ClientMissing, Installed, find
-from pytest_crab.clients.prompting import digest_of, instructions
+from pytest_crab.clients.prompting import digest_of, instructions, revising
 from pytest_crab.clients.status_table import Status, StatusRow, read_status
 from pytest_crab.commands import CommandPlace
 from pytest_crab.diffs import touched_paths
@@ -24,7 +24,7 @@ from pytest_crab.parsing.findings import review_of
 from pytest_crab.protocols import Checkout, Completed, Workspace
 from pytest_crab.redaction import Redactor
 from pytest_crab.text import cut_middle, last_line
-from pytest_crab.types import PullRequest, Review, Revision, Usage
+from pytest_crab.types import PullRequest, Review, Revision, RevisionCommit, Usage
 
 #: The most of an error's words that a sentence repeats.
 _LONGEST_QUOTE = 200
@@ -68,7 +68,13 @@ class ClientSettings:
 
     def instructions(self) -> str:
         """Return the text that goes before the data."""
-        return instructions("review" if self.role == "reviewer" else "revise", self.prompt, self.folder)
+        task = "review" if self.role == "reviewer" else revising(series=self.asks_for_series)
+        return instructions(task, self.prompt, self.folder)
+
+    @property
+    def asks_for_series(self) -> bool:
+        """True if the client is an agent that is asked for one commit for each finding."""
+        return bool(getattr(self, "series", False))
 
     @property
     def failure(self) -> type[ReviewerError | AgentError]:
@@ -197,13 +203,23 @@ class Session:
 
     def revision(self, notes: str) -> Revision:
         """Return the revision that goes on the record: the tree's diff, and of a token in it only the place."""
+        diff = self.workspace.diff()
+        commits = self.workspace.series(diff) if self.settings.asks_for_series else ()
         return Revision(
-            diff=self._redactor.text(self.workspace.diff()),
+            diff=self._redactor.text(diff),
+            commits=redacted(commits, self._redactor),
             usage=self._usage(),
             version=self.installed.version,
             notes=self._redactor.text(notes)[:LONGEST_NOTES] or None,
             transcript=self.transcript,
         )
+
+
+def redacted(commits: Sequence[RevisionCommit], redactor: Redactor) -> tuple[RevisionCommit, ...]:
+    """Return a series of commits without what the redactor knows."""
+    return tuple(
+        dataclasses.replace(one, diff=redactor.text(one.diff), message=redactor.text(one.message)) for one in commits
+    )
 
 
 def require_above_zero(**limits: float | None) -> None:

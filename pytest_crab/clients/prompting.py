@@ -36,6 +36,11 @@ def instructions(role: str, file: str | None, folder: str) -> str:
     return (resources.files("pytest_crab") / "clients" / "prompts" / f"{role}.md").read_text("utf-8").strip()
 
 
+def revising(*, series: bool) -> str:
+    """Return the name of an agent's instructions: with one commit for each finding (``series``), or none at all."""
+    return "revise" if series else "revise-whole"
+
+
 def prompt(
     told: str, pull_request: PullRequest, findings: Sequence[Finding] | None = None, *, numbered: bool = False
 ) -> str:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from pytest_crab.ecosystems import LEFTOVERS
 from pytest_crab.errors import SourceError
 from pytest_crab.scratch import scratch
 from pytest_crab.sources.requirements import OLDEST_GIT
@@ -282,6 +283,7 @@ def create_checkout(folder: Path) -> Git:
     initialise(folder, folder / ".git")
     with (folder / ".git" / "config").open("a") as config:  # so that an agent can commit
         config.write("[user]\n\tname = agent\n\temail = agent@example.invalid\n")
+    (folder / ".git" / "info" / "exclude").write_text("".join(f"{name}\n" for name in LEFTOVERS.names))
     return Git(folder / ".git", work_tree=folder)
 
 

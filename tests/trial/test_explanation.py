@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pytest_crab.types import ExplainedOutcome, Trial
+from pytest_crab.types import Explain, ExplainedOutcome, Trial
 
 VALUE, NAME = "def value():\n    return {}\n", 'def name():\n    return "{}"\n'
 AT_VALUE = {"path": "value.py", "start": 2, "body": "The value should be three."}
@@ -97,3 +97,71 @@ def test_each_verdict_has_its_outcome(
     reasons = explaining.reasons(trial)
     assert outcomes(trial) == {"c0": c0[1:], "c1": c1[1:]}
     assert reasons == {"c0": c0[0], "c1": c1[0]}
+
+
+def test_only_the_near_commits_decide_what_is_resolved_alone(explaining: Any) -> None:
+    trial = explained(explaining, commits((VALUE_3, acted(1)), (NAME_X, acted(2))))
+    assert trial.explanations["c0"].alone is True
+    assert trial.explanations["c1"].alone is False
+    assert all(one.found for one in trial.explanations.values())
+    explaining.changes["explain"] = Explain.NONE
+    try:
+        assert explaining.trial().explanations == {}
+    finally:
+        explaining.changes.pop("explain")
+
+
+#: Settings with which git would run something for whoever reads the history.
+RUNS_SOMETHING = """\
+mkdir -p .git/hooks; printf "#!/bin/sh\\ntouch $PWD/hooked" > .git/hooks/reference-transaction
+chmod +x .git/hooks/reference-transaction; echo '* diff=x' > .git/info/attributes
+git config core.pager "touch $PWD/paged"; git config diff.external "touch $PWD/external"
+git config diff.x.textconv "touch $PWD/converted"; git config diff.x.command "touch $PWD/compared"
+git config core.fsmonitor "touch $PWD/watched"
+"""
+ELSEWHERE = """\
+mv .git/objects /tmp/objects; mkdir -p .git/objects/info; echo /tmp/objects > .git/objects/info/alternates
+"""
+
+#: What an agent may make of its history, and what is told of it: findings by commit, or why there is no series.
+HISTORIES = {
+    "left uncommitted": ("", [()]),
+    "committed in part": (f"{commits((VALUE_3, acted(1)))}\n", [(1,), ()]),
+    "several findings": (commits(({**VALUE_3, **NAME_C}, acted(1, 2))), [(1, 2)]),
+    "a trailer that is no number": (commits((VALUE_3, "Do\n\nFinding: rm -rf /")), [()]),
+    "head amended": (f"{commits((VALUE_3, acted(1)))}\ngit reset -q --soft HEAD~2 && git commit -qm new", "go on from"),
+    "no repository": (f"{commits((VALUE_3, acted(1)))}\nrm -rf .git", "cannot read"),
+    "very many commits": (
+        f"{commits((VALUE_3, acted(1)))}\nfor n in $(seq 220); do git commit -q --allow-empty -m $n; done",
+        "over 200 commits",
+    ),
+    "a hook, a pager and a filter": (f"{commits((VALUE_3, acted(1)))}\n{RUNS_SOMETHING}", [(1,)]),
+    "objects of another place": (f"{commits((VALUE_3, acted(1)))}\n{ELSEWHERE}", "cannot read"),
+    "replaced objects": (f"{commits((VALUE_3, acted(1)))}\ngit replace HEAD HEAD~1", [(1,)]),
+}
+
+
+@pytest.mark.bubblewrap
+@pytest.mark.parametrize("name", HISTORIES)
+@pytest.mark.parametrize("place", ["clone", "workspace"])
+def test_an_agents_history_is_a_claim_and_no_more(make_lab: Callable[..., Any], name: str, place: str) -> None:
+    script, told = HISTORIES[name]
+    lab = make_lab()
+    lab.reviewing([AT_VALUE, AT_NAME])
+    lab.acting({} if name not in ("left uncommitted", "committed in part") else {**VALUE_3, **NAME_C}, script)
+    if place == "workspace":
+        text = (lab.folder / "crew" / "act.sh").read_text().replace('echo revision >> "$LEDGER/ledger.txt"', "")
+        lab.settings["agent"] = {"in": place, "command": ["sh", "-c", text], "files": [], "writable": [], "env": {}}
+    trial = lab.trial()
+    assert trial.error is None
+    assert trial.revision is not None
+    assert lab.reasons(trial)["c0"] == "green"  # the tree decides, whatever the history is
+    found = trial.revision.commits
+    if isinstance(told, str):
+        (one,) = found
+        assert (one.diff, one.findings) == (trial.revision.diff, ())
+        assert told in one.message
+    else:
+        assert [commit.findings for commit in found] == told
+    ran = ("hooked", "paged", "watched", "external", "converted", "compared")
+    assert not any(word in trial.revision.diff for word in ran)
