@@ -9,15 +9,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
-from pytest_crab import beneath
+from pytest_crab import beneath, diffs
 from pytest_crab.diffs import is_inside
 from pytest_crab.errors import EngineError
 from pytest_crab.parsing.source_code import parse_python
 from pytest_crab.protocols import Checkout
-from pytest_crab.types import Finding, PullRequest, Revision, Side
+from pytest_crab.types import Finding, PullRequest, Revision, RevisionCommit, Side
 from pytest_crab.types.reviews import SuggestionCounts
 
-VERSION = "2"
+VERSION = "3"
 
 _FENCE = re.compile(r"( {0,3})(`{3,}|~{3,})(.*)")
 #: How a block is marked; GitLab adds how many lines above and below the commented one are replaced too.
@@ -35,11 +35,16 @@ class Block(NamedTuple):
 class Suggestion(NamedTuple):
     """The lines that are to stand in a file in the place of lines ``start`` to ``end``, both included."""
 
-    label: str
+    finding: int
     path: str
     start: int
     end: int
     lines: tuple[str, ...]
+
+    @property
+    def label(self) -> str:
+        """The finding that it stands in, as notes name it."""
+        return f"finding {self.finding}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +73,7 @@ class SuggestionsAgent:
         wanted = list(read_suggestions(findings, notes))
         unread, diff = len(notes), ""
         applied = unparsed = 0
+        commits: list[RevisionCommit] = []
         if wanted:
             with checkout.clone() as workspace:
                 if workspace.folder is None:
@@ -75,10 +81,21 @@ class SuggestionsAgent:
                 for path in dict.fromkeys(suggestion.path for suggestion in wanted):
                     done = _write(workspace.folder, path, [one for one in wanted if one.path == path], notes)
                     applied, unparsed = applied + len(done.applied), unparsed + len(done.unparsed)
+                    commits += _commits(path, done)
                 diff = workspace.diff()
         given = len(wanted) + unread
         counts = SuggestionCounts(given=given, applied=applied, unparsed=unparsed, unread=unread) if given else None
-        return Revision(diff=diff, version=VERSION, notes="\n".join(notes) or None, suggestions=counts)
+        told = "\n".join(notes) or None
+        return Revision(diff=diff, commits=tuple(commits), version=VERSION, notes=told, suggestions=counts)
+
+
+def _commits(path: str, done: Applied) -> Iterator[RevisionCommit]:
+    """Yield a commit for each suggestion that was put into a file, in the order of the findings."""
+    states = [_put(done.lines, done.applied[:count]) for count in range(len(done.applied) + 1)]
+    for one, before, after in zip(done.applied, states, states[1:], strict=False):
+        if before != after:
+            diff = diffs.of_file(path, before, after)
+            yield RevisionCommit(diff=diff, findings=(one.finding,), message=f"the suggestion of {one.label}")
 
 
 def read_suggestions(findings: Sequence[Finding], notes: list[str]) -> Iterator[Suggestion]:
@@ -94,7 +111,7 @@ def read_suggestions(findings: Sequence[Finding], notes: list[str]) -> Iterator[
                 notes.append(f"{label}: {finding.path} is not in the tree")
             else:
                 end = finding.start if finding.end is None else finding.end
-                yield Suggestion(label, finding.path, *_span(finding.start, end, block.reach), block.lines)
+                yield Suggestion(number, finding.path, *_span(finding.start, end, block.reach), block.lines)
 
 
 def _span(start: int, end: int, reach: tuple[int, int] | None) -> tuple[int, int]:
@@ -134,11 +151,15 @@ def blocks(body: str, label: str, notes: list[str]) -> Iterator[Block]:
 
 
 class Applied(NamedTuple):
-    """A file's new content, the suggestions in it, and those that were left out since it would not parse."""
+    """A file's new content, the suggestions in it, and those that were left out since it would not parse.
+
+    ``lines`` are those of the content before.
+    """
 
     content: bytes
     applied: Sequence[Suggestion]
     unparsed: Sequence[Suggestion] = ()
+    lines: Sequence[bytes] = ()
 
 
 def apply_suggestions(content: bytes, suggestions: Sequence[Suggestion], notes: list[str]) -> Applied:
@@ -161,13 +182,13 @@ def apply_suggestions(content: bytes, suggestions: Sequence[Suggestion], notes: 
             fitting.append(one)
     whole = _put(lines, fitting)
     if not fitting or _parses(fitting[0].path, whole) or not _parses(fitting[0].path, content):
-        return Applied(whole, fitting)
+        return Applied(whole, fitting, lines=lines)
     kept: list[Suggestion] = []
     broken: list[Suggestion] = []
     for one in fitting:
         (kept if _parses(one.path, _put(lines, [*kept, one])) else broken).append(one)
     notes.extend(f"{one.label}: with its suggestion {one.path} does not parse" for one in broken)
-    return Applied(_put(lines, kept), kept, broken)
+    return Applied(_put(lines, kept), kept, broken, lines)
 
 
 def _parses(path: str, content: bytes) -> bool:

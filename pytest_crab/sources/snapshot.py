@@ -91,7 +91,8 @@ class GitSnapshot:
         except GitSlow:
             raise
         except GitError as error:
-            self._require_whole(before, tree)  # what git says holds the contestant's names, so it tells nothing of the cause
+            # What git says holds the contestant's names, so it tells nothing of the cause.
+            self._require_whole(before, tree)
             message = f"the revision cannot be written as a diff: {error}"
             raise DiffRejected(message) from None
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -24,7 +25,7 @@ def read(body: str) -> list[tuple[str, ...]]:
 def apply(content: bytes, *findings: Finding) -> tuple[bytes, list[str]]:
     notes: list[str] = []
     wanted = [
-        Suggestion(f"finding {number}", "a.txt", finding.start or 0, finding.end or finding.start or 0, block.lines)
+        Suggestion(number, "a.txt", finding.start or 0, finding.end or finding.start or 0, block.lines)
         for number, finding in enumerate(findings, 1)
         for block in blocks(finding.body, "f", notes)
     ]
@@ -195,6 +196,26 @@ def test_findings_without_a_block_open_no_checkout(tmp_path: Path) -> None:
     assert checkout.openings == []
 
 
+def test_each_suggestion_is_a_commit_for_its_finding(tmp_path: Path) -> None:
+    checkout = FakeCheckout(tmp_path / "x", head={"a.txt": b"1\n2\n3\n4\n5\n", "b.txt": b"1"})
+    found = [
+        suggestion("two\nmore\n", 2),
+        suggestion("x\n", 9),
+        suggestion("four\n", 4),
+        suggestion("one\n", 1, path="b.txt"),
+    ]
+    revision = revise(checkout, *found)
+    assert [commit.findings for commit in revision.commits] == [(1,), (3,), (4,)]
+    made = tmp_path / "made"
+    made.mkdir()
+    (made / "a.txt").write_bytes(b"1\n2\n3\n4\n5\n")
+    (made / "b.txt").write_bytes(b"1")
+    for commit in revision.commits:
+        subprocess.run(["git", "apply", "-"], input=commit.diff.encode(), cwd=made, check=True)
+    assert (made / "a.txt").read_bytes() == b"1\ntwo\nmore\n3\nfour\n5\n"
+    assert (made / "b.txt").read_bytes() == b"one"
+
+
 line = st.text(st.characters(codec="utf-8", exclude_characters="\r\n`~"), max_size=6)
 
 
@@ -224,7 +245,7 @@ def test_lines_beside_suggestions_stay_as_they_are(
             for number in span:
                 slots[number - 1] = []
             slots[start - 1] = list(new)
-    suggestions = [Suggestion("f", "a", start, start + more, tuple(new)) for start, more, new in wanted]
+    suggestions = [Suggestion(1, "a", start, start + more, tuple(new)) for start, more, new in wanted]
     result = apply_suggestions(content.encode(), suggestions, []).content.decode()
     expected = [text for slot in slots for text in slot]
     whole = "".join(text + ending for text in expected)
