@@ -77,6 +77,7 @@ class ReviewerSummary:
     by_label: Mapping[str, Mapping[str, Rate]] = field(default_factory=dict)
     outcomes: Mapping[str, float]
     regressions: Regressions
+    suggestions: SuggestionCounts | None = None
     cost_usd: float | None = None
     failed_usd: float | None = None
     unpriced: int
@@ -102,7 +103,6 @@ class ReviewerSummary:
     review_by: str | None = None
     decided_by: Mapping[str, int] = field(default_factory=dict)
     by_ruler: Mapping[str, RulerMean] = field(default_factory=dict)
-    suggestions: SuggestionCounts | None = None
 
     @property
     def by_kind(self) -> Mapping[str, Rate]:

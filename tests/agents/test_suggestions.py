@@ -199,10 +199,10 @@ def test_findings_without_a_block_open_no_checkout(tmp_path: Path) -> None:
 def test_each_suggestion_is_a_commit_for_its_finding(tmp_path: Path) -> None:
     checkout = FakeCheckout(tmp_path / "x", head={"a.txt": b"1\n2\n3\n4\n5\n", "b.txt": b"1"})
     found = [
-        suggestion("two\nmore\n", 2),
-        suggestion("x\n", 9),
-        suggestion("four\n", 4),
-        suggestion("one\n", 1, path="b.txt"),
+        suggest("two\nmore\n", 2),
+        suggest("x\n", 9),
+        suggest("four\n", 4),
+        suggest("one\n", 1, path="b.txt"),
     ]
     revision = revise(checkout, *found)
     assert [commit.findings for commit in revision.commits] == [(1,), (3,), (4,)]

@@ -38,7 +38,7 @@ from pytest_crab.types import (
     Trial,
     Usage,
 )
-from pytest_crab.types.reviews import ScorerUsage
+from pytest_crab.types.reviews import ScorerUsage, SuggestionCounts
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "records.md").read_text(encoding="utf-8")
 RECORDS = [
@@ -67,6 +67,7 @@ RECORDS = [
     RecordedRuler,
     Calibration,
     Rate,
+    SuggestionCounts,
     Regressions,
     Interval,
     OracleRecord,
