@@ -34,7 +34,7 @@ from pytest_crab.types import Instance
 @click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Instances at a time.")
 @click.option(
     "--write/--no-write", default=True, show_default=True,
-    help=f"Write environments into {FILE} and proofs into {proof_report.FILE} beside {lock.FILE}.",
+    help=f"Write environments and isolation into {FILE} and proofs into {proof_report.FILE} beside {lock.FILE}.",
 )  # fmt: skip
 @click.option("--audit", is_flag=True, help="Print a table of how strict, sharp and steady each oracle is.")
 @click.option(
@@ -71,7 +71,8 @@ def certify(
 
     An oracle with checks is audited too, on its accepts and rejects; crab.lock records which passed. An instance of a
     real pull request that names no packages gets the first of these environments in which its oracles are proved:
-    bare, declared, missing, tests, installed, merged. The results of an instance are written as soon as it is done,
+    bare, declared, missing, tests, installed, merged. An oracle that only starts the project gets isolation: process
+    if it is proved so. The results of an instance are written as soon as it is done,
     with a line for each oracle and the reason where it is not proved. Exits with 1 if an oracle is not proved or a
     source cannot be reached. Runs the projects' own build code, in a sandbox that has the network.
     """
@@ -191,6 +192,6 @@ def _hint(certificates: Sequence[Certificate]) -> None:
     for folder in sorted(changed | audited):
         place = display_path(folder / lock.FILE)
         if folder in changed and (folder / lock.FILE).exists():
-            click.echo(f"{place} is older than the environments; pytest-crab check --lock writes it again")
+            click.echo(f"{place} is older than the instances; pytest-crab check --lock writes it again")
         elif folder in audited and not (folder / lock.FILE).exists():
             click.echo(f"{place} is not there to record audits; write it with pytest-crab check --lock, then --audit")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -24,6 +25,7 @@ from pytest_crab.instances.files import diff_text
 from pytest_crab.instances.loading import duplicates
 from pytest_crab.instances.oracle_errors import errors_of
 from pytest_crab.instances.placeholders import unwritten
+from pytest_crab.instances.project_starts import isolatable
 from pytest_crab.protocols import Snapshot
 from pytest_crab.scratch import scratch
 from pytest_crab.sources import consistency, fetcher_for, snapshot_store
@@ -126,6 +128,7 @@ def check(
     to_audit = _unaudited_ids(instances) if audit else set()
     with scratch("check") as passing:
         for instance in instances:
+            _check_isolation(instance, report)
             brings = fetch or instance.id in to_audit  # an audit needs the source too
             snapshot = _check_trees(instance, report, FileStore(store).cache, passing, fetch=brings)
             if stats:
@@ -181,6 +184,13 @@ def _count_changed_lines(instance: Instance, snapshot: Snapshot | None) -> int |
     if authored is not None:
         return sum(diffs.counts(diff_text(instance, authored.head)))
     return None if snapshot is None else sum(diffs.counts(snapshot.pull_request_diff()))
+
+
+def _check_isolation(instance: Instance, report: CheckReport) -> None:
+    """Name the oracles that share their user with a project that they only start."""
+    for comment in filter(functools.partial(isolatable, instance), instance.with_oracles):
+        sentence = f"the oracle of {comment.id} only starts the project: with isolation: process it cannot be reached"
+        report.warning(_where(instance), f"{sentence}; pytest-crab certify sets that if it is proved so")
 
 
 def _check_trees(

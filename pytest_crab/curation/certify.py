@@ -14,6 +14,7 @@ from pytest_crab.curation.assessment import StateAssessment, assess
 from pytest_crab.curation.blame import blamed_pins
 from pytest_crab.curation.environment_search import Attempt, Candidate, Checkouts, EnvironmentSearch
 from pytest_crab.curation.explanations import explain, explain_own_pytest
+from pytest_crab.curation.isolation import isolate
 from pytest_crab.curation.missing_modules import NETWORK, Diagnosis, diagnose
 from pytest_crab.curation.pinning import Resolver
 from pytest_crab.curation.python_version import RELEASED
@@ -38,9 +39,10 @@ SOURCE, GIVEN = "environment_source", "given"
 class Certificate:
     """The result of certifying: the instance with its best environment, its proofs, and why oracles lack one.
 
-    ``changed`` is true if the environment differs from the file's; ``notes`` are sentences for the reader; ``seen`` are
-    the results of unproved oracles on each state, by comment; ``skipped`` is why the source cannot be reached,
-    ``of_machine`` what this machine or network lacks, so that nothing could be proved, whatever the oracles are.
+    ``changed`` is true if the environment or an oracle's isolation differs from the file's; ``notes`` are sentences
+    for the reader; ``seen`` are the results of unproved oracles on each state, by comment; ``skipped`` is why the
+    source cannot be reached, ``of_machine`` what this machine or network lacks, so that nothing could be proved,
+    whatever the oracles are.
     """
 
     instance: Instance
@@ -109,7 +111,16 @@ def _certify_as_given(
     unproved = [one for one in proven if one.proof is None]
     seen = _assess_unproved(context, unproved)
     problems = {one.comment.id: _reason(context, one, seen) for one in unproved}
-    return Certificate(instance=instance, environment_source=GIVEN, proven=proven, problems=problems, seen=seen)
+    made, proven, notes = isolate(instance, proven, lambda other: TrialContext(other, crew, run_context, notice))
+    return Certificate(
+        instance=made,
+        environment_source=GIVEN,
+        proven=proven,
+        problems=problems,
+        changed=made != instance,
+        notes=tuple(notes),
+        seen=seen,
+    )
 
 
 def _assess_unproved(
@@ -153,7 +164,11 @@ def _certify_by_search(
             sentence = _sentence("; ".join(dict.fromkeys(search.problems)) or "no environment could be made")
             problems = {comment.id: sentence for comment in instance.with_oracles}
             return Certificate(instance=instance, proven=(), problems=problems, notes=tuple(notes))
-        return _certificate_of(instance, best, search.problems, notes)
+        certificate = _certificate_of(instance, best, search.problems, notes)
+        made, proven, more = isolate(
+            certificate.instance, certificate.proven, lambda other: TrialContext(other, crew, run_context, notice)
+        )
+        return dataclasses.replace(certificate, instance=made, proven=proven, notes=(*certificate.notes, *more))
 
 
 @contextlib.contextmanager

@@ -211,6 +211,7 @@ class _Proving:
         if certificate.proved:
             proved = certificate.instance
             environment, source = proved.required_environment, proved.tags.get(SOURCE)
+            comment = dataclasses.replace(comment, oracle=certificate.proven[0].comment.oracle)  # it may be isolated
             return ProvedOracle(comment=comment, files={file: written.source}, environment=environment, source=source)
         states = certificate.seen.get(comment.id, ())
         outcomes = [f"{state.name}: {', '.join(_outcomes(state.runs))}" for state in states if state.role in _SHOWN]

@@ -1,4 +1,4 @@
-"""Puts another environment and other tags into an instance's file, and leaves the rest of it as it is written."""
+"""Puts another environment, tags or isolation into an instance's file, and leaves the rest of it as it is written."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from pytest_crab.errors import BadInput
 from pytest_crab.instances.dump import instance_yaml
 from pytest_crab.instances.files import replace_text
 from pytest_crab.instances.loading import FILE, load_instance
-from pytest_crab.types import Instance
+from pytest_crab.types import Instance, Isolation
 
 _KEY = re.compile(r"^([A-Za-z_]+|\"[A-Za-z_]+\"|'[A-Za-z_]+') *:", re.MULTILINE)
 
 
 def rewrite(instance: Instance) -> None:
-    """Write ``instance``'s environment and tags into its file, whose other lines stay as they are.
+    """Write ``instance``'s environment, tags and isolated oracles into its file, whose other lines stay as they are.
 
     The file is replaced in one step, and only by one that loads as this instance. Raises BadInput if it would not.
     """
@@ -24,17 +24,44 @@ def rewrite(instance: Instance) -> None:
     before = path.read_text("utf-8-sig")
     wanted = instance_yaml(instance)
     text = before
+    known = load_instance(path)
     for key in ("environment", "tags"):
-        text = _with_block(text, key, _block(wanted, key))
+        if getattr(known, key) != getattr(instance, key):
+            text = _with_block(text, key, _block(wanted, key))
+    oracles = {comment.id: comment.oracle for comment in known.comments}
+    for comment in instance.with_oracles:
+        if comment.required_oracle.isolation is Isolation.PROCESS and comment.oracle != oracles.get(comment.id):
+            text = _with_isolation(text, comment.required_oracle.file)
     replace_text(path, text)
     try:
         same = dataclasses.replace(load_instance(path), folder=instance.folder) == instance
-        problems = [] if same else ["its environment is not a mapping on lines of its own; it should be one"]
+        problems = (
+            [] if same else ["its environment, or an oracle that is isolated, is not on lines of its own; it should be"]
+        )
     except BadInput as error:
         problems = list(error.problems)
     if problems:
         path.write_text(before, "utf-8")
-        raise BadInput(str(path), [f"the environment was not written: {problem}" for problem in problems])
+        raise BadInput(str(path), [f"the result was not written: {problem}" for problem in problems])
+
+
+def _with_isolation(text: str, file: str) -> str:
+    """Isolate the oracle of this file, however its line is written: a name, a mapping on the line, or one below."""
+    name = rf"[\"']?{re.escape(file)}[\"']?"
+    end = r"(?P<end> *(?:#.*)?)$"
+    given = r"(?:, *isolation: *\w+)?"
+    forms = {
+        rf"^(?P<key>[ -]*oracle: *)(?P<name>{name}){end}": r"\g<key>{file: \g<name>, isolation: process}\g<end>",
+        rf"^(?P<key>[ -]*oracle: *){{(?P<first>.*file: *{name}[^,}}]*){given}(?P<last>.*)}}{end}": (
+            r"\g<key>{\g<first>, isolation: process\g<last>}\g<end>"
+        ),
+        rf"^(?P<indent> +)file: *(?P<name>{name}){end}": r"\g<0>\n\g<indent>isolation: process",
+    }
+    for pattern, made in forms.items():
+        text, count = re.subn(pattern, made, text, count=1, flags=re.MULTILINE)
+        if count:
+            break
+    return text
 
 
 def _block(text: str, key: str) -> str:

@@ -25,7 +25,7 @@ from pytest_crab.instances import load_instance
 from pytest_crab.instances.placeholders import STUB
 from pytest_crab.runtimes import bubblewrap
 from pytest_crab.runtimes.slots import Slots
-from pytest_crab.types import Instance
+from pytest_crab.types import Instance, Isolation
 
 pytestmark = pytest.mark.bubblewrap
 
@@ -89,6 +89,33 @@ def test_what_is_given_is_proved_as_it_is_and_written_down() -> None:
     entry = json.loads(Path("set/proofs.json").read_text())["instances"]["a"]
     assert entry["oracles"]["c0"]["tests"] == ["test_c0.py::test_two"]
     assert list(Path(".crab").rglob(f"*{entry['oracles']['c0']['key']}*"))
+
+
+STARTS = """\
+import os
+import subprocess
+import sys
+
+def test_two() -> None:
+    {}
+    code = "import shop; print(shop.TWO)"
+    assert subprocess.check_output([sys.executable, "-c", code]) == b"2\\n"
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "isolated"), [("pass", True), ("assert 'shop.py' in os.listdir()", False)], ids=["outside", "in the tree"]
+)
+def test_an_oracle_that_only_starts_the_project_is_isolated_where_it_is_proved_so(more: str, *, isolated: bool) -> None:
+    folder = write("a", STARTS.format(more))
+    result = run("set")
+    assert result.exit_code == 0, result.output
+    assert "a c0: proved" in result.output
+    assert ("isolation: process, so that is set" in result.output) is isolated
+    assert ("isolation: process is not set: " in result.output) is not isolated
+    comment = load_instance(folder).comments[0]
+    assert (comment.required_oracle.isolation is Isolation.PROCESS) is isolated
+    assert "note" not in run("set").output or not isolated
 
 
 def test_a_set_from_outside_runs_nothing_where_there_is_no_sandbox(

@@ -132,6 +132,16 @@ def test_a_warning_is_no_fault() -> None:
     assert result.exit_code == 0
 
 
+def test_an_oracle_that_only_starts_the_project_is_named() -> None:
+    oracle = write("a") / "oracles" / "test_c0.py"
+    oracle.write_text("import subprocess, sys\ndef test_x():\n    subprocess.run([sys.executable, '-m', 'shop'])\n")
+    result = run("set")
+    assert "set/a/instance.yaml: warning: the oracle of c0 only starts the project" in result.output
+    assert result.exit_code == 0
+    oracle.write_text(f"import shop\n{oracle.read_text()}")
+    assert "warning" not in run("set").output
+
+
 def test_what_a_pytest_would_run_of_a_set_is_a_warning() -> None:
     write("a")
     for name in ("conftest.py", "testing/conftest.py", "docs/conftest.py"):

@@ -43,6 +43,11 @@ def test_streams_and_exit_code_come_through(bench: Bench) -> None:
     assert outcomes(bench, source, cli=CLI) == [("passed", None)]
 
 
+def test_python_is_the_projects(bench: Bench) -> None:
+    source = "def test_it():\n    assert subprocess.check_output([sys.executable, '-m', 'show']) == b'3\\n'\n"
+    assert outcomes(bench, source, show="import ledger\nprint(ledger.add(1, 2))\n") == [("passed", None)]
+
+
 def test_the_project_cannot_be_imported(bench: Bench) -> None:
     source = "def test_it():\n    import ledger\n"
     assert outcomes(bench, source) == [("failed", "ModuleNotFoundError")]

@@ -56,6 +56,7 @@ LEFT_ALONE = {
         "import bad\n@bad.decorated\ndef helper():\n    pass",
         "import functools\ndef decorated(function):\n    return lambda: function()\n",
     ),
+    "values that are not called": ("from sys import stdout", "import io, sys\nsys.stdout = io.StringIO()\n"),
     "what is put back": (
         "import random\nfrom unittest import mock",
         "from unittest import mock\ndef later():\n    with mock.patch('random.randint'):\n        pass\n",

@@ -10,7 +10,7 @@ import pytest
 from pytest_crab.errors import BadInput
 from pytest_crab.instances import load_instance
 from pytest_crab.instances.edit import rewrite
-from pytest_crab.types import Environment, Instance
+from pytest_crab.types import Environment, Instance, Isolation
 
 BEFORE = """\
 # written by hand
@@ -88,6 +88,31 @@ def test_a_file_that_would_be_another_instance_is_left_as_it_was(tmp_path: Path)
     text += BEFORE.splitlines()[-1] + ",\ncomments: [{id: c0, path: shop.py, body: x, category: functional,\n"
     text += "  kind: behavioral, oracle: test_c0.py}]}\n"
     wanted = other(written(tmp_path, text))
-    with pytest.raises(BadInput, match="the environment was not written"):
+    with pytest.raises(BadInput, match="the result was not written"):
         rewrite(wanted)
     assert (Path(wanted.folder) / "instance.yaml").read_text() == text
+
+
+@pytest.mark.parametrize(
+    "oracle",
+    [
+        "oracle: test_c0.py",
+        "oracle: 'test_c0.py'  # by hand",
+        "oracle: {file: test_c0.py}",
+        "oracle: {file: test_c0.py, isolation: none, plugins: [xdist]}",
+        "oracle: {plugins: [xdist], file: test_c0.py} # two",
+        "oracle:\n      file: test_c0.py\n      plugins: [xdist]",
+    ],
+)
+def test_an_isolated_oracle_is_one_line_more_or_another(tmp_path: Path, oracle: str) -> None:
+    comments = COMMENTS.replace("oracle: test_c0.py", oracle)
+    assert oracle in comments
+    before = written(tmp_path, BEFORE + ENVIRONMENT + comments)
+    comment = before.comments[0]
+    isolated = dataclasses.replace(comment.required_oracle, isolation=Isolation.PROCESS)
+    wanted = dataclasses.replace(before, comments=(dataclasses.replace(comment, oracle=isolated),))
+    rewrite(wanted)
+    assert load_instance(Path(wanted.folder)) == wanted
+    after = (Path(wanted.folder) / "instance.yaml").read_text()
+    other_lines = set((BEFORE + ENVIRONMENT + comments).splitlines()) - set(after.splitlines())
+    assert len(other_lines) <= 1

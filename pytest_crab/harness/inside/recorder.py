@@ -134,6 +134,7 @@ def enter(spec):
         locale.setlocale(locale.LC_CTYPE, "C")
     os.chdir(spec["cwd"])
     sys.argv[:] = ["pytest"]
+    sys.executable = spec.get("python", sys.executable)  # what an isolated oracle starts is the project's
     sys.dont_write_bytecode = True
     spec["uses"] = uses = _state["tampering"].Uses(spec["source"], spec["roots"], _state["stdlib"])
     sys.path[:] = spec["roots"] + _state["stdlib"] + spec["site"]

@@ -310,7 +310,7 @@ class Supervisor:
         spec = recorder.write(os.path.join(folder, "oracle"), run["oracle"])
         spec.update(env=env, roots=roots, site=site, cwd=workdir, token=token)
         if extra is not None:
-            spec.update(roots=[], cwd=os.path.join(folder, "home"))
+            spec.update(roots=[], cwd=os.path.join(folder, "home"), python=extra["CRAB_PYTHON"])
 
         def start(told):
             self.job.clear()

@@ -212,14 +212,16 @@ class Uses:
         return modules
 
     def bindings(self, modules):
-        """Yield (name, value) for what the oracle binds to a module of these or to something in one of them."""
+        """Yield (name, value) for what the oracle binds to a module of these, or to what can be called in one."""
         for module, name, bound in self.names.imports:
             if module not in modules or bound not in self.names.single:
                 continue
             if name is None:
                 yield bound, modules[module] if bound != module.partition(".")[0] else sys.modules[bound]
-            elif name in vars(modules[module]):
-                yield bound, vars(modules[module])[name]
+                continue
+            value = vars(modules[module]).get(name)
+            if callable(value) or isinstance(value, types.ModuleType):
+                yield bound, value
 
     def places(self, modules):
         """Yield (module, None) for these modules, those of Python that they import from, and all of each library."""

@@ -1,0 +1,67 @@
+"""Finds oracles that only start the project as a process, as their source says; such an oracle can be isolated."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from pytest_crab.types import Comment, Instance, Isolation, OracleRunner
+
+#: What an oracle may import beside Python's library and still know nothing of the project.
+_LIBRARIES = {"pytest", "hypothesis", "mock"}
+#: What imports or runs by a name that no import statement holds.
+_IMPORTERS = {"importlib", "runpy", "pkgutil", "__import__", "exec", "importorskip"}
+_READERS = {"open", "Path", "PurePath"}
+
+
+def isolatable(instance: Instance, comment: Comment) -> bool:
+    """Return True if a comment's oracle shares its user with a project that it only starts."""
+    oracle = comment.required_oracle
+    if oracle.runner is not OracleRunner.PYTEST or oracle.isolation is not Isolation.NONE:
+        return False
+    return only_starts_project(Path(instance.folder, oracle.file).read_text("utf-8", "replace"))
+
+
+def only_starts_project(source: str) -> bool:
+    """Return True if an oracle names Python as a program, imports nothing of a project and opens no file of it."""
+    try:
+        nodes = list(ast.walk(ast.parse(source)))
+    except (SyntaxError, ValueError):
+        return False
+    if not _imported(nodes) <= (sys.stdlib_module_names | _LIBRARIES) - _IMPORTERS:
+        return False
+    if any(_name(node) in _IMPORTERS or _reads_file(node) for node in nodes):
+        return False
+    return any(_name(node) == "executable" or _is_text(node, "CRAB_PYTHON") for node in nodes)
+
+
+def _imported(nodes: list[ast.AST]) -> set[str]:
+    """The first parts of all modules that are imported; a relative import is of the project."""
+    return {name.partition(".")[0] for node in nodes for name in _modules(node)}
+
+
+def _modules(node: ast.AST) -> Iterator[str]:
+    if isinstance(node, ast.Import):
+        yield from (one.name for one in node.names)
+    elif isinstance(node, ast.ImportFrom):
+        yield "." if node.level else str(node.module)
+
+
+def _name(node: ast.AST) -> str | None:
+    if isinstance(node, ast.alias):
+        return node.name
+    if isinstance(node, ast.Name):
+        return node.id
+    return node.attr if isinstance(node, ast.Attribute) else None
+
+
+def _reads_file(node: ast.AST) -> bool:
+    """Return True for a call such as open("setup.cfg"): the tree's files are not where an isolated oracle runs."""
+    called = isinstance(node, ast.Call) and _name(node.func) in _READERS and bool(node.args)
+    return called and isinstance(node.args[0], ast.Constant)  # type: ignore[attr-defined]
+
+
+def _is_text(node: ast.AST, text: str) -> bool:
+    return isinstance(node, ast.Constant) and node.value == text
