@@ -16,6 +16,7 @@ from pytest_crab.curation.publish import to_instance
 from pytest_crab.curation.stages import CurationContext, Rejection
 from pytest_crab.curation.template import language_of
 from pytest_crab.errors import ForgeError, SourceError
+from pytest_crab.instances.validation import is_branch
 from pytest_crab.protocols import Snapshot
 from pytest_crab.sources.git import GitFetcher
 from pytest_crab.types import CandidateComment, GitSource, PullCandidate, PullRequestFacts, ReviewActivity
@@ -60,7 +61,7 @@ class GitHubRepository:
                 number=number,
                 title=str(entry.get("title") or f"Pull request {number}"),
                 body=str(entry.get("body") or "").replace("\r\n", "\n"),
-                base_branch=str(entry["base"].get("ref") or "main"),
+                base_branch=_branch(str(entry["base"].get("ref"))),
                 url=f"https://github.com/{self.pulls.repo}/pull/{number}",
                 merged_at=str(merged)[:10] if merged else None,
             ),
@@ -119,6 +120,10 @@ class GitHubRepository:
             change_requests=sum(one.get("state") == "CHANGES_REQUESTED" for one in reviews),
             reviewers=tuple(dict.fromkeys(name for name in people if name)),
         )
+
+
+def _branch(name: str) -> str:
+    return name if is_branch(name) else "main"
 
 
 def _gone(fault: str) -> Rejection:

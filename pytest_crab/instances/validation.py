@@ -85,13 +85,18 @@ def top_faults(data: Mapping[str, Any], folder: Path) -> Iterator[str]:
             yield f"{key} is {data[key]!r}; {wanted}"
 
 
+def is_branch(name: str) -> bool:
+    """Return whether a base branch may be called so: git, shells and tools take the name for nothing else."""
+    return _BRANCH.fullmatch(name) is not None
+
+
 def pull_request_faults(facts: PullRequestFacts) -> Iterator[str]:
     """The public facts: a number, a title, a branch, a web address, a day."""
     if facts.number < 1:
         yield f"pull_request.number is {facts.number}; it should be 1 or more"
     if not facts.title.strip():
         yield "pull_request.title is empty; it should be what the pull request is called"
-    if not _BRANCH.fullmatch(facts.base_branch):
+    if not is_branch(facts.base_branch):
         yield f"pull_request.base_branch is {facts.base_branch!r}; it should be a branch's name such as main"
     if facts.url is not None and not _URL.fullmatch(facts.url):
         yield f"pull_request.url is {facts.url!r}; it should start with https://"

@@ -6,12 +6,14 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from pytest_crab.parsing.finding_names import Parts, has_text, is_list_name, normal
+from pytest_crab.parsing.finding_names import PLACES, Parts, has_text, is_list_name, normal
 
 #: The keys of a JSON schema, which some models repeat before they answer.
 _SCHEMA = {"properties", "$schema", "items"}
 #: The keys of what is no review, though it may hold an empty list: an error, or a tool that should be called.
 _NO_REVIEW = {"error", "errors", "arguments", "parameters", "toolcalls", "query"}
+#: The words of a finding that little else has.
+_OF_REVIEWS = {"body", "comment", "description", "issuecontent", "message", "content"}
 #: Deeper than this lies no list of findings.
 _DEEPEST = 8
 _FILE = re.compile(r"[^\s{}]*[^\s{}/]\.\w{1,8}")
@@ -113,5 +115,10 @@ def _is_placed(parts: Parts) -> bool:
 
 
 def _is_meant(item: Any) -> bool:
-    """Return True if an entry of a list is meant as a finding: it has a path, a title or a body."""
-    return isinstance(item, Mapping) and any(has_text(Parts(item), part) for part in ("path", "title", "body"))
+    """Return True if an entry of a list is meant as a finding, and not as an example of data that code works on."""
+    if not isinstance(item, Mapping):
+        return False
+    parts = Parts(item)
+    if has_text(parts, "path") or has_text(parts, "title") or any(normal(key) in _OF_REVIEWS for key in item):
+        return True
+    return has_text(parts, "body") and any(parts.first(part) is not None for part in PLACES)

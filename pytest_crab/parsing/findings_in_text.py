@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator
 from typing import Any, NamedTuple
 
 from pytest_crab.parsing.finding_lists import FoundList, find_list, is_finding, is_group
-from pytest_crab.parsing.finding_names import LISTS, NAMES, pattern_of
+from pytest_crab.parsing.finding_names import LISTS, NAMES, normal, pattern_of
 from pytest_crab.parsing.findings import review_of
 from pytest_crab.parsing.json_in_text import JsonPiece, pieces, stands_alone
 from pytest_crab.types import Review
@@ -39,6 +39,8 @@ _KEY = re.compile(
     rf"""(?=(?P<open>[\[{{\s]{{1,40}}))(?P=open)["']?(?:(?P<field>{pattern_of(_FIELDS)})|{pattern_of(LISTS)})["']?\s*:""",
     re.IGNORECASE,
 )
+#: Under these an empty list says of one before it that nothing in that holds.
+_UNDOING = {"findings", "issues", "comments", "problems", "remarks"}
 _QUOTES = str.maketrans({"\u201c": '"', "\u201d": '"', "\u201e": '"', "\u2018": "'", "\u2019": "'"})
 
 
@@ -129,7 +131,7 @@ def _last_list(text: str, found: list[JsonPiece], files: Collection[str]) -> _Ch
             chosen = _Chosen(chosen.items, chosen.unread + one)
             continue
         held = find_list(piece.value, files)
-        whole = held is not None and _counts(held, text, piece)
+        whole = held is not None and _counts(held, text, piece, over=bool(chosen.items))
         single = not whole and is_finding(piece.value)
         if single or (whole and running and is_group(piece.value)):
             more = [piece.value] if single or held is None else held.items
@@ -142,9 +144,17 @@ def _last_list(text: str, found: list[JsonPiece], files: Collection[str]) -> _Ch
     return _Chosen([]) if chosen.items is None and unsure and not chosen.unread else chosen
 
 
-def _counts(held: FoundList, text: str, piece: JsonPiece) -> bool:
-    """Return whether a list is one of findings: an empty one of which nothing else says so has to stand alone."""
-    return bool(held.items) or held.sure or (isinstance(piece.value, list) and stands_alone(text, piece))
+def _counts(held: FoundList, text: str, piece: JsonPiece, *, over: bool) -> bool:
+    """Return whether a list is one of findings: an empty one of which nothing else says so has to stand alone.
+
+    So has one that comes ``over`` findings, and its name has to be one that code seldom has.
+    """
+    if held.items:
+        return True
+    if isinstance(piece.value, list):
+        return stands_alone(text, piece)
+    named = any(normal(key) in _UNDOING for key in piece.value)
+    return held.sure and (not over or (named and stands_alone(text, piece)))
 
 
 def _looks_like_findings(text: str, piece: JsonPiece, *, lists: bool = True) -> bool:

@@ -39,7 +39,7 @@ def listed(shop: Shop, number: int, **changes: Any) -> dict[str, Any]:
         "merged_at": "2026-11-01T00:00:00Z", "merge_commit_sha": merge, "user": {"login": "dev"},
         "labels": [{"name": "bug"}],
         "head": {"sha": shop.git("rev-parse", f"refs/pull/{number}/head"), "repo": {"id": 1}},
-        "base": {"sha": shop.git("rev-parse", "main~5"), "repo": {"private": False}}, **changes,
+        "base": {"ref": "develop", "sha": shop.git("rev-parse", "main~5"), "repo": {"private": False}}, **changes,
     }  # fmt: skip
 
 
@@ -67,6 +67,7 @@ def test_merged_pull_requests_with_their_reviews(shop: Shop, forge: ScriptedForg
     (instance,) = load_instances(Path("set"))
     assert (instance.id, instance.license, len(instance.comments)) == ("owner__shop-1", "MIT", 2)
     assert instance.pull_request.body == "It\nis."
+    assert instance.pull_request.base_branch == "develop"
     assert "doubts" not in instance.tags  # the forge tells all
     asked = len(forge.requests)
     assert asked == 4
@@ -78,10 +79,12 @@ def test_merged_pull_requests_with_their_reviews(shop: Shop, forge: ScriptedForg
 def test_a_deleted_fork_is_a_doubt(shop: Shop, forge: ScriptedForge, curate: Curate) -> None:
     gone = listed(shop, 2)
     gone["head"]["repo"] = None
+    gone["base"]["ref"] = "f\u00fcr/HEAD"
     forge.script = [ForgeAnswer(200, [gone]), *answers(shop, 2)]
     stages(curate("--json", source="owner/shop"))
     (instance,) = load_instances(Path("set"))
     assert instance.tags["doubts"] == "its fork is deleted"
+    assert instance.pull_request.base_branch == "main"  # its own name is none that every tool can take
 
 
 def test_a_force_pushed_head_is_rejected(shop: Shop, forge: ScriptedForge, curate: Curate) -> None:

@@ -69,8 +69,19 @@ def test_a_list_within_a_finding_is_a_part_of_it() -> None:
     assert read([item]) == read(item) == [("a.py", 1, "Wrong.")]
 
 
-def test_an_empty_object_in_words_does_not_undo_a_list() -> None:
-    text = f'{json.dumps([F])}\nWrite it as\n```json\n{{"plugins": []}}\n```\n'
-    review = read_findings(text, [], files={"a.py"})
+@pytest.mark.parametrize(
+    ("after", "count"),
+    [
+        ('Write it as\n```json\n{"plugins": []}\n```', 1),
+        ('Write it as\n```json\n{"results": []}\n```', 1),
+        ('and return {"findings": []} there.', 1),
+        ('It gives\n```json\n[{"name": "x", "text": "y"}]\n```', 1),
+        ('```json\n{"a.py": []}\n```', 1),
+        ('None of it holds:\n```json\n{"findings": []}\n```', 0),
+        ("[]", 0),
+    ],
+)
+def test_only_a_list_of_findings_undoes_the_one_before_it(after: str, count: int) -> None:
+    review = read_findings(f"{json.dumps([F])}\n{after}\n", [], files={"a.py"})
     assert review is not None
-    assert len(review.findings) == 1
+    assert len(review.findings) == count

@@ -49,7 +49,7 @@ def test_a_recorded_reviewer_is_replayed_by_its_name(lab: Any, recorded: Path) -
     )
     codex, human = lab.records()
     assert (codex["review"], codex["privileged"]) == (
-        {"findings": [], "set_aside": [], "count": 3},
+        {"findings": [], "set_aside": [], "unplaced": [], "count": 3},
         ["codex", "replay"],
     )
     assert len(human["review"]["findings"]) == 2
