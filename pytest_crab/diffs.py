@@ -20,8 +20,15 @@ MOST_MIB_CHANGED = 48
 #: The head of a hunk: how many lines of the old version, the first line of the new one, and how many of that.
 HUNK_HEAD = re.compile(r"@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 
-#: Before each hunk and each file of a git diff; every line of a hunk begins with a mark, so that none looks like these.
+#: Before each file of a git diff, and each hunk; all lines of a hunk begin with a mark, so that none looks like these.
+_FILE = re.compile(r"^(?=diff --git )", re.MULTILINE)
 _HUNK_OR_FILE = re.compile(r"^(?=@@ -|diff --git )", re.MULTILINE)
+#: Where the head of a file's diff ends.
+_BODY = re.compile(r"^(?=@@ -|GIT binary patch)", re.MULTILINE)
+_BINARY = re.compile(r"^(?:GIT binary patch|Binary files .* differ)\r?$", re.MULTILINE)
+#: The lines of that head which name one side alone, and those that say a side is not there.
+_OLD_NAME = re.compile(r"^(?:(?:rename|copy) from |--- )([^\n\t]+)", re.MULTILINE)
+_NEW_NAME = re.compile(r"^(?:(?:rename|copy) to |\+\+\+ )([^\n\t]+)", re.MULTILINE)
 _ESCAPE = re.compile(rb'\\([0-7]{3}|[abtnvfr"\\])')
 _LETTERS = {b"a": b"\a", b"b": b"\b", b"t": b"\t", b"n": b"\n", b"v": b"\v", b"f": b"\f", b"r": b"\r"}
 
@@ -50,6 +57,17 @@ class ChangedFile:
         return path
 
 
+class DiffSection(NamedTuple):
+    """The text of one file in a git diff, with its paths before and after; None where a side has no file.
+
+    A text before the first file has neither, and so has a file whose head names none.
+    """
+
+    old: str | None
+    new: str | None
+    text: str
+
+
 class HunkLine(NamedTuple):
     """One line of a hunk: ``mark`` is blank, + or -; ``old`` and ``new`` are its numbers, None where it has none."""
 
@@ -73,12 +91,19 @@ class Hunk:
     lines: tuple[HunkLine, ...]
 
 
+def split_files(diff: str) -> Iterator[DiffSection]:
+    """Yield the parts of a git diff that are one file each, in its order; together they are ``diff``. Never raises."""
+    for text in _FILE.split(diff):
+        if text:
+            yield DiffSection(*_names(text), text)
+
+
 def parse(diff: str) -> tuple[ChangedFile, ...]:
     """Return the files that ``diff`` changes, in its order. Raises ValueError where it is not a git diff."""
-    patch = _read(diff)
-    if not patch and diff.strip():
+    files = tuple(file for file, _ in _read(diff))
+    if not files and diff.strip():
         raise ValueError("not a git diff: it names no file")
-    return tuple(_changed_file(file) for file in patch)
+    return files
 
 
 def parse_hunks(diff: str) -> Iterator[tuple[ChangedFile, tuple[Hunk, ...]]]:
@@ -86,8 +111,8 @@ def parse_hunks(diff: str) -> Iterator[tuple[ChangedFile, tuple[Hunk, ...]]]:
 
     A text without any file yields nothing.
     """
-    for file in _read(normalise(diff)):
-        yield _changed_file(file), tuple(map(_hunk, file))
+    for changed, file in _read(normalise(diff)):
+        yield changed, tuple(map(_hunk, file))
 
 
 def normalise(diff: str) -> str:
@@ -199,23 +224,68 @@ def is_inside(path: str) -> bool:
     return bool(parts) and not path.startswith("/") and ".." not in parts and ".git" not in map(str.lower, parts)
 
 
-def _read(diff: str) -> PatchSet:
-    try:
-        return PatchSet(diff)
-    except UnidiffParseError as error:
-        raise ValueError(f"not a git diff: {str(error)[:200]}") from None
+def _read(diff: str) -> Iterator[tuple[ChangedFile, PatchedFile]]:
+    """Yield the files of a diff. The library reads hunks; of names it knows no blanks, so it is given plain ones."""
+    for part in split_files(diff):
+        named = part.text.startswith("diff --git ")
+        if named and part.old is None and part.new is None:
+            raise ValueError(f"not a git diff: no file is named by {part.text.partition(chr(10))[0][:200]!r}")
+        body = [text for text in _BODY.split(part.text, maxsplit=1)[1:] if text.startswith("@@")]
+        try:
+            files = PatchSet("".join(("--- a/file\n+++ b/file\n", *body)) if named else part.text)
+        except UnidiffParseError as error:
+            raise ValueError(f"not a git diff: {str(error)[:200]}") from None
+        for at, file in enumerate(files or ([PatchedFile()] if named else [])):
+            yield (_changed_file(file, part) if named and at == 0 else _plain_file(file)), file
 
 
-def _changed_file(file: PatchedFile) -> ChangedFile:
+def _names(text: str) -> tuple[str | None, str | None]:
+    """Return the paths of one file's diff before and after it, by the lines of its head; None where one is not there.
+
+    ``rename``, ``---`` and ``+++`` name one side each. The line of both names quotes no blanks, so that it is read only
+    where both are the same.
+    """
+    head = _BODY.split(text, maxsplit=1)[0]
+    first, _, rest = head.partition("\n")
+    if not first.startswith("diff --git "):
+        return None, None
+    both = first.removeprefix("diff --git ").rstrip("\r")
+    old, new = both[: len(both) // 2], both[len(both) // 2 + 1 :]
+    same = _path(old, "a/") == _path(new, "b/")
+    sides = []
+    for side, pattern, prefix, absent in (
+        (old, _OLD_NAME, "a/", "\nnew file mode "),
+        (new, _NEW_NAME, "b/", "\ndeleted file mode "),
+    ):
+        found = pattern.search(rest)
+        name = found[1].rstrip("\r") if found else side if same else "/dev/null"
+        is_path = found is None or found[0].startswith(("---", "+++"))
+        gone = name == "/dev/null" or absent in f"\n{rest}"
+        sides.append(None if gone else _path(name, prefix if is_path else ""))
+    return sides[0], sides[1]
+
+
+def _changed_file(file: PatchedFile, part: DiffSection) -> ChangedFile:
+    return _with_lines(file, part.old, part.new, binary=_BINARY.search(part.text) is not None and not file)
+
+
+def _plain_file(file: PatchedFile) -> ChangedFile:
+    """Return a file of a diff that names its files by ``---`` and ``+++`` alone."""
+    old = None if file.is_added_file else _path(file.source_file, "a/")
+    new = None if file.is_removed_file else _path(file.target_file, "b/")
+    return _with_lines(file, old, new, binary=bool(file.is_binary_file))
+
+
+def _with_lines(file: PatchedFile, old: str | None, new: str | None, *, binary: bool) -> ChangedFile:
     lines = [line for hunk in file for line in hunk]
     return ChangedFile(
-        old=None if file.is_added_file else _path(file.source_file, "a/"),
-        new=None if file.is_removed_file else _path(file.target_file, "b/"),
+        old=old,
+        new=new,
         removed=frozenset(line.source_line_no for line in lines if line.is_removed and line.source_line_no),
         added=frozenset(line.target_line_no for line in lines if line.is_added and line.target_line_no),
         old_shown=frozenset(line.source_line_no for line in lines if line.source_line_no),
         new_shown=frozenset(line.target_line_no for line in lines if line.target_line_no),
-        binary=bool(file.is_binary_file),
+        binary=binary,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import AnyStr
 
 #: What pipelines take for commands in what a step prints: ``::name ...::`` where a line starts, ``##name[`` anywhere.
 _COMMAND = re.compile(r"^:(?=:[A-Za-z-]+(?:\s[^\n]*?)?::)|#(?=#[A-Za-z]*\[)")
@@ -23,6 +24,22 @@ def escape_ci_commands(line: str) -> str:
     """Return a line with the first sign of each command to a pipeline as its escape."""
     blank = len(line) - len(line.lstrip())
     return line[:blank] + _COMMAND.sub(lambda found: f"\\x{ord(found[0]):02x}", line[blank:])
+
+
+def split_lines(text: AnyStr) -> list[AnyStr]:
+    """Return the lines without their ends, which are line feeds alone (or with a carriage return before them).
+
+    So git and compilers number lines; ``str.splitlines`` takes form feeds, U+0085 and U+2028 for ends too.
+    """
+    feed, back = ("\n", "\r") if isinstance(text, str) else (b"\n", b"\r")
+    lines: list[AnyStr] = text.split(feed)
+    ended: list[AnyStr] = [line.removesuffix(back) for line in lines[:-1]]
+    return ended + [line for line in lines[-1:] if line]
+
+
+def output_lines(output: str) -> list[str]:
+    """Return the lines that a tool printed; a carriage return ends one too, as in a bar of progress."""
+    return split_lines(output.replace("\r\n", "\n").replace("\r", "\n"))
 
 
 def one_line(text: str, limit: int = 200) -> str:
@@ -51,7 +68,7 @@ def cut_middle(text: str, limit: int) -> str:
 def last_line(*outputs: bytes | str, limit: int = 300) -> str:
     """Return the last line, stripped and cut, of the first output that is not blank; empty if all are."""
     for output in outputs:
-        lines = (output if isinstance(output, str) else output.decode(errors="replace")).strip().splitlines()
+        lines = output_lines((output if isinstance(output, str) else output.decode(errors="replace")).strip())
         if lines:
             return cut(lines[-1].strip(), limit)
     return ""

@@ -147,7 +147,17 @@ def test_changed_lines_rebuild_the_other_version(before: list[str], after: list[
 
 
 def test_git_agrees_on_names_and_counts(tmp_path: Path) -> None:
-    names = ["plain.py", "with space.py", "tab\there.py", 'quote".py', "back\\slash.py", "ümlaut.py", "b/nested.py"]
+    names = [
+        "plain.py",
+        "with space.py",
+        "tab\there.py",
+        'quote".py',
+        "back\\slash.py",
+        "ümlaut.py",
+        "b/nested.py",
+        "Part b/x.py",
+        "x b/x b/x.py",
+    ]
     for side, text in (("old", "one\ntwo\n"), ("new", "one\n2\nthree")):
         for name in names:
             path = tmp_path / side / name
@@ -158,6 +168,54 @@ def test_git_agrees_on_names_and_counts(tmp_path: Path) -> None:
     assert diffs.touched_paths(text) == {f"{side}/{name}" for side in ("old", "new") for name in names}
     assert diffs.counts(text) == (2 * len(names), len(names))
     assert diffs.changed_lines(text)["new/tab\there.py"] == {2, 3}
+
+
+@pytest.mark.parametrize("name", ["Part b/x.py", "a b/a", "docs/für.md", 'b/"q" b/z', "b/b", "new b/ b/y"])
+def test_names_are_those_of_git_for_every_kind_of_change(tmp_path: Path, name: str) -> None:
+    def git(*words: str) -> str:
+        argv = ["git", "-c", "user.name=a", "-c", "user.email=a@a.invalid", *words]
+        return subprocess.run(argv, cwd=tmp_path, capture_output=True, check=True).stdout.decode()
+
+    def kept(*names: str) -> None:
+        for one in names:
+            (tmp_path / one).parent.mkdir(parents=True, exist_ok=True)
+
+    names = [f"{kind}/{name}" for kind in ("empty", "mode", "gone", "old", "binary", "text")]
+    kept(*names, f"renamed/{name}", f"added/{name}", f"bare/{name}")
+    git("init", "-q")
+    for at, one in enumerate(names[1:]):
+        (tmp_path / one).write_bytes(b"\0" if "binary" in one else f"{one} {at}\n".encode() * 9)
+    (tmp_path / names[0]).touch()
+    git("add", "-A")
+    git("commit", "-qm", "base")
+    (tmp_path / names[0]).write_text("no more\n")
+    (tmp_path / names[1]).chmod(0o755)
+    (tmp_path / names[2]).unlink()
+    (tmp_path / names[3]).rename(tmp_path / f"renamed/{name}")
+    (tmp_path / names[4]).write_bytes(b"\0\1")
+    (tmp_path / names[5]).write_text("other\n")
+    (tmp_path / f"added/{name}").write_text("x = 1\n")
+    (tmp_path / f"bare/{name}").touch()
+    git("add", "-A")
+    for options in ([], ["--binary"], ["-c", "core.quotePath=false"]):
+        before = options if options[:1] == ["-c"] else []
+        text = git(*before, "diff", "--cached", "-M", *(() if before else options))
+        words = iter(git("diff", "--cached", "-M", "--name-status", "-z").split("\0")[:-1])
+        expected = {
+            {"A": (None, one), "D": (one, None)}.get(word) or (one, next(words) if word[0] == "R" else one)
+            for word in words
+            for one in (next(words),)
+        }
+        assert {(file.old, file.new) for file in diffs.parse(text)} == expected
+        assert {(part.old, part.new) for part in diffs.split_files(text)} == expected
+        assert "".join(part.text for part in diffs.split_files(text)) == text
+        assert [file.new for file in diffs.parse(text) if file.binary] == [f"binary/{name}"]
+        assert diffs.changed_lines(text)[f"empty/{name}"] == {1}
+
+
+def test_a_head_that_names_no_file_is_a_value_error() -> None:
+    with pytest.raises(ValueError, match="no file is named"):
+        diffs.parse("diff --git a/x b/y\nindex 1..2\n")
 
 
 DASHES = """\

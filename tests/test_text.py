@@ -2,9 +2,10 @@ from __future__ import annotations
 
 from xml.etree import ElementTree as ET
 
+import pytest
 from hypothesis import example, given, strategies as st
 
-from pytest_crab.text import ascii_line, cut_middle, escape_controls, last_line, one_line
+from pytest_crab.text import ascii_line, cut_middle, escape_controls, last_line, one_line, split_lines
 
 
 @given(st.text(st.characters(codec=None)))
@@ -42,3 +43,11 @@ def test_the_last_line_is_that_of_the_first_output_with_words() -> None:
     assert last_line(b" \n", "one\n two \n\n", "three") == "two"
     assert last_line(b"\xff" * 400).endswith("...")
     assert last_line("", b"") == ""
+
+
+@pytest.mark.parametrize("sign", ["\x0c", "\x0b", "\x1c", "\x85", "\u2028", "\u2029", "\r"])
+def test_lines_end_at_newlines_alone(sign: str) -> None:
+    assert split_lines(f"a{sign}b\nc{sign}\r\n\nd") == [f"a{sign}b", f"c{sign}", "", "d"]
+    assert split_lines(f"a{sign}b\n".encode()) == [f"a{sign}b".encode()]
+    assert split_lines(sign) == [sign]
+    assert split_lines("") == []

@@ -19,6 +19,7 @@ from pytest_crab.errors import BadInput
 from pytest_crab.instances import load_instances
 from pytest_crab.instances.recorded import FOLDER as RECORDED
 from pytest_crab.scoring.stored_reviews import KnownComment, StoredReview
+from pytest_crab.text import split_lines
 from pytest_crab.types import Finding, GitSource, Instance, Review, Side, Trial, Usage
 
 #: The leaderboard's comments.
@@ -205,7 +206,7 @@ def _in_set(folder: Path) -> Iterator[Path]:
 
 def _read_gold(path: Path, problems: list[str]) -> dict[str, _KnownPull]:
     found: dict[str, _KnownPull] = {}
-    for number, line in enumerate(path.read_bytes().splitlines(), 1):
+    for number, line in enumerate(split_lines(path.read_bytes()), 1):
         where = f"{path.name}, line {number}"
         row = read_record(line, ReferencePull, {"reference_comments": ReferenceComment}, problems, where)
         if row is None:

@@ -15,6 +15,7 @@ from typing import TypeVar
 from pytest_crab.benchmarks.archives import read_record
 from pytest_crab.errors import BadInput
 from pytest_crab.statistics.signal import BUG_HIT, LABELS, JudgedReview
+from pytest_crab.text import split_lines
 
 T = TypeVar("T")
 
@@ -104,7 +105,7 @@ def _review(bug: KnownBug, labels: list[str | None]) -> JudgedReview:
 
 def _read_lines(path: Path, cls: type[T], problems: list[str]) -> list[T]:
     try:
-        lines = path.read_bytes().splitlines()
+        lines = split_lines(path.read_bytes())
     except OSError as error:
         problems.append(f"{path.name}: it cannot be read ({error.strerror})")
         return []

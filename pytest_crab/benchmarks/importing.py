@@ -13,6 +13,7 @@ from pytest_crab.benchmarks.inferred import category_of
 from pytest_crab.benchmarks.native import new_set, write_instance
 from pytest_crab.benchmarks.recorded import EMPTY_CATCH, HUMAN, Result, write_result
 from pytest_crab.benchmarks.rows import PullRequestRow, read_rows, to_instance
+from pytest_crab.diffs import split_files
 from pytest_crab.errors import BadInput
 from pytest_crab.sources.merge_base import Fork, find_fork
 from pytest_crab.types import Comment, Kind, Oracle
@@ -168,17 +169,16 @@ def _base(row: PullRequestRow, done: ReleaseImport) -> tuple[str, dict[str, str]
     return known.merge_base, {**tags, "base": "merge base", "patch": "same" if same else "differs"}
 
 
-def changes(diff: str) -> dict[str, tuple[str, ...]]:
-    """Return the removed and added lines of a git diff by header, in order; who printed the diff makes no difference.
+def changes(diff: str) -> dict[tuple[str | None, str | None], tuple[str, ...]]:
+    """Return the removed and added lines of a git diff by its files, in order, whoever printed it.
 
-    Index lines, contexts and binary contents are not looked at. A text before the first header stands under "".
+    Index lines, contexts and binary contents are not looked at. A text before the first file stands under no names.
     """
-    found: dict[str, tuple[str, ...]] = {}
-    for block in re.split(r"^(?=diff --git )", diff, flags=re.MULTILINE):
-        header, _, body = block.partition("\n") if block.startswith("diff --git ") else ("", "", block)
-        hunks = re.split(r"^(?=@@ )", body, maxsplit=1, flags=re.MULTILINE)[1:]
-        if header or body.strip():
-            found[header] = tuple(line for line in "".join(hunks).split("\n") if line[:1] in ("+", "-"))
+    found: dict[tuple[str | None, str | None], tuple[str, ...]] = {}
+    for part in split_files(diff):
+        hunks = re.split(r"^(?=@@ )", part.text, maxsplit=1, flags=re.MULTILINE)[1:]
+        if part.text.strip():
+            found[part.old, part.new] = tuple(line for line in "".join(hunks).split("\n") if line[:1] in ("+", "-"))
     return found
 
 

@@ -18,6 +18,7 @@ from pytest_crab.benchmarks.martian import (
     reading,
 )
 from pytest_crab.errors import BadInput
+from pytest_crab.text import split_lines
 
 #: The files of BC-Bench's release.
 _BCBENCH = ("code-review-results.json", "codereview.jsonl")
@@ -105,7 +106,7 @@ def _martian_run(tool: str, judge: str, release: MartianRelease, results: Mappin
 
 def _read_bcbench(folder: Path) -> JudgedRelease:
     """Read BC-Bench's runs. The score of a clean case is 1 where the reviewer kept silent, and 0 where it did not."""
-    cases = [json.loads(line) for line in (folder / "codereview.jsonl").read_text("utf-8").splitlines() if line]
+    cases = [json.loads(line) for line in split_lines((folder / "codereview.jsonl").read_text("utf-8")) if line]
     known = {case["instance_id"]: case["expected_comments"] for case in cases}
     clean = {name for name, comments in known.items() if not comments}
     runs, notes = [], []

@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from pytest_crab.benchmarks.archives import json_lines, read_record
 from pytest_crab.errors import BadInput
+from pytest_crab.text import split_lines
 from pytest_crab.types import (
     INSTANCE_ID,
     Comment,
@@ -172,4 +173,4 @@ def _title(row: PullRequestRow) -> tuple[str, str | None]:
     if row.title and row.title.strip():
         return row.title, None
     message = (row.commit_to_review.head_commit_message or "").strip()
-    return (message.splitlines()[0].strip(), "head commit") if message else (MISSING, "missing")
+    return (split_lines(message)[0].strip(), "head commit") if message else (MISSING, "missing")

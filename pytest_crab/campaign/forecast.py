@@ -18,6 +18,7 @@ from pytest_crab.formats import format_size
 from pytest_crab.protocols import ORACLE_LIMITS
 from pytest_crab.runtimes.environment_stock import BASE, Stock, typical
 from pytest_crab.scoring.judges.votes import JUDGEMENT
+from pytest_crab.text import split_lines
 from pytest_crab.trial import Crew, RunContext
 from pytest_crab.trial.plan import RUNS, SHARED, TrialPlan, nothing_stored, plan_contestants, plan_trial
 from pytest_crab.types import NO_RUNTIME, Instance, TrialId
@@ -322,7 +323,7 @@ def _last(records: Path) -> Iterator[object]:
         with records.open("rb") as file:
             size = file.seek(0, os.SEEK_END)
             file.seek(max(size - TAIL, 0))
-            lines: Iterable[bytes] = file.read().splitlines()[1 if size > TAIL else 0 :]
+            lines: Iterable[bytes] = split_lines(file.read())[1 if size > TAIL else 0 :]
     except OSError:
         return
     for line in lines:

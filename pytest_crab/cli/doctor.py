@@ -17,6 +17,7 @@ from pytest_crab.runtimes import DEFAULT_BASE, bubblewrap, cgroups
 from pytest_crab.runtimes.interpreters import running_version
 from pytest_crab.runtimes.slots import Slots
 from pytest_crab.sources.requirements import OLDEST_GIT
+from pytest_crab.text import output_lines
 
 #: Environment variables that hold keys of model providers; only whether they are set is ever told.
 KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "DEVIN_API_KEY", "GITHUB_TOKEN")
@@ -187,7 +188,7 @@ def _version(place: str) -> str:
         )
     except (OSError, subprocess.SubprocessError):
         return "does not run"
-    lines = (done.stdout or done.stderr).strip().splitlines()
+    lines = output_lines((done.stdout or done.stderr).strip())
     return lines[0][:60] if lines else "says no version"
 
 

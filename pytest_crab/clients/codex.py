@@ -9,6 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from pytest_crab.clients.client_run import ClientSettings, Session, ending, last_words
 from pytest_crab.protocols import Completed
+from pytest_crab.text import split_lines
 
 #: What keeps the pull request's own configuration, rules, hooks, skills and AGENTS.md from being loaded.
 ISOLATION = (
@@ -84,7 +85,7 @@ def _provider(base: str, seconds: float) -> tuple[str, str, str, str]:
 
 def _lines(text: bytes) -> Iterator[Mapping[str, Any]]:
     """The JSON mappings among the lines."""
-    for line in text.splitlines():
+    for line in split_lines(text):
         try:
             value = json.loads(line)
         except ValueError:

@@ -19,6 +19,7 @@ from pytest_crab.parsing.source_code import (
     signatures_of_tests,
     windows,
 )
+from pytest_crab.text import split_lines
 from pytest_crab.types import PullRequest, StrEnum
 
 
@@ -105,7 +106,7 @@ def importance(file: FileDiff) -> float:
 
 def old_version(text: str, hunks: Iterable[Hunk]) -> str:
     """Return a file as it was before the hunks, which lead to ``text``."""
-    lines = text.splitlines()
+    lines = split_lines(text)
     for hunk in sorted(hunks, key=lambda hunk: -hunk.start):
         first = max(0, hunk.start - 1 if hunk.end >= hunk.start else hunk.start)
         lines[first : max(first, hunk.end)] = [line.text for line in hunk.lines if line.mark in " -"]

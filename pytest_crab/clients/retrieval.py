@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from pytest_crab.text import split_lines
 from pytest_crab.types import StrEnum
 
 #: Lines of a piece; pieces overlap by a quarter, so that no function is cut at both its ends.
@@ -65,7 +66,7 @@ def pieces_of(tree: Path) -> Iterator[FilePart]:
     """Yield the text files of a checkout in pieces, by path, and no more than MOST_PIECES."""
     count = 0
     for path, content in text_files(tree):
-        lines = content.splitlines()
+        lines = split_lines(content)
         for at in range(0, max(1, len(lines) - LINES + _STEP), _STEP):
             if count >= MOST_PIECES:
                 return

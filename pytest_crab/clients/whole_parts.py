@@ -8,12 +8,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from pytest_crab.clients.prompting import shown_diff
-from pytest_crab.diffs import parse_hunks
+from pytest_crab.diffs import parse_hunks, split_files
 
 #: How many characters a token has on average; no model's own way to count is used.
 CHARACTERS_PER_TOKEN = 4
 
-_SECTION = re.compile(r"^(?=diff --git )", re.MULTILINE)
 _TEST = re.compile(
     r"(?:^|/)(?:tests?|testing|__tests__|spec)/|(?:^|/)(?:test_[^/]+|conftest)\.py$|_test\.(?:go|py)$"
     r"|\.(?:test|spec)\.[cm]?[jt]sx?$|Tests?\.(?:java|kt|cs)$"
@@ -66,12 +65,12 @@ def is_test(path: str) -> bool:
 
 def file_diffs(diff: str) -> Iterator[FileDiff]:
     """Yield the diff of each file, without those that configure coding agents. Raises ValueError for no git diff."""
-    for section in _SECTION.split(shown_diff(diff, note=False)):
-        for file, hunks in parse_hunks(section):
+    for part in split_files(shown_diff(diff, note=False)):
+        for file, hunks in parse_hunks(part.text):
             lines = [line.text for hunk in hunks for line in hunk.lines if line.mark in "+-"]
             yield FileDiff(
                 name=file.path,
-                text=section.rstrip("\n"),
+                text=part.text.rstrip("\n"),
                 changed=len(lines),
                 comments=sum(_COMMENT.match(line) is not None for line in lines),
                 functions=sum(_FUNCTION.match(line) is not None for line in lines),

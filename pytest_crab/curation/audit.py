@@ -11,6 +11,7 @@ from pytest_crab.curation.certify import Certificate
 from pytest_crab.formats import NOTHING, format_count, format_decimal, format_table
 from pytest_crab.scoring.oracles.states import Role
 from pytest_crab.statistics.shares import Share
+from pytest_crab.text import split_lines
 from pytest_crab.types import Comment
 
 _HEADINGS = ("oracle", "strictness", "in company", "sharpness", "flake bound", "lines", "kind", "isolation")
@@ -115,7 +116,7 @@ def _share(seen: Sequence[StateAssessment], role: Role) -> Share | None:
 
 def code_lines(text: str) -> int:
     """Return the number of lines that are neither blank nor a comment."""
-    stripped = (line.strip() for line in text.splitlines())
+    stripped = (line.strip() for line in split_lines(text))
     return sum(bool(line) and not line.startswith(("#", "//")) for line in stripped)
 
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from pytest_crab.runtimes.environments import project_name
+from pytest_crab.text import output_lines
 
 #: Where uv and pip name the package that they failed for.
 _FAILED = re.compile(r"(?i)\b(failed|cannot|can't|could not)\b")
@@ -22,7 +23,7 @@ _DONE = re.compile(r"\s*(?:Built|Downloaded|Building wheel for) ([A-Za-z0-9][A-Z
 def blamed_pins(log: str, pins: Sequence[str]) -> tuple[str, ...]:
     """Return the pins that an installer names as failed, else the only pin that it began and did not finish."""
     known = {project_name(pin): pin for pin in pins}
-    lines = log.splitlines()
+    lines = output_lines(log)
     named = _select_pins(_failed_names(lines), known)
     if named:
         return named

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_crab.errors import BadInput
+from pytest_crab.text import split_lines
 from pytest_crab.types import CandidateComment, Comment, Side
 
 _PULL = re.compile(r"/pulls?/(\d+)\b")
@@ -29,7 +30,7 @@ def read_discussions(file: Path) -> dict[int, list[CandidateComment]]:
     try:
         text = file.read_text("utf-8")
         rows = (
-            json.loads(text) if text.lstrip()[:1] == "[" else [json.loads(line) for line in text.splitlines() if line]
+            json.loads(text) if text.lstrip()[:1] == "[" else [json.loads(line) for line in split_lines(text) if line]
         )
     except (OSError, ValueError, RecursionError) as error:
         raise BadInput(str(file), [f"it cannot be read as JSON ({error})"]) from None

@@ -21,6 +21,7 @@ from pytest_crab.formats import format_count, format_table
 from pytest_crab.scoring.judges.bench import JudgeBench
 from pytest_crab.scoring.judges.calibration import CALIBRATION
 from pytest_crab.statistics.paired import kappa
+from pytest_crab.text import split_lines
 from pytest_crab.types import CandidateComment, PullCandidate
 
 #: The folder of annotations beside a set, and the annotator whose labels end a disagreement.
@@ -77,7 +78,7 @@ def read_annotations(out: Path) -> dict[str, dict[CommentKey, Annotation]]:
     for path in sorted((out / FOLDER).glob("*.jsonl")):
         problems: list[str] = []
         try:
-            rows = [json.loads(line) for line in path.read_text("utf-8").splitlines() if line.strip()]
+            rows = [json.loads(line) for line in split_lines(path.read_text("utf-8")) if line.strip()]
         except (OSError, ValueError) as error:
             raise BadInput(str(path), [f"it cannot be read ({error})"]) from None
         read = [serialization.read(Annotation, row, problems, f"line {n}") for n, row in enumerate(rows, 1)]

@@ -25,6 +25,7 @@ from pytest_crab.errors import SourceUnreachable
 from pytest_crab.sources.git import MIRROR
 from pytest_crab.sources.merge_base import mirror_folder
 from pytest_crab.sources.pull_refs import BlamedLine, MergedPull, PullRefs
+from pytest_crab.text import split_lines
 from pytest_crab.types import FIX, CandidateComment, Comment, GitSource, PullCandidate, PullRequestFacts, ReviewActivity
 
 
@@ -122,7 +123,7 @@ def _candidate_of(
 def _place(refs: PullRefs, pull: MergedPull, blamed: Sequence[BlamedLine]) -> tuple[str, tuple[int, int] | None]:
     """Return file and lines of the bug at the pull request's head; no lines where they read otherwise there."""
     path = blamed[0].path
-    text = (refs.read(pull.head, path) or b"").decode("utf-8", "replace").splitlines()
+    text = split_lines((refs.read(pull.head, path) or b"").decode("utf-8", "replace"))
     wanted = {line.text for line in blamed if line.path == path}
     found = [number for number, line in enumerate(text, start=1) if line in wanted and line.strip()]
     near = [number for number in found if number - found[0] <= len(wanted) + 10]

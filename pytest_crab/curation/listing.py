@@ -14,6 +14,7 @@ from typing import Any
 from pytest_crab import serialization
 from pytest_crab.atomic import write_atomically
 from pytest_crab.errors import BadInput
+from pytest_crab.text import split_lines
 from pytest_crab.types import PullCandidate
 
 
@@ -62,7 +63,7 @@ def read_listing(path: Path) -> Listing | None:
         return None
     problems: list[str] = []
     try:
-        rows = [json.loads(line) for line in path.read_text("utf-8", "surrogateescape").splitlines()]
+        rows = [json.loads(line) for line in split_lines(path.read_text("utf-8", "surrogateescape"))]
     except (OSError, ValueError) as error:
         raise BadInput(str(path), [f"it cannot be read ({error}); remove it, and the source is listed again"]) from None
     source = serialization.read(ListedSource, rows[0] if rows else None, problems, "line 1")

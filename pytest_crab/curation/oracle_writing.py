@@ -263,8 +263,7 @@ def _labelled(found: ProvedOracle, labels: Mapping[str, str]) -> ProvedOracle:
 
 def _part(diff: str, paths: Collection[str]) -> str:
     """Return the files of a git diff that are among these paths."""
-    files = re.split(r"^(?=diff --git )", diff, flags=re.MULTILINE)
-    return "".join(text for text in files if text and not diffs.touched_paths(text).isdisjoint(paths))
+    return "".join(part.text for part in diffs.split_files(diff) if not {part.old, part.new}.isdisjoint(paths))
 
 
 def read_oracle(answer: str) -> WrittenOracle:

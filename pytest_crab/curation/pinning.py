@@ -13,6 +13,7 @@ from pytest_crab.errors import ImageError
 from pytest_crab.protocols import INSTALL_LIMITS, Command
 from pytest_crab.runtimes import bubblewrap, build_failures, interpreters, uv_cli, venvs
 from pytest_crab.runtimes.run_lock import RunFolder
+from pytest_crab.text import split_lines
 
 _SECONDS = 600
 _TREE = "/opt/crab/project"
@@ -86,7 +87,7 @@ class Resolver:
 
 def _pins(printed: str) -> tuple[str, ...]:
     pins = []
-    for line in printed.splitlines():
+    for line in split_lines(printed):
         text = line.partition(" ;")[0].partition(" #")[0].strip()
         if not text or text.startswith(("#", "-")):
             continue

@@ -21,6 +21,7 @@ from pytest_crab.runtimes.interpreters import running_version
 from pytest_crab.sources.authored_diffs import author_diffs, unpacked_release
 from pytest_crab.sources.git import GitFetcher
 from pytest_crab.sources.pull_request import PullRequestQuery, find_pull
+from pytest_crab.text import split_lines
 from pytest_crab.types import (
     Environment,
     GitSource,
@@ -75,7 +76,7 @@ class PullRequestDraft:
         content = self.read(place.path)
         if content is None:
             return f"{place.path} is no file at head"
-        length = len(content.splitlines())
+        length = len(split_lines(content))
         if place.side is Side.RIGHT and place.lines is not None and place.lines[1] > length:
             return f"{place} points behind the end: the file has {length} lines at head"
         return None

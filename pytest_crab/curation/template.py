@@ -13,6 +13,7 @@ from pytest_crab.errors import BadInput
 from pytest_crab.instances.dump import instance_yaml
 from pytest_crab.instances.loading import FILE
 from pytest_crab.instances.placeholders import PLACEHOLDER, STUB
+from pytest_crab.text import split_lines
 from pytest_crab.types import Category, Comment, Instance, Kind, Oracle, OracleRunner
 
 _LANGUAGES = {".js": "javascript", ".mjs": "javascript", ".cjs": "javascript", ".ts": "typescript"}
@@ -91,12 +92,12 @@ def instance_text(instance: Instance, diff: str, notes: Mapping[str, Sequence[st
     hunks = [f"#   {place}  {place.excerpt}".rstrip() for place in found[:_MOST_HUNKS]]
     more = [f"#   and {len(found) - _MOST_HUNKS} more"] if len(found) > _MOST_HUNKS else []
     names = [str(category) for category in Category]
-    said = _COMMENTS.format(categories=f"{', '.join(names[:5])},\n#   {', '.join(names[5:])}.").splitlines()
+    said = split_lines(_COMMENTS.format(categories=f"{', '.join(names[:5])},\n#   {', '.join(names[5:])}."))
     before = {key: [f"# {line}" for line in lines] for key, lines in notes.items()}
     heading = ["# The pull request's hunks, to anchor comments at:"] if hunks else []
     before["comments"] = [*said, *heading, *hunks, *more]
-    lines = _TOP.format(placeholder=PLACEHOLDER).splitlines()
-    for line in instance_yaml(instance).splitlines():
+    lines = split_lines(_TOP.format(placeholder=PLACEHOLDER))
+    for line in split_lines(instance_yaml(instance)):
         key = line.partition(":")[0]
         lines += before.get(key, []) if key and not line.startswith((" ", "-")) else []
         lines.append(line)

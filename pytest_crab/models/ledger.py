@@ -17,6 +17,7 @@ from typing import Any
 
 from pytest_crab.formats import format_dollars
 from pytest_crab.models.usage import Tokens
+from pytest_crab.text import split_lines
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -363,7 +364,7 @@ class Ledger:
         """Take over what a gateway of the same run spent before it died; a last line may be cut."""
         if not ledger.exists():
             return
-        for line in ledger.read_text(encoding="utf-8").splitlines():
+        for line in split_lines(ledger.read_text(encoding="utf-8")):
             try:
                 entry: Mapping[str, Any] = json.loads(line)
             except ValueError:

@@ -13,6 +13,7 @@ from typing import Any
 from urllib.parse import unquote
 from xml.etree import ElementTree
 
+from pytest_crab.text import split_lines
 from pytest_crab.types import StrEnum
 
 _STEP = re.compile(r"(?P<name>[^.\[\]]+)|\[(?P<index>\d*)\]")
@@ -129,7 +130,7 @@ def _json(text: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        lines = [line for line in text.splitlines() if line.strip()]
+        lines = [line for line in split_lines(text) if line.strip()]
         try:
             return [json.loads(line) for line in lines] if len(lines) > 1 else _refuse(f"it is no JSON ({error})")
         except (ValueError, RecursionError):

@@ -12,6 +12,7 @@ from pytest_crab.parsing.finding_names import as_text
 from pytest_crab.parsing.findings import check_text, review_of
 from pytest_crab.parsing.findings_in_text import read_findings
 from pytest_crab.parsing.report_formats import ReportFormat, read_report
+from pytest_crab.text import split_lines
 from pytest_crab.types import SCHEMA, Review
 
 
@@ -63,7 +64,7 @@ def _values(text: str) -> Iterator[Any]:
     try:
         yield json.loads(text)
     except (ValueError, RecursionError):
-        for line in text.splitlines():
+        for line in split_lines(text):
             try:
                 yield json.loads(line)
             except (ValueError, RecursionError):

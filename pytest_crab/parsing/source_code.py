@@ -8,6 +8,8 @@ import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import PurePosixPath
 
+from pytest_crab.text import split_lines
+
 #: Lines around a changed line that are shown of a language other than Python; nearer ones are one window.
 MARGIN = 6
 
@@ -47,7 +49,7 @@ def enclosing_parts(source: str, lines: Collection[int]) -> list[str]:
     nodes = {node for node in around.values() if node is not None}
     found: list[_Node] = sorted(nodes, key=lambda node: node.lineno)
     outside = [line for line, node in around.items() if node is None]
-    texts = source.splitlines()
+    texts = split_lines(source)
     parts = ["\n".join(texts[_first(node) - 1 : node.end_lineno]) for node in found]
     used = {name.id for node in found for name in ast.walk(node) if isinstance(name, ast.Name)}
     imports = "\n".join(
@@ -60,7 +62,7 @@ def enclosing_parts(source: str, lines: Collection[int]) -> list[str]:
 
 def windows(source: str, lines: Iterable[int], margin: int = MARGIN) -> list[str]:
     """Return the lines around each of ``lines``; windows that touch are one."""
-    texts = source.splitlines()
+    texts = split_lines(source)
     spans: list[tuple[int, int]] = []
     for line in sorted(set(lines)):
         first, last = max(1, line - margin), min(len(texts), line + margin)
@@ -99,7 +101,7 @@ def mentions(files: Mapping[str, str], changed: Collection[str]) -> Iterator[tup
     for path, source in files.items():
         if path in changed or not pattern.search(source):
             continue
-        lines = [at for at, text in enumerate(source.splitlines(), 1) if _IMPORT.search(text) and pattern.search(text)]
+        lines = [at for at, text in enumerate(split_lines(source), 1) if _IMPORT.search(text) and pattern.search(text)]
         if lines:
             yield path, windows(source, lines, 2)
 
@@ -107,14 +109,14 @@ def mentions(files: Mapping[str, str], changed: Collection[str]) -> Iterator[tup
 def signatures_of_tests(source: str, *, python: bool) -> str:
     """Return the lines of a test file that say what is tested: of Python def, class, assert and fixtures."""
     pattern = _SIGNATURE if python else _TEST_WORDS
-    return "\n".join(line for line in source.splitlines() if pattern.match(line))
+    return "\n".join(line for line in split_lines(source) if pattern.match(line))
 
 
 def environment_bindings(files: Mapping[str, str]) -> Iterator[tuple[str, list[str]]]:
     """Yield each environment variable or setting that Go or TypeScript code reads, with the places that name it."""
     places: dict[str, list[str]] = {}
     for path, source in files.items():
-        for at, text in enumerate(source.splitlines(), 1):
+        for at, text in enumerate(split_lines(source), 1):
             for match in _VARIABLE.finditer(text):
                 name = next(group for group in match.groups() if group)
                 places.setdefault(name, []).append(f"{path}:{at}: {text.strip()}")
@@ -158,6 +160,6 @@ def _absolute(node: ast.ImportFrom, path: str) -> str:
 
 
 def _import_lines(tree: ast.Module, source: str, bound: Collection[str]) -> str:
-    texts = source.splitlines()
+    texts = split_lines(source)
     nodes = (node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom))
     return "\n".join(texts[node.lineno - 1] for node in nodes if set(_bound_names(node)) & set(bound))

@@ -25,7 +25,7 @@ from pytest_crab.report.gate_record import Gate
 from pytest_crab.report.headline import gate_line, says_all
 from pytest_crab.report.summary import Summary
 from pytest_crab.report.terminal import summary_lines
-from pytest_crab.text import one_line
+from pytest_crab.text import one_line, split_lines
 from pytest_crab.types import Trial, Verdict
 
 #: What -r stands for where it is not given.
@@ -239,7 +239,7 @@ class RecordedAgreement:
             try:
                 found = agreements(self._recorder.in_order(), read_recording(folder))
             except BadInput as error:
-                faults = map(one_line, str(error).splitlines())
+                faults = map(one_line, split_lines(str(error)))
                 lines += [f"recorded verdicts of {folder.name} cannot be read:", *faults]
                 continue
             lines += [f"recorded verdicts of {folder.name}:", *agreement_lines(found)] if found else []

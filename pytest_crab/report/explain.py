@@ -7,18 +7,8 @@ from collections.abc import Iterator, Sequence
 
 from pytest_crab import diffs
 from pytest_crab.formats import format_count
-from pytest_crab.text import cut, escape_controls, label_words, one_line
-from pytest_crab.types import (
-    NO_RUNTIME,
-    CommentResult,
-    Explanation,
-    Finding,
-    Reason,
-    Review,
-    Revision,
-    Trial,
-    Verdict,
-)
+from pytest_crab.text import cut, escape_controls, label_words, one_line, split_lines
+from pytest_crab.types import NO_RUNTIME, CommentResult, Explanation, Finding, Reason, Review, Revision, Trial, Verdict
 from pytest_crab.types.reviews import SuggestionCounts
 
 #: A finding is near a comment if at most this many lines lie between them.
@@ -129,7 +119,7 @@ def explain_result(result: CommentResult, trial: Trial) -> list[str]:
 def _told_at_length(trial: Trial) -> Iterator[str]:
     """Yield the further lines of errors and reasons, such as the difference to a recording; equal ones once."""
     for told in dict.fromkeys([trial.error, *(result.detail for result in trial.results)]):
-        for line in (told or "").splitlines()[1 : LONGEST + 1]:
+        for line in split_lines(told or "")[1 : LONGEST + 1]:
             yield f"    {cut(escape_controls(line), WIDEST)}"
 
 
@@ -181,7 +171,7 @@ def _excerpt(body: str) -> list[str]:
     """Return the first lines of a text, each of them visible and at most 100 wide."""
     wrapped = [
         escape_controls(part)
-        for line in body.splitlines()
+        for line in split_lines(body)
         for part in textwrap.wrap(escape_controls(line.strip()), 100)
     ]
     return wrapped if len(wrapped) <= EXCERPT else [*wrapped[: EXCERPT - 1], "..."]
@@ -233,6 +223,6 @@ def _revision_size(revision: Revision | None) -> str:
     try:
         files = diffs.parse(diff)
     except ValueError:
-        return f"revision: {len(diff.splitlines())} lines that are not a git diff"
+        return f"revision: {len(split_lines(diff))} lines that are not a git diff"
     added, removed = sum(len(file.added) for file in files), sum(len(file.removed) for file in files)
     return f"revision: +{added} -{removed} lines in {format_count(len(files), 'file')}"

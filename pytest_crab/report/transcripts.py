@@ -14,7 +14,7 @@ from pytest_crab import serialization
 from pytest_crab.errors import BadInput, StoreError
 from pytest_crab.protocols import Store
 from pytest_crab.report.files import write_report_file
-from pytest_crab.text import cut_middle
+from pytest_crab.text import cut_middle, split_lines
 from pytest_crab.types import SCHEMA
 
 #: Where the copies lie in a report's folder.
@@ -118,7 +118,7 @@ def _copies(report: Path) -> list[Path]:
 def _laid_out(value: Any, depth: int) -> Iterator[str]:
     margin = "  " * depth
     if isinstance(value, str):
-        yield from (f"{margin}{line}".rstrip() for line in value.splitlines())
+        yield from (f"{margin}{line}".rstrip() for line in split_lines(value))
     elif not isinstance(value, (dict, list)) or depth >= _DEEPEST:
         yield f"{margin}{json.dumps(value)}"
     elif isinstance(value, list):

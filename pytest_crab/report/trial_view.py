@@ -12,7 +12,7 @@ from pytest_crab.formats import format_count, format_dollars
 from pytest_crab.report.explain import measured_words, review_faults, why
 from pytest_crab.report.pull_requests import Subject
 from pytest_crab.report.transcripts import Transcript
-from pytest_crab.text import escape_controls, label_words, one_line
+from pytest_crab.text import escape_controls, label_words, one_line, split_lines
 from pytest_crab.types import CommentResult, Explanation, Finding, Review, Side, Trial
 
 _WIDTH = 100
@@ -72,7 +72,7 @@ def transcript_lines(transcript: Transcript) -> Iterator[Styled]:
     """Yield the lines of one transcript."""
     yield Styled("")
     yield Styled(one_line(transcript.heading), "heading")
-    for line in transcript.text.splitlines():
+    for line in split_lines(transcript.text):
         yield Styled(escape_controls(line))
 
 
@@ -136,7 +136,7 @@ def _finding(number: int, finding: Finding, place: str = "") -> Iterator[Styled]
 
 
 def _text(text: str, margin: str, style: str) -> Iterator[Styled]:
-    for line in text.splitlines():
+    for line in split_lines(text):
         for part in textwrap.wrap(escape_controls(line), _WIDTH, replace_whitespace=False) or [""]:
             yield Styled(f"{margin}{part}".rstrip(), style)
 
@@ -162,7 +162,7 @@ def _revision(trial: Trial) -> Iterator[Styled]:
         yield Styled("revision: none", "heading")
         return
     text = trial.revision.diff
-    lines = text.splitlines()
+    lines = split_lines(text)
     yield Styled("revision: empty" if not text.strip() else "revision", "heading")
     for number, commit in enumerate(trial.revision.commits, 1):
         findings = ", ".join(map(str, commit.findings))

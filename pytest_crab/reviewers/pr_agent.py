@@ -12,6 +12,7 @@ from pytest_crab.clients.client_run import ClientSettings, Session, ending
 from pytest_crab.clients.prompting import shown_diff
 from pytest_crab.commands import CommandPlace
 from pytest_crab.protocols import Checkout, Completed
+from pytest_crab.text import output_lines
 from pytest_crab.types import PullRequest, Review
 
 #: Its home is not the tree, whose .pr_agent.toml it would otherwise read.
@@ -90,7 +91,7 @@ def _read(report: bytes) -> Mapping[str, Any] | None:
 
 def facts(completed: Completed, report: bytes, answer: Mapping[str, Any] | None) -> dict[str, Any]:
     """Return the facts for the status table; the exit code is 0 whatever happens."""
-    lines = (completed.stdout + b"\n" + completed.stderr).decode(errors="replace").splitlines()
+    lines = output_lines((completed.stdout + b"\n" + completed.stderr).decode(errors="replace"))
     plain = [_COLOUR.sub("", line).strip() for line in lines]
     told = [line.partition(" - ")[2] for line in plain if _ERROR.search(line)] or [line for line in plain if line]
     form = "no" if not report.strip() else ("bad" if answer is None else "yes")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pytest_crab.errors import EngineError, ImageError
 from pytest_crab.protocols import Completed, Limits
-from pytest_crab.text import cut_middle, last_line
+from pytest_crab.text import cut_middle, last_line, output_lines
 
 #: The characters that are kept of a build's output: its beginning, which names the package, and its end.
 _LONGEST = 5500
@@ -125,7 +125,7 @@ def by_signal(code: int | None) -> str | None:
 
 def why(said: str) -> str:
     """The lines that tell most of what a build printed, with the system packages that it lacks where that is known."""
-    lines = [re.sub(r"^[^\w(\"'<]+", "", line) for line in said.splitlines()]
+    lines = [re.sub(r"^[^\w(\"'<]+", "", line) for line in output_lines(said)]
     lines = [line for line in lines if line]
     telling = [line for line in lines if _TELLING.search(line)]
     new = [line for line in telling if not _REPEATING.search(line)]
@@ -139,4 +139,4 @@ def _names(said: str, word: str) -> bool:
     """Return whether a line that speaks of something missing names this."""
     missing = re.compile(r"(?i)no such file|not found|no package|cannot find|could not find|required")
     named = re.compile(rf"(?<![\w/.-]){re.escape(word)}(?![\w-])")
-    return any(missing.search(line) and named.search(line) for line in said.splitlines())
+    return any(missing.search(line) and named.search(line) for line in output_lines(said))

@@ -8,6 +8,7 @@ from typing import Any
 
 from pytest_crab.errors import CrabError, EngineError, ImageError
 from pytest_crab.runtimes.build_failures import by_signal, is_outage
+from pytest_crab.text import output_lines
 
 _STEP = re.compile(r"Step \d+/\d+ : (?:RUN : ([^;]+);)?(.*)", re.DOTALL)
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
@@ -36,7 +37,7 @@ class BuildLog:
             self._step = (match.group(1) or match.group(2)).strip()[:80]
             self._errors.clear()
         else:
-            lines = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith(_ENGINES_OWN)]
+            lines = [line.strip() for line in output_lines(text) if line.strip() and not line.startswith(_ENGINES_OWN)]
             self._lines.extend(lines)
             if raw.startswith(_STDERR):
                 self._errors.extend(line for line in lines if not line.startswith(_NO_REASON))

@@ -17,6 +17,7 @@ from pytest_crab.ecosystems import LEFTOVERS
 from pytest_crab.errors import SourceError
 from pytest_crab.scratch import scratch
 from pytest_crab.sources.requirements import OLDEST_GIT
+from pytest_crab.text import output_lines
 
 
 @contextmanager
@@ -343,6 +344,6 @@ def _folder_gone_error(command: str, folder: Path) -> SourceError:
 
 
 def _words(stderr: bytes) -> str:
-    lines = [line.strip() for line in stderr.decode("utf-8", "replace").splitlines() if line.strip()]
+    lines = [line.strip() for line in output_lines(stderr.decode("utf-8", "replace")) if line.strip()]
     telling = [line for line in lines if line.startswith(("error:", "fatal:"))]
     return (telling or lines or [""])[0][:500]

@@ -27,6 +27,7 @@ from pypi_simple import (
 
 from pytest_crab.errors import SourceError, SourceUnreachable
 from pytest_crab.instances.files import file_digest
+from pytest_crab.text import split_lines
 from pytest_crab.types import SdistSource
 
 MOST_MIB = 256
@@ -131,7 +132,7 @@ def _pip_files() -> Iterator[tuple[str, str]]:
     """Yield the settings in pip's configuration files, the command's own after the global ones; none without pip."""
     argv = [sys.executable, "-m", "pip", "--disable-pip-version-check", "config", "list"]
     done = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False)
-    pairs = [line.partition("=") for line in done.stdout.splitlines() if done.returncode == 0]
+    pairs = [line.partition("=") for line in split_lines(done.stdout) if done.returncode == 0]
     for section in ("global", "download"):
         for key, _, value in pairs:
             if key.startswith(f"{section}."):

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from pytest_crab.errors import SourceError
 from pytest_crab.sources.git_cli import Git, GitError, lend
+from pytest_crab.text import split_lines
 
 #: What git says of a repository that has a commit and not all of its objects.
 _BROKEN = ("pack-objects died", "missing blob object", "unable to read", "did not send all necessary objects")
@@ -52,7 +53,7 @@ def trees_without_lost(git: Git, shas: Sequence[str], needed: Sequence[str]) -> 
 
 def _lost_files(git: Git, sha: str) -> dict[str, str]:
     """Return mode and object of each file whose content is lost, by path."""
-    told = git.run("rev-list", "--objects", "--missing=print", "--no-walk", f"{sha}^{{tree}}").splitlines()
+    told = split_lines(git.run("rev-list", "--objects", "--missing=print", "--no-walk", f"{sha}^{{tree}}"))
     missing = {line[1:].split()[0].decode() for line in told if line.startswith(b"?")}
     if not missing:
         return {}

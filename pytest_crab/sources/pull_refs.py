@@ -15,6 +15,7 @@ from pathlib import Path
 
 from pytest_crab.errors import SourceError
 from pytest_crab.sources.git_cli import Git, GitError
+from pytest_crab.text import split_lines
 
 #: A repository on this machine may belong to another user.
 _SAFE = {"safe.directory": "*"}
@@ -96,7 +97,7 @@ class PullRefs:
         form = "--format=%(objectname) %(committerdate:short) %(refname)"
         listed = self._run("for-each-ref", form, *_REFS)
         found, days = {}, {}
-        for sha, day, name in (line.split(" ", 2) for line in listed.splitlines()):
+        for sha, day, name in (line.split(" ", 2) for line in split_lines(listed)):
             if match := _REF.fullmatch(name):
                 found[int(match[1])], days[int(match[1])] = sha, day
         if not found:

@@ -12,6 +12,7 @@ from pytest_crab.errors import SourceError, SourceUnreachable
 from pytest_crab.sources.git import MIRROR, ask, is_local, locked_cache, places
 from pytest_crab.sources.git_cli import Commit, Git, GitError
 from pytest_crab.sources.git_trees import changed_files
+from pytest_crab.text import split_lines
 
 _SECONDS = 1800
 _PROBE_SECONDS = 60
@@ -82,7 +83,7 @@ def _bring_history(git: Git, wanted: PullRequestQuery) -> str:
             continue
         try:
             listed = ask(git, "ls-remote", "--quiet", "--", place, seconds=_PROBE_SECONDS, local=local).decode()
-            refs = {line.split("\t")[1] for line in listed.splitlines()}
+            refs = {line.split("\t")[1] for line in split_lines(listed)}
             _fetch(git, place, list(_specs(refs, wanted)), local=local)
         except GitError as error:
             heard.append(f"{place} ({error.words})")
@@ -169,7 +170,7 @@ def _merge_commit(git: Git, wanted: PullRequestQuery, tip: str) -> str:
     if wanted.number is not None:
         named = re.compile(rf"(?:Merge pull request #{wanted.number} |\(#{wanted.number}\)$)")
         log = git.run("log", "--first-parent", "--format=%H%x09%s", _ONTO).decode("utf-8", "replace")
-        for line in log.splitlines():
+        for line in split_lines(log):
             sha, _, subject = line.partition("\t")
             if named.search(subject):
                 return sha

@@ -14,6 +14,8 @@ import itertools
 import re
 from collections.abc import Iterable, Sequence
 
+from pytest_crab.text import split_lines
+
 VARIANTS = ("em", "em_trim", "em_no_space", "em_no_comment")
 
 RULES = PLAIN, RELEASE = ("plain", "release")
@@ -60,7 +62,7 @@ def _starts(lines: Iterable[str]) -> Iterable[int]:
 
 
 def _lines(text: str) -> list[tuple[str, ...]]:
-    return [words for line in text.splitlines() if (words := tuple(line.split()))]
+    return [words for line in split_lines(text) if (words := tuple(line.split()))]
 
 
 def _has_run(whole: Sequence[object], wanted: Sequence[object], starts: Iterable[int]) -> bool:

@@ -122,3 +122,10 @@ def test_settings_are_mapped_to_the_places_that_read_them() -> None:
         "PORT": ["a.ts:1: const x = process.env.PORT", 'b.go:1: p := os.Getenv("PORT")'],
         "HOST": ['b.go:2: q := os.LookupEnv("HOST")'],
     }
+
+
+@pytest.mark.parametrize("sign", ["\x0c", "\u2028", "\x85"])
+def test_signs_that_end_no_line_move_no_lines(sign: str) -> None:
+    code = f"import os\nmark = '{sign}'\ndef one():\n    return os\n\n\nlast = 1\n"
+    assert enclosing_parts(code, {4}) == ["import os", "def one():\n    return os"]
+    assert windows(code, [7], 0) == ["last = 1"]

@@ -8,19 +8,19 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from pytest_crab import diffs
-from pytest_crab.diffs import HUNK_HEAD
+from pytest_crab.diffs import HUNK_HEAD, split_files
 from pytest_crab.formats import NOTHING, format_dollars
 from pytest_crab.report.explain import NEAR, review_faults
 from pytest_crab.report.pull_requests import Subject, SubjectComment
 from pytest_crab.report.transcripts import Transcript
-from pytest_crab.text import cut, escape_controls, label_words
+from pytest_crab.text import cut, escape_controls, label_words, split_lines
 from pytest_crab.types import NO_RUNTIME, CommentResult, Explanation, Finding, Review, Revision, Trial, Usage, Verdict
 
 #: Longest line, text and diff that the page shows; what is longer ends with a note, and is whole in trials.jsonl.
 LINE, TEXT, DIFF_LINES, FINDINGS = 1_000, 20_000, 4_000, 500
 
 #: Lines of a diff that only say what stands above the file anyway.
-_NAMES = ("index ", "--- ", "+++ ")
+_NAMES = ("diff --git ", "index ", "--- ", "+++ ")
 
 #: The marks of lines that one side of a diff has, or both.
 _MARKS = frozenset(" +-")
@@ -31,7 +31,7 @@ def safe(text: str | None) -> str:
     text = text or ""
     if len(text) <= LINE and text.isprintable():
         return text
-    return "\n".join(map(_safe_line, cut(text, TEXT).splitlines()))
+    return "\n".join(map(_safe_line, split_lines(cut(text, TEXT))))
 
 
 def _safe_line(line: str) -> str:
@@ -100,26 +100,33 @@ def diff_files(diff: str) -> Iterator[dict[str, Any]]:
     A line begins with its mark: that of the diff, "@" for the head of a hunk, "#" for what stands above the hunks.
     What an agent handed over may be no diff at all; it is then shown as it is, under no file's name.
     """
-    lines = diff.splitlines()
-    shown = [*lines[:DIFF_LINES], *(["\\ more lines are in trials.jsonl"] if len(lines) > DIFF_LINES else [])]
-    as_they_are = "".join(shown).isprintable() and max(map(len, shown), default=0) <= LINE
-    path, rows, in_hunk = None, list[str](), False
-    for line in shown:
+    left = DIFF_LINES
+    for part in split_files(diff):
+        lines = split_lines(part.text)
+        rows = list(_rows(lines[:left]))
+        if len(lines) > left:
+            rows.append("\\ more lines are in trials.jsonl")
+        left -= len(lines)
+        path = part.new if part.new is not None else part.old
+        yield {"path": None if path is None else safe(path), "rows": rows}
+        if left < 0:
+            return
+
+
+def _rows(lines: Sequence[str]) -> Iterator[str]:
+    """Yield the lines of one file's diff, each behind its mark."""
+    as_they_are = "".join(lines).isprintable() and max(map(len, lines), default=0) <= LINE
+    in_hunk = False
+    for line in lines:
         if in_hunk and line[:1] in _MARKS:
-            rows.append(line if as_they_are else line[:1] + _safe_line(line[1:]))
-        elif line.startswith("diff --git "):
-            if rows or path:
-                yield {"path": path, "rows": rows}
-            path, rows, in_hunk = safe(line.rpartition(" b/")[2]), [], False
+            yield line if as_they_are else line[:1] + _safe_line(line[1:])
         elif HUNK_HEAD.match(line):
             in_hunk = True
-            rows.append("@" + safe(line))
+            yield "@" + safe(line)
         elif in_hunk:
-            rows.append("\\" + safe(line.removeprefix("\\")))
+            yield "\\" + safe(line.removeprefix("\\"))
         elif not line.startswith(_NAMES):
-            rows.append("#" + safe(line))
-    if rows or path:
-        yield {"path": path, "rows": rows}
+            yield "#" + safe(line)
 
 
 def near(findings: Iterable[Finding], results: Sequence[CommentResult]) -> Iterator[str | None]:

@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from hypothesis import given, strategies as st
 
 from pytest_crab.report.page.rows import DIFF_LINES, LINE, TEXT, diff_files, near, safe
@@ -69,3 +70,11 @@ def test_a_finding_is_filed_under_the_nearest_comment(make_result: Callable[...,
     ]
     words = ["design", "security", None, "testing", "documentation", None, None]
     assert list(near(findings, results)) == words
+
+
+@pytest.mark.parametrize("name", ["docs/für.md", "x y b/z.py", "Part b/x.py"])
+def test_files_have_the_names_that_they_have_in_the_tree(name: str) -> None:
+    quoted = "".join(chr(byte) if byte < 128 else f"\\{byte:03o}" for byte in name.encode())
+    old, new = (f'"{side}/{quoted}"' if quoted != name else f"{side}/{name}" for side in "ab")
+    (file,) = diff_files(f"diff --git {old} {new}\n--- {old}\n+++ {new}\n@@ -1 +1 @@\n-a\n+b\x0cc\u2028d\n")
+    assert file == {"path": name, "rows": ["@@@ -1 +1 @@", "-a", "+b\\x0cc\\u2028d"]}
