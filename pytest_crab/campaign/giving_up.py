@@ -66,5 +66,11 @@ def cause_of(trial: Trial) -> str | None:
     reasons = {result.reason for result in trial.results}
     if len(reasons) > 1 or not reasons <= _FAILURES or trial.error is None:
         return None
-    own = trial.error.replace(trial.instance, "#").replace(trial.repo, "#")
-    return f"{next(iter(reasons), 'no review')}: {trial.status or _OWN.sub('#', own)[:_TOLD]}"
+    told = trial.status or without_own(trial.error, trial.instance, trial.repo)[:_TOLD]
+    return f"{next(iter(reasons), 'no review')}: {told}"
+
+
+def without_own(error: str, instance: str, repo: str) -> str:
+    """Return an error without what belongs to one trial alone: its names, paths, quoted texts, digests and numbers."""
+    names = "|".join(re.escape(name) for name in (instance, repo) if name)
+    return _OWN.sub("#", re.sub(rf"(?<![\w-])(?:{names})(?![\w-])", "#", error) if names else error)

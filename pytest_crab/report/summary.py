@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_crab.agents import AGENTS
+from pytest_crab.campaign.giving_up import without_own
+from pytest_crab.formats import format_count
 from pytest_crab.report import outcomes as letters
 from pytest_crab.report.comparisons import MAJORITY, Contestant, Lift, Together, lifts, together
 from pytest_crab.report.explained import LookFirst, explained_rates, look_first
@@ -223,7 +225,7 @@ def _reviewer(
         stability=stability(oracles, review_price=review_price(rows)),
         findings_by_label=_findings_by_label(rows),
         usage=sum_usages(usage for row in rows for usage in row.usages),
-        unknown_causes=dict(Counter(cause for row in rows for cause in row.causes).most_common()),
+        unknown_causes=_unknown_causes(rows),
         **_origins(rows),
         **_costs(rows),
         **_answers(rows),
@@ -232,6 +234,21 @@ def _reviewer(
         review_by=rows[0].review_by,
         **measured_by(rows),
     )
+
+
+def _unknown_causes(rows: Iterable[TrialRow]) -> dict[str, int]:
+    """Return the number of unknown verdicts by cause; of causes that differ in a trial's own names alone, the first."""
+    kinds: dict[str, str] = {}
+    shown: dict[str, str] = {}
+    counts: Counter[str] = Counter()
+    alike: Counter[str] = Counter()
+    for row in rows:
+        for cause, count in Counter(row.causes).items():
+            kind = kinds.setdefault(cause, without_own(cause, row.instance, row.repo))
+            counts[kind] += count
+            alike[kind] += shown.setdefault(kind, cause) != cause
+    more = {kind: f" (and alike in {format_count(count, 'more trial')})" for kind, count in alike.items() if count}
+    return {shown[kind] + more.get(kind, ""): count for kind, count in counts.most_common()}
 
 
 def _regressions(rows: Iterable[TrialRow]) -> Regressions:

@@ -230,6 +230,19 @@ def test_causes_of_unknown_verdicts_are_counted(make_trial: MakeTrial, make_resu
     assert "codex: 1 verdict unknown, broken: no space left" in lines
 
 
+def test_causes_that_differ_in_a_trials_own_names_are_one(make_trial: MakeTrial, make_result: MakeResult) -> None:
+    told = "{} is not proved: /tmp/{}/7 ended with 1"
+    trials = [
+        make_trial("codex", name, *(make_result(f"c{at}", BROKEN, detail=told.format(name, name)) for at in range(2)))
+        for name in ("shop-1", "shop-2", "till-3")
+    ]
+    trials.append(make_trial("codex", "till-4", make_result("c0", BROKEN, detail="the disk is full")))
+    assert summarise(trials).reviewers[0].unknown_causes == {
+        f"broken: {told.format('shop-1', 'shop-1')} (and alike in 2 more trials)": 6,
+        "broken: the disk is full": 1,
+    }
+
+
 def test_tokens_are_told_by_reviewer_and_model(make_trial: MakeTrial) -> None:
     review = Usage(input_tokens=1200, output_tokens=30, requests=2, cost_usd=0.5, models=("small",))
     fix = Usage(input_tokens=10, output_tokens=None, requests=1, models=("large",))
