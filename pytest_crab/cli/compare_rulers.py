@@ -93,7 +93,7 @@ def _require_rulers(judges: Sequence[str]) -> None:
 def _lines(found: RulerComparison, *, everything: bool) -> Iterator[str]:
     most = len(found.differing) if everything else SHOWN
     reviews, rulers = format_count(found.trials, "review"), format_count(len(found.rulers), "ruler")
-    yield f"{reviews} by {rulers}, mean over comments in percent; location by the rule {found.location_rule}"
+    yield f"{reviews} by {rulers}, mean over comments (and their number); location by the rule {found.location_rule}"
     yield from _rate_table(found)
     yield from ruler_lines(found.recorded.values())
     for pair in found.pairs:
@@ -112,7 +112,7 @@ def _lines(found: RulerComparison, *, everything: bool) -> Iterator[str]:
 def _rate_table(found: RulerComparison) -> Iterator[str]:
     reviewers = list(dict.fromkeys(rate.reviewer for rate in found.rates))
     cells = {
-        (rate.reviewer, rate.ruler): NOTHING if rate.mean is None else f"{format_percent(rate.mean)} of {rate.comments}"
+        (rate.reviewer, rate.ruler): NOTHING if rate.mean is None else f"{format_percent(rate.mean)}% ({rate.comments})"
         for rate in found.rates
     }
     rows = [[reviewer, *(cells[reviewer, ruler] for ruler in found.rulers)] for reviewer in reviewers]

@@ -21,6 +21,10 @@ MAX_UNKNOWN = 0.05
 _REPLACEABLE = (0, 1)
 
 
+#: What a floor is, said wherever one decides.
+NO_TEST = "A floor is no test: it allows nothing for chance, which moves each rate."
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OracleCounts:
     """One reviewer's oracles: whole numbers, or multiples of 1/n with n repeats; ``unknown`` leaves out the broken.
@@ -136,7 +140,8 @@ def decide(outcome: RunOutcome) -> Decision:
     if on_run or not rulings:
         rulings.append(_worst(None, on_run or [(GateResult.INCONCLUSIVE, "No reviewer was measured.")]))
     worst = min((ruling.result for ruling in rulings), key=ORDER.index)
-    account = " ".join(filter(None, (outcome.account, *(ruling.paragraph for ruling in rulings))))
+    no_test = "" if outcome.fail_under is None else NO_TEST
+    account = " ".join(filter(None, (outcome.account, *(ruling.paragraph for ruling in rulings), no_test)))
     if outcome.status not in _REPLACEABLE:
         return _stands(outcome, f"pytest itself ended with {outcome.status}", account, rulings)
     if outcome.status != 0 and not outcome.only_trials_failed:

@@ -190,7 +190,10 @@ class Options:
 
     # the gate
     fail_under: float | None = _option(
-        kinds.RATE, None, "fail if the rate of caught oracles is below this share, 30% or 0.3", gate=True
+        kinds.RATE,
+        None,
+        "fail if the rate of caught oracles is below this share, 30% or 0.3; no test, chance moves it too",
+        gate=True,
     )
     baselines: tuple[Path, ...] = _option(
         kinds.BASELINE,

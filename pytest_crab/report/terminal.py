@@ -267,12 +267,17 @@ def unknown_lines(summary: Summary) -> Iterator[str]:
 
 
 def _unknown_texts(own: ReviewerSummary) -> Iterator[str]:
-    unknown = sum(own.outcomes.get(cause, 0) for cause in CAUSES)
-    if not unknown:
+    if not sum(own.outcomes.get(cause, 0) for cause in CAUSES):
         return
     low, high = format_percent(own.overall.low), format_percent(own.overall.high)
-    has = f"1 {own.counted} has" if unknown == 1 else f"{format_number(unknown)} {own.counted}s have"
-    yield f"{has} no verdict; the rate lies between {low}% and {high}%"
+    lacking = sum(oracle.value() is None for oracle in own.oracles)
+    partly = sum(oracle.value() is not None and oracle.counts().unknown > 0 for oracle in own.oracles)
+    texts = [
+        f"{format_count(count, own.counted)} {'has' if count == 1 else 'have'} no verdict{where}"
+        for count, where in ((lacking, ""), (partly, " in some of the repeats"))
+        if count
+    ]
+    yield f"{' and '.join(texts)}; the rate lies between {low}% and {high}%"
     causes = [
         f"{format_count(count, 'verdict')} unknown, {ascii_line(cause, 400)}"
         for cause, count in own.unknown_causes.items()

@@ -130,6 +130,7 @@ def _row_faults(table: PrintedTable, row: PrintedRow) -> Iterator[str]:
             yield f"{name} is {text}%, and no whole number of {total} gives that"
     if row.recall is not None and not _parts_fit(table, row, row.recall):
         yield f"the parts give {_part_sum(table, row)} of {table.gold}, and recall is {row.recall}%"
+    yield from _hits_faults(table, row)
     derived = list(_derived_faults(row))
     yield from derived
     if not derived:
@@ -154,6 +155,28 @@ def _parts_fit(table: PrintedTable, row: PrintedRow, recall: str) -> bool:
     low, high = _part_counts(table, row)
     whole = RoundingInterval.of_printed(recall).counts(table.gold)
     return bool(whole) and low < whole.stop and whole.start <= high
+
+
+def _hits_faults(table: PrintedTable, row: PrintedRow) -> Iterator[str]:
+    """Check printed hits against one rate or number; recall and precision together are for ``_shared_counts``."""
+    if row.hits is None:
+        return
+    for whole, count in (("gold", table.gold), ("review", row.comments)):
+        if count is not None and row.hits > count:
+            yield f"hits are {row.hits}, and there are {count} {whole} comments"
+    if row.recall is not None and row.precision is None:
+        fitting = RoundingInterval.of_printed(row.recall).counts(table.gold)
+        if fitting and row.hits not in fitting:
+            yield f"hits are {row.hits}, and recall {row.recall}% of {table.gold} needs {_span(fitting)}"
+    if row.precision is not None and row.recall is None and row.comments is not None:
+        fitting = RoundingInterval.of_printed(row.precision).counts(row.comments)
+        if row.hits not in fitting:
+            needed = f"needs {_span(fitting)}" if fitting else "is no whole number"
+            yield f"hits are {row.hits}, and precision {row.precision}% of {row.comments} {needed}"
+
+
+def _span(counts: range) -> str:
+    return str(counts.start) if len(counts) == 1 else f"{counts.start} to {counts.stop - 1}"
 
 
 def _derived_faults(row: PrintedRow) -> Iterator[str]:

@@ -16,7 +16,7 @@ from pytest_crab.scoring.choices import ANSWERERS
 from pytest_crab.scoring.choices.answers import Answerer
 from pytest_crab.scoring.judges.scorer import JudgeScorer
 from pytest_crab.scoring.protocols import Scorer
-from pytest_crab.types import Instance, TrialId
+from pytest_crab.types import CONTROL, PLACEBO, Instance, TrialId
 
 #: Adapters of this package that run programs of others, or commands that a model makes up.
 _FOREIGN = ("command", "tool-loop", *KINDS)
@@ -135,8 +135,8 @@ class Crew:
 
     @property
     def privileged_reviewer(self) -> bool:
-        """True if the reviewer sees the answer."""
-        return privileged(self.reviewer)
+        """True if the reviewer sees the answer, of which a control and a placebo have nothing."""
+        return self.spec.variant not in (CONTROL, PLACEBO) and privileged(self.reviewer)
 
     @property
     def reviewer_label(self) -> str:

@@ -76,6 +76,10 @@ def test_a_table_that_counts_can_give_passes(tmp_path: Path) -> None:
         ("usefulness: 60.0, snr: 1.70", "signal-to-noise ratio is 1.70"),
         ("recall: 25.0, precision: 8.0, comments: 400", "no one number of hits"),
         ("recall: 25.0, precision: 8.0, hits: 39", "no one number of hits"),
+        ("recall: 25.0, hits: 39", "recall 25.0% of 160 needs 40"),
+        ("precision: 8.0, hits: 39, comments: 500", "precision 8.0% of 500 needs 40"),
+        ("hits: 161", "there are 160 gold comments"),
+        ("hits: 40, comments: 39", "there are 39 review comments"),
     ],
 )
 def test_each_rule_names_its_fault(tmp_path: Path, row: str, words: str) -> None:

@@ -360,7 +360,7 @@ def test_without_a_judge_crab_yaml_is_not_read(tmp_path: Path, monkeypatch: pyte
 def test_the_text_names_reviewers_rulers_and_texts(tmp_path: Path) -> None:
     code, output = compare(tmp_path, [trial("alpha", "one", [CAUGHT, MISSED], [20])])
     assert code == 0
-    assert all(word in output for word in ("alpha", "tests", "location", "50.0 of 2", "Line 20", "one-1::alpha c0"))
+    assert all(word in output for word in ("alpha", "tests", "location", "50.0% (2)", "Line 20", "one-1::alpha c0"))
     assert "no rank agreement" in output
 
 

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from pytest_crab.gate.baseline import BaselineComparison, Load, rule_on_baselines
-from pytest_crab.gate.exit import Decision, OracleCounts, RunOutcome, decide
+from pytest_crab.gate.exit import NO_TEST, Decision, OracleCounts, RunOutcome, decide
 from pytest_crab.gate.power_statement import power_statement
 from pytest_crab.gate.results import GateResult
 from pytest_crab.gate.wording import explain_baseline
@@ -281,7 +281,7 @@ def test_a_hooks_objection_fails_a_gate_that_would_pass() -> None:
     decision = decide(outcome)
     assert (decision.exit_code, decision.verdict) == (1, GateResult.FAILED)
     assert decision.paragraph.startswith("Gate failed, exit status 1. ")
-    assert decision.paragraph.endswith("A hook objects: Too dear.")
+    assert decision.paragraph.endswith(f"A hook objects: Too dear. {NO_TEST}")
 
 
 def test_misses_for_errors_are_the_floors_and_no_baselines() -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from pytest_crab.gate.baseline import BaselineComparison
-from pytest_crab.gate.exit import Decision, OracleCounts, RunOutcome, decide, refuse
+from pytest_crab.gate.exit import NO_TEST, Decision, OracleCounts, RunOutcome, decide, refuse
 from pytest_crab.gate.results import ORDER, GateResult
 
 
@@ -27,6 +27,10 @@ def ruled(*counts: OracleCounts, status: int = 1, floor: float | None = 0.5, **f
 def test_without_a_gate_pytests_status_stays(status: int, only_trials_failed: bool) -> None:  # noqa: FBT001
     decision = ruled(counted(0, 9), status=status, floor=None, only_trials_failed=only_trials_failed)
     assert decision == Decision(exit_code=status, verdict=GateResult.NO_GATE, paragraph="")
+
+
+def test_a_floor_says_that_it_is_no_test() -> None:
+    assert ruled(counted(5, 5)).paragraph.endswith(NO_TEST)
 
 
 @pytest.mark.parametrize("status", [2, 3, 4, 5, 6, 7, 130])

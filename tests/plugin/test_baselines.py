@@ -180,10 +180,12 @@ def test_findings_of_another_pull_request(lab: Any, measured: Path) -> None:
     result = lab.run("--reviewer=half", f"--crab-placebo={measured}", *MINE)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*it has no two reviews of half to exchange"])
-    lab.run("--reviewer=both", f"--crab-placebo={measured}", "--crab-report=now", *MINE)
+    result = lab.run("--reviewer=both", f"--crab-placebo={measured}", "--crab-report=now", *MINE)
+    assert "both@placebo*" not in result.stdout.str(), "it is not shown the answer"
     rows = {row["reviewer"]: row for row in summary(lab.path / "now")["reviewers"]}
     assert rows["both@placebo"]["variant"] == "placebo"
     assert rows["both@placebo"]["comments"] == rows["both"]["comments"]
+    assert "both@placebo" not in rows["both@placebo"]["privileged"]
 
 
 def test_a_run_ends_once_its_gate_is_decided(lab: Any, measured: Path) -> None:

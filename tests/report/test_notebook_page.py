@@ -8,6 +8,7 @@ import shlex
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pandas
 import pytest
@@ -15,6 +16,7 @@ from click.testing import CliRunner
 
 from pytest_crab.cli.export import export
 from pytest_crab.report.files import write_trials
+from pytest_crab.report.summary import summarise
 from pytest_crab.types import Reason, Trial
 
 PAGE = (Path(__file__).parents[2] / "docs" / "how-to" / "notebook.md").read_text(encoding="utf-8")
@@ -54,6 +56,23 @@ def test_every_block_of_python_runs(place: Path) -> None:
     assert len(differ) == 1
     assert isinstance(trials, pandas.DataFrame)
     assert len(trials) == 3
+
+
+def test_the_rates_are_those_of_the_report_with_repeats_too(make_trial: Callable[..., Trial], place: Path) -> None:
+    trials = [
+        make_trial("ruff", "one", GREEN, FAILED, repeat=1),
+        make_trial("ruff", "one", BROKEN, FAILED, repeat=2),
+        make_trial("ruff", "one", BROKEN, GREEN, repeat=3),
+    ]
+    write_trials(place / ".crab/report/trials.jsonl", trials)
+    names: dict[str, Any] = {}
+    for block in blocks("python"):
+        exec(compile(block, "notebook.md", "exec"), names)
+    (own,) = summarise(trials).reviewers
+    assert names["rates"].loc["ruff"].tolist() == [
+        pytest.approx(each) for each in (own.overall.micro, own.overall.caught, own.overall.known)
+    ]
+    assert own.overall.micro == pytest.approx(2 / 3)  # one oracle of 1, one of 1/3
 
 
 def test_every_command_runs(place: Path) -> None:

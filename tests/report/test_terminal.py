@@ -230,6 +230,21 @@ def test_causes_of_unknown_verdicts_are_counted(make_trial: MakeTrial, make_resu
     assert "codex: 1 verdict unknown, broken: no space left" in lines
 
 
+def test_with_repeats_oracles_without_any_verdict_are_those_that_the_table_calls_unknown(
+    make_trial: MakeTrial,
+) -> None:
+    trials = [
+        make_trial("codex", "a", GREEN, BROKEN, GREEN, repeat=1),
+        make_trial("codex", "a", BROKEN, BROKEN, GREEN, repeat=2),
+        make_trial("codex", "b", GREEN, BROKEN, repeat=1),
+        make_trial("codex", "b", GREEN, BROKEN, repeat=2),
+    ]
+    text = " ".join(shown(trials).split())
+    assert "codex: 2 oracles have no verdict and 1 oracle has no verdict in some of the repeats; the rate lies" in text
+    own = summarise(trials).reviewers[0]
+    assert (own.overall.known, own.overall.unknown) == (3, 2)
+
+
 def test_causes_that_differ_in_a_trials_own_names_are_one(make_trial: MakeTrial, make_result: MakeResult) -> None:
     told = "{} is not proved: /tmp/{}/7 ended with 1"
     trials = [
