@@ -57,11 +57,39 @@ LEFT_ALONE = {
         "import functools\ndef decorated(function):\n    return lambda: function()\n",
     ),
     "values that are not called": ("from sys import stdout", "import io, sys\nsys.stdout = io.StringIO()\n"),
+    "what comes by a star": ("from bad import *\ndef helper():\n    pass", "def sum(things):\n    return 0\n"),
     "what is put back": (
         "import random\nfrom unittest import mock",
         "from unittest import mock\ndef later():\n    with mock.patch('random.randint'):\n        pass\n",
     ),
 }  # fmt: skip
+
+#: Sets and registers what Python's library lets a program set and register.
+REGISTERS = """\
+import asyncio, atexit, calendar, codecs, copyreg, decimal, faulthandler, json, locale, logging, mimetypes
+import multiprocessing, random, signal, socket, sqlite3, threading, time, uuid, warnings
+logging.basicConfig()
+logging.captureWarnings(True)
+logging.addLevelName(5, "TRACE")
+warnings.filterwarnings("ignore")
+asyncio.set_event_loop_policy(None)
+asyncio.new_event_loop().close()
+multiprocessing.set_start_method("spawn")
+calendar.setfirstweekday(6)
+signal.signal(signal.SIGUSR1, signal.SIG_IGN)
+atexit.register(print)
+mimetypes.init()
+mimetypes.add_type("text/x-shop", ".shop")
+sqlite3.register_adapter(set, str)
+copyreg.pickle(threading.local, repr)
+codecs.register(lambda name: None)
+socket.setdefaulttimeout(9)
+decimal.getcontext().prec = 9
+random.seed(9)
+uuid.uuid1(), uuid.uuid4(), time.strptime("1", "%d"), locale.localeconv(), json.dumps({})
+threading.Thread(target=print).start()
+"""
+USES = "\n".join(line for line in REGISTERS.splitlines() if line.startswith("import "))
 
 
 def altered(bench: Bench, imports: str, text: str) -> tuple[str, ...]:
@@ -81,6 +109,10 @@ def test_what_the_project_replaces_in_what_the_oracle_uses_is_told(bench: Bench,
 @pytest.mark.parametrize("case", LEFT_ALONE)
 def test_what_a_right_project_does_is_not_told(bench: Bench, case: str) -> None:
     assert altered(bench, *LEFT_ALONE[case]) == ()
+
+
+def test_what_a_program_may_set_and_register_is_not_told(bench: Bench) -> None:
+    assert altered(bench, USES, REGISTERS) == ()
 
 
 @pytest.mark.parametrize("name", ["random", "queue"])
@@ -127,7 +159,7 @@ def test_code_of_the_project_in_another_library_is_told(bench: Bench, tmp_path: 
 
 def test_it_is_the_same_for_other_interpreters(bench: Bench, interpreter: SimpleNamespace) -> None:
     bench.python, bench.site = interpreter.python, interpreter.site
-    imports = "import random, math, subprocess, logging, decimal, typing, asyncio, sqlite3\nfrom unittest import mock"
-    assert altered(bench, imports, "") == ()
+    imports = f"{USES}\nimport math, re, subprocess, typing\nfrom unittest import mock"
+    assert altered(bench, imports, REGISTERS) == ()
     told = altered(bench, imports, "import random\nrandom.randint = lambda *_: 3\n")
     assert told == ("random.randint",)

@@ -255,13 +255,15 @@ class Uses:
 
     def rebound(self, space, codes):
         """Yield the oracle's own functions that run other code, and what it imports, or Python has, that is hidden."""
+        if "*" in self.names.bound:  # what that brings is not told by the source
+            return
         for name in self.names.functions - {bound for _, _, bound in self.names.imports}:
             if name in space and code_of(space[name]) not in codes:
                 yield name
         for name, value in self.bound.items():
             if name in space and space[name] is not value:
                 yield name
-        for name in set() if "*" in self.names.bound else set(space) & set(vars(builtins)) - self.names.bound:
+        for name in set(space) & set(vars(builtins)) - self.names.bound:
             if isinstance(space[name], FUNCTIONS):
                 yield name
 
