@@ -29,6 +29,9 @@ _MOST_MISSING = 8
 #: Much of what a tree looks for in vain it does well without.
 _MOST_VAIN = 3
 
+#: The import roots of an instance whose file names none.
+_NO_PATHS = (".",)
+
 _INSTALL = "pip install --no-build-isolation --no-deps -e {folder}"
 _DAY = datetime.timedelta(days=1)
 
@@ -186,8 +189,13 @@ class EnvironmentSearch:
 
     def _is_pytest(self) -> bool:
         """Return whether the project is pytest itself."""
-        roots = manifests.import_roots(self.checkouts.head, self._paths)
+        roots = self._import_roots()
         return manifests.provides(self.checkouts.head, roots, "_pytest")
+
+    def _import_roots(self) -> tuple[str, ...]:
+        """Return the import roots that the instance's file names, else those that are found in the tree."""
+        given = self.instance.required_environment.paths
+        return given if given != _NO_PATHS else manifests.import_roots(self.checkouts.head, self._paths)
 
     def _with_missing(self, wanted: Requirements) -> Generator[Candidate, None, Requirements]:
         """Add the packages that failures name as missing, one after the other; return the last requirements."""
@@ -210,7 +218,7 @@ class EnvironmentSearch:
         return [*self._distributions(diagnosis.missing), *self._distributions(diagnosis.vain)[:_MOST_VAIN]]
 
     def _distributions(self, modules: Sequence[str]) -> list[str]:
-        roots = manifests.import_roots(self.checkouts.head, self._paths)
+        roots = self._import_roots()
         foreign = [
             name for name in modules if not manifests.provides(self.checkouts.head, roots, name.partition(".")[0])
         ]
@@ -323,7 +331,7 @@ class EnvironmentSearch:
             python=python,
             packages=pins,
             resolved=moment,
-            paths=manifests.import_roots(self.checkouts.head, self._paths),
+            paths=self._import_roots(),
         )
 
 

@@ -21,6 +21,8 @@ _WRONG = {
 }
 #: The roles that several states of one oracle may have.
 _MANY = (Role.ACCEPT, Role.COMPANY, Role.REJECT, Role.UNRELATED)
+#: Projects that run oracles: an oracle imports the environment's release of them, by the module that tells them.
+_RUNNERS = {"pytest": "_pytest", "pluggy": "pluggy"}
 _ADVICE = {
     Role.HEAD: "assert what the comment asks for and the pull request does not do",
     Role.REFERENCE: "the oracle asks for more than was done, or for something else",
@@ -42,17 +44,19 @@ def explain(states: Sequence[StateAssessment]) -> tuple[str, ...]:
 
 
 def explain_own_pytest(read: Callable[[str], bytes | None], roots: Sequence[str]) -> str:
-    """Return a sentence if a tree, whose files ``read`` returns, has pytest itself at an import root; else nothing.
+    """Return a sentence if a tree, whose files ``read`` returns, has what runs oracles at an import root; else nothing.
 
-    An oracle then tests nothing of the tree's pytest: it is run by that of the environment, which it imports too, since
-    the code under test must not report its own results.
+    An oracle then tests nothing of the tree's pytest or of a library that pytest runs on: it imports the release in the
+    environment, since the code under test must not report its own results.
     """
-    if any(read(posixpath.normpath(f"{root}/_pytest/__init__.py")) is not None for root in roots):
-        return (
-            "the project is pytest itself, and an oracle is run by a release of pytest in the environment and imports "
-            "that one: let it start the project's in a process of its own, [sys.executable, '-m', 'pytest', ...], and "
-            "do not install the project"
-        )
+    for project, module in _RUNNERS.items():
+        names = (f"{root}/{module}{end}" for root in roots for end in ("/__init__.py", ".py"))
+        if any(read(posixpath.normpath(name)) is not None for name in names):
+            return (
+                f"the project is {project} itself, and an oracle is run by a release of it in the environment and "
+                "imports that one: let it start the project's in a process of its own, [sys.executable, '-m' or '-c', "
+                "...], give it isolation: process, and do not install the project"
+            )
     return ""
 
 

@@ -109,6 +109,11 @@ def build_requirements(folder: Path) -> tuple[str, ...]:
     return tuple(_unique(found))
 
 
+def names_sources(folder: Path) -> bool:
+    """Return whether a project says for uv alone where some of its requirements are, as members of workspaces do."""
+    return bool(_toml(folder / "pyproject.toml").get("tool", {}).get("uv", {}).get("sources"))
+
+
 def drop_version_tags(tree: Path, folder: str) -> None:
     """Remove from the setup.cfg in a folder of a tree the tags that setuptools adds to the version of a build.
 
@@ -124,8 +129,8 @@ def drop_version_tags(tree: Path, folder: str) -> None:
 def import_roots(tree: Path, paths: Sequence[str]) -> tuple[str, ...]:
     """Return the folders of a tree for the import path of oracles of comments on ``paths``.
 
-    They are the root, ``src`` and ``lib`` where they hold packages, the project folder of each commented file with its
-    own ``src`` and ``lib``, and the folder that holds the topmost package of a commented module.
+    They are the root, ``src`` and ``lib`` where they hold packages, also within a namespace, the project folder of each
+    commented file with its own ``src`` and ``lib``, and the folder with the topmost package of a commented module.
     """
     found = ["."]
     for top in _unique([".", *(folder for path in paths if (folder := project_folder(tree, path)))]):
@@ -154,13 +159,15 @@ def _package_root(tree: Path, path: str) -> str | None:
         return None
     while folder.parts and (tree / folder / "__init__.py").is_file():
         folder = folder.parent
-    return str(folder)
+    source = PurePosixPath(project_folder(tree, path) or ".", "src")
+    # Below a project's src no folder is a root: one without __init__.py is a namespace, which distributions share.
+    return str(source if source in folder.parents else folder)
 
 
 def _holds_packages(folder: Path) -> bool:
     if not folder.is_dir() or folder.is_symlink() or (folder / "__init__.py").exists():
         return False
-    return any(folder.glob("*/__init__.py")) or any(folder.glob("*.py"))
+    return any(any(folder.glob(pattern)) for pattern in ("*/__init__.py", "*.py", "*/*/__init__.py"))
 
 
 def _join(top: str, name: str) -> str:

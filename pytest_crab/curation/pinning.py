@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_crab.curation import manifests
 from pytest_crab.errors import ImageError
-from pytest_crab.protocols import INSTALL_LIMITS, Command
+from pytest_crab.protocols import INSTALL_LIMITS, Command, Completed
 from pytest_crab.runtimes import bubblewrap, build_failures, interpreters, uv_cli, venvs
 from pytest_crab.runtimes.run_lock import RunFolder
 from pytest_crab.text import split_lines
@@ -63,6 +63,26 @@ class Resolver:
             *("--python", str(interpreter.program), "--python-version", python),
             *("--cache-dir", "/opt/crab/uv", *uv_cli.arguments(moment)),
         ]
+
+        def compiled(*more: str) -> Completed:
+            return self._run_confined([*arguments, *more], wanted, tree, (uv, interpreter))
+
+        done = compiled()
+        if done.exit_code != 0 and any(manifests.names_sources(tree / folder) for folder in wanted.projects):
+            done = compiled("--no-sources")  # a workspace that the tree is no longer in, or no whole one
+        if done.exit_code != 0:
+            raise build_failures.failure(f"no versions fit as of {moment}", done, INSTALL_LIMITS, _SECONDS)
+        return _pins(done.stdout.decode("utf-8", "replace"))
+
+    def _run_confined(
+        self,
+        arguments: Sequence[str],
+        wanted: Requirements,
+        tree: Path,
+        programs: tuple[Path, interpreters.Interpreter],
+    ) -> Completed:
+        """Run uv on requirements in a sandbox that holds the tree, uv and an interpreter."""
+        uv, interpreter = programs
         git = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "safe.directory", "GIT_CONFIG_VALUE_0": "*"}
         command = Command(
             argv=arguments,
@@ -77,12 +97,9 @@ class Resolver:
             network=True,
             cwd=_TREE,
         )
-        done = bubblewrap.run_confined(
+        return bubblewrap.run_confined(
             self._run, [view], [command], limits=INSTALL_LIMITS, seconds=_SECONDS, cancelled=[self._cancelled]
         )[0]
-        if done.exit_code != 0:
-            raise build_failures.failure(f"no versions fit as of {moment}", done, INSTALL_LIMITS, _SECONDS)
-        return _pins(done.stdout.decode("utf-8", "replace"))
 
 
 def _pins(printed: str) -> tuple[str, ...]:

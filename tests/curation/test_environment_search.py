@@ -151,6 +151,11 @@ def test_the_barest_that_proves_all_is_enough(run_search: RunSearch) -> None:
     assert (environment.timeout, environment.env) == (50, {"A": "b"})
 
 
+def test_import_roots_that_the_file_names_are_kept(run_search: RunSearch) -> None:
+    search = run_search({"pytest": 2}, environment=Environment(dockerfile="python", paths=("core/lib",)))
+    assert best(search).candidate.environment.paths == ("core/lib",)
+
+
 def test_declared_is_the_project_of_the_commented_file(run_search: RunSearch) -> None:
     search = run_search({"of core head": 2})
     assert names(search) == ["bare", "declared"]

@@ -112,6 +112,10 @@ def test_lines_that_hold_something() -> None:
     ("roots", "known"),
     [((".", "src"), True), (("src",), True), ((".",), False)],
 )
-def test_an_oracle_of_pytest_itself_is_told_whose_pytest_runs_it(roots: tuple[str, ...], *, known: bool) -> None:
-    tree = {"src/_pytest/__init__.py": b"", "pytest.py": b""}
-    assert ("start the project's in a process of its own" in explain_own_pytest(tree.get, roots)) is known
+@pytest.mark.parametrize(("project", "file"), [("pytest", "_pytest/__init__.py"), ("pluggy", "pluggy/__init__.py")])
+def test_an_oracle_of_what_runs_it_is_told_whose_release_it_imports(
+    roots: tuple[str, ...], project: str, file: str, *, known: bool
+) -> None:
+    tree = {f"src/{file}": b"", "pytest.py": b"", "iniconfig.py": b""}
+    said = explain_own_pytest(tree.get, roots)
+    assert (f"the project is {project} itself" in said) is ("isolation: process" in said) is known

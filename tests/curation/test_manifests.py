@@ -84,6 +84,20 @@ def test_import_roots_are_found_where_packages_lie(tmp_path: Path) -> None:
     assert manifests.import_roots(tmp_path, paths) == (".", "src", "core", "core/src", "deep/er")
 
 
+@pytest.mark.parametrize(
+    ("module", "manifest", "roots"),
+    [
+        ("src/ns/pkg/core.py", "pyproject.toml", (".", "src")),
+        ("src/ns/inner/logging/core.py", "pyproject.toml", (".", "src")),
+        ("parts/one/src/ns/pkg/core.py", "parts/one/setup.py", (".", "parts/one", "parts/one/src")),
+        ("src/tool-cli/tool/core.py", "src/tool-cli/setup.py", (".", "src", "src/tool-cli")),
+    ],
+)
+def test_a_namespace_below_src_is_no_root(tmp_path: Path, module: str, manifest: str, roots: tuple[str, ...]) -> None:
+    files(tmp_path, manifest, module, str(Path(module).parent / "__init__.py"))
+    assert manifests.import_roots(tmp_path, [module]) == roots
+
+
 def test_a_src_that_is_a_package_itself_is_no_root(tmp_path: Path) -> None:
     files(tmp_path, "src/__init__.py", "src/a/__init__.py")
     assert manifests.import_roots(tmp_path, ["src/a/__init__.py"]) == (".",)

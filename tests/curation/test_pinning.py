@@ -63,3 +63,18 @@ def test_versions_for_an_interpreter_that_only_an_image_has(tmp_path: Path, monk
     (tmp_path / "tree").mkdir()
     resolver = Resolver(RunFolder(), tmp_path / "cache", threading.Event())
     assert resolver.pins(wanted, tmp_path / "tree", other, "2024-01-01T00:00:00Z") == ("iniconfig==2.0.0",)
+
+
+@pytest.mark.bubblewrap
+@pytest.mark.usefixtures("needs_an_index")
+def test_members_of_a_workspace_that_is_not_at_hand_come_from_the_index(tmp_path: Path) -> None:
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    (tree / "pyproject.toml").write_text(
+        '[project]\nname = "shop"\nversion = "1"\ndependencies = ["iniconfig"]\n'
+        "[tool.uv.sources]\niniconfig = { workspace = true }\n"
+    )
+    resolver = Resolver(RunFolder(), tmp_path / "cache", threading.Event())
+    wanted = Requirements(requirements=(), projects=(".",))
+    pins = resolver.pins(wanted, tree, interpreters.running_version(), "2024-01-01T00:00:00Z")
+    assert pins == ("iniconfig==2.0.0",)
