@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 import click
 
+from pytest_crab import systems
+
 
 class Subcommand(NamedTuple):
     """The target of a subcommand ("module:function" of this package), and its line in the help."""
@@ -66,6 +68,9 @@ class Commands(click.Group):
         """Import the subcommand that was called."""
         if cmd_name not in COMMANDS:
             return None
+        reason = systems.refusal()
+        if reason is not None:
+            raise click.ClickException(reason)
         module, _, name = COMMANDS[cmd_name].target.partition(":")
         command: click.Command = getattr(importlib.import_module(f"{__name__}.{module}"), name)
         return command

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import click
 
+from pytest_crab import systems
 from pytest_crab.clients import installed
 from pytest_crab.errors import CrabError
 from pytest_crab.runtimes import DEFAULT_BASE, bubblewrap, cgroups
@@ -63,10 +64,24 @@ def doctor(
     if clients:
         _install(clients)
         return
-    rows = [*_engine(base, version), *_sandbox(), *_slots(), *_clients(), *_programs(), *_keys(), *_calls(calls)]
+    rows = [
+        *_system(),
+        *_engine(base, version),
+        *_sandbox(),
+        *_slots(),
+        *_clients(),
+        *_programs(),
+        *_keys(),
+        *_calls(calls),
+    ]
     width = max(len(name) for name, _ in rows)
     for name, state in rows:
         click.echo(f"{name:<{width}}  {state}")
+
+
+def _system() -> list[tuple[str, str]]:
+    lacking = systems.shortcomings()
+    return [("system", f"yes: {systems.description()}" if lacking is None else f"partly: {lacking}")]
 
 
 def _build(version: str, origin: str | None, node: str | None) -> None:

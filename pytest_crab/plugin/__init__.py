@@ -8,7 +8,7 @@ import pytest
 
 from pytest_crab.plugin import options
 from pytest_crab.plugin.fixtures import crab_instance, crab_trial, pytest_generate_tests
-from pytest_crab.plugin.guards import Inert, refuse_configuration, refuse_inside
+from pytest_crab.plugin.guards import Inert, refuse_configuration, refuse_inside, refuse_system
 from pytest_crab.plugin.paths import named_path
 
 __all__ = ["crab_instance", "crab_trial", "pytest_generate_tests"]
@@ -39,6 +39,7 @@ def pytest_load_initial_conftests(
     for argument in named:
         refuse_inside(named_path(early_config, argument))
     if named and options.names_reviewers(early_config, args):
+        refuse_system()
         from pytest_crab.plugin.trust import refuse_code
 
         refuse_code(early_config, named)
@@ -54,6 +55,7 @@ def pytest_configure(config: pytest.Config) -> None:
     )
     config.addinivalue_line("markers", "crab_instances(path, ...): where the instances of crab_instance lie")
     if options.named_reviewers(config):
+        refuse_system()
         from pytest_crab.plugin.registration import register
 
         try:

@@ -12,6 +12,14 @@ from pathlib import Path
 import pytest
 
 from pytest_crab.plugin.paths import INSTANCE_FILE, holds_instances, instance_folder, is_data, is_locked, named_paths
+from pytest_crab.systems import refusal
+
+
+def refuse_system() -> None:
+    """Raise pytest.UsageError on a system on which no trial can run, whose Python has not what a run imports."""
+    reason = refusal()
+    if reason is not None:
+        raise pytest.UsageError(reason)
 
 
 def refuse_configuration(config: pytest.Config) -> None:
