@@ -30,7 +30,7 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 class CommandPlace(StrEnum):
-    """The place where a command runs: a throw-away clone with the network, or the instance's environment without."""
+    """The place where a command runs: a throw-away clone with the internet, or the instance's environment without."""
 
     CLONE = "clone"
     WORKSPACE = "workspace"

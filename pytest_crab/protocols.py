@@ -233,9 +233,9 @@ def refuse_unconfined() -> None:
 class CloneRequest:
     """The settings of a clone on the host.
 
-    Its commands see the trees of ``readable`` and ``writable`` at the same paths, the ``network`` if so, and the
-    gateway with ``models``. ``require_sandbox`` is called before anything runs without a sandbox; it raises
-    EngineError where that is not allowed.
+    Its commands see the trees of ``readable`` and ``writable`` at the same paths, the internet but nothing of this
+    machine if ``network`` says so, and the gateway with ``models``. ``require_sandbox`` is called before anything runs
+    without a sandbox; it raises EngineError where that is not allowed.
     """
 
     readable: Sequence[Path] = ()

@@ -19,7 +19,7 @@ from pytest_crab.errors import Cancelled, EngineError
 from pytest_crab.model_access import ModelAccess
 from pytest_crab.program_files import SYSTEM_PATH
 from pytest_crab.protocols import CLIENT_LIMITS, Command, Completed, Limits
-from pytest_crab.runtimes import cgroups, gateway_relay, hidden_paths, seccomp
+from pytest_crab.runtimes import cgroups, gateway_relay, hidden_paths, seccomp, way_out as internet
 from pytest_crab.runtimes.base_images import GROUP, PASSWD
 from pytest_crab.runtimes.cgroups import Cgroup
 from pytest_crab.runtimes.disk_quota import DiskQuota
@@ -38,7 +38,8 @@ _PARTS = ("bin", "sbin", "lib", "lib32", "lib64", "libx32", "libexec", "include"
 _USR = tuple(f"{root}/{part}" for root in ("/usr", "/usr/local") for part in _PARTS)
 _SYSTEM = (*_USR, "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
 _ETC = ("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "alternatives", "localtime", "mime.types", "services")
-_ETC_NETWORK = ("resolv.conf", "nsswitch.conf", "ssl/certs", "ssl/openssl.cnf", "pki/tls/certs", "gai.conf")
+_ETC_CERTIFICATES = ("ssl/certs", "ssl/openssl.cnf", "pki/tls/certs")
+_ETC_NETWORK = ("resolv.conf", "nsswitch.conf", "gai.conf", *_ETC_CERTIFICATES)
 # Joins the groups in the first argument, sets limits, and becomes bubblewrap; a shell does it in a millisecond.
 _LAUNCH = (
     'for group in $1; do echo 0 > "$group/cgroup.procs" || exit 125; done; '
@@ -55,7 +56,8 @@ class View:
     ``needed`` are places that have to be seen, whatever is hidden (hiding).
     ``reserves`` says that what runs may reserve more address space than the memory that it may use, as runtimes of
     JavaScript do; where no control group holds, nothing then bounds its memory. ``handed`` are sockets that the command
-    gets open; here they are closed once it has started.
+    gets open; here they are closed once it has started. ``network`` is this machine's own, for builds: what a
+    contestant runs gets ``way_out`` in its place, the socket of a proxy to the internet, or nothing.
     """
 
     readable: Mapping[str, Path] = field(default_factory=dict)
@@ -64,6 +66,7 @@ class View:
     masked: Sequence[str] = ()
     needed: Sequence[str] = ()
     network: bool = False
+    way_out: Path | None = None
     reserves: bool = False
     handed: Sequence[socket.socket] = ()
     cwd: str = "/"
@@ -186,6 +189,7 @@ def run_in_folder(
     readable: Sequence[Path] = (),
     writable: Sequence[Path] = (),
     network: bool = False,
+    way_out: Path | None = None,
     env: Mapping[str, str] | None = None,
     stdin: bytes = b"",
     seconds: float,
@@ -205,13 +209,18 @@ def run_in_folder(
         readable={str(path): path for path in readable},
         writable={str(path): path for path in (*writable, folder)},
         network=network,
+        way_out=way_out,
         cwd=str(folder),
     )
     command = Command(argv=argv, stdin=stdin, env=env or {})
+    python, binds = gateway_relay.interpreter(), gateway_relay.interpreter_binds()
     if client is not None:
-        binds = gateway_relay.interpreter_binds()
         view = with_client(dataclasses.replace(view, readable={**view.readable, **binds}), client)
-        command = dataclasses.replace(command, argv=gateway_relay.with_relay(gateway_relay.interpreter(), argv))
+        command = dataclasses.replace(command, argv=gateway_relay.with_relay(python, command.argv))
+    if way_out is not None:
+        argv = gateway_relay.with_relay(python, command.argv, internet.SOCKET, internet.PORT)
+        view = dataclasses.replace(view, readable={**binds, **view.readable, internet.SOCKET: way_out})
+        command = dataclasses.replace(command, argv=argv, env={**command.env, **internet.VARIABLES})
     events = [cancel] if cancel is not None else []
     try:
         (done,) = run_confined(own, [view], [command], limits=limits, seconds=seconds, cancelled=events, quota=quota)
@@ -305,7 +314,7 @@ def _arguments(view: View, mounts: Sequence[Mount], identity: str, group: Cgroup
 
 def _mounts(view: View, limits: Limits, folder: Path) -> Iterator[Mount]:
     """Everything that a sandbox sees of the host, and what is empty; of two with one place the later one is seen."""
-    yield from _system(network=view.network)
+    yield from _system(() if view.way_out is None else _ETC_CERTIFICATES, network=view.network)
     for name in ("passwd", "group", "hosts"):
         outside = name == "hosts" and view.network
         yield bind_mount("--ro-bind", folder / ("hosts-outside" if outside else name), f"/etc/{name}")
@@ -322,13 +331,13 @@ def _mounts(view: View, limits: Limits, folder: Path) -> Iterator[Mount]:
         yield bind_mount("--bind", host, place)
 
 
-def _system(*, network: bool) -> Iterator[Mount]:
+def _system(more: Sequence[str] = (), *, network: bool) -> Iterator[Mount]:
     for place in _SYSTEM:
         if Path(place).is_symlink():
             yield Mount(place=place, options=("--symlink", str(Path(place).readlink()), place))
         elif Path(place).is_dir():
             yield bind_mount("--ro-bind", Path(place), place)
-    for name in (*_ETC, *(_ETC_NETWORK if network else ())):
+    for name in (*_ETC, *more, *(_ETC_NETWORK if network else ())):
         real = Path(f"/etc/{name}").resolve()
         if real.exists():
             yield bind_mount("--ro-bind", real, f"/etc/{name}")

@@ -36,9 +36,9 @@ def source() -> str:
     return (resources.files("pytest_crab") / "models" / "inside" / "relay.py").read_text("utf-8")
 
 
-def with_relay(python: str, argv: Sequence[str]) -> tuple[str, ...]:
-    """The command line that runs ``argv`` beside a relay and ends as it does."""
-    return (*_relay(python), *argv)
+def with_relay(python: str, argv: Sequence[str], place: str = SOCKET, port: int = PORT) -> tuple[str, ...]:
+    """The command line that runs ``argv`` beside a relay to a socket inside, and ends as it does."""
+    return (*_relay(python, place, port), *argv)
 
 
 def interpreter_binds() -> dict[str, Path]:
@@ -98,5 +98,5 @@ def relay_here(models: ModelAccess) -> Iterator[str]:
             relay.kill()
 
 
-def _relay(python: str) -> tuple[str, ...]:
-    return (python, "-I", "-S", "-c", source(), SOCKET, str(PORT))
+def _relay(python: str, place: str = SOCKET, port: int = PORT) -> tuple[str, ...]:
+    return (python, "-I", "-S", "-c", source(), place, str(port))

@@ -6,7 +6,7 @@ import os
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from pytest_crab.lazy import lazy
@@ -18,6 +18,7 @@ from pytest_crab.runtimes.plain_processes import run_plain
 from pytest_crab.runtimes.run_lock import RunFolder
 from pytest_crab.runtimes.series import read_series
 from pytest_crab.runtimes.tree_diff import put
+from pytest_crab.runtimes.way_out import way_out
 from pytest_crab.types import RevisionCommit
 
 
@@ -112,20 +113,24 @@ class ConfinedClone(HostClone):
         self, argv: Sequence[str], *, stdin: bytes = b"", env: Mapping[str, str] | None = None, seconds: float
     ) -> Completed:
         """See protocols.Workspace."""
-        return bubblewrap.run_in_folder(
-            argv,
-            self._tree,
-            readable=self._request.readable,
-            writable=self._request.writable,
-            network=self._request.network,
-            env=env,
-            stdin=stdin,
-            seconds=seconds,
-            cancel=self._stopped,
-            run=self._run,
-            client=self.client,
-            quota=self._quota,
-        )
+        with ExitStack() as stack:
+            internet = None
+            if self._request.network:
+                internet = stack.enter_context(way_out(stack.enter_context(self._run.scratch())))
+            return bubblewrap.run_in_folder(
+                argv,
+                self._tree,
+                readable=self._request.readable,
+                writable=self._request.writable,
+                way_out=internet,
+                env=env,
+                stdin=stdin,
+                seconds=seconds,
+                cancel=self._stopped,
+                run=self._run,
+                client=self.client,
+                quota=self._quota,
+            )
 
     def _run_own(self, argv: Sequence[str], *, stdin: bytes, seconds: float) -> Completed:
         return bubblewrap.run_in_folder(

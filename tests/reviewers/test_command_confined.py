@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import tempfile
 import venv
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -21,6 +22,7 @@ from pytest_crab.reviewers.command import CommandReviewer
 from pytest_crab.reviewers.ruff import RuffReviewer
 from pytest_crab.runtimes import bubblewrap
 from pytest_crab.runtimes.disk_quota import DiskQuota
+from pytest_crab.runtimes.way_out import way_out
 from pytest_crab.testing.checkout import FakeCheckout, FakeWorkspace, Opening
 
 pytestmark = pytest.mark.bubblewrap
@@ -39,17 +41,18 @@ class ConfinedWorkspace(FakeWorkspace):
         self, argv: Sequence[str], *, stdin: bytes = b"", env: Mapping[str, str] | None = None, seconds: float
     ) -> Completed:
         asked = self.opening
-        return bubblewrap.run_in_folder(
-            argv,
-            Path(self.root),
-            readable=(*asked.readable, *asked.libraries),
-            writable=asked.writable,
-            network=asked.network,
-            env=env,
-            stdin=stdin,
-            seconds=seconds,
-            quota=DiskQuota([Path(self.root)], DISK),
-        )
+        with tempfile.TemporaryDirectory(prefix="crab-") as folder, way_out(Path(folder)) as internet:
+            return bubblewrap.run_in_folder(
+                argv,
+                Path(self.root),
+                readable=(*asked.readable, *asked.libraries),
+                writable=asked.writable,
+                way_out=internet if asked.network else None,
+                env=env,
+                stdin=stdin,
+                seconds=seconds,
+                quota=DiskQuota([Path(self.root)], DISK),
+            )
 
 
 class ConfinedCheckout(FakeCheckout):
