@@ -107,7 +107,7 @@ def _converter(kind: Any) -> _Converter:
     origin = typing.get_origin(kind)
     if origin in (typing.Union, types.UnionType):
         (inner,) = (arg for arg in typing.get_args(kind) if arg is not type(None))
-        return functools.partial(_optional, _converter(inner))
+        return functools.partial(_optional, _converter(inner), inner in _NUMBERS)
     if dataclasses.is_dataclass(kind):
         return functools.partial(_record, kind)
     if origin is tuple:
@@ -117,8 +117,9 @@ def _converter(kind: Any) -> _Converter:
     return functools.partial(_member if isinstance(kind, enum.EnumMeta) else _scalar, kind)
 
 
-def _optional(convert: _Converter, value: Any, problems: list[str], at: str) -> Any:
-    return None if value is None else convert(value, problems, at)
+def _optional(convert: _Converter, number: bool, value: Any, problems: list[str], at: str) -> Any:  # noqa: FBT001
+    """Read what may be left out; where a number is meant, the text null is none, as YAML's readers of texts have it."""
+    return None if value is None or (number and value == "null") else convert(value, problems, at)
 
 
 def key_of(field: dataclasses.Field[Any]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -39,13 +40,24 @@ class Api(StrEnum):
     OPENAI = "openai"
 
 
+class TokenLimit(StrEnum):
+    """The field of chat/completions by which an answer is limited: OpenAI's own models refuse the older one."""
+
+    MAX_TOKENS = "max_tokens"
+    MAX_COMPLETION_TOKENS = "max_completion_tokens"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Provider:
-    """A provider of models; ``key_env`` names the variable that holds the key (None: it needs none)."""
+    """A provider of models; ``key_env`` names the variable that holds the key (None: it needs none).
+
+    ``token_limit`` is the field that limits an answer, in OpenAI's protocol alone.
+    """
 
     base_url: str
     api: Api
     key_env: str | None = None
+    token_limit: TokenLimit = TokenLimit.MAX_TOKENS
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"https?://[^/?#@\s]+(/[^?#\s]*)?", self.base_url):
@@ -55,7 +67,12 @@ class Provider:
 #: The providers that every run knows; crab.yaml may change their fields and add others.
 PROVIDERS: Mapping[str, Mapping[str, str]] = {
     "anthropic": {"base_url": "https://api.anthropic.com", "api": "anthropic", "key_env": "ANTHROPIC_API_KEY"},
-    "openai": {"base_url": "https://api.openai.com/v1", "api": "openai", "key_env": "OPENAI_API_KEY"},
+    "openai": {
+        "base_url": "https://api.openai.com/v1",
+        "api": "openai",
+        "key_env": "OPENAI_API_KEY",
+        "token_limit": "max_completion_tokens",
+    },
 }
 
 
@@ -111,8 +128,24 @@ class ModelSettings:
 
 
 def _built_in(name: str) -> Provider:
-    fields = PROVIDERS[name]
-    return Provider(base_url=fields["base_url"], api=Api(fields["api"]), key_env=fields["key_env"])
+    problems: list[str] = []
+    provider = serialization.read(Provider, PROVIDERS[name], problems)
+    assert provider is not None, problems
+    return provider
+
+
+def base_urls() -> dict[str, str]:
+    """Return the addresses that the environment gives to providers that every run knows, by their names.
+
+    They are the variables of the providers' own libraries, such as OPENAI_BASE_URL; crab.yaml comes before them.
+    """
+    named = {name: os.environ.get(base_url_variable(name), "").strip() for name in PROVIDERS}
+    return {name: url for name, url in named.items() if url}
+
+
+def base_url_variable(provider: str) -> str:
+    """Return the variable by which the libraries of a provider are told its address."""
+    return f"{provider.upper()}_BASE_URL"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,9 +199,7 @@ def load_settings(rootdir: Path) -> Settings:
     Raises BadInput with every fault of the file; whether ``use`` names a built-in is for the family to say.
     """
     path = rootdir / FILE
-    if not path.exists():
-        return Settings(folder=rootdir)
-    return _read(rootdir, read_content(path))
+    return _read(rootdir, read_content(path) if path.exists() else None, tuple(base_urls().items()))
 
 
 def find_settings(places: Iterable[Path], otherwise: Path) -> Settings:
@@ -182,9 +213,9 @@ def find_settings(places: Iterable[Path], otherwise: Path) -> Settings:
 
 
 @functools.lru_cache(maxsize=8)  # each probe asks for the protocol of its provider, and each trial for its identity
-def _read(rootdir: Path, content: bytes) -> Settings:
+def _read(rootdir: Path, content: bytes | None, urls: tuple[tuple[str, str], ...]) -> Settings:
     path = rootdir / FILE
-    document = read_document(path, content)
+    document = {} if content is None else read_document(path, content)
     problems = [
         f"{key} is not a known key; the keys here are {', '.join(_SECTIONS)}"
         for key in document
@@ -193,7 +224,7 @@ def _read(rootdir: Path, content: bytes) -> Settings:
     variants: dict[str, Any] = {
         section: _variants(section, document.get(section, {}), problems) for section in _FAMILIES
     }
-    models = _models(document.get("models", {}), problems)
+    models = _models(document.get("models", {}), dict(urls), problems)
     gate = read_gate(document.get("gate", {}), "gate", problems)
     experiments = _experiments(document.get("experiments", {}), problems)
     curate = _read_curate(document.get("curate", {}), problems)
@@ -251,16 +282,27 @@ def _experiment(name: str, entry: Any, problems: list[str]) -> Experiment:
     return Experiment(name=name, set=tuple(paths), gate=gate, options=options)
 
 
-def _models(entry: Any, problems: list[str]) -> ModelSettings | None:
-    """Read the section; the providers that every run knows stand in it, changed where it says so."""
+def _models(entry: Any, urls: Mapping[str, str], problems: list[str]) -> ModelSettings | None:
+    """Read the section; the providers that every run knows stand in it, changed where it or the environment says so."""
     if isinstance(entry, dict) and isinstance(entry.get("providers", {}), dict):
         said = {str(name): fields for name, fields in entry.get("providers", {}).items()}
-        known = {
-            name: {**fields, **said.get(name, {})} if isinstance(said.get(name, {}), dict) else said[name]
-            for name, fields in PROVIDERS.items()
-        }
+        known: dict[str, Any] = {}
+        for name, fields in PROVIDERS.items():
+            own, url = said.get(name, {}), urls.get(name)
+            if url is not None and isinstance(own, dict) and "base_url" not in own:
+                own = {**own, "base_url": url}
+                _check_url(name, own, problems)
+            known[name] = {**fields, **own} if isinstance(own, dict) else own
         entry = {**entry, "providers": {**said, **known}}
     return serialization.read(ModelSettings, entry, problems, "models")
+
+
+def _check_url(name: str, own: Mapping[str, Any], problems: list[str]) -> None:
+    """Say which variable is wrong, where the environment gives an address."""
+    try:
+        Provider(base_url=own["base_url"], api=Api.OPENAI)
+    except ValueError as error:
+        problems.append(f"{base_url_variable(name)} in the environment: {error}")
 
 
 def _variants(section: str, entries: Any, problems: list[str]) -> dict[str, Variant]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pytest_crab.errors import BadInput
-from pytest_crab.settings import Api, ModelSettings, Price, Provider, Settings, Variant, load_settings
+from pytest_crab.settings import Api, ModelSettings, Price, Provider, Settings, TokenLimit, Variant, load_settings
 
 
 def test_no_file_is_empty_settings(tmp_path: Path) -> None:
@@ -83,7 +83,12 @@ def test_models_know_their_providers_and_what_is_said_of_them(tmp_path: Path) ->
     models = load_settings(tmp_path).models
     assert models.providers == {
         "anthropic": Provider(base_url="http://127.0.0.1:1", api=Api.ANTHROPIC, key_env="ANTHROPIC_API_KEY"),
-        "openai": Provider(base_url="https://api.openai.com/v1", api=Api.OPENAI, key_env="OPENAI_API_KEY"),
+        "openai": Provider(
+            base_url="https://api.openai.com/v1",
+            api=Api.OPENAI,
+            key_env="OPENAI_API_KEY",
+            token_limit=TokenLimit.MAX_COMPLETION_TOKENS,
+        ),
         "local": Provider(base_url="http://127.0.0.1:8000/v1", api=Api.OPENAI),
     }
     assert models.prices == {"some-*": Price(input=3.0, output=15.5)}
@@ -116,3 +121,25 @@ def test_faults_of_models_are_sentences(tmp_path: Path, section: str, telling: s
         load_settings(tmp_path)
     (problem,) = caught.value.problems
     assert telling in problem
+
+
+def test_the_environment_gives_addresses_where_crab_yaml_gives_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As it does for the providers' own libraries."""
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:8000/v1")
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:8001")
+    for text in ("gate: {}\n", "models: {providers: {openai: {key_env: OTHER}}}\n"):
+        (tmp_path / "crab.yaml").write_text(text)
+        found = load_settings(tmp_path).models.providers
+        assert found["openai"].base_url == "http://127.0.0.1:8000/v1"
+        assert found["anthropic"].base_url == "http://127.0.0.1:8001"
+    (tmp_path / "crab.yaml").write_text("models: {providers: {openai: {base_url: 'http://own.example/v1'}}}\n")
+    assert load_settings(tmp_path).models.providers["openai"].base_url == "http://own.example/v1"
+    monkeypatch.setenv("OPENAI_BASE_URL", "localhost:8000")
+    (tmp_path / "crab.yaml").unlink()
+    with pytest.raises(BadInput, match="OPENAI_BASE_URL in the environment: base_url is 'localhost:8000'; it should"):
+        load_settings(tmp_path)
+    monkeypatch.delenv("OPENAI_BASE_URL")
+    monkeypatch.delenv("ANTHROPIC_BASE_URL")
+    assert load_settings(tmp_path).models.providers["openai"].base_url == "https://api.openai.com/v1"

@@ -16,7 +16,7 @@ from pytest_crab.clients.prompting import digest_of, instructions
 from pytest_crab.clients.status_table import Status, model_error
 from pytest_crab.errors import ModelError
 from pytest_crab.model_access import ModelAccess, Services
-from pytest_crab.settings import Api, load_settings
+from pytest_crab.settings import Api, TokenLimit, load_settings
 from pytest_crab.types import Usage
 
 
@@ -36,7 +36,9 @@ class ChatSettings:
     ``model`` is asked of ``provider``, the gateway's name of it; ``api`` is the provider's protocol (None: the one that
     crab.yaml gives it). ``prompt`` is a file of instructions in place of ours, relative to ``folder``, which is
     crab.yaml's. ``timeout`` is in seconds, for one pull request; ``max_tokens`` is the
-    most that one answer may be long. ``options`` are further fields of the request, such as temperature or top_p.
+    most that one answer may be long (None: no limit is asked for), and ``token_limit`` the field that says so to
+    OpenAI's protocol (None: the one that crab.yaml gives the provider). ``options`` are further fields of the request,
+    such as temperature or top_p; one that is null is left out, and one that limits the answer replaces ``max_tokens``.
     """
 
     role: ClassVar[str]
@@ -48,12 +50,13 @@ class ChatSettings:
     api: Api | None = None
     prompt: str | None = None
     timeout: float = 600.0
-    max_tokens: int = 8192
+    max_tokens: int | None = 8192
+    token_limit: TokenLimit | None = None
     options: Mapping[str, Any] | None = None
     folder: str = "."
 
     def __post_init__(self) -> None:
-        if self.timeout <= 0 or self.max_tokens <= 0:
+        if self.timeout <= 0 or (self.max_tokens is not None and self.max_tokens <= 0):
             raise ValueError("timeout and max_tokens should be above 0")
         require_readable("prompt", self.prompt, self.instructions)
 
@@ -91,6 +94,23 @@ class ChatSettings:
         endpoint = endpoint_of(self.provider, Path(self.folder))
         return Api.OPENAI if endpoint is None else Api(endpoint["api"])
 
+    def limited(self, tokens: int | None) -> dict[str, Any]:
+        """Return the further fields of a request in OpenAI's protocol whose answer has at most so many tokens."""
+        options = self.typed_options()
+        limit = (
+            {}
+            if tokens is None or any(each.value in options for each in TokenLimit)
+            else {str(self.limit_field()): tokens}
+        )
+        return {name: value for name, value in (limit | options).items() if value is not None}
+
+    def limit_field(self) -> TokenLimit:
+        """Return the field that limits an answer in OpenAI's protocol. Raises BadInput."""
+        if self.token_limit is not None:
+            return self.token_limit
+        known = load_settings(Path(self.folder)).models.providers.get(self.provider)
+        return TokenLimit.MAX_TOKENS if known is None else known.token_limit
+
     @contextmanager
     def chat(self, services: Services) -> Iterator[Chat]:
         """Open a way to the model for one step. Raises ModelError, GatewayError."""
@@ -99,7 +119,10 @@ class ChatSettings:
 
 
 class Chat:
-    """A model being asked; every exchange is kept for the transcript."""
+    """A model being asked; every exchange is kept for the transcript.
+
+    ``asked_again`` counts the answers that could not be read, after which the same was asked once more.
+    """
 
     def __init__(
         self, settings: ChatSettings, services: Services, access: ModelAccess, conversation: Conversation
@@ -109,6 +132,7 @@ class Chat:
         self._access = access
         self._conversation = conversation
         self._end = time.monotonic() + settings.timeout
+        self.asked_again = 0
 
     def ask(self, messages: Sequence[Mapping[str, str]]) -> str:
         """Return the answer to a conversation of {"role": user or assistant, "content": text}. Raises ModelError."""
@@ -135,7 +159,8 @@ class Chat:
     def error(self, status: Status, sentence: str) -> ModelError:
         """Return the error of this status; its sentence names the model and the kept exchange."""
         kept = f"; the exchange is transcript {self.keep()[:12]} in the store" if self._conversation.exchanges else ""
-        return model_error(status, f"{self._settings.model} ended as {status}: {sentence}{kept}")
+        again = ", and was asked once more" if self.asked_again else ""
+        return model_error(status, f"{self._settings.model} ended as {status}{again}: {sentence}{kept}")
 
 
 def require_readable(name: str, file: str | None, read: Any) -> None:

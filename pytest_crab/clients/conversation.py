@@ -32,11 +32,14 @@ class RequestSettings(Protocol):
         """The gateway's name of its provider."""
 
     @property
-    def max_tokens(self) -> int:
-        """The most tokens of one answer."""
+    def max_tokens(self) -> int | None:
+        """The most tokens of one answer; None: no limit is asked for."""
 
     def typed_options(self) -> dict[str, Any]:
         """Return further fields of a request."""
+
+    def limited(self, tokens: int | None) -> dict[str, Any]:
+        """Return further fields of a request in OpenAI's protocol, with a limit of the answer among them."""
 
     def protocol(self) -> Api:
         """Return the protocol that the model is asked in."""
@@ -154,7 +157,10 @@ class _Messages(Conversation):
             **({"tools": tools} if tools else {}),
             **settings.typed_options(),
         }
-        return GatewayRequest("v1/messages", document)
+        if document["max_tokens"] is None:
+            raise model_error(Status.CLIENT_ERROR, "Anthropic's protocol asks for a limit: give max_tokens a number")
+        known = {name: value for name, value in document.items() if value is not None}
+        return GatewayRequest("v1/messages", known)
 
     def _read(self, told: Any) -> Turn:
         try:
@@ -197,8 +203,7 @@ class _ChatCompletions(Conversation):
         ]
         document = {
             "model": settings.model,
-            "max_completion_tokens": settings.max_tokens,
-            **settings.typed_options(),
+            **settings.limited(settings.max_tokens),
             "messages": self.messages,
             **({"tools": tools} if tools else {}),
         }
@@ -212,7 +217,7 @@ class _ChatCompletions(Conversation):
             parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
             text = "".join(part["text"] for part in parts if part["type"] == "text")
             calls = (message.get("tool_calls") or []) if self._tools else []
-            stop = "refusal" if message.get("refusal") else choice["finish_reason"]
+            stop = "refusal" if message.get("refusal") else choice.get("finish_reason")
             turn = Turn(text=text, calls=tuple(self._call(number, each) for number, each in enumerate(calls)))
         except (LookupError, TypeError, AttributeError) as error:
             raise model_error(Status.BAD_OUTPUT, _UNREADABLE) from error

@@ -13,10 +13,11 @@ from pytest_crab.clients.status_table import Status, http_status, model_error
 if TYPE_CHECKING:
     from pytest_crab.model_access import ModelAccess
 
-#: The stop reasons of a whole answer, of one that is cut, and of a refusal.
-_WHOLE = frozenset({"end_turn", "stop_sequence", "stop"})
-_CUT = frozenset({"max_tokens", "length", "model_context_window_exceeded"})
-REFUSED = frozenset({"refusal", "content_filter"})
+#: The stop reasons of a whole answer, of one that is cut, and of a refusal, in small letters: servers have their own
+#: words, and some none at all.
+_WHOLE = frozenset({"", "end_turn", "stop_sequence", "stop", "eos", "eos_token", "end", "complete", "completed"})
+_CUT = frozenset({"max_tokens", "length", "model_length", "max_length", "model_context_window_exceeded"})
+REFUSED = frozenset({"refusal", "content_filter", "safety"})
 #: Those of an answer that is whole and calls tools.
 CALLS = frozenset({"tool_use", "tool_calls", "function_call"})
 
@@ -88,13 +89,14 @@ def require_success(answer: GatewayAnswer) -> None:
         raise model_error(http_status(code, body), f"it answered {code}: {_explanation(body)}")
 
 
-def require_whole(stop: Any, max_tokens: int, also: frozenset[str] = frozenset()) -> None:
+def require_whole(stop: Any, max_tokens: int | None, also: frozenset[str] = frozenset()) -> None:
     """Raise ModelError unless an answer that stopped for this reason is whole; ``also`` are further good reasons."""
-    stop = str(stop)
+    stop = "" if stop is None else str(stop).lower()
     if stop in REFUSED:
         raise model_error(Status.REFUSED, "the model refuses")
     if stop in _CUT:
-        raise model_error(Status.LIMIT, f"the answer was cut ({stop}; max_tokens is {max_tokens})")
+        limit = "no max_tokens is asked for" if max_tokens is None else f"max_tokens is {max_tokens}"
+        raise model_error(Status.LIMIT, f"the answer was cut ({stop}; {limit})")
     if stop not in _WHOLE | also:
         raise model_error(Status.BAD_OUTPUT, f"the answer is no whole one, it stopped for {stop!r}")
 
@@ -110,8 +112,9 @@ def as_json(text: str) -> Any:
 def _explanation(body: str) -> str:
     """Return the message in an error's body, as both protocols have it; else the body as it is."""
     try:
-        error = as_json(body)["error"]
+        told = as_json(body)
+        error = told.get("error") or told["choices"][0]["error"]
         words = error if isinstance(error, str) else error["message"]
-    except (LookupError, TypeError):
+    except (LookupError, TypeError, AttributeError):
         words = body
     return " ".join(str(words).split())[:_LONGEST_QUOTE] or "no explanation"

@@ -11,7 +11,8 @@ from pytest_crab.settings import Api
 #: The path that answers with vectors, so that nothing is written there.
 EMBEDDINGS = "/embeddings"
 
-_KINDS = {
+#: The kinds of errors, by status, as both protocols call them.
+KINDS = {
     400: "invalid_request_error",
     401: "authentication_error",
     403: "permission_error",
@@ -42,7 +43,7 @@ class ApiFormat:
 
     def error(self, status: int, message: str) -> dict[str, Any]:
         """Return the body of an error in this protocol's own shape."""
-        kind = _KINDS.get(status, "api_error")
+        kind = KINDS.get(status, "api_error")
         if self.api is Api.ANTHROPIC:
             return {"type": "error", "error": {"type": kind, "message": message}}
         return {"error": {"message": message, "type": kind, "param": None, "code": None}}

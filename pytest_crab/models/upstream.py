@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 import aiohttp
 
+from pytest_crab.models.api_formats import KINDS
 from pytest_crab.models.request_limits import RequestLimit
 from pytest_crab.models.usage import BodyMeter, StreamMeter
 from pytest_crab.retry_policy import RetryPolicy, retry_after
@@ -102,8 +105,12 @@ async def ask(
                         except Cut as cut:
                             pause, why = _pause(retries, tries, {}), str(cut)
                         else:
-                            yield reply
-                            return
+                            if reply.status != response.status:  # an error that said at first that it is none
+                                limit.note(round_, reply.status, response.headers)
+                                pause = _pause(retries, tries, response.headers) if reply.status in RETRIED else None
+                            if pause is None:
+                                yield reply
+                                return
         if pause is None:
             raise Unreachable(why)
         await asyncio.sleep(pause)
@@ -121,12 +128,44 @@ async def _begin(response: aiohttp.ClientResponse) -> UpstreamReply:
     if streams and not first:
         raise Cut("the stream ended before its first byte")
     return UpstreamReply(
-        status=response.status,
+        status=response.status if streams or response.status != 200 else _status_of(first),
         headers=response.headers,
         meter=StreamMeter() if streams else BodyMeter(),
         first=first,
         rest=rest,
     )
+
+
+#: The field of an error in a body; a text in JSON cannot look like one.
+_ERROR = re.compile(rb'"error"\s*:\s*[{"]')
+
+#: The statuses of errors that name their kind alone.
+_KINDS = {kind: status for status, kind in KINDS.items()} | {
+    "rate_limit_exceeded": 429,
+    "insufficient_quota": 429,
+    "invalid_api_key": 401,
+    "model_not_found": 404,
+}
+
+
+def _status_of(body: bytes) -> int:
+    """Return the status that a body with status 200 should have had: some providers send an error with it."""
+    if _ERROR.search(body) is None:
+        return 200
+    try:
+        document = json.loads(body)
+    except (ValueError, RecursionError):
+        return 200
+    if not isinstance(document, dict):
+        return 200
+    choices = document.get("choices")
+    first = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
+    error = document.get("error") or first.get("error")
+    if not error:
+        return 200
+    told = [error.get(name) for name in ("status", "code", "type")] if isinstance(error, dict) else []
+    codes = (int(code) for code in map(str, told) if re.fullmatch("[45][0-9][0-9]", code))
+    return next(codes, next((_KINDS[kind] for kind in map(str, told) if kind in _KINDS), 502))
 
 
 async def _read(read: Callable[[], Awaitable[bytes]]) -> bytes:

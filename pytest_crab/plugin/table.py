@@ -25,6 +25,7 @@ from pytest_crab.report.gate_record import Gate
 from pytest_crab.report.headline import gate_line, says_all
 from pytest_crab.report.summary import Summary
 from pytest_crab.report.terminal import summary_lines
+from pytest_crab.settings import base_url_variable, base_urls
 from pytest_crab.text import one_line, split_lines
 from pytest_crab.types import Trial, Verdict
 
@@ -70,6 +71,12 @@ class Header:
             models.append(f"recordings in {cassettes} and nothing else (--crab-replay)")
         if options.budget is not None:
             models.append(f"a budget of {options.budget:g} USD")
+        known = self._contestants.settings.models.providers
+        models += [
+            f"{name} at {url} ({base_url_variable(name)})"
+            for name, url in base_urls().items()
+            if known[name].base_url == url
+        ]
         lines += [f"crab: models: {', '.join(models)}"] if models else []
         return [*lines, *(f"crab: {sentence}" for sentence in (runner.news() if runner is not None else ()))]
 

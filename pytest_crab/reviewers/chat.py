@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from pytest_crab.clients.chat import Chat
 from pytest_crab.clients.status_table import Status
+from pytest_crab.errors import MalformedAnswer
 from pytest_crab.parsing.findings_in_text import read_findings
 from pytest_crab.types import Review
 
@@ -16,8 +17,20 @@ def ask_for_findings(
 ) -> tuple[str, Review]:
     """Return the answer and the findings in it, all on ``path`` if given; ``files`` are those of the diff.
 
-    Raises ModelError where it is no review.
+    Where it cannot be read it is asked for once more. Raises ModelError where that is no review either.
     """
+    try:
+        return _ask_once(chat, messages, path, files)
+    except MalformedAnswer as error:
+        if error.status != Status.BAD_OUTPUT:
+            raise
+    chat.asked_again += 1
+    return _ask_once(chat, messages, path, files)
+
+
+def _ask_once(
+    chat: Chat, messages: Sequence[Mapping[str, str]], path: str | None, files: Collection[str]
+) -> tuple[str, Review]:
     text = chat.ask(messages)
     problems: list[str] = []
     review = read_findings(text, problems, path=path, files=files)
@@ -28,4 +41,5 @@ def ask_for_findings(
 
 def with_usage(review: Review, chat: Chat, model: str) -> Review:
     """Return the review with the usage that the gateway metered, the model, and the transcript's key."""
-    return dataclasses.replace(review, usage=chat.usage(), version=model, transcript=chat.keep())
+    again = chat.asked_again or None
+    return dataclasses.replace(review, usage=chat.usage(), version=model, transcript=chat.keep(), asked_again=again)

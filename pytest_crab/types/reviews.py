@@ -127,6 +127,7 @@ class Review:
     ``transcript`` is the key in the store of what a client printed. ``set_aside`` has one sentence for each finding
     that could not be read where others could, ``unplaced`` one for each whose place, or a part of it, could not be
     read: it is among the findings without that. ``failed`` is what attempts before this one used; None: there was none.
+    ``asked_again`` counts the answers of a model that could not be read, and were asked for once more.
     """
 
     findings: tuple[Finding, ...] = ()
@@ -137,6 +138,7 @@ class Review:
     set_aside: tuple[str, ...] = ()
     unplaced: tuple[str, ...] = ()
     failed: Usage | None = None
+    asked_again: int | None = None
 
     @property
     def size(self) -> int:

@@ -11,7 +11,7 @@ import pytest
 from pytest_crab import reviewers
 from pytest_crab.errors import BadInput, ReviewerError
 from pytest_crab.testing.dialogue import Reply
-from pytest_crab.testing.provider import fail, refuse, say, turns
+from pytest_crab.testing.provider import fail, in_order, refuse, say, turns
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,7 +20,7 @@ FOUND = [{"file": "calc.py", "line": 2, "comment": "Zero is not guarded against.
 ANSWER = f"Here is what I found:\n```json\n{json.dumps(FOUND)}\n```"
 
 
-def stopped(reason: str) -> Reply:
+def stopped(reason: str | None) -> Reply:
     """An answer that could be a review, had it not stopped for this, in a form that both protocols find theirs in."""
     anthropic = {"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "stop_reason": reason}
     usage = {"input_tokens": 1, "output_tokens": 1, "prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
@@ -39,6 +39,8 @@ ENDINGS = [
     (say("I see nothing wrong with it."), "bad_output"),
     (Reply(text="[", stop="length"), "limit"),
     (stopped("model_context_window_exceeded"), "limit"),
+    (stopped("model_length"), "limit"),
+    (stopped("MAX_TOKENS"), "limit"),
     (stopped("pause_turn"), "bad_output"),
     (stopped("something_new"), "bad_output"),
     (Reply(raw=b"<html>"), "bad_output"),
@@ -71,6 +73,92 @@ def test_what_is_no_review_has_its_status(desk: Any, reply: Any, status: str, pr
         desk.review("single-shot", turns(reply), provider=provider, timeout=1.5 if status == "timeout" else 60)
     assert caught.value.status == status
     assert "\n" not in str(caught.value)
+
+
+WHOLE = ["stop", "STOP", "eos", "eos_token", "end_turn", "stop_sequence", "", None]
+
+
+@pytest.mark.parametrize("reason", WHOLE)
+@pytest.mark.parametrize("provider", ["anthropic", "openai"])
+def test_servers_have_their_own_words_for_a_whole_answer(desk: Any, reason: str | None, provider: str) -> None:
+    assert desk.review("single-shot", turns(stopped(reason)), provider=provider).findings == ()
+    without = json.loads(stopped(reason).raw or b"")
+    del without["stop_reason"], without["choices"][0]["finish_reason"]
+    desk.review("single-shot", turns(Reply(raw=json.dumps(without).encode())), provider=provider)
+
+
+@pytest.mark.parametrize(
+    ("settings", "limits"),
+    [
+        ({}, {"max_completion_tokens": 8192}),
+        ({"max_tokens": 100}, {"max_completion_tokens": 100}),
+        ({"max_tokens": "null"}, {}),
+        ({"token_limit": "max_tokens"}, {"max_tokens": 8192}),
+        ({"options": {"max_tokens": "4096", "max_completion_tokens": "null"}}, {"max_tokens": 4096}),
+        ({"options": {"max_completion_tokens": "null"}}, {}),
+        ({"options": {"max_completion_tokens": "7"}, "token_limit": "max_tokens"}, {"max_completion_tokens": 7}),
+    ],
+    ids=str,
+)
+def test_the_limit_of_an_answer_goes_into_the_field_that_its_server_knows(
+    desk: Any, settings: dict[str, Any], limits: dict[str, int]
+) -> None:
+    desk.review("single-shot", turns(say("[]")), provider="openai", **settings)
+    body = desk.provider.asked[-1].body
+    assert {name: value for name, value in body.items() if "tokens" in name} == limits
+
+
+def test_a_provider_of_ones_own_is_asked_in_the_field_that_most_servers_know(tmp_path: Path) -> None:
+    entry = "{base_url: 'http://127.0.0.1:1/v1', api: openai%s}"
+    providers = f"a: {entry % ''}, b: {entry % ', token_limit: max_completion_tokens'}"
+    (tmp_path / "crab.yaml").write_text(f"models: {{providers: {{{providers}}}}}\n")
+    made = [reviewers.make("single-shot", {"model": "m", "provider": name}, tmp_path) for name in ("a", "b")]
+    assert [one.limited(9) for one in made] == [{"max_tokens": 9}, {"max_completion_tokens": 9}]  # type: ignore[union-attr]
+    assert "token_limit" not in str([one.identity() for one in made])  # type: ignore[union-attr]
+
+
+def test_anthropics_protocol_has_no_answer_without_a_limit(desk: Any) -> None:
+    with pytest.raises(ReviewerError, match="give max_tokens a number"):
+        desk.review("single-shot", turns(say("[]")), max_tokens="null")
+    assert desk.provider.asked == []
+
+
+@pytest.mark.parametrize("first", [say("I see nothing wrong."), Reply(raw=b"<html>"), stopped("pause_turn")])
+def test_an_answer_that_cannot_be_read_is_asked_for_once_more_on_record(desk: Any, first: Reply) -> None:
+    review = desk.review("single-shot", in_order(first, say(ANSWER)))
+    assert (len(review.findings), review.asked_again) == (1, 1)
+    assert len(desk.provider.asked) == 2
+    assert desk.provider.asked[0].body == desk.provider.asked[1].body
+    assert desk.review("single-shot", turns(say(ANSWER))).asked_again is None
+    with pytest.raises(ReviewerError, match="ended as bad_output, and was asked once more") as caught:
+        desk.review("single-shot", turns(first))
+    assert len(desk.provider.asked) == 2
+    assert caught.value.status == "bad_output"
+
+
+@pytest.mark.parametrize(("reply", "status"), [(Reply(text="[", stop="length"), "limit"), (refuse(), "refused")])
+def test_an_answer_that_is_cut_or_refused_is_not_asked_for_again(desk: Any, reply: Reply, status: str) -> None:
+    with pytest.raises(ReviewerError) as caught:
+        desk.review("single-shot", turns(reply))
+    assert (caught.value.status, len(desk.provider.asked)) == (status, 1)
+
+
+def test_a_good_status_with_an_error_has_the_providers_words(desk: Any) -> None:
+    """Twice as routers of several providers send it."""
+    said = {"message": "Rate limit exceeded: free-models-per-day", "code": 429}
+    choice = {
+        "index": 0,
+        "finish_reason": "error",
+        "message": {"content": ""},
+        "error": {"message": "idle", "code": 502},
+    }
+    for document, status, words in (
+        ({"error": said}, "rate_limited", "it answered 429: Rate limit exceeded: free-models-per-day"),
+        ({"choices": [choice]}, "overloaded", "it answered 502: idle"),
+    ):
+        with pytest.raises(ReviewerError, match=words) as caught:
+            desk.review("single-shot", turns(Reply(raw=json.dumps(document).encode())), provider="openai")
+        assert caught.value.status == status
 
 
 def test_reflexion_takes_the_last_of_its_lists(desk: Any) -> None:

@@ -205,6 +205,50 @@ def test_what_passes_is_tried_again(
     assert gateway.usage(access).requests == 1
 
 
+def failed(error: Any, **more: Any) -> Reply:
+    return garbage(json.dumps({"error": error, **more}).encode())
+
+
+@pytest.mark.parametrize(
+    ("reply", "status", "tries"),
+    [
+        (failed({"message": "slow down", "code": 429}, user_id="u"), 429, 3),
+        (failed({"message": "slow down", "code": "429"}), 429, 3),
+        (failed({"message": "full", "type": "overloaded_error"}), 529, 3),
+        (failed({"message": "slow down", "code": "rate_limit_exceeded"}), 429, 3),
+        (failed("it is down"), 502, 3),
+        (failed({"message": "no such model", "code": 404}), 404, 1),
+        (failed({"message": "no", "type": "invalid_request_error"}), 400, 1),
+        (failed(None, choices=[{"message": {"content": ""}, "error": {"code": 503, "message": "idle"}}]), 503, 3),
+    ],
+)
+def test_a_good_status_with_an_error_is_that_error(
+    make: Any, client: Any, protocol: Any, reply: Reply, status: int, tries: int
+) -> None:
+    """And it is tried again, booked and recorded as its own status would be."""
+    make.provider.script = in_order(reply, reply, reply, say("better"))
+    gateway = make("run")
+    with gateway.open(**STEP) as access, client(access) as http:
+        answer = http.post(protocol.path, json=protocol.body())
+    assert answer.status_code == status
+    assert answer.content == reply.raw
+    assert len(make.provider.asked) == tries
+    assert gateway.usage(access).cost_usd == 0
+    (line,) = map(json.loads, (make.ledgers / "run.jsonl").read_text().splitlines())
+    assert (line["status"], line["tries"]) == (status, tries)
+    assert bool(list(make.cassettes.rglob("*.json"))) is (status in (400, 404))
+    make.provider.script = in_order(reply, say("better"))
+    with gateway.open(**STEP) as access, client(access) as http:
+        assert http.post(protocol.path, json=protocol.body("again")).status_code == (200 if tries > 1 else status)
+
+
+@pytest.mark.parametrize("more", [{"error": None}, {"choices": [{"message": {"content": 'he said "error": {}'}}]}])
+def test_an_answer_without_an_error_is_none(make: Any, client: Any, chat: Any, more: dict[str, Any]) -> None:
+    make.provider.script = lambda _: garbage(json.dumps({"id": "x", **more}).encode())
+    with make().open(**STEP) as access, client(access) as http:
+        assert http.post(chat.path, json=chat.body()).status_code == 200
+
+
 def test_a_failure_that_stays_is_the_providers_own(
     gateway: Gateway, provider: ScriptedProvider, protocol: Any, client: Any
 ) -> None:

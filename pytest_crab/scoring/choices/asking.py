@@ -43,7 +43,7 @@ class QuestionSettings(ChatSettings):
     singly: ClassVar[bool] = False
 
     timeout: float = 60.0
-    max_tokens: int = 16
+    max_tokens: int | None = 16
     parallel: int = 8
 
     def __post_init__(self) -> None:

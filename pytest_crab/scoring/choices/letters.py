@@ -78,7 +78,8 @@ class LetterAnswerer(QuestionSettings):
         if self.constrain == LOGIT_BIAS:
             return ask_all(self, services, questions, self._prepare_biased, note)
         fields = CONSTRAINTS[self.constrain](questions[0].letters)
-        request = dataclasses.replace(self, api=self.protocol(), options={**(self.options or {}), **fields})
+        options = {**(self.options or {}), **fields}
+        request = dataclasses.replace(self, api=self.protocol(), token_limit=self.limit_field(), options=options)
 
         def prepare(access: ModelAccess, client: GatewayConnection, question: Question, prompt: str) -> AskedQuestion:
             conversation = start_conversation(request, access, client)
@@ -98,9 +99,8 @@ class LetterAnswerer(QuestionSettings):
         bias = {str(token): _BIAS for token in self.letter_tokens[: len(question.letters)]}
         document = {
             "model": self.model,
-            **self.typed_options(),
+            **self.limited(1),
             "messages": [{"role": "user", "content": prompt}],
-            "max_completion_tokens": 1,
             "logit_bias": bias,
         }
 

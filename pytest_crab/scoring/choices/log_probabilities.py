@@ -57,14 +57,13 @@ class LogProbabilityAnswerer(QuestionSettings):
         return ask_all(self, services, questions, prepare, note)
 
     def _request(self, prompt: str) -> GatewayRequest:
-        common = {"model": self.model, **self.typed_options()}
         if self.endpoint == COMPLETIONS:
             text = f"{prompt}\nAnswer:"
-            wanted = {"max_tokens": 1, "logprobs": self.candidates}
-            return GatewayRequest("completions", {**common, "prompt": text, **wanted})
+            wanted = {**self.typed_options(), "max_tokens": 1, "logprobs": self.candidates}
+            return GatewayRequest("completions", {"model": self.model, "prompt": text, **wanted})
         messages = [{"role": "user", "content": prompt}]
-        wanted = {"logprobs": True, "top_logprobs": self.candidates, "max_completion_tokens": 1}
-        return GatewayRequest("chat/completions", {**common, "messages": messages, **wanted})
+        wanted = {**self.limited(1), "logprobs": True, "top_logprobs": self.candidates}
+        return GatewayRequest("chat/completions", {"model": self.model, "messages": messages, **wanted})
 
 
 def read_log_probabilities(document: Any) -> Mapping[str, float]:

@@ -36,7 +36,7 @@ class LabelJudge(ChatSettings):
     rates: ClassVar[bool] = False
 
     timeout: float = 120.0
-    max_tokens: int = 1024
+    max_tokens: int | None = 1024
     votes: int = 1
 
     def __post_init__(self) -> None:
