@@ -9,7 +9,7 @@ from typing import Any
 
 from pytest_crab import serialization
 from pytest_crab.errors import BadInput
-from pytest_crab.instances.files import file_digest, folder_digest
+from pytest_crab.instances.files import file_digest, folder_digest, replace_text
 from pytest_crab.instances.loading import FILE as INSTANCE_FILE
 from pytest_crab.instances.set_files import read_set_file, write_set_file
 from pytest_crab.locks import locked_folder
@@ -17,6 +17,10 @@ from pytest_crab.types import Comment, Instance
 
 #: What the file is called; it lies in the set's folder, beside the instances' folders.
 FILE = "crab.lock"
+#: Keeps git from changing the line ends of a set's files, on which diffs and digests depend, however git is set up.
+_ATTRIBUTES = ".gitattributes"
+#: What else may have changed a set that has no such file.
+_LINE_ENDS = "; git may have changed its line ends, which `* -text` in a .gitattributes beside crab.lock prevents"
 
 
 def content_digests(instance: Instance) -> dict[str, str]:
@@ -65,7 +69,8 @@ def named_diffs(instance: Instance) -> dict[str, str]:
 def write_lock(folder: Path, instances: Iterable[Instance]) -> None:
     """Write the lock of the set in ``folder``; the same set gives the same bytes.
 
-    Audits on record are kept where they still hold; those of a lock that cannot be read are lost.
+    A set without a .gitattributes gets one, which has git leave all line ends as they are. Audits on record are kept
+    where they still hold; those of a lock that cannot be read are lost.
     """
     members = list(instances)
     with locked_folder(folder):
@@ -75,6 +80,8 @@ def write_lock(folder: Path, instances: Iterable[Instance]) -> None:
             audits = {}
         holding = {instance.id: _holding(audits, instance, audit_digests(instance)) for instance in members}
         _write(folder, {instance.id: content_digests(instance) for instance in members}, holding)
+        if not (folder / _ATTRIBUTES).exists():
+            replace_text(folder / _ATTRIBUTES, "* -text\n")
 
 
 def record_audits(folder: Path, instance: Instance, passed: Mapping[str, bool]) -> int:
@@ -163,7 +170,8 @@ def differences(folder: Path, instances: Iterable[Instance], *, whole: bool) -> 
             name.removeprefix("file ") for name in sorted(was.keys() | now.keys()) if was.get(name) != now.get(name)
         ]
         if changed:
-            yield f"{instance.id} differs in {', '.join(changed)}; if that is meant, run pytest-crab check --lock"
+            ends = "" if (folder / _ATTRIBUTES).exists() else _LINE_ENDS
+            yield f"{instance.id} differs in {', '.join(changed)}; if that is meant, run pytest-crab check --lock{ends}"
     if whole:
         yield from (
             f"{name} is in the lock and not in the set; if that is meant, run pytest-crab check --lock" for name in kept

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -50,6 +51,25 @@ def test_a_changed_file_is_named(folder: Path, name: str, telling: str) -> None:
         file.write("\n")
     (sentence,) = differences(folder)
     assert sentence.startswith(f"{telling};")
+
+
+@pytest.mark.parametrize("setting", ["autocrlf=input", "autocrlf=true", "eol=crlf"])
+def test_git_leaves_the_line_ends_of_a_set(folder: Path, tmp_path: Path, setting: str) -> None:
+    def git(*words: str) -> None:
+        own = ["-c", f"core.{setting}", "-c", "user.name=a", "-c", "user.email=a@a.invalid"]
+        subprocess.run(["git", *own, *words], cwd=folder, check=True, capture_output=True)
+
+    (folder / "a" / "oracles" / "test_c0.py").write_bytes(b"def test():\r\n    assert False\n")
+    lock.write_lock(folder, load_instances(folder))
+    git("init", "-q")
+    git("add", "-A")
+    git("commit", "-qm", "set")
+    git("clone", "-q", ".", str(tmp_path / "clone"))
+    assert differences(tmp_path / "clone") == []
+    (folder / ".gitattributes").unlink()
+    (folder / "a" / "oracles" / "test_c0.py").write_bytes(b"def test():\n    assert False\n")
+    (sentence,) = differences(folder)
+    assert "git may have changed its line ends" in sentence
 
 
 def test_writing_follows_no_link_that_came_with_the_set(folder: Path, tmp_path: Path) -> None:
