@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
@@ -14,6 +15,9 @@ from pytest_crab.parsing.findings_in_text import read_findings
 from pytest_crab.parsing.report_formats import ReportFormat, read_report
 from pytest_crab.text import split_lines
 from pytest_crab.types import SCHEMA, Review
+
+#: A line that begins a list or an object; programs print other lists behind words.
+_OWN_LINE = re.compile(r"^[ \t`]*[\[{]", re.MULTILINE)
 
 
 def read_review(
@@ -29,7 +33,8 @@ def read_review(
     Our own is {"schema": 1, "findings": [...], "usage": {...}, "version": "..."}; other keys are ignored.
 
     The findings are read as ``read_findings`` does, so they may also be lines of JSON or stand under other names, and
-    the schema may be left out. Every fault is appended to ``problems``; the result is None if there was any.
+    the schema may be left out; an empty list begins a line. Every fault is appended to ``problems``; the result is None
+    if there was any.
     """
     before = len(problems)
     if kind is not ReportFormat.CRAB:
@@ -46,6 +51,8 @@ def read_review(
         problems.append("version should be a text")
     check_text(version, "version", problems)
     review = read_findings(text, problems, root=root, files=files)
+    if review is not None and not review.findings and _OWN_LINE.search(text) is None:
+        problems.append("its empty list stands in words, so it may be of anything")
     if review is None or len(problems) > before:
         return None
     return dataclasses.replace(review, usage=usage, version=version)

@@ -76,6 +76,7 @@ def test_paths_become_relative_to_the_tree(path: str, expected: str) -> None:
         ({"schema": True, "findings": []}, "schema should be 1"),
         ({"schema": 2, "findings": []}, "schema should be 1"),
         ({"schema": 1}, "no list of findings"),
+        ("Loaded plugins: []", "stands in words"),
         ({"schema": 1, "findings": {}}, "no list of findings"),
         ({"schema": 1, "findings": ["x"]}, "findings[0]"),
         ({"schema": 1, "findings": [{"path": "a.py"}]}, "findings[0].body is missing"),

@@ -56,7 +56,9 @@ def test_a_recorded_reviewer_is_replayed_by_its_name(lab: Any, recorded: Path) -
     arguments = ["report", "--recorded", "instances", "--against", ".crab/report"]
     said = CliRunner().invoke(main, arguments, catch_exceptions=False).output.splitlines()
     assert said[0].startswith("codex: 1 of 2 verdicts are the recorded ones, 1 of them after a revision")
-    assert said[1].startswith("  shop-1: c1: recorded caught, here missed: not explained by the record (test failed: ")
+    assert said[1].startswith(
+        "  shop-1: c1: recorded caught, here missed: not explained by the record (the concern's own "
+    )
     assert [line.startswith("human: 2 of 2 verdicts are the recorded ones") for line in said[2:]] == [True]
 
 
