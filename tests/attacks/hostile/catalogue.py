@@ -10,6 +10,7 @@ from hostile import (
     foreign,
     host,
     judges,
+    models,
     paths,
     patterns,
     placement,
@@ -23,7 +24,7 @@ from hostile.shape import Attack, Refusal, Revision
 
 _FIRST: list[Attack] = [*revisions.REVISIONS, *channel.REVISIONS, *confined.CONFINED, *traces.REFUSALS, *paths.REFUSALS]
 _MORE: list[Attack] = [*bombs.REFUSALS, *texts.REFUSALS, *foreign.REFUSALS, *host.REFUSALS, *patterns.REFUSALS]
-_MORE += [*judges.REFUSALS, *placement.REFUSALS, *children.REVISIONS]
+_MORE += [*judges.REFUSALS, *placement.REFUSALS, *children.REVISIONS, *models.REFUSALS]
 ATTACKS: list[Attack] = [*_FIRST, *_MORE, *SECOND_PAIR, *READ]
 REVISIONS = [attack for attack in ATTACKS if isinstance(attack, Revision)]
 REFUSALS = [attack for attack in ATTACKS if isinstance(attack, Refusal)]

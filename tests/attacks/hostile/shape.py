@@ -29,6 +29,7 @@ class Kind(Enum):
     BOMBS = "bombs in archives, YAML, XML and JSON"
     LEAKS = "answers in git objects, caches, later releases, environment, /proc"
     EXFILTRATION = "carrying things out of the sandbox"
+    MODELS = "requests to models that mean two things, and keys on their way onto a record"
     EXHAUSTION = "too much memory, processes, disk, inodes, output, time"
     INJECTION = "instructions in diffs and findings"
     JUDGES = "orders to judges in findings"
