@@ -21,11 +21,13 @@ from pytest_crab.formats import format_first
 from pytest_crab.program_files import needed_paths, search_path
 from pytest_crab.protocols import Checkout, Completed, Workspace
 from pytest_crab.redaction import Redactor
-from pytest_crab.text import last_line
+from pytest_crab.text import cut, cut_middle, telling_line
 from pytest_crab.types import SCHEMA, Finding, PullRequest, StrEnum
 
 MOST_OUTPUT = 16 * 1024 * 1024
 _VERSION_SECONDS = 60
+#: In characters: what of a failed command's streams is kept, and what of its stdout is quoted.
+_LONGEST_STREAM, _LONGEST_START = 200_000, 120
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -98,7 +100,8 @@ class CommandSettings:
     def ran(self, request: Mapping[str, Any], checkout: Checkout) -> Iterator[Ran]:
         """Run the command on ``request`` in a fresh checkout that lives until the context ends.
 
-        Raises the family's error if it did not end by itself with one of ``exit_codes``.
+        Raises the family's error if it did not end by itself with one of ``exit_codes``. With such an error, also with
+        one that is raised within the context, both its streams are kept as a transcript.
         """
         argv, opened = self._open(checkout)
         with opened as workspace:
@@ -106,17 +109,21 @@ class CommandSettings:
             path = {"PATH": search_path(Path(argv[0]))} if self.place is CommandPlace.CLONE else {}
             env = {**path, **self.env, **self._passed_variables()}
             completed = workspace.run(argv, stdin=stdin, env=env, seconds=self.timeout)
-            yield Ran(workspace, self._stdout(completed), completed.exit_code)
+            try:
+                yield Ran(workspace, self._stdout(completed), completed.exit_code)
+            except self.failure as error:
+                raise self._with_streams(error, completed, checkout) from error
 
     @property
     def free(self) -> bool:
         """True if the command has no key to a model (``pass_env`` is empty), so that without usage it cost nothing."""
         return not self.pass_env
 
-    def bad_output(self, problems: Sequence[str]) -> Exception:
-        """The family's error for output that is not what the contract asks for."""
+    def bad_output(self, problems: Sequence[str], stdout: str = "") -> Exception:
+        """The family's error for output, which is ``stdout``, that is not what the contract asks for."""
         said = format_first(problems)
-        sentence = f"{self._title()} printed what is no answer: {said}; see docs/reference/command.md"
+        start = self._start_of(stdout)
+        sentence = f"{self._title()} printed what is no answer: {said}{start}; see docs/reference/command.md"
         return self.failure(sentence)
 
     # --- settings ----------------------------------------------------------------------------------------------------
@@ -213,13 +220,28 @@ class CommandSettings:
         try:
             return self._redactor().document(completed.stdout.decode())
         except UnicodeDecodeError as error:
-            raise self.bad_output([f"it is no UTF-8 ({error.reason} at byte {error.start})"]) from error
+            problems = [f"it is no UTF-8 ({error.reason} at byte {error.start})"]
+            raise self.bad_output(problems, completed.stdout.decode(errors="replace")) from error
 
     def _failure(self, how: str, completed: Completed, advice: str) -> Exception:
-        last = last_line(self._redactor().text(completed.stderr.decode(errors="replace")))
-        shown = "".join(letter if letter.isprintable() else "?" for letter in last)
+        shown = _printable(telling_line(self._redactor().text(completed.stderr.decode(errors="replace"))))
         words = f"its last line on stderr is {shown!r}" if shown else "it printed nothing on stderr"
-        return self.failure(f"{self._title()} {how}; {words}; {advice}")
+        start = self._start_of(completed.stdout.decode(errors="replace"))
+        return self.failure(f"{self._title()} {how}; {words}{start}; {advice}")
+
+    def _start_of(self, stdout: str) -> str:
+        start = _printable(cut(" ".join(self._redactor().text(stdout).split()), _LONGEST_START))
+        return f"; its stdout starts with {start!r}" if start else ""
+
+    def _with_streams(self, error: Any, completed: Completed, checkout: Checkout) -> Exception:
+        """The same error with the key of the transcript that its streams are kept as."""
+        streams = {"stdout": completed.stdout, "stderr": completed.stderr}
+        texts = {
+            name: cut_middle(self._redactor().text(text.decode(errors="replace")), _LONGEST_STREAM)
+            for name, text in streams.items()
+        }
+        key = checkout.services.keep(f"command {self.noun}", json.dumps(texts, indent=1))
+        return self.failure(f"{error}; both its streams are transcript {key[:12]} in the store", status=error.status)
 
     def _digest(self, name: str) -> str:
         try:
@@ -234,6 +256,10 @@ def request(pull_request: PullRequest, findings: Sequence[Finding] | None = None
     """Return the JSON that a command gets on stdin, without ``root``; ``findings`` are for agents only."""
     told = {"schema": SCHEMA, **serialization.dump(pull_request)}
     return told if findings is None else {**told, "findings": serialization.dump(findings)}
+
+
+def _printable(text: str) -> str:
+    return "".join(letter if letter.isprintable() else "?" for letter in text)
 
 
 def _ending(exit_code: int | None) -> str:

@@ -26,9 +26,9 @@ class CommandAgent(CommandSettings):
         """Return the diff that the executable makes. Raises AgentError, Cancelled, EngineError."""
         fingerprint = self.fingerprint()
         with self.ran(request(pull_request, findings), checkout) as ran:
-            stdout, diff = ran.stdout, ran.workspace.diff()
+            diff = ran.workspace.diff()
             commits = ran.workspace.series(diff) if self.series else ()
-        told = read_agent_output(stdout)
-        if told.problems:
-            raise self.bad_output(told.problems)
+            told = read_agent_output(ran.stdout)
+            if told.problems:
+                raise self.bad_output(told.problems, ran.stdout)
         return Revision(diff=diff, commits=commits, usage=told.usage, version=fingerprint, notes=told.notes)

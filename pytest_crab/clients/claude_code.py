@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from pytest_crab.clients.client_run import ClientSettings, Session, ending, last_words, require_above_zero
+from pytest_crab.clients.idle_answers import REMINDER, leaves_findings
 from pytest_crab.protocols import Completed
 
 #: What keeps the pull request's own hooks, MCP servers, settings and CLAUDE.md from being loaded.
@@ -40,9 +41,15 @@ def run(session: Session, settings: ClaudeCodeSettings, prompt: str, *more: str)
     argv += ["--model", settings.model] if settings.model else []
     argv += ["--max-turns", str(settings.max_turns)] if settings.max_turns is not None else []
     argv += ["--max-budget-usd", str(settings.max_usd)] if settings.max_usd is not None else []
-    completed = session.run([*argv, *more, *settings.args], env=_variables(session), stdin=prompt)
-    session.keep({"stdout": completed.stdout, "stderr": completed.stderr})
+    argv += [*more, *settings.args]
+    completed = session.run(argv, env=_variables(session), stdin=prompt)
+    outputs = {"stdout": completed.stdout, "stderr": completed.stderr}
     result = _result(completed)
+    if settings.role == "agent" and _is_idle(result):
+        completed = session.run([*argv, "--continue"], env=_variables(session), stdin=REMINDER)
+        outputs |= {"stdout of the reminder": completed.stdout, "stderr of the reminder": completed.stderr}
+        result = _result(completed)
+    session.keep(outputs)
     session.judge(facts(completed, result))
     return result
 
@@ -70,6 +77,13 @@ def _result(completed: Completed) -> dict[str, Any]:
     return result if isinstance(result, dict) and result.get("type") == "result" else {}
 
 
+def _is_idle(result: Mapping[str, Any]) -> bool:
+    """Return whether the one answer that there was used no tool, and does not say that the findings are left."""
+    if not result or result.get("is_error") or result.get("num_turns") != 1 or result.get("stop_reason") == "refusal":
+        return False
+    return not leaves_findings(str(result.get("result") or ""))
+
+
 def facts(completed: Completed, result: Mapping[str, Any]) -> dict[str, Any]:
     """Return the facts for the status table; absent facts are empty."""
     told = {"error": "yes" if result.get("is_error") else "no"} if result else {}
@@ -83,6 +97,7 @@ def facts(completed: Completed, result: Mapping[str, Any]) -> dict[str, Any]:
         "stop_reason": result.get("stop_reason") or "",
         "text": result.get("result") or "",
         "denials": len(result.get("permission_denials") or ()),
+        "idle": "yes" if _is_idle(result) else "no",
         "structured": "yes" if isinstance(result.get("structured_output"), dict) else "no",
         "words": result.get("result") or ("" if result else last_words(completed)),
     }

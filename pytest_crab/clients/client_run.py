@@ -23,7 +23,7 @@ from pytest_crab.parsing.finding_lists import find_list
 from pytest_crab.parsing.findings import review_of
 from pytest_crab.protocols import Checkout, Completed, Workspace
 from pytest_crab.redaction import Redactor
-from pytest_crab.text import cut_middle, last_line
+from pytest_crab.text import cut_middle, telling_line
 from pytest_crab.types import PullRequest, Review, Revision, RevisionCommit, Usage
 
 #: The most of an error's words that a sentence repeats.
@@ -243,5 +243,5 @@ def ending(completed: Completed) -> str:
 
 
 def last_words(completed: Completed) -> str:
-    """Return the last line that a client printed to standard error, or else to standard output."""
-    return last_line(completed.stderr, completed.stdout, limit=1 << 20)  # cut later, when secrets are out of it
+    """Return what a client last printed to standard error that is no banner, or else to standard output."""
+    return telling_line(completed.stderr, completed.stdout, limit=1 << 20)  # cut later, when secrets are out of it

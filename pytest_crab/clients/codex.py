@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 from pytest_crab.clients.client_run import ClientSettings, Session, ending, last_words
+from pytest_crab.clients.idle_answers import REMINDER, leaves_findings
 from pytest_crab.protocols import Completed
 from pytest_crab.text import split_lines
 
@@ -56,11 +57,16 @@ def run(session: Session, settings: CodexSettings, prompt: str, *more: str) -> C
     argv += ["-c", f"model={json.dumps(settings.model)}"] if settings.model else []
     argv += ["--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", *settings.args, "--json", *more]
     env = {"CODEX_HOME": f"{session.home}/.codex", _KEY: session.token}
-    tools = session.installed.trees[0] / "codex-path"
-    completed = session.run(["sh", "-c", _LAUNCH, str(tools), *argv], env=env, stdin=prompt)
-    records = b"" if completed.timed_out else session.read(_SESSIONS, env["CODEX_HOME"])
-    session.keep({"stdout": completed.stdout, "stderr": completed.stderr, "records": records or b""})
+    start = ("sh", "-c", _LAUNCH, str(session.installed.trees[0] / "codex-path"))
+    completed = session.run([*start, *argv], env=env, stdin=prompt)
+    outputs = {"stdout": completed.stdout, "stderr": completed.stderr}
     events = list(_lines(completed.stdout))
+    if settings.role == "agent" and _is_idle(events):
+        completed = session.run([*start, *argv[:-1], "resume", "--last", argv[-1]], env=env, stdin=REMINDER)
+        outputs |= {"stdout of the reminder": completed.stdout, "stderr of the reminder": completed.stderr}
+        events = list(_lines(completed.stdout))
+    records = b"" if completed.timed_out else session.read(_SESSIONS, env["CODEX_HOME"])
+    session.keep({**outputs, "records": records or b""})
     message = _message(events)
     changed = message is None and settings.role == "agent" and bool(session.workspace.diff())
     output = CodexOutput(message, _review(_lines(records or b"")), unread=records is None, changed=changed)
@@ -101,6 +107,15 @@ def _message(events: Sequence[Mapping[str, Any]]) -> str | None:
     return said[-1] if said else None
 
 
+def _is_idle(events: Sequence[Mapping[str, Any]]) -> bool:
+    """Return whether a finished turn used no tool, and says something else than that the findings are left."""
+    items = [event.get("item") or {} for event in events if event.get("type") == "item.completed"]
+    message = _message(events)
+    done = any(event.get("type") == "turn.completed" for event in events)
+    worked = any(item.get("type") not in ("agent_message", "reasoning", "error") for item in items)
+    return done and message is not None and not worked and not leaves_findings(message)
+
+
 def _review(records: Iterator[Mapping[str, Any]]) -> Mapping[str, Any] | None:
     for record in records:
         item = (record.get("payload") or {}).get("item") or record.get("payload") or {}
@@ -127,6 +142,7 @@ def facts(completed: Completed, events: Sequence[Mapping[str, Any]], output: Cod
         "failed": failed,
         "completed": "yes" if done else "no",
         "message": message,
+        "idle": "yes" if _is_idle(events) and not output.changed else "no",
         "records": "no" if output.unread else "yes",
         "review": _form(output.review),
         "words": failed or ("" if done or completed.timed_out else last_words(completed)),

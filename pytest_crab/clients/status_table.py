@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from pytest_crab.clients.idle_answers import IDLE
 from pytest_crab.errors import MalformedAnswer, ModelError, ModelRefused, ModelUnavailable
 from pytest_crab.types import StrEnum
 
@@ -98,6 +99,7 @@ _CLAUDE: _Rows = (
         "reviewer",
     ),
     ("review", "findings, or none", {"error": "no", "structured": "yes"}, Status.OK, "reviewer"),
+    ("idle", IDLE, {"error": "no", "idle": "yes"}, Status.BAD_OUTPUT, "agent"),
     ("edit", "it says that it is done", {"error": "no"}, Status.OK, "agent"),
 )
 
@@ -120,6 +122,7 @@ _CODEX: _Rows = (
     ("prose", "it answered in words where findings were asked for", {"review": "prose"}, Status.BAD_OUTPUT, "reviewer"),
     ("no-review", "the model refuses: the review has no output", {"review": "no"}, Status.REFUSED, "reviewer"),
     ("review", "findings, or none", {"review": "yes"}, Status.OK, "reviewer"),
+    ("idle", IDLE, {"idle": "yes"}, Status.BAD_OUTPUT, "agent"),
     ("edit", "it says that it is done", {"message": "yes|empty"}, Status.OK, "agent"),
 )
 

@@ -13,7 +13,8 @@ from typing import Any
 
 from pytest_crab.clients.chat import Chat, ChatSettings
 from pytest_crab.clients.client_run import require_above_zero
-from pytest_crab.clients.conversation import Conversation, Tool, ToolCall, ToolResult
+from pytest_crab.clients.conversation import Conversation, Tool, ToolCall, ToolResult, Turn
+from pytest_crab.clients.idle_answers import REMINDER, describe_idleness, leaves_findings
 from pytest_crab.clients.status_table import Status
 from pytest_crab.formats import format_dollars
 from pytest_crab.model_access import ModelAccess, Services
@@ -87,16 +88,29 @@ class ToolLoop(Chat):
         super().__init__(settings, services, access, conversation)
         self._workspace = workspace
         self._end = time.monotonic() + settings.seconds
+        self._worked = False
         self._guessed = 0  # tokens, where the provider does not count them
 
     def run(self, question: str) -> str:
-        """Work until the model is done; return the text of its last answer. Raises ModelError."""
+        """Work until the model is done; return the text of its last answer. Raises ModelError.
+
+        A model that used no tool, and does not say that it leaves the findings, is reminded once; then it is an error.
+        """
         conversation = self._conversation
         conversation.messages.append({"role": "user", "content": question})
+        idle = 0
         for _ in range(self._settings.max_turns):
             turn = self._next_turn(self._settings.timeout)
             if not turn.calls:
-                return turn.text
+                if self._worked or leaves_findings(turn.text):
+                    return turn.text
+                if idle:
+                    told = f"it used no tool, though it was reminded, and {describe_idleness(turn.text)}"
+                    raise self.error(Status.BAD_OUTPUT, told)
+                idle += 1
+                self._remind(turn)
+                continue
+            self._worked = True
             conversation.add_results([self._result(call) for call in turn.calls])
             self._guessed += len(json.dumps(conversation.messages)) // _CHARACTERS
             self._check()
@@ -105,6 +119,12 @@ class ToolLoop(Chat):
     def keep(self) -> str:
         """Keep the conversation in the store; return its key."""
         return self._services.keep("tool-loop", json.dumps(self._conversation.messages, indent=1))
+
+    def _remind(self, turn: Turn) -> None:
+        messages = self._conversation.messages
+        if not turn.text.strip():
+            messages.pop()  # providers refuse a message without content
+        messages.append({"role": "user", "content": REMINDER})
 
     def _check(self) -> None:
         settings, usage = self._settings, self.usage()

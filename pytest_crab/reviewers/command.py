@@ -28,12 +28,14 @@ class CommandReviewer(CommandSettings):
         """Return the findings that the executable prints. Raises ReviewerError, Cancelled, EngineError."""
         fingerprint = self.fingerprint()
         with self.ran(request(pull_request), checkout) as ran:
-            root, stdout, code = ran.workspace.root, ran.stdout, ran.exit_code
-        problems: list[str] = []
-        review = read_review(stdout, problems, kind=self.kind, root=root, files=touched_paths(pull_request.diff))
-        if review is not None and code and not review.findings:
-            problems.append(f"it ended with exit code {code} and has no finding, as a linter that fails does")
-            review = None
-        if review is None:
-            raise self.bad_output(problems)
+            problems: list[str] = []
+            root, files = ran.workspace.root, touched_paths(pull_request.diff)
+            review = read_review(ran.stdout, problems, kind=self.kind, root=root, files=files)
+            if review is not None and ran.exit_code and not review.findings:
+                problems.append(
+                    f"it ended with exit code {ran.exit_code} and has no finding, as a linter that fails does"
+                )
+                review = None
+            if review is None:
+                raise self.bad_output(problems, ran.stdout)
         return review if review.version is not None else dataclasses.replace(review, version=fingerprint)

@@ -74,6 +74,7 @@ DONE = "COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
 SCENARIOS: dict[tuple[str, str], tuple[str, Any, dict[str, Any]]] = {
     ("claude-code", "review"): ("review", turns(structured({"findings": [FOUND]}), say("done")), {}),
     ("claude-code", "edit"): ("revise", turns(run("printf 'x = 1\\n' > new.py"), say("done")), {}),
+    ("claude-code", "idle"): ("revise", always(say("Let me look at it.")), {}),
     ("claude-code", "refusal"): ("review", always(refuse()), {}),
     ("claude-code", "400"): ("review", always(fail(400, "bad request")), {}),
     ("claude-code", "401"): ("review", always(fail(401, "no key")), {}),
@@ -87,6 +88,7 @@ SCENARIOS: dict[tuple[str, str], tuple[str, Any, dict[str, Any]]] = {
     ("claude-code", "deadline"): ("review", always(say("Looks", stall=30)), {"timeout": 2}),
     ("codex", "review"): ("review", always(say(review(FOUND))), {}),
     ("codex", "edit"): ("revise", turns(run("printf 'x = 1\\n' > new.py"), say("done")), {}),
+    ("codex", "idle"): ("revise", always(say("Let me look at it.")), {}),
     ("codex", "refusal"): ("revise", always(refuse()), {}),
     ("codex", "no-review"): ("review", always(refuse()), {}),
     ("codex", "400"): ("review", always(fail(400, "bad request")), {}),
@@ -302,3 +304,15 @@ def test_a_checkout_for_tests_reaches_the_models_too(desk: Any, tmp_path: Path) 
     assert opening.models is not None
     assert opening.models.token not in "".join(checkout.kept.values())
     assert list(checkout.kept) == [revision.transcript]
+
+
+@pytest.mark.parametrize(
+    "client", [pytest.param(name, marks=pytest.mark.client(name)) for name in ("claude-code", "codex")]
+)
+def test_a_client_that_used_no_tool_is_reminded_once(client: str, desk: Any) -> None:
+    script = turns(say("Shall I begin?"), run("printf 'x = 1\\n' > new.py"), say("done"))
+    assert "+x = 1" in desk.revise(client, script).diff
+    bodies = [json.dumps(asked.body) for asked in desk.provider.asked]
+    assert [text.count("LEFT:") for text in bodies[:2]] == [0, 1]
+    assert "Shall I begin?" in bodies[1]
+    assert desk.revise(client, turns(say("I leave the code as it is: zero is never given."))).diff == ""

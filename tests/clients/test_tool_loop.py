@@ -178,8 +178,8 @@ def test_calls_are_read_as_servers_word_them(
 
 
 def test_an_answer_may_come_in_parts(desk: Any) -> None:
-    parts = [{"type": "text", "text": "Do"}, {"type": "text", "text": "ne."}]
-    assert desk.revise("tool-loop", turns(chat({"content": parts}, "stop")), provider="openai").notes == "Done."
+    parts = [{"type": "text", "text": "LEFT: "}, {"type": "text", "text": "done."}]
+    assert desk.revise("tool-loop", turns(chat({"content": parts}, "stop")), provider="openai").notes == "LEFT: done."
 
 
 @pytest.mark.parametrize(
@@ -271,3 +271,55 @@ def test_the_protocol_is_the_providers_in_crab_yaml(tmp_path: Path, settings: di
     )
     agent: Any = agents.make("tool-loop", {"model": "m", **settings}, tmp_path)
     assert agent.protocol() == protocol
+
+
+TEXT_CALL = 'I look.\n<tool_call>\n{"name": "shell", "arguments": {"command": "cat calc.py"}}\n</tool_call>'
+
+
+@both_protocols
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        (TEXT_CALL, "came as text"),
+        ('{"name": "shell", "parameters": {"command": "ls"}}', "came as text"),
+        ("", "is empty"),
+        ("I will start with the guard. Shall I go on?", "offered to begin"),
+        ("Let me look at calc.py, and I'll leave the rest as it is.", "offered to begin"),
+        ("The guard is in place now.", "it said 'The guard is in place now.'"),
+    ],
+)
+def test_an_agent_that_uses_no_tool_is_reminded_once_and_then_an_error(
+    desk: Any, provider: str, answer: str, reason: str
+) -> None:
+    with pytest.raises(AgentError, match="it used no tool, though it was reminded") as caught:
+        desk.revise("tool-loop", turns(say(answer), say(answer)), provider=provider)
+    assert caught.value.status == "bad_output"
+    assert reason in str(caught.value)
+    first, second = (asked.body["messages"] for asked in desk.provider.asked)
+    assert len(first) == 1
+    assert "LEFT:" in json.dumps(second[-1])
+    assert all(message["content"] for message in second)
+
+
+@both_protocols
+def test_a_reminder_is_enough_for_an_agent_that_then_works_or_says_that_it_leaves_the_findings(
+    desk: Any, provider: str
+) -> None:
+    script = turns(say(TEXT_CALL), edit("calc.py", "return a / b", "return a / b if b else None"), say("Done."))
+    assert "if b else None" in desk.revise("tool-loop", script, provider=provider).diff
+    script = turns(say("Shall I begin?"), say("LEFT: the guard would hide a fault of the caller."))
+    assert desk.revise("tool-loop", script, provider=provider).diff == ""
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "I leave the code as it is, since the caller checks for zero.",
+        "No changes are needed: the finding is wrong.",
+        "The findings are wrong, so I did not change anything.",
+        "LEFT: b is never zero.",
+    ],
+)
+def test_an_agent_that_says_that_it_leaves_the_findings_is_asked_once(desk: Any, answer: str) -> None:
+    revision = desk.revise("tool-loop", turns(say(answer)), provider="openai")
+    assert (revision.diff, revision.notes) == ("", answer)

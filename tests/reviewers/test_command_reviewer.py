@@ -133,6 +133,24 @@ def test_a_secret_is_in_no_error(
     assert "[MODEL_KEY]" in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    "end", ["sys.exit('late ' + os.environ['MODEL_KEY'])", "print('no answer')", "sys.stdout.buffer.write(b'\\xff')"]
+)
+def test_a_failure_leaves_both_streams_without_secrets(
+    end: str, folder: Path, checkout: FakeCheckout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MODEL_KEY", SECRET)
+    script = f"print('[bot] reviews', os.environ['MODEL_KEY'], flush=True)\nprint('loaded', file=sys.stderr)\n{end}"
+    with pytest.raises(ReviewerError, match=r"its stdout starts with '\[bot\] reviews \[MODEL_KEY\]") as caught:
+        reviewed(checkout, make(folder, script, pass_env=["MODEL_KEY"]))
+    ((key, text),) = checkout.kept.items()
+    assert f"transcript {key[:12]}" in str(caught.value)
+    told = json.loads(text)
+    assert told["stdout"].startswith("[bot] reviews [MODEL_KEY]")
+    assert told["stderr"].startswith("loaded")
+    assert SECRET not in text
+
+
 def test_a_secret_is_in_no_finding(folder: Path, checkout: FakeCheckout, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MODEL_KEY", SECRET)
     script = """
