@@ -45,12 +45,13 @@ def run(session: Session, settings: ClaudeCodeSettings, prompt: str, *more: str)
     completed = session.run(argv, env=_variables(session), stdin=prompt)
     outputs = {"stdout": completed.stdout, "stderr": completed.stderr}
     result = _result(completed)
-    if settings.role == "agent" and _is_idle(result):
+    if settings.expects_work() and _is_idle(result):
         completed = session.run([*argv, "--continue"], env=_variables(session), stdin=REMINDER)
         outputs |= {"stdout of the reminder": completed.stdout, "stderr of the reminder": completed.stderr}
         result = _result(completed)
     session.keep(outputs)
-    session.judge(facts(completed, result))
+    idle = settings.expects_work() and _is_idle(result)
+    session.judge({**facts(completed, result), "idle": "yes" if idle else "no"})
     return result
 
 
@@ -97,7 +98,6 @@ def facts(completed: Completed, result: Mapping[str, Any]) -> dict[str, Any]:
         "stop_reason": result.get("stop_reason") or "",
         "text": result.get("result") or "",
         "denials": len(result.get("permission_denials") or ()),
-        "idle": "yes" if _is_idle(result) else "no",
         "structured": "yes" if isinstance(result.get("structured_output"), dict) else "no",
         "words": result.get("result") or ("" if result else last_words(completed)),
     }

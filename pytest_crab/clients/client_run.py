@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 from pytest_crab import serialization
 from pytest_crab.clients.chat import endpoint_of, require_readable
 from pytest_crab.clients.installed import ClientMissing, Installed, find
-from pytest_crab.clients.prompting import digest_of, instructions, revising
+from pytest_crab.clients.prompting import asks_question, digest_of, instructions, revising
 from pytest_crab.clients.status_table import Status, StatusRow, read_status
 from pytest_crab.commands import CommandPlace
 from pytest_crab.diffs import touched_paths
@@ -75,6 +75,10 @@ class ClientSettings:
     def asks_for_series(self) -> bool:
         """True if the client is an agent that is asked for one commit for each finding."""
         return bool(getattr(self, "series", False))
+
+    def expects_work(self) -> bool:
+        """Return whether an answer without a tool is none, unless it says that it leaves the findings."""
+        return self.role == "agent" and not asks_question(self.instructions())
 
     @property
     def failure(self) -> type[ReviewerError | AgentError]:

@@ -61,7 +61,7 @@ def run(session: Session, settings: CodexSettings, prompt: str, *more: str) -> C
     completed = session.run([*start, *argv], env=env, stdin=prompt)
     outputs = {"stdout": completed.stdout, "stderr": completed.stderr}
     events = list(_lines(completed.stdout))
-    if settings.role == "agent" and _is_idle(events):
+    if settings.expects_work() and _is_idle(events):
         completed = session.run([*start, *argv[:-1], "resume", "--last", argv[-1]], env=env, stdin=REMINDER)
         outputs |= {"stdout of the reminder": completed.stdout, "stderr of the reminder": completed.stderr}
         events = list(_lines(completed.stdout))
@@ -70,7 +70,8 @@ def run(session: Session, settings: CodexSettings, prompt: str, *more: str) -> C
     message = _message(events)
     changed = message is None and settings.role == "agent" and bool(session.workspace.diff())
     output = CodexOutput(message, _review(_lines(records or b"")), unread=records is None, changed=changed)
-    session.judge(facts(completed, events, output))
+    idle = settings.expects_work() and not changed and _is_idle(events)
+    session.judge({**facts(completed, events, output), "idle": "yes" if idle else "no"})
     return output
 
 
@@ -142,7 +143,6 @@ def facts(completed: Completed, events: Sequence[Mapping[str, Any]], output: Cod
         "failed": failed,
         "completed": "yes" if done else "no",
         "message": message,
-        "idle": "yes" if _is_idle(events) and not output.changed else "no",
         "records": "no" if output.unread else "yes",
         "review": _form(output.review),
         "words": failed or ("" if done or completed.timed_out else last_words(completed)),

@@ -40,6 +40,11 @@ def revising(*, series: bool) -> str:
     return "revise" if series else "revise-whole"
 
 
+def asks_question(told: str) -> bool:
+    """Return whether instructions are those under which an agent answers a question, which takes no tool."""
+    return told == instructions("answer", None, ".")
+
+
 def prompt(
     told: str, pull_request: PullRequest, findings: Sequence[Finding] | None = None, *, numbered: bool = False
 ) -> str:

@@ -15,6 +15,7 @@ from pytest_crab.clients.chat import Chat, ChatSettings
 from pytest_crab.clients.client_run import require_above_zero
 from pytest_crab.clients.conversation import Conversation, Tool, ToolCall, ToolResult, Turn
 from pytest_crab.clients.idle_answers import REMINDER, describe_idleness, leaves_findings
+from pytest_crab.clients.prompting import asks_question
 from pytest_crab.clients.status_table import Status
 from pytest_crab.formats import format_dollars
 from pytest_crab.model_access import ModelAccess, Services
@@ -65,6 +66,10 @@ class ToolLoopSettings(ChatSettings):
     max_usd: float | None = None
     seconds: float = 1800.0
 
+    def expects_work(self) -> bool:
+        """Return whether an answer without a tool is none, unless it says that it leaves the findings."""
+        return not asks_question(self.instructions())
+
     def __post_init__(self) -> None:
         super(ToolLoopSettings, self).__post_init__()
         require_above_zero(
@@ -102,7 +107,7 @@ class ToolLoop(Chat):
         for _ in range(self._settings.max_turns):
             turn = self._next_turn(self._settings.timeout)
             if not turn.calls:
-                if self._worked or leaves_findings(turn.text):
+                if self._worked or not self._settings.expects_work() or leaves_findings(turn.text):
                     return turn.text
                 if idle:
                     told = f"it used no tool, though it was reminded, and {describe_idleness(turn.text)}"

@@ -278,7 +278,7 @@ def test_orders_are_data_to_the_models_that_are_asked(
         file.writelines(map(texts.configured, paths))
     finding = {"file": "ledger.py", "line": 2, "comment": texts.BREAKOUT, "severity": "high"}
     script = turns(say(json.dumps([finding])))
-    with ScriptedProvider(lambda asked: script(asked) if len(provider.asked) == 1 else say("Done.")) as provider:
+    with ScriptedProvider(lambda asked: script(asked) if len(provider.asked) == 1 else say("LEFT: no.")) as provider:
         monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-of-nobody")
         model = {"provider": "anthropic", "model": "scripted"}
         settings = {

@@ -228,7 +228,7 @@ def test_findings_of_codex_are_read(desk: Any) -> None:
 @pytest.mark.client("claude-code", "codex")
 @pytest.mark.parametrize("client", ["claude-code", "codex"])
 def test_what_counts_is_the_tree_and_not_what_is_said(client: str, desk: Any) -> None:
-    idle = desk.revise(client, always(say("I have fixed everything.")))
+    idle = desk.revise(client, turns(run("true"), say("I have fixed everything.")))
     assert idle.diff == ""
     assert idle.notes == "I have fixed everything."
     busy = desk.revise(client, turns(run("printf 'x = 1\\n' > new.py; rm test_calc.py"), say("Nothing was done.")))
