@@ -86,7 +86,7 @@ _CAUSE = re.compile(r"(?:Uncaught )?(?:[\w.$]*(?:Error|Exception)\b|panic:|threa
 def telling_line(*outputs: bytes | str, limit: int = 300) -> str:
     """Return the last line of the first output that is not blank which is no banner of a runtime, stripped and cut."""
     for output in outputs:
-        lines = (output if isinstance(output, str) else output.decode(errors="replace")).splitlines()
+        lines = split_lines(output if isinstance(output, str) else output.decode(errors="replace"))
         told = [line for line in lines if not _BANNER.match(line)]
         if not told:
             continue
