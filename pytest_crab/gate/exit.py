@@ -29,7 +29,7 @@ NO_TEST = "A floor is no test: it allows nothing for chance, which moves each ra
 class OracleCounts:
     """One reviewer's oracles: whole numbers, or multiples of 1/n with n repeats; ``unknown`` leaves out the broken.
 
-    ``counted`` is the word for one of them.
+    ``counted`` is the word for one of them. ``unmeasured`` says why they measured nothing; None: they did.
     """
 
     reviewer: str
@@ -39,6 +39,7 @@ class OracleCounts:
     unknown: float = 0
     is_control: bool = False
     counted: str = "oracle"
+    unmeasured: str | None = None
 
     def __post_init__(self) -> None:
         if min(self.caught, self.missed, self.broken, self.unknown) < 0:
@@ -53,6 +54,7 @@ class OracleCounts:
         absent: int = 0,
         is_control: bool = False,
         counted: str = "oracle",
+        unmeasured: str | None = None,
     ) -> OracleCounts:
         """Return the counts of a summary's ``outcomes``; ``absent`` oracles were planned and have no record."""
         broken = outcomes.get(Reason.BROKEN.value, 0)
@@ -65,6 +67,7 @@ class OracleCounts:
             unknown=absent + sum(share for outcome, share in outcomes.items() if outcome not in known),
             is_control=is_control,
             counted=counted,
+            unmeasured=unmeasured,
         )
 
     @property
@@ -156,7 +159,7 @@ def decide(outcome: RunOutcome) -> Decision:
 def _measured_enough(gated: Sequence[OracleCounts], outcome: RunOutcome) -> bool:
     """Return whether each reviewer has oracles, no more unknown ones than may be, and a baseline to compare with."""
     most = _exact(outcome.max_unknown)
-    measured = all(own.total and _exact(own.unknown) / own.total <= most for own in gated)
+    measured = all(own.total and own.unmeasured is None and _exact(own.unknown) / own.total <= most for own in gated)
     return bool(gated) and measured and all(one.problem is None for one in outcome.baselines or ())
 
 
@@ -228,6 +231,8 @@ def _rulings(
         share = f"{_count(broken)} of {_count(total)} {own.counted}s are broken ({_percent(broken / total)})"
         yield GateResult.BROKEN, f"{own.reviewer}: {share}, and at most {_percent(_exact(outcome.max_broken))} may be."
         return
+    if own.unmeasured is not None:
+        yield GateResult.INCONCLUSIVE, f"{own.reviewer}: {own.unmeasured}."
     if outcome.fail_under is not None:
         yield _rule(own, outcome, _exact(outcome.fail_under))
     unknown = _exact(own.unknown)

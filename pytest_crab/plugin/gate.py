@@ -165,6 +165,7 @@ class RunGate:
                         absent=absent.get(row.reviewer, 0),
                         is_control=self._is_control(row.reviewer),
                         counted=row.counted,
+                        unmeasured=row.unmeasured,
                     )
                     for row in summary.reviewers
                 ),

@@ -28,6 +28,11 @@ def headlines(summary: Summary) -> Iterator[tuple[ReviewerSummary, str, str | No
         yield own, rate_sentence(own), sentence
 
 
+def unmeasured_line(own: ReviewerSummary) -> str | None:
+    """Return the line that says that a reviewer's rate measured nothing; None if it did."""
+    return None if own.unmeasured is None else f"{ascii_line(own.reviewer)}: {own.unmeasured}"
+
+
 def rate_sentence(own: ReviewerSummary) -> str:
     """Return a reviewer's rate with its interval, as in ``mine: 50.0% (5 of 10 oracles caught; 95% ...)``."""
     rate, name = own.overall, ascii_line(own.reviewer)

@@ -10,7 +10,7 @@ from pathlib import Path
 from pytest_crab.formats import format_decimal, format_interval, format_number, format_percent
 from pytest_crab.report.detail_tables import detail_tables
 from pytest_crab.report.files import write_report_file
-from pytest_crab.report.headline import gate_line, headlines
+from pytest_crab.report.headline import gate_line, headlines, unmeasured_line
 from pytest_crab.report.label_changes import change_tables
 from pytest_crab.report.mediator_text import mediator_lines, mediator_tables
 from pytest_crab.report.recorded_rulers import ruler_lines
@@ -70,7 +70,11 @@ def head_lines(summary: Summary) -> Iterator[str]:
         yield ""
     for own, rate, gate in headlines(summary):
         yield "<br>".join(
-            [f"- **{escape_markdown(rate)}**", *map(escape_markdown, filter(None, (gate, lift_line(own))))]
+            [
+                f"- **{escape_markdown(rate)}**",
+                *(f"**{escape_markdown(line)}**" for line in filter(None, [unmeasured_line(own)])),
+                *map(escape_markdown, filter(None, (gate, lift_line(own)))),
+            ]
         )
     yield ""
     if summary.gate is not None:

@@ -48,14 +48,19 @@ class CleanReviews:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialLoad:
-    """One trial's part of a burden; ``effects`` are the findings' places by oracle; None: not attributed."""
+    """One trial's part of a burden; ``effects`` are the findings' places by oracle; None: not attributed.
+
+    ``placed`` counts the findings that name a file, and ``changed`` is whether the revision has any content.
+    """
 
     findings: int | None
+    placed: int = 0
     caught: bool
     known: bool
     effects: Mapping[Key, tuple[int, ...]] | None
     added: int | None
     removed: int | None
+    changed: bool = False
 
 
 def load(trial: Trial) -> TrialLoad:
@@ -68,11 +73,13 @@ def load(trial: Trial) -> TrialLoad:
         effects = {}
     return TrialLoad(
         findings=None if trial.review is None else trial.review.size,
+        placed=0 if trial.review is None else sum(one.path is not None for one in trial.review.findings),
         caught=bool(trial.having(Verdict.CAUGHT)),
         known=any(result.verdict is not Verdict.UNKNOWN for result in trial.results),
         effects=effects,
         added=added,
         removed=removed,
+        changed=trial.revision is not None and bool(trial.revision.diff),
     )
 
 

@@ -54,6 +54,7 @@ class ReviewerSummary:
     cause in words.
     ``suggestions`` adds up what became of suggestion blocks; None: there were none, or another agent.
     ``explained`` has the rates by the explanations of verdicts; None: none is on record.
+    ``unmeasured`` says why the rate measured nothing, without the reviewer's name; None: it measured.
     ``clean`` has the false alarms on pull requests without an issue; None where the set has none.
     """
 
@@ -103,6 +104,7 @@ class ReviewerSummary:
     review_by: str | None = None
     decided_by: Mapping[str, int] = field(default_factory=dict)
     by_ruler: Mapping[str, RulerMean] = field(default_factory=dict)
+    unmeasured: str | None = None
 
     @property
     def by_kind(self) -> Mapping[str, Rate]:

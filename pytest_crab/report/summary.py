@@ -26,6 +26,7 @@ from pytest_crab.report.ruler_means import measured_by
 from pytest_crab.report.stability import stability
 from pytest_crab.report.summary_words import SummaryWords, words_of
 from pytest_crab.report.trial_rows import TrialRow, comments_of, cost, oracles_of, per_run, review_price, row_of
+from pytest_crab.report.unmeasured import reason_of
 from pytest_crab.statistics.choices import probe_measures
 from pytest_crab.statistics.comparison import Key
 from pytest_crab.types import (
@@ -219,6 +220,7 @@ def _reviewer(
         regressions=_regressions(rows),
         suggestions=_suggestions(rows),
         variant=rows[0].variant,
+        unmeasured=None if privileged else reason_of(rows),
         versions=_versions(rows),
         burden=burden((row.load for row in rows), _of_agent(unasked, rows[0].agent)),
         clean=clean_reviews(row.load for row in rows if row.clean),

@@ -19,7 +19,7 @@ from pytest_crab.formats import (
 )
 from pytest_crab.report.detail_tables import detail_tables
 from pytest_crab.report.explain import suggestion_words
-from pytest_crab.report.headline import headlines
+from pytest_crab.report.headline import headlines, unmeasured_line
 from pytest_crab.report.label_changes import change_tables
 from pytest_crab.report.mediator_text import mediator_lines, mediator_tables
 from pytest_crab.report.recorded_rulers import ruler_lines
@@ -218,8 +218,9 @@ def _lift(own: ReviewerSummary, width: int) -> list[Line]:
 
 def _headlines(summary: Summary, width: int) -> list[Line]:
     lines = []
-    for _, rate, gate in headlines(summary):
+    for own, rate, gate in headlines(summary):
         lines += _wrap(rate, width, "bold")
+        lines += _wrap(unmeasured_line(own) or "", width, "red")
         lines += [] if gate is None else [Line(f"    {part}", "bold") for part in textwrap.wrap(gate, width - 4)]
     return lines
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 
 from pytest_crab.formats import format_count, format_percent
+from pytest_crab.report.headline import unmeasured_line
 from pytest_crab.report.reviewer_summary import ReviewerSummary
 from pytest_crab.report.summary import Summary
 from pytest_crab.report.summary_tables import label
@@ -158,6 +159,9 @@ def _distinct(words: Iterable[str]) -> list[str]:
 def banners(summary: Summary) -> Iterator[Banner]:
     """Yield what a reader of the rates must know first: a simulated agent, reviewers shown the answer, unknowns."""
     reviewers = summary.reviewers
+    for one in reviewers:
+        if (line := unmeasured_line(one)) is not None:
+            yield Banner(f"{line}.", "Such a rate says nothing of the reviewer, and no gate passes on it.")
     if any(one.simulated for one in reviewers):
         yield Banner(
             "Simulated agent: location overlap only.",
