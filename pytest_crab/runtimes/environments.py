@@ -69,9 +69,22 @@ def project_name(requirement: str) -> str:
     return re.sub(r"[-_.]+", "-", match.group(1)).lower() if match else ""
 
 
-def install_script(environment: Environment) -> str:
-    """The install commands as one shell script, which stops at the first that fails."""
-    exports = [f"export {name}={shlex.quote(value)}" for name, value in sorted(environment.env.items())]
+def builds_in_isolation(environment: Environment) -> bool:
+    """Return whether an environment of a moment has install commands that may fetch what they build with."""
+    fetching = (command for command in environment.install if "--no-build-isolation" not in command)
+    return environment.resolved is not None and environment.node is None and any(fetching)
+
+
+def install_script(environment: Environment, constraints: str | None = None) -> str:
+    """The install commands as one shell script, which stops at the first that fails.
+
+    ``constraints`` is the file that keeps isolated builds to the environment's moment.
+    """
+    variables = dict(environment.env)
+    if constraints is not None and environment.resolved is not None:
+        dated = {"PIP_CONSTRAINT": constraints, "PIP_BUILD_CONSTRAINT": constraints}  # pip before and since 25.3
+        variables = {**dated, "UV_EXCLUDE_NEWER": environment.resolved, **variables}
+    exports = [f"export {name}={shlex.quote(value)}" for name, value in sorted(variables.items())]
     return "\n".join(["set -e", *exports, *environment.install]) + "\n"
 
 
@@ -79,9 +92,11 @@ def environment_identity(environment: Environment, source: Mapping[str, Any]) ->
     """The part of a runtime's identity that is the same for all runtimes."""
     resolved = {"resolved": environment.resolved} if environment.resolved is not None else {}
     node = {"node": environment.node} if environment.node is not None else {}
+    builds = {"builds": "resolved"} if builds_in_isolation(environment) else {}
     return {
         **resolved,
         **node,
+        **builds,
         "python": python_of(environment),
         "packages": list(packages_of(environment)),
         "system": list(environment.system),

@@ -23,6 +23,7 @@ from pytest_crab.protocols import ORACLE_LIMITS, Command, Snapshot
 from pytest_crab.runtimes import build_failures, nodes, run_lock
 from pytest_crab.runtimes.base_images import LOCAL_BASE, LOCAL_NODE_BASE, NODE_BASE
 from pytest_crab.runtimes.build_log import BuildLog
+from pytest_crab.runtimes.build_pins import build_constraints
 from pytest_crab.runtimes.container_exec import run_main
 from pytest_crab.runtimes.engine import Engine, first_line, inspect_image
 from pytest_crab.runtimes.environment_use import EnvironmentsInUse
@@ -37,6 +38,8 @@ BELOW_LABEL = "pytest-crab.below"
 #: Which user of which machine built an image; of its own, since containers inherit the labels of their image.
 BUILDER_LABEL = "pytest-crab.builder"
 _ROUTE = "/opt/crab/route/ca.crt"
+#: What isolated builds may take, in an image that is built.
+_CONSTRAINTS = "/opt/crab/route/build-constraints.txt"
 _PROBE = """\
 import json, shutil, subprocess, sys, sysconfig
 sites = [sysconfig.get_path(name) for name in ("purelib", "platlib")]
@@ -224,7 +227,8 @@ class Images:
         with self._engine.run.scratch() as scratch:
             archive = scratch / "context.tar"
             snapshot.clone(scratch / "tree")
-            _pack(archive, scratch / "tree", self.dockerfile(instance), instance, route)
+            constraints = build_constraints(instance.required_environment, snapshot)
+            _pack(archive, scratch / "tree", self.dockerfile(instance), instance, route, constraints)
             with archive.open("rb") as context:
                 built = self._run_build(instance, context, arguments)
         facts = self._probe(instance.id, built)
@@ -269,10 +273,13 @@ class Images:
         return dict(json.loads(done.stdout))
 
 
-def _pack(archive: Path, tree: Path, dockerfile: str, instance: Instance, route: PackageRoute) -> None:
+def _pack(
+    archive: Path, tree: Path, dockerfile: str, instance: Instance, route: PackageRoute, constraints: str | None
+) -> None:
     environment = instance.required_environment
     packages = packages_of(environment) if environment.node is None else ()
-    script = install_script(environment) if environment.node is None else nodes.build_script(environment)
+    dated = None if constraints is None else _CONSTRAINTS
+    script = install_script(environment, dated) if environment.node is None else nodes.build_script(environment)
     texts = {
         "Dockerfile": dockerfile,
         "packages.txt": "".join(f"{package}\n" for package in packages),
@@ -282,6 +289,8 @@ def _pack(archive: Path, tree: Path, dockerfile: str, instance: Instance, route:
     with tarfile.open(archive, "w") as tar:
         for name, text in texts.items():
             _add(tar, name, text.encode())
+        if constraints is not None:
+            _add(tar, "route/build-constraints.txt", constraints.encode())
         if route.bundle is not None:
             _add(tar, "route/ca.crt", route.bundle.read_bytes())
         tar.add(tree, arcname="tree", filter=_as_root)

@@ -22,6 +22,7 @@ from pytest_crab.errors import ImageError
 from pytest_crab.protocols import INSTALL_LIMITS, INSTALL_SECONDS, OWN_PLACES, Command, Completed, Snapshot
 from pytest_crab.runtimes import build_failures, interpreters, nodes, seeds, uv_cli
 from pytest_crab.runtimes.bubblewrap import View
+from pytest_crab.runtimes.build_pins import build_constraints
 from pytest_crab.runtimes.environments import PackageRoute, install_script, packages_of, pins_nothing, python_of
 from pytest_crab.runtimes.run_lock import remove_folder
 from pytest_crab.runtimes.slots import one_builder
@@ -29,6 +30,8 @@ from pytest_crab.types import Environment, Instance
 
 TREE = f"{OWN_PLACES['trees']}/tree"
 DISTRIBUTIONS = f"{OWN_PLACES['trees']}/distributions.txt"
+#: The file in a virtual environment with what its isolated builds may take.
+_CONSTRAINTS = "build-constraints.txt"
 #: Ends the name of an environment's folder while it is being built.
 NEW = ".new"
 #: The file of an environment's folder that names the instances which took it.
@@ -252,6 +255,7 @@ def build_tree(
     if layout.venv is None:
         raise ImageError(f"{instance.id}: it has install commands and no virtual environment to run them in")
     shutil.copytree(layout.venv, folder / "venv", symlinks=True)
+    constraints = _put_constraints(folder / "venv", layout.venv, instance, snapshot)
     binds = {**layout.binds, layout.venv: str(folder / "venv")}
     workdir = instance.required_environment.workdir if confined else str(tree)
     view = View(
@@ -262,7 +266,7 @@ def build_tree(
         cwd=workdir,
     )
     path = f"{layout.venv}/bin:/usr/local/bin:/usr/bin:/bin"
-    script = f"{_OUTSPOKEN}\n{install_script(instance.required_environment)}"
+    script = f"{_OUTSPOKEN}\n{install_script(instance.required_environment, constraints)}"
     done = build(view, Command(argv=("sh", "-c", script), env={**route_env(), "PATH": path}), INSTALL_SECONDS)
     if done.exit_code != 0:
         raise _failure(f"{instance.id}: the install commands failed", done)
@@ -271,6 +275,18 @@ def build_tree(
         python=layout.python, site=layout.site, version=layout.version, masked=layout.masked, venv=layout.venv,
         binds={**binds, layout.venv: str(final / "venv")},
     )  # fmt: skip
+
+
+def _put_constraints(venv: Path, inside: str, instance: Instance, snapshot: Snapshot) -> str | None:
+    """Write what keeps isolated builds to the environment's moment; its place ``inside``, None where there is none."""
+    try:
+        text = build_constraints(instance.required_environment, snapshot)
+    except ImageError as error:
+        raise ImageError(f"{instance.id}: {error}", of_machine=error.of_machine) from error
+    if text is None:
+        return None
+    (venv / _CONSTRAINTS).write_text(text)
+    return f"{inside}/{_CONSTRAINTS}"
 
 
 def _build_node(tree: Path, instance: Instance, layout: Layout, build: Builder, *, confined: bool) -> None:

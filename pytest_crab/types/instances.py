@@ -112,7 +112,7 @@ class Environment:
     ``timeout`` is seconds, for each oracle and for the install of a revised tree.
     With ``node``, a version, it is node's: ``packages`` are npm's, and node or jest runs its oracles.
     ``resolved`` is the moment as of which the packages were chosen (2019-04-11T15:02:59Z): files that were uploaded
-    later are not taken, neither of the packages nor of what builds them.
+    later are not taken, neither of the packages nor of what builds them or the tree; no dependency is added to them.
     """
 
     dockerfile: str | None = None

@@ -36,6 +36,23 @@ def test_install_script_stops_at_the_first_failure_and_quotes() -> None:
     assert script == "set -e\nexport A='it'\"'\"'s; rm'\nfalse\necho on\n"
 
 
+@pytest.mark.parametrize(
+    ("install", "resolved", "dated"),
+    [
+        ("pip install -e .", "2023-01-01T00:00:00Z", True),
+        ("pip install --no-build-isolation -e .", "2023-01-01T00:00:00Z", False),
+        ("pip install -e .", None, False),
+    ],
+)
+def test_isolated_builds_are_of_the_environments_moment(install: str, resolved: str | None, *, dated: bool) -> None:
+    environment = _environment(install=(install,), resolved=resolved)
+    assert environments.builds_in_isolation(environment) is dated
+    assert ("builds" in environments.environment_identity(environment, {})) is dated
+    if dated:
+        script = environments.install_script(environment, "/c.txt")
+        assert {"export PIP_CONSTRAINT=/c.txt", f"export UV_EXCLUDE_NEWER={resolved}"} <= set(script.splitlines())
+
+
 def test_an_index_with_a_password_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PIP_INDEX_URL", "https://user:geheim@localhost/simple")
     with pytest.raises(ImageError) as caught:

@@ -187,11 +187,17 @@ def _why_unstarted(evidence: verdict.ProofEvidence) -> str | None:
     return details.pop() if len(details) == 1 and all(run.ending is Ending.UNSTARTED for run in runs) else None
 
 
+#: What to do where an environment of a moment lacks a package.
+_NAME_ALL = "; environment.resolved installs no dependencies, so name each of them in environment.packages"
+
+
 def _workspace_fault(context: ScoringContext, answers: OracleResults) -> str | None:
     """Return the fault of the workspace itself (a leak, or pass_to_pass failing at head); None if it is sound."""
     if answers.leaks is None:
         problem = answers.problems[0] if answers.problems else "the harness did not answer"
-        return f"the leak proof could not be made ({problem})"
+        alone = context.instance.required_environment.resolved is not None
+        hint = _NAME_ALL if alone and problem.startswith("pytest cannot be imported") else ""
+        return f"the leak proof could not be made ({problem}{hint})"
     sdist = context.instance.source.sdist
     facts = dict(answers.leaks)
     if not context.image.contained:
