@@ -54,6 +54,8 @@ def test_a_repository_tells_its_refs_remotes_reflogs_and_commits(
 
 
 def test_an_empty_place_has_no_facts(tmp_path: Path) -> None:
+    (tmp_path / "FETCH_HEAD").touch()
+    assert leak_scan.lines(str(tmp_path / "FETCH_HEAD")) == []
     assert leak_scan.git(str(tmp_path / ".git")) is None
     assert leak_scan.find_installed([str(tmp_path), str(tmp_path / "none")], "demo") == []
     assert leak_scan.files({"test_c0.py"}, [str(tmp_path)]) == []

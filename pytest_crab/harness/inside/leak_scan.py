@@ -25,7 +25,7 @@ def lines(path):
     """Return the lines of a file, none where it cannot be read."""
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
-            return file.read().split("\n")
+            return [line.rstrip("\n") for line in file]
     except OSError:
         return []
 
