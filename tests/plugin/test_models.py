@@ -212,3 +212,9 @@ def test_an_interrupt_ends_what_a_model_is_asked(
             process.kill()
     assert process.returncode == pytest.ExitCode.INTERRUPTED, output
     assert {each["reason"] for trial in lab.records() for each in trial["scores"]} == {"not run"}
+
+
+def test_the_header_names_an_address_that_the_environment_gives(lab: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    result = lab.run("--reviewer=none", "--collect-only", "instances/shop-1")
+    result.stdout.fnmatch_lines(["crab: models: *openai at http://127.0.0.1:9/v1 (OPENAI_BASE_URL)*"])
