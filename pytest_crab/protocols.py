@@ -234,12 +234,14 @@ class CloneRequest:
     """The settings of a clone on the host.
 
     Its commands see the trees of ``readable`` and ``writable`` at the same paths, the internet but nothing of this
-    machine if ``network`` says so, and the gateway with ``models``. ``require_sandbox`` is called before anything runs
-    without a sandbox; it raises EngineError where that is not allowed.
+    machine if ``network`` says so, the gateway with ``models``, and of the system's programs all but ``masked``.
+    ``require_sandbox`` is called before anything runs without a sandbox; it raises EngineError where that is not
+    allowed.
     """
 
     readable: Sequence[Path] = ()
     writable: Sequence[Path] = ()
+    masked: Sequence[Path] = ()
     network: bool = False
     models: ModelAccess | None = None
     require_sandbox: Callable[[], None] = refuse_unconfined

@@ -7,3 +7,6 @@ from pytest_crab.ecosystems.patterns import Patterns
 
 #: What builds and test runs of any language leave: a project may use several. It is never part of a revision.
 LEFTOVERS: Patterns = python.LEFTOVERS + node.LEFTOVERS
+
+#: Folders in which a system keeps packages for all its users, as patterns of paths.
+SYSTEM_PACKAGES: tuple[str, ...] = python.PACKAGES + node.PACKAGES

@@ -8,3 +8,6 @@ LEFTOVERS = Patterns(
     names=("node_modules", ".npm", ".nyc_output", ".eslintcache", "*.tsbuildinfo"),
     marks=("lcov.info", "coverage-final.json"),  # a report on coverage, whatever it is called
 )
+
+#: Where a system keeps packages for all its users.
+PACKAGES = ("/usr/lib/node_modules", "/usr/local/lib/node_modules", "/usr/share/nodejs")

@@ -14,3 +14,6 @@ LEFTOVERS = Patterns(
     ),
     marks=("pyvenv.cfg",),  # a virtual environment, whatever it is called
 )
+
+#: Where a system keeps packages for all its users.
+PACKAGES = ("/usr/lib/python3*/*-packages", "/usr/local/lib/python3*/*-packages")

@@ -188,6 +188,7 @@ def run_in_folder(
     *,
     readable: Sequence[Path] = (),
     writable: Sequence[Path] = (),
+    masked: Sequence[Path] = (),
     network: bool = False,
     way_out: Path | None = None,
     env: Mapping[str, str] | None = None,
@@ -208,6 +209,7 @@ def run_in_folder(
     view = View(
         readable={str(path): path for path in readable},
         writable={str(path): path for path in (*writable, folder)},
+        masked=[str(path) for path in masked],
         network=network,
         way_out=way_out,
         cwd=str(folder),
@@ -326,7 +328,8 @@ def _mounts(view: View, limits: Limits, folder: Path) -> Iterator[Mount]:
     for place, host in view.readable.items():
         yield bind_mount("--ro-bind", host, place)
     for place in view.masked:
-        yield empty_mount(place)
+        file = Path(place).is_file()
+        yield bind_mount("--ro-bind", Path(os.devnull), place) if file else empty_mount(place)
     for place, host in view.writable.items():
         yield bind_mount("--bind", host, place)
 

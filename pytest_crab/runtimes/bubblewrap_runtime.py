@@ -30,6 +30,8 @@ from pytest_crab.runtimes.disk_quota import DiskQuota
 from pytest_crab.runtimes.environments import SOCKET_FOLDER, TMP
 from pytest_crab.runtimes.host_clone import confined_clone
 from pytest_crab.runtimes.host_runtime import HostRuntime, HostWorkspace
+from pytest_crab.runtimes.installed_copies import installed_copies
+from pytest_crab.runtimes.run_lock import RunFolder
 from pytest_crab.types import Instance
 
 #: Where a build's own temporary files lie inside.
@@ -44,9 +46,14 @@ class BubblewrapRuntime(HostRuntime):
 
     unconfined = False
 
+    def __init__(self, *, cache: Path, slots: int | None = None, run: RunFolder | None = None) -> None:
+        super().__init__(cache=cache, slots=slots, run=run)
+        self._masked: dict[str, tuple[str, ...]] = {}
+
     def prepare(self, instance: Instance, snapshot: Snapshot, source: Mapping[str, Any]) -> Image:
         """See protocols.Runtime."""
         image = super().prepare(instance, snapshot, source)
+        self._masked[image.key] = tuple(map(str, installed_copies(instance.project)))
         limits = "cgroup" if cgroups.available() else "rlimit"
         return dataclasses.replace(image, facts={**image.facts, "socket_folder": SOCKET_FOLDER, "limits": limits})
 
@@ -95,7 +102,7 @@ class BubblewrapRuntime(HostRuntime):
             readable=readable,
             writable={**writable, **(replaced or {})},
             empty=empty,
-            masked=layout.masked,
+            masked=(*layout.masked, *self._masked.get(image.key, ())),
             needed=layout.site,
             cwd=image.workdir,
         )

@@ -15,6 +15,9 @@ from pytest_crab.instances.quickstart import quickstart_folder
 from pytest_crab.instances.recorded import FOLDER
 from pytest_crab.types import Instance
 
+#: What lies in the hidden places of a set.
+_OF_A_SET = _INSTANCE, _RECORDED = "an instance", "recorded results"
+
 #: What lies in each hidden place, by its path without links; the package's own set is hidden from the start.
 _places: dict[str, str] = {str(quickstart_folder().resolve()): "the quickstart set"}
 
@@ -50,7 +53,7 @@ def hide(place: Path, what: str) -> None:
 def hide_set(instance: Instance) -> None:
     """Hide an instance, the instances beside it, and the results that are recorded of them."""
     folder = Path(instance.folder)
-    hide(folder, "an instance")
+    hide(folder, _INSTANCE)
     with suppress(OSError):  # what is not there is not seen either
         _places.update(_set_of(folder.parent, folder.parent.stat().st_mtime_ns))
 
@@ -62,8 +65,8 @@ def hidden_places() -> dict[Path, str]:
 
 @functools.lru_cache(maxsize=256)
 def _set_of(folder: Path, _changed: int) -> Mapping[str, str]:
-    results = {str((folder / FOLDER).resolve()): "recorded results"}
-    return results | {str(path.parent.resolve()): "an instance" for path in folder.glob(f"*/{FILE}")}
+    results = {str((folder / FOLDER).resolve()): _RECORDED}
+    return results | {str(path.parent.resolve()): _INSTANCE for path in folder.glob(f"*/{FILE}")}
 
 
 def order_mounts(mounts: Iterable[Mount], needed: Sequence[str], more: Mapping[str, str]) -> list[Mount]:
@@ -74,7 +77,8 @@ def order_mounts(mounts: Iterable[Mount], needed: Sequence[str], more: Mapping[s
     """
     every = sorted(mounts, key=_depth)
     sources = [(mount, os.path.realpath(mount.source)) for mount in every if mount.source is not None]
-    for hidden_place, what in sorted({**_places, **more}.items()):
+    shown = {source for _, source in sources}
+    for hidden_place, what in sorted(_widen({**_places, **more}, shown).items()):
         for mount, source in sources:
             if not hidden_place.startswith(source):
                 continue
@@ -86,6 +90,15 @@ def order_mounts(mounts: Iterable[Mount], needed: Sequence[str], more: Mapping[s
                 every = sorted([*every, mask], key=_depth)
                 _require(needed, every, mask, what)
     return every
+
+
+def _widen(places: Mapping[str, str], shown: set[str]) -> dict[str, str]:
+    """Put the folder of a set in the place of its instances: the mask of an instance alone would tell its name."""
+    wide: dict[str, str] = {}
+    for place, what in places.items():
+        above = str(Path(place).parent)
+        wide[above if what in _OF_A_SET and not {above, place} & shown else place] = what
+    return wide
 
 
 def seal_options(mounts: Sequence[Mount]) -> list[str]:

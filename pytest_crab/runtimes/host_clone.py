@@ -122,6 +122,7 @@ class ConfinedClone(HostClone):
                 self._tree,
                 readable=self._request.readable,
                 writable=self._request.writable,
+                masked=self._request.masked,
                 way_out=internet,
                 env=env,
                 stdin=stdin,

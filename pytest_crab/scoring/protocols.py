@@ -163,6 +163,9 @@ class ScoringContext(Protocol):
     def execute(self, commands: Sequence[Command], *, seconds: float) -> tuple[Completed, ...]:
         """Run commands beside each other in one fresh sandbox of the image. Raises EngineError, Cancelled."""
 
+    def look_into_clone(self, argv: Sequence[str]) -> Completed | None:
+        """Run a command in a clone as contestants get them; None where clones have no sandbox. Raises EngineError."""
+
     def services(self, step: str | None = None) -> Services:
         """Models, waiting and transcripts for ``step``, None: that under way; costs are booked on this trial."""
 

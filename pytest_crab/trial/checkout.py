@@ -13,6 +13,7 @@ from pytest_crab.instances.loading import FILE as INSTANCE_FILE
 from pytest_crab.model_access import ModelAccess
 from pytest_crab.protocols import CLIENT_LIMITS, CloneRequest, Image, Snapshot, Workspace, refuse_unconfined
 from pytest_crab.runtimes import hidden_paths
+from pytest_crab.runtimes.installed_copies import installed_copies
 from pytest_crab.trial.run_context import RunContext
 from pytest_crab.types import Instance
 
@@ -63,6 +64,7 @@ class TrialCheckout:
         request = CloneRequest(
             readable=(*readable, *libraries),
             writable=tuple(writable),
+            masked=installed_copies(self._instance.project),
             network=network,
             models=models,
             require_sandbox=self._require_sandbox,

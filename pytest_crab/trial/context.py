@@ -116,10 +116,16 @@ class TrialContext:
             note=self.transcripts.append,
         )
 
-    def checkout(self, failure: type[ReviewerError | AgentError], passed: Sequence[str] = ()) -> TrialCheckout:
+    def checkout(
+        self,
+        failure: type[ReviewerError | AgentError],
+        passed: Sequence[str] = (),
+        require_sandbox: Callable[[], None] | None = None,
+    ) -> TrialCheckout:
         """Ways to the code for one contestant in the present step; ``failure`` is its family's error.
 
-        ``passed`` names the variables of the environment that it is given.
+        ``passed`` names the variables of the environment that it is given. ``require_sandbox`` is called before
+        anything runs without one; it allows what the run allows if it is None.
         """
         return TrialCheckout(
             self.instance,
@@ -128,7 +134,7 @@ class TrialContext:
             lambda: self.image,
             failure,
             self.services(passed=passed),
-            require_sandbox=lambda: self.run_context.require_sandbox(self.instance, self.crew),
+            require_sandbox or (lambda: self.run_context.require_sandbox(self.instance, self.crew)),
         )
 
     @lazy
@@ -189,6 +195,13 @@ class TrialContext:
     def execute(self, commands: Sequence[Command], *, seconds: float) -> tuple[Completed, ...]:
         """See scoring.protocols.ScoringContext."""
         return self.run_context.runtime.execute(self.image, commands, limits=self.run_context.limits, seconds=seconds)
+
+    def look_into_clone(self, argv: Sequence[str]) -> Completed | None:
+        """See scoring.protocols.ScoringContext."""
+        asked: list[None] = []
+        with self.checkout(ReviewerError, require_sandbox=lambda: asked.append(None)).clone() as clone:
+            done = clone.run(argv, seconds=60)
+        return None if asked else done
 
     def reinstall(self, tree: str) -> Mapping[str, str]:
         """See scoring.protocols.ScoringContext."""

@@ -295,6 +295,11 @@ class Instance:
         return self.environment
 
     @property
+    def project(self) -> str:
+        """The name by which an index of packages is likely to know the project."""
+        return self.source.sdist.name if self.source.sdist else self.repo.rsplit("/", 1)[-1]
+
+    @property
     def with_oracles(self) -> tuple[Comment, ...]:
         """The comments that have an oracle, in order; none where the instance is there to be read."""
         return tuple(comment for comment in self.comments if comment.oracle is not None)

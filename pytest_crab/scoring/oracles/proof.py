@@ -11,6 +11,7 @@ from pytest_crab.errors import DiffRejected
 from pytest_crab.instances.files import diff_text
 from pytest_crab.lazy import lazy
 from pytest_crab.scoring.oracles import keys
+from pytest_crab.scoring.oracles.clone_leaks import clone_leak
 from pytest_crab.scoring.oracles.oracle_runs import OracleRequest, OracleResults, run_oracles
 from pytest_crab.scoring.protocols import ScoringContext
 from pytest_crab.types import PASS_TO_PASS, Comment, Ending, Proof, Run
@@ -158,7 +159,7 @@ def _ask(context: ScoringContext, comments: Sequence[Comment], wanted: Mapping[s
     head = context.snapshot.head_tree
     leaks = harness.LeakQuestion(
         state=head,
-        project=_project(context),
+        project=context.instance.project,
         files=tuple(Path(comment.required_oracle.file).name for comment in context.instance.with_oracles),
     )
     return run_oracles(context, list(requests.values()), pass_to_pass=head, leaks=leaks)
@@ -205,12 +206,10 @@ def _workspace_fault(context: ScoringContext, answers: OracleResults) -> str | N
     found = verdict.leaks(facts, refs=context.snapshot.refs, version=sdist.version if sdist else None)
     if found:
         return f"the workspace leaks: {found[0]}"
+    leak = clone_leak(context)
+    if leak is not None:
+        return leak
     regressions = answers.runs.get(PASS_TO_PASS)
     if regressions is not None and (regressions.ending is not Ending.COMPLETED or regressions.exit_code != 0):
         return f"pass_to_pass does not pass at head (exit code {regressions.exit_code}, {regressions.ending})"
     return None
-
-
-def _project(context: ScoringContext) -> str:
-    sdist = context.instance.source.sdist
-    return sdist.name if sdist else context.instance.repo.rsplit("/", 1)[-1]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from unittest import mock
 
 from hostile.confined import hungry
 from hostile.ledger import KEY, document, write_instance
@@ -12,6 +14,7 @@ from hostile.record import Play
 from hostile.shape import Kind, Refusal
 
 from pytest_crab.instances import load_instance
+from pytest_crab.runtimes import installed_copies
 from pytest_crab.runtimes.bubblewrap import run_in_folder
 from pytest_crab.runtimes.bubblewrap_runtime import BubblewrapRuntime
 from pytest_crab.runtimes.hidden_paths import hide_set
@@ -78,7 +81,69 @@ def naive(answer: str) -> Callable[[Path], bool]:
     return twin
 
 
+#: Lists a set's folder, and all that is mounted.
+LISTING = 'ls "$0"; cat /proc/self/mountinfo'
+
+
+def listing(folder: Path) -> str:
+    place = shown(folder / "shown")
+    hide_set(load_instance(place / "set" / "ledger"))
+    (folder / "clone").mkdir()
+    argv = ["sh", "-c", LISTING, str(place / "set")]
+    done = run_in_folder(argv, folder / "clone", readable=[place], seconds=60)
+    assert str(place / "set") in done.stdout.decode()
+    return "the ids are told" if {b"ledger", b"other"} & set(re.findall(rb"\w+", done.stdout)) else "no id is told"
+
+
+def listed(folder: Path) -> bool:
+    """The naive way: of a set, the instances are covered one by one."""
+    place = shown(folder / "shown")
+    argv = ["bwrap", "--unshare-all", "--ro-bind", "/", "/", "--tmpfs", str(folder)]
+    argv += ["--ro-bind", str(place), str(place), "--tmpfs", str(place / "set" / "ledger"), "sh", "-c", LISTING]
+    return "ledger" in subprocess.run([*argv, str(place / "set")], capture_output=True, text=True, check=False).stdout
+
+
+def later_release(folder: Path) -> Path:
+    """A folder of packages with a release of the project in it that has the answer, and another project."""
+    site = folder / "site"
+    for name, text in {
+        "ledger-9.dist-info/top_level.txt": "book\n",
+        "book/__init__.py": KEY,
+        "other.py": "fine",
+    }.items():
+        (site / name).parent.mkdir(parents=True, exist_ok=True)
+        (site / name).write_text(text)
+    return site
+
+
+def importing(folder: Path) -> str:
+    site = later_release(folder)
+    (folder / "clone").mkdir()
+    with mock.patch.object(installed_copies, "SYSTEM_PACKAGES", (str(site),)):
+        masked = installed_copies.installed_copies("Ledger")
+    files = [str(site / name) for name in ("other.py", "book/__init__.py", "ledger-9.dist-info/top_level.txt")]
+    done = run_in_folder(["cat", *files], folder / "clone", readable=[site], masked=masked, seconds=60)
+    assert KEY.encode() not in done.stdout
+    return f"{done.stdout.decode()}: {done.stderr.decode()}"
+
+
+def imported(folder: Path) -> bool:
+    """The naive way: the system's folders of packages are shown as they are."""
+    site = later_release(folder)
+    argv = ["bwrap", "--unshare-all", "--ro-bind", "/", "/", "cat", str(site / "book/__init__.py")]
+    return KEY in subprocess.run(argv, capture_output=True, text=True, check=False).stdout
+
+
 REFUSALS = [
+    Refusal(
+        kind=Kind.PLACEMENT, name="the ids of a set below a folder that is shown", attempt=listing, twin=listed,
+        said="no id is told", becomes="missed (test failed)",
+    ),
+    Refusal(
+        kind=Kind.PLACEMENT, name="a later release of the project among the system's packages", attempt=importing,
+        twin=imported, said="(?s)fine: .*No such file.*No such file", becomes="missed (test failed)",
+    ),
+] + [
     Refusal(
         kind=Kind.PLACEMENT, name=name, attempt=reading(answer), twin=naive(answer), said="fineused: .*No such file",
         becomes="missed (test failed)",

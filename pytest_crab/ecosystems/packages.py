@@ -1,0 +1,19 @@
+"""Names of packages as a system's folders of packages have them."""
+
+from __future__ import annotations
+
+import re
+
+#: Ends of the names of what is known of an installed distribution of Python.
+METADATA = (".dist-info", ".egg-info")
+
+
+def is_copy(name: str, project: str) -> bool:
+    """Return whether a file or folder among installed packages is a project, or what is known of it, by its name."""
+    of_distribution = name.endswith((*METADATA, ".egg"))
+    own = name.partition("-")[0] if of_distribution else re.sub(r"\.(?:py|(?:[^.]*\.)?so)$", "", name)
+    return _normal(own) == _normal(project)
+
+
+def _normal(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
