@@ -154,5 +154,5 @@ def _save(place: Path, diff: str) -> None:
     if not diff.strip():
         raise click.ClickException(f"nothing was changed, so {place.name} is not written")
     place.parent.mkdir(parents=True, exist_ok=True)
-    place.write_text(diff, "utf-8")
+    place.write_text(diff, "utf-8", "surrogateescape")
     click.echo(f"{os.path.relpath(place)}: written", err=True)

@@ -50,10 +50,8 @@ def _read(key: bytes, done: Completed) -> Iterator[RevisionCommit]:
     for one in sent:
         claims, _, diff = one.partition(b"\n")
         message, findings = json.loads(claims)
-        try:
-            yield RevisionCommit(diff=diff.decode(), findings=tuple(dict.fromkeys(findings)), message=message)
-        except UnicodeDecodeError:
-            raise DiffRejected("a commit changes text that is not UTF-8") from None
+        text = diff.decode("utf-8", "surrogateescape")
+        yield RevisionCommit(diff=text, findings=tuple(dict.fromkeys(findings)), message=message)
 
 
 def _settle(snapshot: Snapshot, diff: str, claimed: Iterable[RevisionCommit]) -> Iterator[RevisionCommit]:

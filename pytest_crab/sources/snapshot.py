@@ -13,9 +13,8 @@ from pathlib import Path
 from pytest_crab import diffs
 from pytest_crab.errors import DiffRejected, SourceError
 from pytest_crab.protocols import FileChange
-from pytest_crab.scratch import scratch
 from pytest_crab.sources import branches, folders, revision_limits
-from pytest_crab.sources.git_cli import Git, GitError, GitSlow, create_checkout, lend
+from pytest_crab.sources.git_cli import Git, GitError, GitSlow, create_checkout
 from pytest_crab.sources.git_trees import changed_files, content, tree_of
 from pytest_crab.sources.room import require_room
 
@@ -79,15 +78,13 @@ class GitSnapshot:
     def diff(self, tree: str, since: str | None = None) -> str:
         """Return the git diff from the tree ``since`` (head) to ``tree``, which ``apply`` takes.
 
-        Text that is not UTF-8 goes as binary. Raises DiffRejected for a tree whose diff takes too much to make, or has
-        links that are no text.
+        Bytes of text that are not UTF-8 are surrogates in it. Raises DiffRejected for a tree whose diff takes too much
+        to make.
         """
         before = since or self.head_tree
         try:
             diff = self.private.run(*DIFF, "--no-renames", "--ignore-submodules=all", before, tree)
-            return diff.decode()
-        except UnicodeDecodeError:
-            return self._diff_by_file(before, tree)
+            return diff.decode("utf-8", "surrogateescape")
         except GitSlow:
             raise
         except GitError as error:
@@ -163,35 +160,6 @@ class GitSnapshot:
         damage = self._damage_of(self.head, self.reference_tree, *trees)
         if damage is not None:
             raise SourceError(f"what is kept of the trees in {self.folder} is damaged ({damage})") from None
-
-    def _diff_by_file(self, before: str, tree: str) -> str:
-        """Return the diff file by file: a part that does not decode is made again as binary."""
-        with scratch("binary") as folder:
-            binary = Git(folder / "binary.git")
-            shutil.copytree(self.private.folder, binary.folder, ignore=shutil.ignore_patterns("objects"))
-            (binary.folder / "info" / "attributes").write_text("* -diff\n")
-            lend(str(self.private.folder / "objects"), binary)
-            arguments = (*DIFF, "--no-renames", "--ignore-submodules=all", before, tree, "--")
-            with self.private.reading() as repository:
-                head, other = tree_of(repository, before), tree_of(repository, tree)
-                paths = [change.path for change in changed_files(head, other)]
-            parts = []
-            for path in paths:
-                part = self.private.run(*arguments, path)
-                try:
-                    parts.append(part.decode())
-                except UnicodeDecodeError:
-                    parts.append(_as_binary(binary.run(*arguments, path), path))
-        return "".join(parts)
-
-
-def _as_binary(part: bytes, path: str) -> str:
-    """Decode the binary diff of one file. Raises DiffRejected for a link, which git never takes as binary."""
-    try:
-        return part.decode()
-    except UnicodeDecodeError:
-        message = f"the link {path!a} leads to a name that is not UTF-8"
-        raise DiffRejected(message) from None
 
 
 def apply(git: Git, diff: str, onto: str) -> str:

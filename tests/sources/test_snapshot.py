@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from pytest_crab import diffs
 from pytest_crab.errors import DiffRejected, EngineError, SourceError
 from pytest_crab.protocols import FileChange
 from pytest_crab.sources import drop, fetcher_for, folders
@@ -203,7 +205,8 @@ def test_bytes_of_any_kind_survive_the_diff(snapshot: GitSnapshot, checkout: Pat
     (checkout / os.fsdecode(b"name-\xff")).write_text("x")
     tree = snapshot.record(checkout)
     diff = snapshot.diff(tree)
-    diff.encode()
+    assert json.loads(json.dumps(diff)) == diff
+    assert diffs.counts(diff)[0] == 6
     assert snapshot.apply(diff) == tree
     for name, content in contents.items():
         assert snapshot.read(tree, name) == content
