@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import re
 from collections.abc import Sequence
@@ -10,6 +11,7 @@ from pathlib import Path
 
 from pytest_crab import serialization
 from pytest_crab.diffs import DiffSection, number_lines, split_files
+from pytest_crab.errors import ReviewerError
 from pytest_crab.types import Finding, PullRequest
 
 #: In characters; a longer diff is cut, since the client has the two commits.
@@ -46,13 +48,25 @@ def asks_question(told: str) -> bool:
 
 
 def prompt(
-    told: str, pull_request: PullRequest, findings: Sequence[Finding] | None = None, *, numbered: bool = False
+    told: str,
+    pull_request: PullRequest,
+    findings: Sequence[Finding] | None = None,
+    *,
+    numbered: bool = False,
+    longest: int = LONGEST_DIFF,
 ) -> str:
     """The whole prompt: instructions, then the pull request, and the findings on it, as data.
 
-    ``numbered``: each line of the diff stands behind its number, for those who cannot look it up.
+    ``numbered``: each line of the diff stands behind its number, for those who cannot look it up. A diff of more than
+    ``longest`` characters is cut, and the prompt says so.
     """
-    data = [f"Title: {pull_request.title}", "", pull_request.body, "", _diff(pull_request, numbered=numbered)]
+    data = [
+        f"Title: {pull_request.title}",
+        "",
+        pull_request.body,
+        "",
+        _diff(pull_request, numbered=numbered, longest=longest),
+    ]
     if findings is not None:
         data += ["", "Findings:", *_finding_lines(findings)]
     return as_data(told, "\n".join(data), "" if findings is None else " and from its review")
@@ -84,14 +98,43 @@ def _configures(part: DiffSection) -> bool:
     return any(_CONFIGURATION.search(path) for path in (part.old, part.new) if path is not None)
 
 
-def _diff(pull_request: PullRequest, *, numbered: bool) -> str:
+def whole_parts(pull_request: PullRequest, longest: int, *, split: bool) -> list[PullRequest]:
+    """Return the pull request, or with ``split`` parts of it with whole files, whose numbered diffs are not cut.
+
+    Raises ReviewerError where the diff, or with ``split`` that of one file, is longer than ``longest`` characters.
+    """
+
+    def size(diff: str) -> int:
+        return len(number_lines(shown_diff(diff)))
+
+    groups = [pull_request.diff]
+    if split and size(pull_request.diff) > longest:
+        groups = [""]
+        for part in split_files(pull_request.diff):
+            if groups[-1] and size(groups[-1] + part.text) > longest:
+                groups.append(part.text)
+            else:
+                groups[-1] += part.text
+    length = max(map(size, groups))
+    if length > longest:
+        what = "the diff of one file" if split else "the diff"
+        advice = "raise it" if split else "raise it, or say long_diff: split"
+        raise ReviewerError(
+            f"{what} has {length:,} characters in the prompt, and longest_diff is {longest:,}, so that a part of the "
+            f"pull request would not be reviewed; {advice}, if the model holds so much",
+            status="limit",
+        )
+    return [pull_request] if len(groups) == 1 else [dataclasses.replace(pull_request, diff=one) for one in groups]
+
+
+def _diff(pull_request: PullRequest, *, numbered: bool, longest: int) -> str:
     diff = shown_diff(pull_request.diff)
     name = "Diff"
     if numbered:
         diff, name = number_lines(diff), "Diff, each line behind its number in the new version of the file"
-    if len(diff) <= LONGEST_DIFF:
+    if len(diff) <= longest:
         return f"{name}:\n{diff}"
-    cut = diff[:LONGEST_DIFF].rpartition("\n")[0]
+    cut = diff[:longest].rpartition("\n")[0]
     rest = f"git diff {pull_request.base} {pull_request.head}"
     return f"{name}, of which the first {len(cut)} of {len(diff)} characters follow (`{rest}` shows all of it):\n{cut}"
 

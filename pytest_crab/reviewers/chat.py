@@ -39,6 +39,15 @@ def _ask_once(
     return text, review
 
 
+def joined(reviews: Sequence[Review]) -> Review:
+    """Return one review with all that those of the parts of a pull request hold."""
+    return Review(
+        findings=tuple(one for review in reviews for one in review.findings),
+        set_aside=tuple(one for review in reviews for one in review.set_aside),
+        unplaced=tuple(one for review in reviews for one in review.unplaced),
+    )
+
+
 def with_usage(review: Review, chat: Chat, model: str) -> Review:
     """Return the review with the usage that the gateway metered, the model, and the transcript's key."""
     again = chat.asked_again or None

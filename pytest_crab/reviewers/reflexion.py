@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from pytest_crab import serialization
 from pytest_crab.clients.chat import ChatSettings, require_readable
-from pytest_crab.clients.prompting import instructions, prompt
+from pytest_crab.clients.prompting import LONGEST_DIFF, instructions, prompt, whole_parts
 from pytest_crab.diffs import touched_paths
 from pytest_crab.protocols import Checkout
 from pytest_crab.reviewers.chat import ask_for_findings, with_usage
@@ -47,7 +47,8 @@ class ReflexionReviewer(ChatSettings):
     def review(self, pull_request: PullRequest, checkout: Checkout) -> Review:
         """Ask, and ask again for a better list. Raises ModelError, GatewayError, Cancelled."""
         with self.chat(checkout.services) as chat:
-            messages = [{"role": "user", "content": prompt(self.instructions(), pull_request, numbered=True)}]
+            (whole,) = whole_parts(pull_request, LONGEST_DIFF, split=False)
+            messages = [{"role": "user", "content": prompt(self.instructions(), whole, numbered=True)}]
             files = touched_paths(pull_request.diff)
             text, review = ask_for_findings(chat, messages, files=files)
             for _ in range(self.iterations):

@@ -6,23 +6,46 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from pytest_crab.clients.chat import ChatSettings
-from pytest_crab.clients.prompting import prompt
+from pytest_crab.clients.prompting import LONGEST_DIFF, prompt, whole_parts
 from pytest_crab.diffs import touched_paths
 from pytest_crab.protocols import Checkout
-from pytest_crab.reviewers.chat import ask_for_findings, with_usage
-from pytest_crab.types import PullRequest, Review
+from pytest_crab.reviewers.chat import ask_for_findings, joined, with_usage
+from pytest_crab.types import PullRequest, Review, StrEnum
+
+
+class LongDiff(StrEnum):
+    """The ways with a diff that is longer than a prompt may show."""
+
+    ERROR = "error"
+    SPLIT = "split"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SingleShotReviewer(ChatSettings):
-    """Asks once, and takes the findings in the answer."""
+    """Asks once, and takes the findings in the answer.
+
+    A diff of more than ``longest_diff`` characters is an error, or with ``long_diff`` split asked about in parts, each
+    with whole files, since a part of a review is none.
+    """
 
     role: ClassVar[str] = "single-shot"
     numbered: ClassVar[bool] = True
 
+    longest_diff: int = LONGEST_DIFF
+    long_diff: LongDiff = LongDiff.ERROR
+
+    def __post_init__(self) -> None:
+        ChatSettings.__post_init__(self)
+        if self.longest_diff < 1:
+            raise ValueError("longest_diff should be at least 1")
+
     def review(self, pull_request: PullRequest, checkout: Checkout) -> Review:
-        """Ask for all findings at once. Raises ModelError, GatewayError, Cancelled."""
+        """Ask for all findings at once. Raises ReviewerError, ModelError, GatewayError, Cancelled."""
+        parts = whole_parts(pull_request, self.longest_diff, split=self.long_diff is LongDiff.SPLIT)
+        files = touched_paths(pull_request.diff)
+        reviews = []
         with self.chat(checkout.services) as chat:
-            asked = {"role": "user", "content": prompt(self.instructions(), pull_request, numbered=True)}
-            _, review = ask_for_findings(chat, [asked], files=touched_paths(pull_request.diff))
-            return with_usage(review, chat, self.model)
+            for part in parts:
+                text = prompt(self.instructions(), part, numbered=True, longest=self.longest_diff)
+                reviews.append(ask_for_findings(chat, [{"role": "user", "content": text}], files=files)[1])
+            return with_usage(joined(reviews), chat, self.model)

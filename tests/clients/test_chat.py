@@ -250,3 +250,14 @@ def test_an_answer_in_parts_is_the_text_of_them(desk: Any) -> None:
     raw = json.dumps({"id": "c", "object": "chat.completion", "model": "m", "choices": [choice], "usage": usage})
     (finding,) = desk.review("single-shot", turns(Reply(raw=raw.encode())), provider="openai").findings
     assert finding.path == "calc.py"
+
+
+def test_a_diff_that_is_too_long_is_an_error_before_anything_is_asked(desk: Any) -> None:
+    for name, settings in (
+        ("single-shot", {"longest_diff": 20}),
+        ("single-shot", {"longest_diff": 20, "long_diff": "split"}),
+    ):
+        with pytest.raises(ReviewerError, match="a part of the pull request would not be reviewed") as caught:
+            desk.review(name, turns(say("[]")), **settings)
+        assert caught.value.status == "limit"
+        assert desk.provider.asked == []

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 
 import pytest
 from hypothesis import given, strategies
 
-from pytest_crab.clients.prompting import LONGEST_DIFF, digest_of, instructions, prompt, shown_diff
+from pytest_crab.clients.prompting import LONGEST_DIFF, digest_of, instructions, prompt, shown_diff, whole_parts
+from pytest_crab.errors import ReviewerError
 from pytest_crab.types import Finding, PullRequest, Side
 
 DIFF = "diff --git a/x.py b/x.py\n--- a/x.py\n+++ b/x.py\n@@ -1 +1 @@\n-a\n+b\n"
@@ -78,3 +80,24 @@ def test_a_diff_can_have_the_numbers_of_its_lines() -> None:
     text = prompt("Do it.", pull_request(), numbered=True)
     assert "Diff, each line behind its number in the new version of the file:\ndiff --git a/x.py" in text
     assert "\n       -a\n     1 +b\n" in text
+
+
+def file_of(name: str, lines: int) -> str:
+    body = "".join(f"+line {at}\n" for at in range(lines))
+    head = f"diff --git a/{name} b/{name}\nnew file mode 100644\n--- /dev/null\n+++ b/{name}\n"
+    return f"{head}@@ -0,0 +1,{lines} @@\n{body}"
+
+
+def test_a_diff_that_a_prompt_cannot_hold_is_an_error_or_split_by_files() -> None:
+    whole = PullRequest(repo="o/r", language="python", title="T", body="", base="a", head="b", diff="")
+    whole = dataclasses.replace(whole, diff=file_of("lock.json", 60) + file_of("src/a.py", 40) + file_of("src/b.py", 3))
+    assert whole_parts(whole, 5000, split=False) == [whole]
+    with pytest.raises(ReviewerError, match=r"longest_diff is 1,500.*say long_diff: split") as caught:
+        whole_parts(whole, 1500, split=False)
+    assert caught.value.status == "limit"
+    parts = whole_parts(whole, 1500, split=True)
+    assert "".join(part.diff for part in parts) == whole.diff
+    assert [part.diff.count("diff --git") for part in parts] == [1, 2]
+    assert not any("of which the first" in prompt("Do.", part, numbered=True, longest=1500) for part in parts)
+    with pytest.raises(ReviewerError, match="the diff of one file"):
+        whole_parts(whole, 500, split=True)
