@@ -74,12 +74,25 @@ def _refusals(options: Options, crews: Contestants, config: pytest.Config) -> It
         modules = {adapter.path.partition(":")[0] for adapter in spec.adapters.values()}
         for module in sorted(module for module in modules if module.rpartition(".")[2] == "conftest"):
             yield f"{module} ({spec.reviewer}) is not on workers: put its class in a package that both sides install"
+    if not str(options.cluster).startswith("tls://"):
+        yield from _unencrypted(str(options.cluster), crews)
     if options.runtime not in ("auto", *runtimes.RUNTIMES):
         yield f"--crab-runtime={options.runtime} comes from a hook, which workers do not have: use docker or local"
     if options.replay and not _is_shared(crews.settings.models.cassettes):
         yield (
             "--crab-replay needs the recordings on every worker: "
             "let models.cassettes in crab.yaml name an absolute folder that all of them see"
+        )
+
+
+def _unencrypted(address: str, crews: Contestants) -> Iterator[str]:
+    """Yield a sentence if contestants run code beside a cluster that everybody who reaches it may give orders."""
+    foreign = [crew.spec for crew in crews.by_reviewer.values() if not crew.built_in]
+    if foreign:
+        yield (
+            f"{address} has no TLS, and {foreign[0].review_name} with {foreign[0].agent} runs code that could give "
+            "orders to the scheduler and the workers: start these with certificates, as docs/how-to/cluster.md says "
+            "(A cluster with TLS), and name the cluster as tls://HOST:PORT"
         )
 
 

@@ -228,6 +228,7 @@ class Room:
     provider: ScriptedProvider
     tmp: Path
     inside: Sequence[str]
+    certificate: Path
     more: dict[str, str] = field(default_factory=dict)
 
     def command(self, *arguments: str) -> list[str]:
@@ -239,7 +240,10 @@ class Room:
     def environment(self) -> dict[str, str]:
         kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
         key = "sk-planted-controller-55aa-do-not-tell"
-        return {**kept, "TMPDIR": str(self.tmp), "CRAB_CLIENTS": CLIENTS, "ANTHROPIC_API_KEY": key, **self.more}
+        own = self.certificate
+        files = {"CA_FILE": own, "CLIENT__CERT": own, "CLIENT__KEY": own.with_name("key.pem")}
+        tls = {f"DASK_DISTRIBUTED__COMM__TLS__{name}": str(path) for name, path in files.items()}
+        return {**kept, **tls, "TMPDIR": str(self.tmp), "CRAB_CLIENTS": CLIENTS, "ANTHROPIC_API_KEY": key, **self.more}
 
     def start(self, *arguments: str) -> subprocess.Popen[str]:
         return subprocess.Popen(
@@ -327,14 +331,25 @@ def network() -> Loopback:
     return Loopback()
 
 
+@pytest.fixture(scope="session")
+def certificate(tmp_path_factory: pytest.TempPathFactory, without: Callable[[str, str], NoReturn]) -> Path:
+    """A certificate that is its own authority, with its key beside it."""
+    if shutil.which("openssl") is None:
+        without("openssl", "openssl is not installed")
+    folder = tmp_path_factory.mktemp("tls")
+    made = ("-keyout", folder / "key.pem", "-out", folder / "cert.pem", "-days", "2", "-subj", "/CN=127.0.0.1")
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", *made], check=True, capture_output=True)
+    return folder / "cert.pem"
+
+
 @pytest.fixture
-def make_cluster(network: Loopback) -> Iterator[Callable[..., Cluster]]:
+def make_cluster(network: Loopback, certificate: Path) -> Iterator[Callable[..., Cluster]]:
     """Makes clusters, which end with the test; ``given`` are variables for some of its processes, by their names."""
     made: list[Cluster] = []
 
     def make(*workers: str, given: Mapping[str, Mapping[str, str]] = MappingProxyType({}), **more: Any) -> Cluster:
         folder = Path(tempfile.mkdtemp(prefix="crab-"))  # short, for the sockets in it
-        cluster = Cluster(folder, network, given, more.pop("certificate", None))
+        cluster = Cluster(folder, network, given, more.pop("certificate", certificate))
         made.append(cluster)
         cluster.start(*workers, **more)
         return cluster
@@ -346,7 +361,7 @@ def make_cluster(network: Loopback) -> Iterator[Callable[..., Cluster]]:
 
 
 @pytest.fixture
-def room(tmp_path: Path, network: Loopback) -> Iterator[Room]:
+def room(tmp_path: Path, network: Loopback, certificate: Path) -> Iterator[Room]:
     """A rootdir with the made-up set."""
     for name, repo in INSTANCES.items():
         write(tmp_path / "instances" / name, instance_files(name, repo))
@@ -355,7 +370,7 @@ def room(tmp_path: Path, network: Loopback) -> Iterator[Room]:
     listener = network.listener()
     with ScriptedProvider(listener=listener) as provider, tempfile.TemporaryDirectory(prefix="crab-") as tmp:
         provider.script = review
-        yield Room(tmp_path, provider, Path(tmp), network.inside("pytest"))
+        yield Room(tmp_path, provider, Path(tmp), network.inside("pytest"), certificate)
 
 
 @pytest.fixture(autouse=True)

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import shutil
-import subprocess
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,22 +13,10 @@ from pytest_crab.testing.provider import Asked
 pytestmark = pytest.mark.bubblewrap
 
 
-@pytest.fixture
-def certificate(tmp_path: Path, without: Any) -> Path:
-    """A certificate of this machine that is its own authority, with its key beside it."""
-    if shutil.which("openssl") is None:
-        without("openssl", "openssl is not installed")
-    made = ("-keyout", tmp_path / "key.pem", "-out", tmp_path / "cert.pem", "-days", "2", "-subj", "/CN=127.0.0.1")
-    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", *made], check=True, capture_output=True)
-    return tmp_path / "cert.pem"
-
-
 def test_a_worker_that_comes_later_takes_trials_that_wait(
-    room: Any, make_cluster: Any, reviewing: Any, waiting: Any, certificate: Path
+    room: Any, make_cluster: Any, reviewing: Any, waiting: Any
 ) -> None:
-    cluster = make_cluster("w1", slots=1, certificate=certificate)
-    files = {"CA_FILE": certificate, "CLIENT__CERT": certificate, "CLIENT__KEY": certificate.with_name("key.pem")}
-    room.more = {f"DASK_DISTRIBUTED__COMM__TLS__{name}": str(path) for name, path in files.items()}
+    cluster = make_cluster("w1", slots=1)
     room.write_settings(asker={"use": "single-shot", "model": "scripted-model"})
 
     def asked_by(name: str) -> list[Asked]:

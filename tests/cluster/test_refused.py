@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -49,21 +50,33 @@ def errors(output: str) -> list[str]:
 def test_nobody_is_there(room: Any) -> None:
     room.write_settings()
     (room.folder / "conftest.py").write_text(NOBODY)
-    (error,) = errors(room.run("--reviewer=human", "--crab-cluster=tcp://127.0.0.1:9", status=4))
-    assert "no Dask scheduler answers at tcp://127.0.0.1:9" in error
+    (error,) = errors(room.run("--reviewer=human", "--crab-cluster=tls://127.0.0.1:9", status=4))
+    assert "no Dask scheduler answers at tls://127.0.0.1:9" in error
     assert "dask scheduler" in error
 
 
-@pytest.mark.parametrize("certificate", [None, "none.pem"])
-def test_an_encrypted_address_without_certificates(room: Any, certificate: str | None) -> None:
+@pytest.mark.parametrize("name", [None, "none.pem"])
+def test_an_encrypted_address_without_certificates(room: Any, name: str | None) -> None:
     room.write_settings()
-    given = {} if certificate is None else {"CA_FILE": certificate, "CLIENT__CERT": certificate}
+    given = {"CA_FILE": name or "", "CLIENT__CERT": name or ""}
     room.more = {f"DASK_DISTRIBUTED__COMM__TLS__{name}": value for name, value in given.items()}
     said = room.run("--reviewer=human", "--crab-cluster=tls://127.0.0.1:9", status=4)
     (error,) = errors(said)
     assert "tls://127.0.0.1:9 needs certificates" in error
     assert "DASK_DISTRIBUTED__COMM__TLS__CA_FILE" in error
     assert "Traceback" not in said
+
+
+def test_a_cluster_without_tls_beside_code_of_others(room: Any) -> None:
+    room.write_settings(asker={"use": "single-shot", "model": "scripted-model"})
+    way = "--crab-cluster=tcp://127.0.0.1:9"
+    (error,) = errors(room.run("--reviewer=asker", way, status=4))
+    assert "tcp://127.0.0.1:9 has no TLS, and asker with mend runs code" in error
+    assert "docs/how-to/cluster.md" in error
+    simulated = [part.replace("mend", "simulated") for part in room.command("--reviewer=asker", way)]
+    done = subprocess.run(simulated, cwd=room.folder, env=room.environment, capture_output=True, text=True)
+    (error,) = errors(done.stdout + done.stderr)
+    assert "no Dask scheduler answers" in error, "where nobody's code runs, none can reach it"
 
 
 def test_options_that_make_no_sense_together(room: Any) -> None:
@@ -93,7 +106,7 @@ def test_a_run_leaves_nothing_on_workers(room: Any, make_cluster: Any, waiting: 
     output = room.run("--reviewer=installed", "-k", "pots", f"--crab-cluster={cluster.address}")
     assert "2 passed" in output
     (sentence,) = [line for line in output.splitlines() if line.startswith("crab: left out: ")]
-    assert "worker old (tcp://" in sentence
+    assert "worker old (tls://" in sentence
     assert "with harness f00df00df00d is installed, and this run has pytest-crab" in sentence
     assert {(trial["versions"]["worker"], trial.get("error")) for trial in room.trials(".crab/report")} == {
         ("good", None)

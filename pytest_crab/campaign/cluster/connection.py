@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import contextlib
+import importlib
 import json
 import logging
 import pickle
@@ -14,11 +15,12 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import dask
-from distributed import Client, Future, KilledWorker, Queue, Security
+from distributed import Client, Future, Queue, Security
 
-from pytest_crab.campaign.cluster import worker
+from pytest_crab import serialization
+from pytest_crab.campaign.cluster import inert, worker
 from pytest_crab.campaign.cluster.bundles import digest_of
-from pytest_crab.campaign.cluster.plan import RunPlan, TrialAnswer, TrialTask, release
+from pytest_crab.campaign.cluster.plan import Handshake, RunPlan, TrialAnswer, TrialTask, release
 from pytest_crab.campaign.cluster.worker import LOST
 from pytest_crab.errors import EngineError
 
@@ -72,6 +74,7 @@ class Connection:
         dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 GiB"})
         logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what is lost is said in our own words
         _see_certificates(address)
+        _unpickle_nothing()
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
@@ -121,7 +124,11 @@ class Connection:
         """Ask workers to take this run; return their answers, or errors, by address. Raises what LOST lists."""
         plan = pickle.dumps(self._plan)
         asked = self._client.run(worker.handshake, release(), plan, workers=list(addresses), on_error="return")
-        return dict(await asyncio.wait_for(asked, HANDSHAKE))
+        try:
+            answers = await asyncio.wait_for(asked, HANDSHAKE)
+        except AssertionError as error:  # Dask's, of an error that is none
+            return dict.fromkeys(addresses, error)
+        return {address: _plain_handshake(answer) for address, answer in answers.items()}
 
     async def disconnect(self, addresses: Sequence[str]) -> None:
         """Have workers end what they run for this run, and wait until they have. Raises what LOST lists."""
@@ -146,12 +153,11 @@ class Connection:
     async def outcome(self, future: Future) -> TrialAnswer | Exception | None:
         """Wait for a task; return its answer, or the error that it failed with. None: Dask has given it up."""
         try:
-            answer: TrialAnswer = await future.result()
+            return _read(TrialAnswer, await future.result())
         except asyncio.CancelledError:
             return None
         except Exception as error:  # noqa: BLE001 - any may be the task's own
-            return error if future.status == "error" and not isinstance(error, KilledWorker) else None
-        return answer
+            return error if future.status == "error" and getattr(error, "name", "") != "KilledWorker" else None
 
     async def cancel(self, futures: Sequence[Future]) -> None:
         """Have Dask run these no more; a cluster that is gone runs nothing."""
@@ -181,7 +187,7 @@ class Connection:
                 if text == _OVER:
                     self._over.set()
                 else:
-                    await hear(await asyncio.to_thread(json.loads, text))
+                    await hear(await asyncio.to_thread(_message, text))
 
     async def end_messages(self) -> None:
         """Let ``listen`` pass on what was sent until now, and end."""
@@ -196,6 +202,42 @@ class Connection:
             f"the Dask scheduler at {self.address} does not answer any more: see that it runs and can be reached, "
             "and run again, finished steps are kept"
         )
+
+
+def _unpickle_nothing() -> None:
+    """See that this process makes no object of what comes by Dask, from now on and for all that uses Dask here.
+
+    Dask has no setting for that: it reads each pickle that a message says is one. It has these names for the reader.
+    """
+    for module in ("distributed.protocol.pickle", "distributed.client"):
+        importlib.import_module(module).loads = inert.loads  # type: ignore[attr-defined]
+    Client._default_event_handlers = {}  # noqa: SLF001 - a worker's warning is unpickled by one of these
+
+
+def _read(cls: type[T], text: Any) -> T:
+    """Return a record that a worker sent as JSON. Raises ValueError."""
+    problems: list[str] = []
+    found = serialization.read(cls, json.loads(text), problems) if isinstance(text, str) else None
+    if found is None or problems:
+        raise ValueError(f"the worker's answer is none: {'; '.join(problems[:3]) or 'it is no JSON'}")
+    return found
+
+
+def _plain_handshake(answer: Any) -> Any:
+    """Return a worker's answer to a handshake as plain data, or the error in its place."""
+    try:
+        return answer if isinstance(answer, Exception) else serialization.dump(_read(Handshake, answer))
+    except (ValueError, RecursionError) as error:
+        return error
+
+
+def _message(text: Any) -> Mapping[str, Any]:
+    """Return what a worker has put into the queue; one without keys if it is no JSON of ours."""
+    try:
+        found = json.loads(text) if isinstance(text, str) else None
+    except (ValueError, RecursionError):
+        found = None
+    return found if isinstance(found, dict) else {}
 
 
 def _see_certificates(address: str) -> None:

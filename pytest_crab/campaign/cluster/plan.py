@@ -84,6 +84,15 @@ class TrialAnswer:
     problem: str | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Handshake:
+    """A worker's answer to a run that asks for it: the name of its process, and a sentence on each problem."""
+
+    uid: str
+    release: str
+    problems: tuple[str, ...] = ()
+
+
 def release() -> str:
     """Return the name of this installation, which must be the same on both sides for a verdict to mean the same."""
     return f"pytest-crab {metadata.version('pytest-crab')} with harness {harness.VERSION[:12]}"

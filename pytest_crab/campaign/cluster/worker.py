@@ -15,7 +15,8 @@ from typing import Any
 from distributed import Client, Queue, Worker, WorkerPlugin, get_worker
 from distributed.client import ClosedClientError
 
-from pytest_crab.campaign.cluster.plan import RunPlan, TrialAnswer, TrialTask, release
+from pytest_crab import serialization
+from pytest_crab.campaign.cluster.plan import Handshake, RunPlan, TrialAnswer, TrialTask, release
 from pytest_crab.campaign.cluster.worker_run import WorkerRun
 from pytest_crab.errors import Cancelled, CrabError
 from pytest_crab.lazy import lazy
@@ -109,10 +110,10 @@ def here() -> str:
     return release()
 
 
-async def handshake(wanted: str, pickled: bytes, dask_worker: Worker) -> dict[str, Any]:
+async def handshake(wanted: str, pickled: bytes, dask_worker: Worker) -> str:
     """Take part in the run of a pickled plan, if this worker can and has the release that is wanted.
 
-    The answer names this process (``uid``) and its release, and has a sentence on each problem.
+    The answer is a Handshake as JSON, as pytest unpickles nothing.
     """
     problems: list[str] = []
     if release() == wanted:
@@ -124,7 +125,7 @@ async def handshake(wanted: str, pickled: bytes, dask_worker: Worker) -> dict[st
         else:
             await dask_worker.plugin_add(plugin=RunPlugin(run), name=plan.topic)
             await dask_worker.set_resources(**{plan.topic: _ROOM})
-    return {"uid": UID, "release": release(), "problems": problems}
+    return serialization.canonical(Handshake(uid=UID, release=release(), problems=tuple(problems)))
 
 
 async def disconnect(topic: str, dask_worker: Worker) -> None:
@@ -136,8 +137,12 @@ async def disconnect(topic: str, dask_worker: Worker) -> None:
         await dask_worker.plugin_remove(name=topic)
 
 
-def run_trial(task: TrialTask, files: bytes) -> TrialAnswer:
-    """Run one trial of a run that this worker takes part in."""
+def run_trial(task: TrialTask, files: bytes) -> str:
+    """Run one trial of a run that this worker takes part in; its TrialAnswer as JSON."""
+    return serialization.canonical(_trial_answer(task, files))
+
+
+def _trial_answer(task: TrialTask, files: bytes) -> TrialAnswer:
     worker = get_worker()
     try:
         plugin = worker.plugins.get(task.topic)
