@@ -22,6 +22,8 @@ _STRICTER = frozenset({Reason.SKIPPED, Reason.NOT_COLLECTED, Reason.TAMPERED, Re
 #: Misses for which no oracle ran.
 _WITHOUT_REVISION = frozenset({Reason.NO_FINDINGS, Reason.EMPTY_REVISION})
 _LIMITS = frozenset({Reason.TIMEOUT, Reason.MEMORY, Reason.PROCESSES, Reason.OUTPUT, Reason.CRASHED})
+#: A sentence names the place first and the cause last, so it is cut only where no sentence of ours is so long.
+_LONGEST = 2_000
 
 
 class Cause(StrEnum):
@@ -88,9 +90,9 @@ def _agreement(reviewer: str, trials: Iterable[Trial], recording: Recording) -> 
             if said is None:
                 unrecorded.append(f"{where}: no verdict")
             elif _is_lost(trial, found):
-                unrecorded.append(f"{where}: {why(found)}")
+                unrecorded.append(f"{where}: {why(found, _LONGEST)}")
             elif found.verdict is Verdict.UNKNOWN:
-                unknown.append(f"{where}: {why(found)}")
+                unknown.append(f"{where}: {why(found, _LONGEST)}")
             elif said and found.reason is Reason.EMPTY_REVISION:
                 notes.append(f"{where}: {EMPTY_CATCH}")
             elif said is (found.verdict is Verdict.CAUGHT):
@@ -125,7 +127,7 @@ def _difference(trial: Trial, found: CommentResult, *, said: bool) -> Difference
         recorded=Verdict.CAUGHT if said else Verdict.MISSED,
         found=found.verdict,
         cause=cause_of(found),
-        why=why(found),
+        why=why(found, _LONGEST),
     )
 
 
@@ -148,9 +150,9 @@ def agreement_lines(found: Iterable[Agreement]) -> Iterator[str]:
         for difference in one.differences:
             where = f"{one_line(difference.instance)}: {one_line(difference.comment)}"
             change = f"recorded {difference.recorded}, here {difference.found}"
-            yield f"  {where}: {change}: {difference.cause} ({one_line(difference.why)})"
+            yield f"  {where}: {change}: {difference.cause} ({one_line(difference.why, _LONGEST)})"
         sentences = {"unknown": one.unknown, "not on record": one.unrecorded, "note": one.notes}
-        yield from (f"  {kind}: {one_line(said)}" for kind, those in sentences.items() for said in those)
+        yield from (f"  {kind}: {one_line(said, _LONGEST)}" for kind, those in sentences.items() for said in those)
 
 
 def _rest(one: Agreement) -> str:

@@ -43,10 +43,11 @@ def _verdicts(trial: Trial) -> list[str]:
     return parts + [f"{', '.join(ids)} {verdict} ({reason})" for (verdict, reason), ids in alike.items()]
 
 
-def why(result: CommentResult) -> str:
+def why(result: CommentResult, limit: int = 200) -> str:
     """Return a verdict's reason with its detail on one line; without a detail, where the first bad test stopped.
 
-    Where the proof knows the roles of the oracle's tests, it says whether the concern's own or a guard failed.
+    The detail is cut to ``limit`` characters. Where the proof knows the roles of the oracle's tests, it says whether
+    the concern's own or a guard failed.
     """
     detail, reason = result.detail, str(result.reason)
     if "guards" in result.score.evidence:
@@ -54,7 +55,7 @@ def why(result: CommentResult) -> str:
     if detail is None and result.reason is Reason.FAILED:
         stops = (f"{test.exception} at {test.where}" for test in result.tests if test.exception and test.where)
         detail = next(stops, None)
-    return f"{reason}: {one_line(detail)}" if detail else reason
+    return f"{reason}: {one_line(detail, limit)}" if detail else reason
 
 
 def explain(trial: Trial) -> list[str]:

@@ -9,14 +9,16 @@ from pytest_crab.testing.trials import comment_result, trial_of
 from pytest_crab.types import Category, Kind, Provenance, Reason, TestOutcome, Trial
 
 
-def trial(reviewer: str, instance: str, *reasons: Reason, repeat: int = 1, status: str | None = None) -> Trial:
+def trial(
+    reviewer: str, instance: str, *reasons: Reason, repeat: int = 1, status: str | None = None, detail: str = "so"
+) -> Trial:
     results = tuple(
         comment_result(
             f"c{number}",
             category=Category.DESIGN,
             kind=Kind.BEHAVIORAL,
             reason=reason,
-            detail="so",
+            detail=detail,
         )
         for number, reason in enumerate(reasons)
     )
@@ -54,6 +56,14 @@ def test_every_verdict_is_the_recorded_one_or_differs_or_cannot_be_compared() ->
         "  not on record: a: c3: no verdict",
         "  not on record: b: c0: no verdict",
     ]
+
+
+def test_no_line_is_cut_before_the_cause() -> None:
+    cause = "ModuleNotFoundError: No module named 'yaml'"
+    long = f"the image could not be built, it failed to install packages: {'numpy==1.26.4 ' * 20}: {cause}"
+    trials = [trial("eve", "a", Reason.FAILED, Reason.BROKEN, Reason.GREEN, detail=long)]
+    lines = list(agreement_lines(agreements(trials, recording(c0=True, c1=True, c2=None))))[1:]
+    assert [cause in line for line in lines] == [True, True, False]
 
 
 def test_misses_without_a_revision_agree_and_are_counted_apart() -> None:
