@@ -20,7 +20,7 @@ from pytest_crab.runtimes.environment_stock import BASE, Stock, typical
 from pytest_crab.scoring.judges.votes import JUDGEMENT
 from pytest_crab.text import split_lines
 from pytest_crab.trial import Crew, RunContext
-from pytest_crab.trial.plan import RUNS, SHARED, TrialPlan, nothing_stored, plan_contestants, plan_trial
+from pytest_crab.trial.plan import OPEN, RUNS, SHARED, TrialPlan, nothing_stored, plan_contestants, plan_trial
 from pytest_crab.types import NO_RUNTIME, Instance, TrialId
 
 #: Seconds for looking trials up, and bytes of an earlier run's records that are read, at most.
@@ -56,12 +56,14 @@ class DiskNeed:
 class ReviewerNeed:
     """Steps of one reviewer's trials that are to be made, by step, and what those that a model makes may cost.
 
-    Of the step of judges, where there are judges, each vote counts.
+    Of the step of judges, where there are judges, each vote counts. ``open`` are steps that are not among them, since
+    how many are to be made depends on what earlier ones give.
     ``usd`` goes by what stored ones cost; None: a step is to be made of which no priced one is stored, or none is.
     """
 
     steps: Mapping[str, int]
     usd: float | None
+    open: tuple[str, ...] = ()
 
     @property
     def unpriced(self) -> bool:
@@ -212,8 +214,18 @@ def _needs(plans: Mapping[TrialId, TrialPlan], share: float) -> dict[str, Review
             votes = [cost for plan in own for cost in plan.vote_costs]
             known |= {JUDGEMENT: steps[JUDGEMENT] * statistics.fmean(votes)} if votes else {}
         whole = bool(known) and all(step in known for step in (*paid_steps, JUDGEMENT) if steps.get(step))
-        found[reviewer] = ReviewerNeed(steps=steps, usd=sum(known.values()) if whole else None)
+        unknown = tuple(step for step, count in steps.items() if not count and _is_open(step, own))
+        found[reviewer] = ReviewerNeed(
+            steps={step: count for step, count in steps.items() if step not in unknown},
+            usd=sum(known.values()) if whole else None,
+            open=unknown,
+        )
     return found
+
+
+def _is_open(step: str, plans: Iterable[TrialPlan]) -> bool:
+    """Return whether some trial's need of a step is not known before earlier steps have run."""
+    return any(plan.steps.get(step) == OPEN for plan in plans)
 
 
 @dataclass(slots=True)

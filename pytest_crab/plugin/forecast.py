@@ -190,7 +190,7 @@ def _money_text(reviewers: Mapping[str, ReviewerNeed]) -> str:
     if not usd:
         return ""
     if not unpriced:
-        return f"; about {format_dollars(usd)} USD by what stored ones cost"
+        return f"; {_about(*reviewers.values())} {format_dollars(usd)} USD by what stored ones cost"
     return f"; at least {format_dollars(usd)} USD by what stored ones cost, not known for {format_names(unpriced, 3)}"
 
 
@@ -224,10 +224,17 @@ def _disk_text(told: Forecast, disk: DiskNeed, budget: int | None) -> str:
 
 def _need_text(need: ReviewerNeed) -> str:
     if set(need.steps) == {"answers"}:  # how much of a trial is known, since its questions depend on nothing
-        counts = f"the answers of {format_count(need.steps['answers'], 'trial')}"
+        counts = f"would run the answers of {format_count(need.steps['answers'], 'trial')}"
     else:
-        counts = "at least " + ", ".join(f"{count} {step}s" for step, count in need.steps.items())
+        known = ", ".join(f"{count} {step}s" for step, count in need.steps.items())
+        counts = f"would run at least {known}" if known else "would run"
+        counts += f"; {', '.join(f'{step}s' for step in need.open)}: not known yet" if need.open else ""
     if need.usd is None:
         why = "the store has no priced step of some of these kinds" if need.unpriced else "the store has no priced step"
-        return f"would run {counts}; cost not known: {why}"
-    return f"would run {counts}; about {format_dollars(need.usd)} USD by what stored ones cost"
+        return f"{counts}; cost not known: {why}"
+    return f"{counts}; {_about(need)} {format_dollars(need.usd)} USD by what stored ones cost"
+
+
+def _about(*needs: ReviewerNeed) -> str:
+    """Return how an estimate of costs is to be read: what is not known yet can only add to it."""
+    return "at least" if any(need.open for need in needs) else "about"

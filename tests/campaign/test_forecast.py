@@ -104,7 +104,7 @@ def test_a_forecast_counts_steps_and_tells_costs_by_stored_ones(told: Callable[.
     assert (found.trials, found.instances, found.exact) == (3, 2, True)
     assert (found.reviews, found.revisions, found.stored) == (2, 1, 3)
     assert found.reviewers["r"] == ReviewerNeed(
-        steps={"proof": 0, "review": 2, "revision": 0, "verdict": 0}, usd=2 * 0.5
+        steps={"proof": 0, "review": 2}, usd=2 * 0.5, open=("revision", "verdict")
     )
     assert list(found.plans) == [TrialId("a", "r"), TrialId("a", "r", 2), TrialId("b", "r")]
     assert told({("b", 1): REVIEW_RUNS}).reviewers["r"].usd is None
@@ -131,6 +131,7 @@ def test_a_total_that_lacks_a_reviewers_cost_is_a_least(told: Callable[..., Fore
         return next(forecast_lines(replace(found, reviewers=reviewers), "images", None))
 
     assert "about 2.00 USD" in line(alpha=priced, gamma=stored)
+    assert "at least 2.00 USD" in line(alpha=replace(priced, open=("revision",)), gamma=stored)
     text = line(alpha=priced, beta=unpriced, gamma=stored)
     assert "at least 2.00 USD" in text
     assert "beta" in text
