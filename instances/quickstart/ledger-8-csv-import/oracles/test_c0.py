@@ -26,14 +26,3 @@ def test_nothing_is_left_of_a_call_that_failed():
     with contextlib.suppress(Exception):
         payees([*STATEMENT, "2024-05-05,Market,a lot"], "Assets:Checking")
     assert payees(STATEMENT, "Assets:Checking") == ["Roastery", "Employer"]
-
-
-def test_a_set_that_holds_rows_already():
-    seen = {("2024-05-01", "Roastery", "-12.50")}
-    assert payees(LATER, "Assets:Checking", seen=seen) == ["Employer", "Market"]
-    assert payees(LATER, "Assets:Savings", seen=seen) == []
-    assert len(seen) == 3
-
-
-def test_rows_that_stand_twice_in_one_statement():
-    assert payees([*STATEMENT, STATEMENT[1]], "Assets:Checking") == ["Roastery", "Employer"]

@@ -5,7 +5,7 @@ from router import App, Request, Response, Router
 
 def location(path, query, method="GET"):
     routes = Router(redirect_slashes=True)
-    routes.get("/users", name="users")(lambda request: Response.text("users"))
+    routes.route(["GET", "HEAD", method], "/users", name="users")(lambda request: Response.text("users"))
     routes.get("/docs/<slug:page>/", name="docs")(lambda request, page: Response.text(page))
     routes.get("/files/<str:file>/", name="file")(lambda request, file: Response.text(file))
     response = App(routes).handle(Request(method, path, query))
