@@ -10,7 +10,7 @@ from pathlib import Path
 from pytest_crab import diffs, serialization
 from pytest_crab.errors import BadInput
 from pytest_crab.instances.recorded import FOLDER
-from pytest_crab.types import SCHEMA, Kind
+from pytest_crab.types import SCHEMA, Kind, Usage
 
 #: The tool that stands for the humans' own comments: what of them a coding agent could resolve.
 HUMAN = "human"
@@ -25,6 +25,7 @@ class Result:
 
     ``verdicts`` by comment id: True caught, False missed, None not on record. ``findings`` is how many there were, None
     where that is not on record. ``kinds`` are the oracles', inferred; only the human result has them.
+    ``usage`` is what the review used; None: not on record.
     """
 
     schema: int = SCHEMA
@@ -33,6 +34,7 @@ class Result:
     verdicts: Mapping[str, bool | None]
     source: str
     kinds: Mapping[str, Kind] = field(default_factory=dict)
+    usage: Usage | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,7 @@ from pytest_crab.diffs import touched_paths
 from pytest_crab.errors import ReviewerError
 from pytest_crab.formats import format_first
 from pytest_crab.instances.recorded import NOT_ON_RECORD, recording_of, require_recordings
-from pytest_crab.parsing.answers import read_answer
+from pytest_crab.parsing.answers import read_answer, read_usage
 from pytest_crab.parsing.report_formats import LAYOUTS, ReportFormat
 from pytest_crab.parsing.review_output import read_review
 from pytest_crab.protocols import Checkout
@@ -56,13 +56,14 @@ class BoundReplayReviewer:
     def review(self, pull_request: PullRequest, checkout: Checkout) -> Review:  # noqa: ARG002 - it reads no code
         """The recording; a number instead of findings is a review whose text is not on record.
 
+        It cost what the recording says, in either form; where that says nothing, the cost is not known.
         Raises ReviewerError if it is missing or no review.
         """
         text = self._read().decode(errors="replace")
         problems: list[str] = []
         files = touched_paths(pull_request.diff)
-        review = _read_count(text) or read_review(text, problems, kind=self.kind, files=files)
-        if review is None:
+        review = _read_count(text, problems) or read_review(text, problems, kind=self.kind, files=files)
+        if review is None or problems:
             raise ReviewerError(f"{self.file}: {format_first(problems)}; see docs/reference/command.md")
         return review
 
@@ -74,8 +75,13 @@ class BoundReplayReviewer:
             raise ReviewerError(sentence, NOT_ON_RECORD) from error
 
 
-def _read_count(text: str) -> Review | None:
-    """Return the review of a recorded result that has only a number of findings; None for anything else."""
+def _read_count(text: str, problems: list[str]) -> Review | None:
+    """Return the review of a recorded result that has only a number of findings; None for anything else.
+
+    Its usage is read as that of a review with findings is.
+    """
     answer = read_answer(text, [])
     count = None if answer is None else answer.get("findings")
-    return Review(count=count) if isinstance(count, int) and not isinstance(count, bool) and count >= 0 else None
+    if answer is None or not isinstance(count, int) or isinstance(count, bool) or count < 0:
+        return None
+    return Review(count=count, usage=read_usage(answer.get("usage"), problems))

@@ -29,7 +29,8 @@ def recorded(lab: Any) -> Path:
         shutil.copy(shop / diff, folder / tool / "shop-1.diff")
         result = {"c0": verdicts[0], "c1": verdicts[1]}
         data = {"schema": 1, "repo": "owner/shop", "findings": 3, "verdicts": result, "source": "here"}
-        (folder / tool / "shop-1.json").write_text(json.dumps(data))
+        usage = {"usage": {"cost_usd": 0.25}} if tool == "codex" else {}
+        (folder / tool / "shop-1.json").write_text(json.dumps(data | usage))
     (folder / "codex" / "test_trap.py").write_text("raise SystemExit('collected')\n")
     return folder
 
@@ -49,7 +50,7 @@ def test_a_recorded_reviewer_is_replayed_by_its_name(lab: Any, recorded: Path) -
     )
     codex, human = lab.records()
     assert (codex["review"], codex["privileged"]) == (
-        {"findings": [], "set_aside": [], "unplaced": [], "count": 3},
+        {"findings": [], "set_aside": [], "unplaced": [], "count": 3, "usage": {"cost_usd": 0.25}},
         ["codex", "replay"],
     )
     assert len(human["review"]["findings"]) == 2

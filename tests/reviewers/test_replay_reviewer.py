@@ -54,6 +54,21 @@ def test_a_number_of_findings_is_a_review_without_text(
     assert (review.findings, review.count, review.size) == ((), 3, 3)
 
 
+@pytest.mark.parametrize("findings", ["3", "[]"], ids=["number", "list"])
+def test_a_replayed_review_cost_what_its_recording_says(
+    tmp_path: Path, reviewer: BoundReplayReviewer, checkout: FakeCheckout, findings: str
+) -> None:
+    def cost_with(said: str) -> float | None:
+        (tmp_path / "calc-1.json").write_text(f'{{"schema": 1, "findings": {findings}{said}}}')
+        usage = reviewer.review(checkout.pull_request(), checkout).usage
+        return None if usage is None else usage.cost_usd
+
+    assert cost_with(', "usage": {"cost_usd": 0.25}') == 0.25
+    assert cost_with("") is None
+    with pytest.raises(ReviewerError, match="cost_usd is -1"):
+        cost_with(', "usage": {"cost_usd": -1}')
+
+
 @pytest.mark.parametrize("findings", ["null", "true", "-1", '"3"'])
 def test_what_is_no_number_of_findings_is_no_review(
     tmp_path: Path, reviewer: BoundReplayReviewer, checkout: FakeCheckout, findings: str
