@@ -206,7 +206,7 @@ def test_findings_of_claude_code_are_read(desk: Any) -> None:
 @pytest.mark.client("claude-code")
 def test_findings_that_are_none_are_bad_output(desk: Any) -> None:
     with pytest.raises(ReviewerError, match="findings cannot be read") as caught:
-        desk.review("claude-code", turns(structured({"findings": [{"title": "T", "body": "  "}]}), say("done")))
+        desk.review("claude-code", turns(structured({"findings": [{"title": " ", "body": "  "}]}), say("done")))
     assert caught.value.status == "bad_output"
 
 
