@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib.resources
 import json
-from collections.abc import Callable, Iterable, Iterator
+import posixpath
+from collections.abc import Callable, Iterator, Sequence
 
 from pytest_crab import diffs
 from pytest_crab.errors import DiffRejected
 from pytest_crab.harness import channel
 from pytest_crab.protocols import Completed, Snapshot
+from pytest_crab.runtimes import tree_diff
+from pytest_crab.runtimes.inside.delta import Leftovers
 from pytest_crab.types import RevisionCommit
 
 _PROGRAM = channel.program(
@@ -33,7 +37,7 @@ def read_series(
     argv = (python, "-I", "-S", "-c", _PROGRAM, root, snapshot.head, str(_MOST))
     done = run(argv, stdin=key, seconds=_SECONDS)
     try:
-        return tuple(_settle(snapshot, diff, list(_read(key, done))))
+        return tuple(_settle(snapshot, diff, _without_leftovers(snapshot, list(_read(key, done)))))
     except DiffRejected as error:
         return (RevisionCommit(diff=diff, message=f"no series of commits: {error}"),)
 
@@ -54,7 +58,24 @@ def _read(key: bytes, done: Completed) -> Iterator[RevisionCommit]:
         yield RevisionCommit(diff=text, findings=tuple(dict.fromkeys(findings)), message=message)
 
 
-def _settle(snapshot: Snapshot, diff: str, claimed: Iterable[RevisionCommit]) -> Iterator[RevisionCommit]:
+def _without_leftovers(snapshot: Snapshot, commits: Sequence[RevisionCommit]) -> Iterator[RevisionCommit]:
+    """Yield the commits without what a revision never has: files that builds and test runs leave."""
+    leftovers = Leftovers(**tree_diff.leftovers(snapshot))
+    split = [list(diffs.split_files(one.diff)) for one in commits]
+    paths = {path for parts in split for part in parts for path in (part.old, part.new) if path is not None}
+    marked = tuple(
+        f"{folder}/" for folder, name in map(posixpath.split, paths) if folder and leftovers.mark(folder, [name])
+    )
+
+    def is_left(part: diffs.DiffSection) -> bool:
+        path = part.new or part.old or ""
+        return path not in leftovers.tracked and (leftovers.name(path) or path.startswith(marked))
+
+    for one, parts in zip(commits, split, strict=True):
+        yield dataclasses.replace(one, diff="".join(part.text for part in parts if not is_left(part)))
+
+
+def _settle(snapshot: Snapshot, diff: str, claimed: Iterator[RevisionCommit]) -> Iterator[RevisionCommit]:
     """Yield the commits that change something, and what is in none of them as a last one.
 
     Raises DiffRejected where one does not apply to what those before it make.

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from pytest_crab.diffs import touched_paths
 from pytest_crab.types import Explain, ExplainedOutcome, Trial
 
 VALUE, NAME = "def value():\n    return {}\n", 'def name():\n    return "{}"\n'
@@ -137,6 +138,13 @@ HISTORIES = {
     ),
     "a hook, a pager and a filter": (f"{commits((VALUE_3, acted(1)))}\n{RUNS_SOMETHING}", [(1,)]),
     "objects of another place": (f"{commits((VALUE_3, acted(1)))}\n{ELSEWHERE}", "cannot read"),
+    "leftovers committed": (
+        (
+            "mkdir -p __pycache__ own; echo x | tee __pycache__/value.pyc own/pyvenv.cfg > own/lib.py\n"
+            f"git add -f .\n{commits((VALUE_3, acted(1)))}\nrm -r __pycache__ own\n{commits((NAME_C, acted(2)))}"
+        ),
+        [(1,), (2,)],
+    ),
     "replaced objects": (f"{commits((VALUE_3, acted(1)))}\ngit replace HEAD HEAD~1", [(1,)]),
 }
 
@@ -163,5 +171,6 @@ def test_an_agents_history_is_a_claim_and_no_more(make_lab: Callable[..., Any], 
         assert told in one.message
     else:
         assert [commit.findings for commit in found] == told
+        assert {path for commit in found for path in touched_paths(commit.diff)} <= {"value.py", "name.py"}
     ran = ("hooked", "paged", "watched", "external", "converted", "compared")
     assert not any(word in trial.revision.diff for word in ran)
