@@ -94,9 +94,12 @@ def new(
         anchored = [parse_location(place) for place in places]
         with _origin(asked) as origin:
             folder = _make(_with_options(origin, title, number, repo), into, name, anchored)
+            warnings = origin.warnings
     except CrabError as error:
         raise click.ClickException(str(error)) from error
     click.echo(f"{folder}: written")
+    for warning in warnings:
+        click.echo(f"{folder}: note: {warning}")
     click.echo(f"write what is still open in its instance.yaml and oracles/; pytest-crab check {folder} lists it")
 
 

@@ -151,10 +151,7 @@ def _certify_by_search(
 ) -> Certificate:
     """Search an environment in which the instance's oracles prove. Raises SourceError, EngineError, Cancelled."""
     with open_search(instance, crew, run_context, notice) as search:
-        left_out = GitFetcher().missing_files(instance, run_context.cache)
-        notes = (
-            [f"the mirror lacks the content of {', '.join(left_out)}, which the trees leave out"] if left_out else []
-        )
+        notes = [*GitFetcher().notes(instance, run_context.cache)]
         best = search.search()
         notes += [
             f"{pin} does not install on CPython {on} and is left out: {_sentence(reason)}"

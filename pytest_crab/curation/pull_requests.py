@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import metadata
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -40,7 +40,10 @@ _TIMEOUT = 60
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PullRequestDraft:
-    """The facts of a new instance; ``read`` returns a file at head, ``notes`` are comment lines by key."""
+    """The facts of a new instance; ``read`` returns a file at head, ``notes`` are comment lines by key.
+
+    ``warnings`` are sentences for who makes it.
+    """
 
     id: str
     repo: str
@@ -51,6 +54,7 @@ class PullRequestDraft:
     read: Callable[[str], bytes | None]
     files: Mapping[str, str | bytes] = field(default_factory=dict)
     notes: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
 
     def instance(self, folder: Path, places: Sequence[Location]) -> Instance:
         """Return the instance with a comment at each place, else at the first hunk. Raises BadInput."""
@@ -125,11 +129,15 @@ def from_repository(wanted: PullRequestQuery, cache: Path) -> PullRequestDraft:
         read=lambda _: None,
         notes=notes,
     )
-    snapshot = GitFetcher().fetch(origin.instance(Path(origin.id), []), cache)
-    return PullRequestDraft(
-        **{name: getattr(origin, name) for name in ("id", "repo", "provenance", "facts", "source", "notes")},
+    changed = Location(path=pull.paths[0], lines=None)  # what is commented on must be in the trees, and this is
+    instance = replace(origin.instance(Path(origin.id), []), comments=draft_comments([changed], "python"))
+    fetcher = GitFetcher()
+    snapshot = fetcher.fetch(instance, cache)
+    return replace(
+        origin,
         diff=snapshot.pull_request_diff(),
         read=lambda path: snapshot.read(snapshot.head_tree, path),
+        warnings=fetcher.notes(instance, cache),
     )
 
 

@@ -13,6 +13,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from pytest_crab.errors import SourceError, SourceUnreachable
+from pytest_crab.formats import format_names
 from pytest_crab.sources import partial_clone, snapshot_store
 from pytest_crab.sources.git_cli import Git, GitError, create
 from pytest_crab.sources.snapshot import GitSnapshot
@@ -26,6 +27,8 @@ _PASSED_ON = (
     *("SSL_CERT_FILE", "SSL_CERT_DIR", "GIT_SSL_CAINFO", "GIT_SSL_CAPATH", "SSH_AUTH_SOCK"),
 )
 _SLOW = {"http.lowSpeedLimit": "1000", "http.lowSpeedTime": "60"}
+#: How many names of files a sentence has at most.
+_SHOWN = 20
 _PROBE_SECONDS = 30
 _FETCH_SECONDS = 1800
 
@@ -83,10 +86,12 @@ class GitFetcher:
         head, merged = (datetime.fromtimestamp(moment, timezone.utc) for moment in seconds)
         return head, merged
 
-    def missing_files(self, instance: Instance, cache: Path) -> tuple[str, ...]:
-        """Return the files that are left out of the trees since the mirror lacks their content."""
+    def notes(self, instance: Instance, cache: Path) -> tuple[str, ...]:
+        """Return the sentences that a person should read about the trees: which files they leave out."""
         git = self._fetch_commits(instance, cache)
-        return partial_clone.lost_files(git, _shas(_facts(instance))) if partial_clone.is_borrowed(git) else ()
+        lost = partial_clone.lost_files(git, _shas(_facts(instance))) if partial_clone.is_borrowed(git) else ()
+        told = f"the mirror lacks the content of {format_names(lost, _SHOWN)}, which the trees leave out"
+        return (told,) if lost else ()
 
     def _fetch_commits(self, instance: Instance, cache: Path) -> Git:
         """Return the cache of the instance's repository once it has the three commits."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 
 from pytest_crab.errors import SourceError, SourceUnreachable
+from pytest_crab.sources import partial_clone
 from pytest_crab.sources.git import MIRROR, ask, is_local, locked_cache, places
 from pytest_crab.sources.git_cli import Commit, Git, GitError
 from pytest_crab.sources.git_trees import changed_files
@@ -41,7 +42,8 @@ class PullRequestQuery:
 class PullRequestHistory:
     """A pull request found in the history: full shas, and texts from the commits' messages.
 
-    ``commits`` are those between base and the last of the pull request, oldest first, as (sha, subject).
+    ``commits`` are those between base and the last of the pull request, oldest first, as (sha, subject). ``paths`` are
+    the files that it changes, of which there is at least one.
     """
 
     base: str
@@ -51,6 +53,7 @@ class PullRequestHistory:
     body: str
     merged_at: str | None
     commits: tuple[tuple[str, str], ...]
+    paths: tuple[str, ...]
 
 
 def find_pull(wanted: PullRequestQuery, cache: Path) -> PullRequestHistory:
@@ -69,7 +72,10 @@ def find_pull(wanted: PullRequestQuery, cache: Path) -> PullRequestHistory:
             try:
                 ask(git, *_FETCH, "--depth=1", "--", place, *missing, seconds=_SECONDS, local=is_local(place))
             except GitError as error:
-                raise SourceError(f"{place} does not give {', '.join(missing)} ({error.words})") from None
+                if is_local(place) and partial_clone.is_partial(error):
+                    partial_clone.borrow(git, Path(place))
+                if not all(git.has(f"{sha}^{{commit}}") for sha in missing):
+                    raise SourceError(f"{place} does not give {', '.join(missing)} ({error.words})") from None
     return pull
 
 
@@ -83,8 +89,8 @@ def _bring_history(git: Git, wanted: PullRequestQuery) -> str:
             continue
         try:
             listed = ask(git, "ls-remote", "--quiet", "--", place, seconds=_PROBE_SECONDS, local=local).decode()
-            refs = {line.split("\t")[1] for line in split_lines(listed)}
-            _fetch(git, place, list(_specs(refs, wanted)), local=local)
+            refs = {name: sha for sha, name in (line.split("\t") for line in split_lines(listed))}
+            _fetch_or_borrow(git, place, refs, wanted, local=local)
         except GitError as error:
             heard.append(f"{place} ({error.words})")
             continue
@@ -102,11 +108,28 @@ def _tip(wanted: PullRequestQuery) -> str:
     return f"refs/crab/pull/{wanted.number}"
 
 
-def _specs(refs: set[str], wanted: PullRequestQuery) -> Iterator[str]:
+def _fetch_or_borrow(git: Git, place: str, refs: Mapping[str, str], wanted: PullRequestQuery, *, local: bool) -> None:
+    """Fetch whole histories; from a mirror on this machine that lacks files, which gives none, read its own objects."""
+    try:
+        _fetch(git, place, list(_specs(refs, wanted)), local=local)
+    except GitError as error:
+        if not local or not partial_clone.is_partial(error):
+            raise
+        partial_clone.borrow(git, Path(place))
+        git.run("update-ref", _ONTO, refs["HEAD"])
+        if (tip := refs.get(_pull(wanted))) is not None:
+            git.run("update-ref", _tip(wanted), tip)
+
+
+def _pull(wanted: PullRequestQuery) -> str:
+    """Return the forge's ref of the pull request's last commit."""
+    return f"refs/pull/{wanted.number}/head"
+
+
+def _specs(refs: Container[str], wanted: PullRequestQuery) -> Iterator[str]:
     yield f"+HEAD:{_ONTO}"
-    pull = f"refs/pull/{wanted.number}/head"
-    if pull in refs:
-        yield f"+{pull}:{_tip(wanted)}"
+    if _pull(wanted) in refs:
+        yield f"+{_pull(wanted)}:{_tip(wanted)}"
     else:
         yield "+refs/heads/*:refs/crab/heads/*"
     yield from (sha for sha in (wanted.base, wanted.head, wanted.merged) if sha and len(sha) == 40)
@@ -137,9 +160,10 @@ def _read(git: Git, wanted: PullRequestQuery) -> PullRequestHistory:
     merged = _commit(git, wanted.merged, "--merged") if wanted.merged else _merge_commit(git, wanted, tip)
     base = _commit(git, wanted.base, "--base") if wanted.base else _base(git, head)
     commits = tuple(_commits(git, base, tip if _is_ancestor(git, head, tip) else head))
-    if not _changed_paths(git, base, head):
+    paths = _changed_paths(git, base, head)
+    if not paths:
         raise SourceError(f"{head[:12]} changes nothing on {base[:12]}; --base and --head should be checked")
-    if not _resolves(git, base, head, merged):
+    if not _changed_paths(git, head, merged, *paths):
         told = ", ".join(f"{sha[:10]} ({subject[:50]})" for sha, subject in commits if sha != head)
         earlier = f", one of {told}" if told else ""
         raise SourceError(
@@ -149,7 +173,14 @@ def _read(git: Git, wanted: PullRequestQuery) -> PullRequestHistory:
     title, body = _texts(git, merged, commits)
     day = _day(git, merged)
     return PullRequestHistory(
-        base=base, head=head, merged=merged, title=title, body=body, merged_at=day, commits=commits
+        base=base,
+        head=head,
+        merged=merged,
+        title=title,
+        body=body,
+        merged_at=day,
+        commits=commits,
+        paths=tuple(paths),
     )
 
 
@@ -223,10 +254,6 @@ def _changed_paths(git: Git, one: str, other: str, *paths: str) -> list[str]:
     with git.reading() as repository:
         trees = (repository.commit(sha).tree for sha in (one, other))
         return [change.path for change in changed_files(*trees) if change.path in paths or not paths]
-
-
-def _resolves(git: Git, base: str, head: str, merged: str) -> bool:
-    return bool(_changed_paths(git, head, merged, *_changed_paths(git, base, head)))
 
 
 def _texts(git: Git, merged: str, commits: tuple[tuple[str, str], ...]) -> tuple[str, str]:

@@ -33,8 +33,8 @@ def project(name: str, text: str, **files: str) -> None:
         path.write_text(content)
 
 
-def clone() -> tuple[str, str]:
-    """A repository with a reviewed commit and one that resolved the comment, and no merge."""
+def clone(**others: str) -> tuple[str, str]:
+    """A repository with a reviewed commit and one that resolved the comment, and no merge; ``others`` never change."""
     env = {"PATH": os.environ["PATH"], "HOME": str(Path.cwd())}
     who = ["-c", "user.name=d", "-c", "user.email=d@example.org"]
 
@@ -49,7 +49,8 @@ def clone() -> tuple[str, str]:
             git("init", "--quiet", "--initial-branch=main")
         if number == 1:
             git("checkout", "--quiet", "-b", "two")
-        Path("clone/shop.js").write_text(text)
+        for name, content in {"shop.js": text, **others}.items():
+            Path("clone", name).write_text(content)
         Path("clone/package.json").write_text('{"name": "shop", "license": "ISC"}\n')
         git("add", ".")
         git("commit", "--quiet", "-m", f"Step {number}")
@@ -82,6 +83,16 @@ def test_a_clone_gives_facts_anchors_and_an_oracle_to_be_written() -> None:
     assert again.exit_code == 1
     assert "is there already, and new overwrites nothing" in again.output
     assert (folder / "instance.yaml").read_text() == text
+
+
+@pytest.mark.parametrize("lost", ["README.md", "logo.svg"])
+def test_what_a_mirror_lacks_and_the_trees_leave_out_is_told(lost: str) -> None:
+    head, merged = clone(**{lost: "of the first day\n"})
+    blob = subprocess.check_output(["git", "-C", "clone", "rev-parse", f"{head}:{lost}"], text=True).strip()
+    Path("clone/.git/objects", blob[:2], blob[2:]).unlink()
+    result = run("new", "clone", "--head", head, "--merged", merged, "--into", "set")
+    assert result.exit_code == 0, result.output
+    assert f"note: the mirror lacks the content of {lost}" in result.output
 
 
 def test_a_release_is_found_and_its_digest_written(monkeypatch: pytest.MonkeyPatch) -> None:
