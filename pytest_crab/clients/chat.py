@@ -125,14 +125,28 @@ class Chat:
     """
 
     def __init__(
-        self, settings: ChatSettings, services: Services, access: ModelAccess, conversation: Conversation
+        self,
+        settings: ChatSettings,
+        services: Services,
+        access: ModelAccess,
+        conversation: Conversation,
+        *,
+        end: float | None = None,
+        beside: list[Conversation] | None = None,
     ) -> None:
         self._settings = settings
         self._services = services
         self._access = access
         self._conversation = conversation
-        self._end = time.monotonic() + settings.timeout
+        self._all = [conversation] if beside is None else beside
+        self._end = time.monotonic() + settings.timeout if end is None else end
         self.asked_again = 0
+
+    def branch(self) -> Chat:
+        """Return a chat of the same step for another thread: with this deadline, and kept in one transcript."""
+        anew = self._conversation.anew()
+        self._all.append(anew)
+        return Chat(self._settings, self._services, self._access, anew, end=self._end, beside=self._all)
 
     def ask(self, messages: Sequence[Mapping[str, str]]) -> str:
         """Return the answer to a conversation of {"role": user or assistant, "content": text}. Raises ModelError."""
@@ -153,12 +167,15 @@ class Chat:
         return self._services.usage(self._access)
 
     def keep(self) -> str:
-        """Keep the exchanges in the store; return their key."""
-        return self._services.keep(self._settings.role, json.dumps(self._conversation.exchanges, indent=1))
+        """Keep the exchanges in the store, those of branches too; return their key."""
+        return self._services.keep(self._settings.role, json.dumps(self._exchanges(), indent=1))
+
+    def _exchanges(self) -> list[Mapping[str, Any]]:
+        return [exchange for conversation in self._all for exchange in conversation.exchanges]
 
     def error(self, status: Status, sentence: str) -> ModelError:
         """Return the error of this status; its sentence names the model and the kept exchange."""
-        kept = f"; the exchange is transcript {self.keep()[:12]} in the store" if self._conversation.exchanges else ""
+        kept = f"; the exchange is transcript {self.keep()[:12]} in the store" if self._exchanges() else ""
         again = ", and was asked once more" if self.asked_again else ""
         return model_error(status, f"{self._settings.model} ended as {status}{again}: {sentence}{kept}")
 

@@ -92,15 +92,19 @@ class Conversation:
         self.messages: list[dict[str, Any]] = []
         self.exchanges: list[Mapping[str, Any]] = []
         self._settings = settings
-        self._token = access.token
+        self._access = access
         self._client = client
         self._tools = tools
+
+    def anew(self) -> Conversation:
+        """Return a conversation of the same kind without a message, which another thread may have meanwhile."""
+        return type(self)(self._settings, self._access, self._client, self._tools)
 
     def next_turn(self, seconds: float) -> Turn:
         """Ask for the next answer, which is then a part of ``messages``. Raises ModelError."""
         path, document = self.request()
         return self.take(
-            post(self._client, self._settings.provider, path, document, token=self._token, timeout=seconds)
+            post(self._client, self._settings.provider, path, document, token=self._access.token, timeout=seconds)
         )
 
     def request(self) -> GatewayRequest:

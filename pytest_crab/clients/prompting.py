@@ -98,10 +98,11 @@ def _configures(part: DiffSection) -> bool:
     return any(_CONFIGURATION.search(path) for path in (part.old, part.new) if path is not None)
 
 
-def whole_parts(pull_request: PullRequest, longest: int, *, split: bool) -> list[PullRequest]:
+def whole_parts(pull_request: PullRequest, longest: int, *, split: bool | None = None) -> list[PullRequest]:
     """Return the pull request, or with ``split`` parts of it with whole files, whose numbered diffs are not cut.
 
-    Raises ReviewerError where the diff, or with ``split`` that of one file, is longer than ``longest`` characters.
+    ``split`` None: the caller has no such setting. Raises ReviewerError where the diff, or with ``split`` that of one
+    file, is longer than ``longest`` characters.
     """
 
     def size(diff: str) -> int:
@@ -118,7 +119,7 @@ def whole_parts(pull_request: PullRequest, longest: int, *, split: bool) -> list
     length = max(map(size, groups))
     if length > longest:
         what = "the diff of one file" if split else "the diff"
-        advice = "raise it" if split else "raise it, or say long_diff: split"
+        advice = "raise it, or say long_diff: split" if split is False else "raise it"
         raise ReviewerError(
             f"{what} has {length:,} characters in the prompt, and longest_diff is {longest:,}, so that a part of the "
             f"pull request would not be reviewed; {advice}, if the model holds so much",

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import threading
 from collections.abc import Collection, Mapping, Sequence
 
 from pytest_crab.clients.chat import Chat
 from pytest_crab.clients.status_table import Status
 from pytest_crab.errors import MalformedAnswer
 from pytest_crab.parsing.findings_in_text import read_findings
+from pytest_crab.side_by_side import side_by_side
 from pytest_crab.types import Review
 
 
@@ -37,6 +39,29 @@ def _ask_once(
     if review is None:
         raise chat.error(Status.BAD_OUTPUT, f"its findings cannot be read: {problems[0]}")
     return text, review
+
+
+def ask_side_by_side(chat: Chat, questions: Sequence[str], paths: Sequence[str], jobs: int) -> list[Review]:
+    """Return the review in the answer to each question, all on its path, in their order; ``jobs`` are asked at a time.
+
+    Once one has failed no other is asked. Raises ModelError, GatewayError, Cancelled.
+    """
+    failed = threading.Event()
+
+    def ask(branch: Chat, question: str, path: str) -> Review:
+        if failed.is_set():
+            return Review()  # which nobody sees, since the failure is raised
+        try:
+            return ask_for_findings(branch, [{"role": "user", "content": question}], path=path)[1]
+        except BaseException:
+            failed.set()
+            raise
+
+    branches = [chat.branch() for _ in questions]
+    with side_by_side(jobs, failed.set) as pool:
+        reviews = list(pool.map(ask, branches, questions, paths))
+    chat.asked_again += sum(branch.asked_again for branch in branches)
+    return reviews
 
 
 def joined(reviews: Sequence[Review]) -> Review:

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import dataclasses
 import importlib.util
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from pytest_crab.clients.chat import ChatSettings
-from pytest_crab.clients.prompting import as_data, shown_diff
+from pytest_crab.clients.prompting import LONGEST_DIFF, as_data, shown_diff
 from pytest_crab.clients.retrieval import Context, FilePart, Search, by_meaning, by_words, pieces_of
 from pytest_crab.clients.status_table import Status
 from pytest_crab.diffs import Hunk, parse_hunks
 from pytest_crab.errors import ReviewerError
 from pytest_crab.protocols import Checkout
-from pytest_crab.reviewers.chat import ask_for_findings, with_usage
+from pytest_crab.reviewers.chat import ask_side_by_side, joined, with_usage
+from pytest_crab.text import one_line
 from pytest_crab.types import Finding, PullRequest, Review
 
 _LIBRARIES = {
@@ -30,8 +31,9 @@ class HunksReviewer(ChatSettings):
     """Goes through the diff hunk by hunk.
 
     ``context`` none, bm25 or embedding adds the ``k`` pieces of the head's code that are most like the hunk; the last
-    with ``embedding``, any sentence-transformers model. A pull request with more than ``most`` hunks is an error, since
-    a part of a review is none.
+    with ``embedding``, any sentence-transformers model. A pull request with more than ``most`` hunks is an error, and
+    so is one with a hunk of more than ``longest_hunk`` characters, since a part of a review is none. ``jobs`` hunks are
+    asked about at a time.
     """
 
     role: ClassVar[str] = "hunks"
@@ -41,39 +43,55 @@ class HunksReviewer(ChatSettings):
     k: int = 3
     embedding: str | None = None
     most: int = 200
+    longest_hunk: int = LONGEST_DIFF
+    jobs: int = 4
 
     def __post_init__(self) -> None:
         ChatSettings.__post_init__(self)
-        if self.k < 1 or self.most < 1:
-            raise ValueError("k and most should be at least 1")
+        if min(self.k, self.most, self.longest_hunk, self.jobs) < 1:
+            raise ValueError("k, most, longest_hunk and jobs should be at least 1")
         if (self.context is Context.EMBEDDING) != (self.embedding is not None):
             raise ValueError("embedding should name a sentence-transformers model where context is embedding")
         module, extra = _LIBRARIES.get(self.context, ("json", ""))
         if importlib.util.find_spec(module) is None:
             raise ValueError(f"context {self.context} needs {module}: install pytest-crab with its extra [{extra}]")
 
+    def identity(self) -> Mapping[str, Any] | None:
+        """Return the settings but ``jobs``, which decides no answer."""
+        known = ChatSettings.identity(self) or {}
+        return {**known, "settings": {name: value for name, value in known["settings"].items() if name != "jobs"}}
+
     def review(self, pull_request: PullRequest, checkout: Checkout) -> Review:
-        """Ask about each hunk, in the diff's order. Raises ReviewerError, ModelError, GatewayError, Cancelled."""
+        """Ask about each hunk; findings have the diff's order. Raises ReviewerError, ModelError, GatewayError."""
         hunks = list(_hunks(pull_request))
-        if len(hunks) > self.most:
-            raise ReviewerError(
-                f"the pull request has {len(hunks)} hunks, and most is {self.most}; raise it to ask for them all",
-                status=str(Status.LIMIT),
-            )
+        self._require_whole(hunks)
         search = self._search(checkout) if hunks else None
-        findings: list[Finding] = []
-        set_aside: list[str] = []
-        unplaced: list[str] = []
+        told = self.instructions()
+        questions = [
+            as_data(told, _text(pull_request, path, hunk, [] if search is None else self._beside(search, path, hunk)))
+            for path, hunk in hunks
+        ]
         with self.chat(checkout.services) as chat:
-            for path, hunk in hunks:
-                context = [] if search is None else self._beside(search, path, hunk)
-                asked = as_data(self.instructions(), _text(pull_request, path, hunk, context))
-                _, review = ask_for_findings(chat, [{"role": "user", "content": asked}], path=path)
-                findings += _within(review.findings, hunk)
-                set_aside += review.set_aside
-                unplaced += review.unplaced
-            whole = Review(findings=tuple(findings), set_aside=tuple(set_aside), unplaced=tuple(unplaced))
-            return with_usage(whole, chat, self.model)
+            reviews = ask_side_by_side(chat, questions, [path for path, _ in hunks], self.jobs)
+            placed = (
+                dataclasses.replace(review, findings=tuple(_within(review.findings, hunk)))
+                for review, (_, hunk) in zip(reviews, hunks, strict=True)
+            )
+            return with_usage(joined(list(placed)), chat, self.model)
+
+    def _require_whole(self, hunks: Sequence[tuple[str, Hunk]]) -> None:
+        """Raise ReviewerError for more hunks than ``most``, or one that is longer than a prompt may show."""
+        fault = None
+        if len(hunks) > self.most:
+            fault = f"the pull request has {len(hunks)} hunks, and most is {self.most}; raise it to ask for them all"
+        for path, hunk in hunks:
+            if fault is None and (length := len("\n".join(_lines(hunk)))) > self.longest_hunk:
+                fault = (
+                    f"a hunk of {one_line(path)} has {length:,} characters in the prompt, and longest_hunk is "
+                    f"{self.longest_hunk:,}; raise it, if the model holds so much"
+                )
+        if fault is not None:
+            raise ReviewerError(fault, status=str(Status.LIMIT))
 
     def _search(self, checkout: Checkout) -> Search | None:
         if self.context is Context.NONE:
@@ -99,10 +117,15 @@ def _hunks(pull_request: PullRequest) -> Iterator[tuple[str, Hunk]]:
 
 def _text(pull_request: PullRequest, path: str, hunk: Hunk, context: Sequence[FilePart]) -> str:
     lines = [f"Title: {pull_request.title}", "", pull_request.body, "", f"File: {path}", f"Hunk: {hunk.heading}"]
-    lines += [f"{line.new or '':>6} {line.mark}{line.text}" for line in hunk.lines]
+    lines += _lines(hunk)
     for piece in context:
         lines += ["", f"Further code: {piece.path}, lines {piece.start} to {piece.end}", piece.text]
     return "\n".join(lines)
+
+
+def _lines(hunk: Hunk) -> list[str]:
+    """The lines of a hunk as a prompt shows them, behind their numbers."""
+    return [f"{line.new or '':>6} {line.mark}{line.text}" for line in hunk.lines]
 
 
 def _within(findings: Sequence[Finding], hunk: Hunk) -> Iterator[Finding]:

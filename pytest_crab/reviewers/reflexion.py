@@ -19,7 +19,8 @@ from pytest_crab.types import PullRequest, Review
 class ReflexionReviewer(ChatSettings):
     """Asks as single-shot does, then ``iterations`` times for a better list; the last list counts.
 
-    ``reflection`` is a file of instructions for these, in place of ours.
+    ``reflection`` is a file of instructions for these, in place of ours. A diff of more than ``longest_diff``
+    characters is an error, since a part of a review is none.
     """
 
     role: ClassVar[str] = "single-shot"
@@ -28,11 +29,14 @@ class ReflexionReviewer(ChatSettings):
     timeout: float = 1800.0
     iterations: int = 2
     reflection: str | None = None
+    longest_diff: int = LONGEST_DIFF
 
     def __post_init__(self) -> None:
         ChatSettings.__post_init__(self)
         if self.iterations < 1:
             raise ValueError("iterations should be at least 1; single-shot is the reviewer without any")
+        if self.longest_diff < 1:
+            raise ValueError("longest_diff should be at least 1")
         require_readable("reflection", self.reflection, self.second_instructions)
 
     def second_instructions(self) -> str:
@@ -45,10 +49,11 @@ class ReflexionReviewer(ChatSettings):
         return {**(known or {}), "adapter": "reflexion", "reflection": serialization.digest(self.second_instructions())}
 
     def review(self, pull_request: PullRequest, checkout: Checkout) -> Review:
-        """Ask, and ask again for a better list. Raises ModelError, GatewayError, Cancelled."""
+        """Ask, and ask again for a better list. Raises ReviewerError, ModelError, GatewayError, Cancelled."""
+        (whole,) = whole_parts(pull_request, self.longest_diff)
         with self.chat(checkout.services) as chat:
-            (whole,) = whole_parts(pull_request, LONGEST_DIFF, split=False)
-            messages = [{"role": "user", "content": prompt(self.instructions(), whole, numbered=True)}]
+            asked = prompt(self.instructions(), whole, numbered=True, longest=self.longest_diff)
+            messages = [{"role": "user", "content": asked}]
             files = touched_paths(pull_request.diff)
             text, review = ask_for_findings(chat, messages, files=files)
             for _ in range(self.iterations):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ import pytest
 from pytest_crab import reviewers
 from pytest_crab.errors import BadInput, ReviewerError
 from pytest_crab.testing.dialogue import Reply
-from pytest_crab.testing.provider import fail, in_order, refuse, say, turns
+from pytest_crab.testing.provider import Asked, fail, in_order, refuse, say, turns
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -178,7 +179,7 @@ def test_reflexion_that_ends_in_prose_is_no_review(desk: Any) -> None:
 def test_hunks_are_asked_for_one_by_one(make_desk: Callable[..., Any]) -> None:
     desk = make_desk(extra={"lib/more.py": "".join(f"value_{at} = {at}\n" for at in range(30))})
     answer = [{"start": 2, "end": 2, "body": "Here."}, {"start": 900, "body": "Nowhere."}]
-    review = desk.review("hunks", turns(say(json.dumps(answer))))
+    review = desk.review("hunks", turns(say(json.dumps(answer))), jobs=1)
     assert len(desk.provider.asked) == 2
     places = [(finding.path, finding.start, finding.end) for finding in review.findings]
     assert places == [("calc.py", 2, 2), ("calc.py", 1, 2), ("lib/more.py", 2, 2), ("lib/more.py", 1, 30)]
@@ -191,7 +192,7 @@ def test_hunks_may_come_with_code_that_is_like_them(make_desk: Callable[..., Any
         "lib/other.py": "def shout(text):\n    return text.upper()\n",
     }
     desk = make_desk(extra=extra)
-    desk.review("hunks", turns(say("[]")), context="bm25", k=1)
+    desk.review("hunks", turns(say("[]")), context="bm25", k=1, jobs=1)
     first = str(desk.provider.asked[0].body["messages"][0]["content"])
     assert "Further code: lib/ratio.py, lines 1 to 5" in first
     assert "shout" not in first
@@ -201,10 +202,71 @@ def test_hunks_may_come_with_code_that_is_like_them(make_desk: Callable[..., Any
 
 def test_a_part_of_a_review_is_none(make_desk: Callable[..., Any]) -> None:
     desk = make_desk(extra={"lib/more.py": "value = 1\n"})
-    with pytest.raises(ReviewerError, match="2 hunks, and most is 1") as caught:
-        desk.review("hunks", turns(say("[]")), most=1)
-    assert caught.value.status == "limit"
-    assert desk.provider.asked == []
+    limits = {
+        "2 hunks, and most is 1": {"most": 1},
+        "a hunk of calc.py has .* longest_hunk is 20": {"longest_hunk": 20},
+    }
+    for said, settings in limits.items():
+        with pytest.raises(ReviewerError, match=said) as caught:
+            desk.review("hunks", turns(say("[]")), **settings)
+        assert caught.value.status == "limit"
+        assert desk.provider.asked == []
+
+
+FOUR = {f"lib/part{at}.py": f"value_{at} = {at}\n" for at in range(4)}
+
+
+def test_hunks_have_the_diffs_order_whatever_the_answers_have(make_desk: Callable[..., Any]) -> None:
+    desk = make_desk(extra=FOUR)
+
+    def late(asked: Asked) -> Reply:
+        """The first are answered last, and one after it could not be read."""
+        text = str(asked.body["messages"][0]["content"])
+        (at,) = re.findall(r"File: lib/part(\d)", text) or ["-1"]
+        if at == "2" and sum("part2" in str(one.body) for one in desk.provider.asked) == 1:
+            return say("Fine.")
+        return say(json.dumps([{"start": 1, "body": f"Of {at}."}]), delay=0.4 - 0.1 * int(at))
+
+    for jobs in (1, 5):
+        review = desk.review("hunks", late, jobs=jobs)
+        assert [finding.body for finding in review.findings] == ["Of -1.", "Of 0.", "Of 1.", "Of 2.", "Of 3."]
+        assert (review.usage.requests, review.usage.input_tokens, review.asked_again) == (6, 600, 1)
+        kept = desk.run_context.store.get("transcript", review.transcript)
+        places = re.findall(r"File: ([\w./]+)", kept["text"])
+        assert places == ["calc.py", *(f"lib/part{at}.py" for at in (0, 1, 2, 2, 3))]
+
+
+def test_no_hunk_is_asked_about_after_a_failure(make_desk: Callable[..., Any]) -> None:
+    desk = make_desk(extra=FOUR)
+    with pytest.raises(ReviewerError, match="refused"):
+        desk.review("hunks", turns(refuse()), jobs=1)
+    assert len(desk.provider.asked) == 1
+
+
+def test_how_many_are_asked_at_a_time_decides_no_review(desk: Any) -> None:
+    one, other, longer = (
+        reviewers.make("hunks", {"model": "m", **own}, desk.folder).identity()  # type: ignore[union-attr]
+        for own in ({"jobs": 1}, {"jobs": 9}, {"longest_hunk": 9})
+    )
+    assert one == other != longer
+
+
+def test_a_review_in_parts_is_one_review(make_desk: Callable[..., Any]) -> None:
+    """The diff of five files, of which a prompt holds two or three."""
+    desk = make_desk(extra=FOUR)
+
+    def each(asked: Asked) -> Reply:
+        text = str(asked.body["messages"][0]["content"])
+        paths = re.findall(r"^\+\+\+ b/(\S+)", text, re.MULTILINE)
+        return say(json.dumps([{"file": path, "line": 1, "comment": f"Seen in {path}."} for path in paths]))
+
+    whole = desk.review("single-shot", each)
+    assert (whole.usage.requests, len(whole.findings)) == (1, 5)
+    parts = desk.review("single-shot", each, longest_diff=500, long_diff="split")
+    assert parts.findings == whole.findings
+    assert parts.usage.requests == len(desk.provider.asked) > 1
+    assert parts.usage.input_tokens == 100 * parts.usage.requests
+    assert "of which the first" not in desk.bodies
 
 
 @pytest.mark.parametrize(
@@ -256,8 +318,13 @@ def test_a_diff_that_is_too_long_is_an_error_before_anything_is_asked(desk: Any)
     for name, settings in (
         ("single-shot", {"longest_diff": 20}),
         ("single-shot", {"longest_diff": 20, "long_diff": "split"}),
+        ("reflexion", {"longest_diff": 20}),
     ):
         with pytest.raises(ReviewerError, match="a part of the pull request would not be reviewed") as caught:
             desk.review(name, turns(say("[]")), **settings)
         assert caught.value.status == "limit"
         assert desk.provider.asked == []
+        assert ("say long_diff: split" in str(caught.value)) == (name == "single-shot" and len(settings) == 1)
+        identity = reviewers.make(name, {"model": "m", **settings}, desk.folder).identity()  # type: ignore[union-attr]
+        assert identity is not None
+        assert identity["settings"]["longest_diff"] == 20, "what was stored of a diff that was cut is not used again"
