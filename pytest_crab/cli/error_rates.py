@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -40,10 +41,14 @@ _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sources:
-    """The sources of changes: folders of diffs, how many mutants for an oracle, how many resolutions of an agent."""
+    """The sources of changes: folders of diffs, how many mutants for an oracle, how many resolutions of an agent.
+
+    ``authors`` made the diffs, and had not seen the oracles.
+    """
 
     near: Path | None
     fixes: Path | None
+    authors: int
     mutants: int
     agent: AgentCrew | None
     attempts: int
@@ -79,6 +84,10 @@ def _decisions(
 )  # fmt: skip
 @click.option("--right-fixes", "fixes", type=_FOLDER, help="Changes that are right, named in the same way.")
 @click.option(
+    "--authors", type=click.IntRange(min=0), default=0, show_default=True,
+    help="How many authors, who have not seen the oracles, made these changes; 0: they only check the oracles.",
+)  # fmt: skip
+@click.option(
     "--mutants", type=click.IntRange(min=0), default=20, show_default=True,
     help="The most mutants of each reference; needs the extra mutation.",
 )  # fmt: skip
@@ -108,6 +117,7 @@ def error_rates(
     *,
     near: Path | None,
     fixes: Path | None,
+    authors: int,
     mutants: int,
     agent: str | None,
     attempts: int,
@@ -130,7 +140,7 @@ def error_rates(
         return
     instances = [one for one in map(load_instance, instance_files(names)) if one.with_oracles]
     asked = None if agent is None else crew_with(agent)
-    sources = Sources(near=near, fixes=fixes, mutants=mutants, agent=asked, attempts=attempts)
+    sources = Sources(near=near, fixes=fixes, authors=authors, mutants=mutants, agent=asked, attempts=attempts)
     settings = None if asked is None else asked.settings
     name = choose_runtime(runtime)
     with (
@@ -194,7 +204,8 @@ def _measure_one(
         (near_misses.in_company(context, one.comment, right), near_misses.IN_COMPANY, OracleError.FALSE_REJECT),
     ):
         if changes:
-            found[source], answers = near_misses.measure(context, one, changes, error, sure=True)
+            measured, answers = near_misses.measure(context, one, changes, error, sure=True)
+            found[source] = dataclasses.replace(measured, authors=sources.authors)
             notes += _error_sentences(
                 one, found[source], changes, {name: answer.detail for name, answer in answers.items()}
             )

@@ -52,5 +52,6 @@ def measure_false_rejects(context: TrialContext, one: ProvedComment, crew: Crew,
         undecided=tuple(refused),
         oracle=oracle_digest(context.instance, one.comment),
         date=datetime.datetime.now(datetime.timezone.utc).date().isoformat(),
+        authors=1,  # an agent never sees an oracle
     )
     return ResolutionsMeasured(measurement=measurement, problems=tuple(problems))

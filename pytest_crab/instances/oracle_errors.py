@@ -32,7 +32,9 @@ class Measurement:
 
     ``total`` counts those that it gave an answer on. ``wrong`` names the answers that are errors, and ``undecided``
     those that are errors unless a person finds otherwise: an accepted mutant may do the same as the fix, and a refused
-    resolution may be no fix. ``oracle`` is the digest of the oracle's file then.
+    resolution may be no fix. ``oracle`` is the digest of the oracle's file then. ``authors`` is how many people or
+    models, who had not seen the oracle, made the changes. 0: it was written or mended with them in sight, so that they
+    check it and measure nothing.
     """
 
     error: OracleError
@@ -41,6 +43,7 @@ class Measurement:
     undecided: tuple[str, ...] = ()
     oracle: str
     date: str
+    authors: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,10 +75,25 @@ def _rate(one: Measurement, decisions: Mapping[str, ErrorDecision]) -> ErrorRate
     )
 
 
-def rates_of(errors: Mapping[str, OracleErrors]) -> dict[str, dict[str, ErrorRate]]:
-    """Return by comment the rates that are measured, under the names that ScoredComment has for them."""
+def fresh(one: OracleErrors, oracle: str) -> OracleErrors:
+    """Return those measurements that tell an error rate: by authors who had not seen the oracle, as it is today.
+
+    ``oracle`` is the digest of its file now.
+    """
+    kept = {name: own for name, own in one.measurements.items() if own.authors and own.oracle == oracle}
+    return OracleErrors(measurements=kept, decisions=one.decisions)
+
+
+def rates_of(instance: Instance) -> dict[str, dict[str, ErrorRate]]:
+    """Return by comment the fresh error rates, under ScoredComment's names for them. Raises BadInput.
+
+    An oracle that was mended until it passed these very changes has no rate: after repair it is always 0.
+    """
+    errors = errors_of(instance)
+    digests = {one.id: oracle_digest(instance, one) for one in instance.with_oracles if one.id in errors}
+    known = {name: fresh(errors[name], digest) for name, digest in digests.items()}
     found = {
-        name: {error.name.lower(): error_rate([one], error) for error in OracleError} for name, one in errors.items()
+        name: {error.name.lower(): error_rate([one], error) for error in OracleError} for name, one in known.items()
     }
     return {name: {error: rate for error, rate in own.items() if rate.total} for name, own in found.items()}
 

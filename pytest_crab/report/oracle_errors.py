@@ -11,7 +11,7 @@ from pytest_crab.types import ErrorRate
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeasuredErrors:
-    """The error rates over the oracles of a run, each counted once; ``unmeasured`` have no rate of false accepts."""
+    """The error rates over the oracles of a run, each counted once; ``unmeasured`` have none of false accepts."""
 
     false_accept: ErrorRate
     false_reject: ErrorRate
@@ -19,9 +19,9 @@ class MeasuredErrors:
     unmeasured: int
 
     def words(self) -> str:
-        """Return both rates in words, and how many oracles have none; empty where no oracle is measured."""
-        if self.unmeasured == self.oracles:
-            return ""
+        """Return both rates in words, and how many oracles have none."""
+        if self.unmeasured == self.oracles and not self.false_reject.total:
+            return "error rates not measured on changes by authors who have not seen them"
         rest = f"; {self.unmeasured} of {self.oracles} oracles not measured" if self.unmeasured else ""
         return f"wrong fixes accepted {self.false_accept}, right ones refused {self.false_reject}{rest}"
 

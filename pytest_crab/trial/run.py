@@ -20,7 +20,7 @@ from pytest_crab.errors import (
     SourceUnreachable,
 )
 from pytest_crab.instances import lock
-from pytest_crab.instances.oracle_errors import errors_of, rates_of
+from pytest_crab.instances.oracle_errors import rates_of
 from pytest_crab.lazy import lazy
 from pytest_crab.protocols import Agent, Reviewer
 from pytest_crab.scoring.oracles import Proofs
@@ -185,7 +185,7 @@ class TrialRun:
         self.context.facts["instance"] = lock.digest(self.instance)[:16]
         self.context.facts["rulers"] = {scorer.name: scorer.version for scorer in self.scorers}
         self.resolvable = resolvable_comments(self.context, lambda: self.agent)
-        self.error_rates = rates_of(errors_of(self.instance))
+        self.error_rates = rates_of(self.instance)
         evidence = {scorer.name: scorer.prepare(self.context) for scorer in self.scorers}
         for score in itertools.chain.from_iterable(prepared.decided for prepared in evidence.values()):
             self._add_scores([score])

@@ -11,6 +11,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from pytest_crab.cli import main
+from pytest_crab.instances import load_instance
+from pytest_crab.instances.oracle_errors import rates_of
 
 pytest.importorskip("tree_sitter", reason="mutants need the extra mutation")
 
@@ -103,9 +105,9 @@ def test_right_fixes_are_measured_beside_other_right_changes() -> None:
 
 @pytest.mark.bubblewrap
 def test_the_rates_stand_in_statistics_in_records_and_in_the_gate() -> None:
-    assert run("--near-misses=near", "--mutants=0").exit_code == 0
+    assert run("--near-misses=near", "--mutants=0", "--authors=2").exit_code == 0
     checked = CliRunner().invoke(main, ["check", "--stats", "set"])
-    assert "false accepts of 1 of 1 oracles: near misses 100.0% (1 of 1)" in checked.output
+    assert "false accepts of 1 of 1 oracles: near misses 100.0% (1 of 1) (fresh, 2 authors, 20" in checked.output
     argv = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--rootdir=.", "--reviewer=human", "set"]
     argv += ["--agent=simulated", "--crab-runtime=local", "--crab-report=out"]
     done = subprocess.run(argv, capture_output=True, text=True)
@@ -118,6 +120,23 @@ def test_the_rates_stand_in_statistics_in_records_and_in_the_gate() -> None:
     left_out = subprocess.run([*argv, "--crab-max-oracle-error=0.5"], capture_output=True, text=True)
     assert "crab: 1 instance with a false accept rate above 50.0% not counted" in left_out.stdout
     assert left_out.returncode == 5
+
+
+@pytest.mark.bubblewrap
+@pytest.mark.parametrize(("authors", "mended"), [("0", False), ("1", True)])
+def test_after_repair_there_is_no_error_rate(authors: str, *, mended: bool) -> None:
+    assert run("--near-misses=near", "--right-fixes=fixes", "--mutants=0", f"--authors={authors}").exit_code == 0
+    if mended:
+        Path("set/shop-1/oracles/test_c0.py").write_text(STRICT)
+    instance = load_instance(Path("set/shop-1"))
+    assert rates_of(instance) == {"c0": {}}
+    checked = CliRunner().invoke(main, ["check", "--stats", "set"]).output
+    assert ("(checks, after repair, 20" in checked) is not mended
+    argv = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--rootdir=.", "--reviewer=human", "set"]
+    argv += ["--agent=simulated", "--crab-runtime=local"]
+    done = subprocess.run(argv, capture_output=True, text=True)
+    assert "oracles: error rates not measured" in done.stdout
+    assert "wrong fixes accepted" not in done.stdout
 
 
 def test_a_diff_that_does_not_apply_is_named(here: Path) -> None:

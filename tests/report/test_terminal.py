@@ -53,6 +53,7 @@ claude-code: 2 instances: 1 written for the set, 1 from GitHub
 human*, none: 1 instance: 1 written for the set
 claude-code: 95% intervals over 2 pull requests, for this 1 repository only
 human*: 95% intervals over 1 pull request, for this 1 repository only
+oracles: error rates not measured on changes by authors who have not seen them
 claude-code: 1 of 2 trials broke passing tests
 none: 1 trial skipped: github cannot be reached
 
