@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pytest_crab.errors import EngineError, ImageError
 from pytest_crab.protocols import Completed, Limits
-from pytest_crab.text import cut_middle, last_line, output_lines
+from pytest_crab.text import cut_middle, output_lines
 
 #: The characters that are kept of a build's output: its beginning, which names the package, and its end.
 _LONGEST = 5500
@@ -18,9 +18,24 @@ _LONGEST = 5500
 #: Bytes: a disk with less than this is full.
 _LITTLE = 1 << 20
 
-#: What a line says that tells why a build failed, and what the lines say that only repeat that it did.
-_TELLING = re.compile(r"(?i)\b(because|fatal|failed|not found|cannot|can't|no such file)\b|\w*error\b")
-_REPEATING = re.compile(r"(?i)^(hint|note):|returned non-zero|exit (code|status)|subprocess-exited|returned an error")
+#: What a line says that tells why a build failed.
+_TELLING = re.compile(r"(?i)\b(because|fatal|failed|not found|cannot|can't|no such file)\b|\w*error\b|npm err!")
+#: What only points at the cause, or away from it, in the words of pip, uv, npm, cargo, maven, gradle, cmake and others:
+#: such a line is never part of a sentence.
+_POINTING = re.compile(
+    r"(?i)^\W*(hint|note|help):|\bsee (also|above|below|the)\b|\b(mentioned|listed|shown) above\b|"
+    r"\bfor (more|further) (information|details)\b|\b(complete|full) log\b|can be found (in|at)|\bre-?run\b|"
+    r"\brun with [-`]|get more help|\[help \d+\] http|encountered error while|did not run successfully|"
+    r"(subprocess-exited-with-error|metadata-generation-failed|failed-wheel-build\S*|legacy-install-failure)\W*$|"
+    r"errors occurred!|finished with status|npm (err!|error) (code|errno|syscall|path)\b"
+)
+#: What repeats that something failed: it may name the package, and is no cause.
+_REPEATING = re.compile(
+    r"(?i)returned non-zero|exit (code|status)|returned an error|previous errors?\b|^make\b.*\*\*\*|subcommand failed|"
+    r"^\W*(error: )?(failed building|failed to build|could not build|could not compile)\b"
+)
+#: Tools whose first line is the cause, where others' last one is.
+_CAUSE_FIRST = re.compile(r"(?i)npm (err!|error)")
 
 #: What programs say of a limit that they met, and did not end by.
 _TOO_LARGE = re.compile(r"(?i)file too large|file size limit exceeded|\bSIGXFSZ\b")
@@ -54,15 +69,23 @@ _SYSTEM = {
     "portaudio.h": "portaudio19-dev",
 }
 
+#: What to do about packages that a build on this machine itself lacks, and one in an image.
+_ADVICE = (
+    ": install them on this machine (apt-get install {packages}), or name them in environment.system and use the "
+    "docker runtime"
+)
+ADVICE_FOR_IMAGES = ": name them in environment.system"
+
 
 def failure(what: str, done: Completed, limits: Limits, seconds: float) -> ImageError:
-    """The error to raise for a build that failed; ``what`` says which.
+    """The error to raise for a build that failed on this machine itself; ``what`` says which.
 
     A disk of this machine's that is full is no matter of it: see ``require_room``.
     """
     said = output(done)
     cause = cause_of_end(done, limits, seconds)
-    sentence = f"{what}: {cause}: {why(said)}" if cause else f"{what}: {why(said)}"
+    told = why(said, _ADVICE)
+    sentence = f"{what}: {cause}: {told}" if cause else f"{what}: {told}"
     return ImageError(sentence, said, of_machine=is_outage(said))
 
 
@@ -105,12 +128,13 @@ def cause_of_end(done: Completed, limits: Limits, seconds: float) -> str | None:
 
 
 def brief(done: Completed) -> str:
-    """Return why a short command failed: the limit that ended it, or else the last line that it printed."""
+    """Return why a short command failed: the limit that ended it, or else the lines of its output that tell most."""
     if done.timed_out:
         return "it did not end in time"
     if done.too_much_disk:
         return "it wrote more to the disk than it may"
-    return last_line(done.stderr, done.stdout) or f"it printed nothing and ended with {done.exit_code}"
+    said = next((stream for stream in (done.stderr, done.stdout) if stream.strip()), b"")
+    return why(said.decode("utf-8", "replace")) if said else f"it printed nothing and ended with {done.exit_code}"
 
 
 def by_signal(code: int | None) -> str | None:
@@ -123,16 +147,24 @@ def by_signal(code: int | None) -> str | None:
         return None
 
 
-def why(said: str) -> str:
-    """The lines that tell most of what a build printed, with the system packages that it lacks where that is known."""
-    lines = [re.sub(r"^[^\w(\"'<]+", "", line) for line in output_lines(said)]
-    lines = [line for line in lines if line]
+def why(said: str, advice: str = "") -> str:
+    """The lines that tell most of what a build printed, with the system packages that it lacks where that is known.
+
+    ``advice`` says what to do about these packages; ``{packages}`` in it is how a command line names them.
+    """
+    lines = [re.sub(r"^[^\w(\"'<]+", "", line).strip() for line in output_lines(said)]
+    lines = [line for line in lines if line and not _POINTING.search(line)]
     telling = [line for line in lines if _TELLING.search(line)]
-    new = [line for line in telling if not _REPEATING.search(line)]
-    chosen = [*telling[:1], *(new or telling)[-1:]] if telling else lines[-1:] or ["it said nothing"]
+    causes = [line for line in telling if not _REPEATING.search(line)]
+    named = [line for line in telling if line not in causes]
+    cause = (causes[:1] if causes and _CAUSE_FIRST.match(causes[0]) else causes[-1:]) or telling[-1:]
+    chosen = [*(named or telling)[:1], *cause] if telling else lines[-1:] or ["it said nothing"]
     sentence = "; ".join(" ".join(line.split())[:200] for line in dict.fromkeys(chosen))
     lacking = sorted({package for word, package in _SYSTEM.items() if _names(said, word)})
-    return f"{sentence}; it needs the Debian packages {', '.join(lacking)}" if lacking else sentence
+    if not lacking:
+        return sentence
+    needs = f"{sentence}; it needs the Debian packages {', '.join(lacking)}"
+    return needs + advice.format(packages=" ".join(lacking))
 
 
 def _names(said: str, word: str) -> bool:

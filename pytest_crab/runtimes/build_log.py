@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pytest_crab.errors import CrabError, EngineError, ImageError
-from pytest_crab.runtimes.build_failures import by_signal, is_outage
+from pytest_crab.runtimes.build_failures import ADVICE_FOR_IMAGES, by_signal, is_outage, why
 from pytest_crab.text import output_lines
 
 _STEP = re.compile(r"Step \d+/\d+ : (?:RUN : ([^;]+);)?(.*)", re.DOTALL)
@@ -45,15 +45,15 @@ class BuildLog:
         return str(event["error"]) if "error" in event else None
 
     def failure(self, instance: str, error: str) -> CrabError:
-        """The error to raise for a build that failed: instance, step and the line that tells most."""
+        """The error to raise for a build that failed: instance, step and the lines that tell most."""
         status = _STATUS.search(error)
         # The engine's own error ends with the system's words; before them, and in what a command prints, are names.
         if status is None and error.rstrip().lower().endswith(": no space left on device"):
             return EngineError(f"{instance}: there is no space left to build an image, the engine said: {error[-300:]}")
         if status is not None:
             cause = by_signal(int(status.group(1)))
-            last = next(iter([*self._errors[-1:], *self._lines[-1:]]), "it printed nothing")
-            error = last if cause is None else f"{cause}: {last}"
+            told = why("\n".join(self._errors or self._lines), ADVICE_FOR_IMAGES)
+            error = told if cause is None else f"{cause}: {told}"
         log = "\n".join(self._lines[-_KEPT:])
-        sentence = f"{instance}: the image could not be built, it failed to {self._step}: {error[:300]}"
+        sentence = f"{instance}: the image could not be built, it failed to {self._step}: {error[:700]}"
         return ImageError(sentence, log, of_machine=is_outage(log))

@@ -10,9 +10,8 @@ from collections.abc import Sequence
 
 from pytest_crab.errors import ImageError
 from pytest_crab.protocols import Snapshot
-from pytest_crab.runtimes import uv_cli
+from pytest_crab.runtimes import build_failures, uv_cli
 from pytest_crab.runtimes.environments import PackageRoute, builds_in_isolation, python_of
-from pytest_crab.text import last_line
 from pytest_crab.types import Environment
 
 if sys.version_info >= (3, 11):
@@ -69,7 +68,7 @@ def _compile(environment: Environment, requirements: Sequence[str]) -> str:
     except subprocess.TimeoutExpired:
         raise _undated(environment, f"uv took longer than {_SECONDS} s") from None
     if done.returncode != 0:
-        raise _undated(environment, last_line(done.stderr))
+        raise _undated(environment, build_failures.why(done.stderr.decode("utf-8", "replace")))
     return done.stdout.decode("utf-8", "replace")
 
 

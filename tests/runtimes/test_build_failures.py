@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn
@@ -12,7 +13,7 @@ import pytest
 
 from pytest_crab.errors import EngineError, ImageError
 from pytest_crab.protocols import Completed, Limits
-from pytest_crab.runtimes import bubblewrap_runtime, build_failures, venvs
+from pytest_crab.runtimes import bubblewrap_runtime, build_failures, uv_cli, venvs
 from pytest_crab.runtimes.bubblewrap_runtime import BubblewrapRuntime
 from pytest_crab.runtimes.interpreters import running_version
 from pytest_crab.sources import fetcher_for
@@ -116,6 +117,100 @@ def test_a_builds_own_reason_comes_beside_the_package() -> None:
     assert build_failures.why(said) == (
         "error: Failed to build `x==1`; x.c:9: fatal error: longintrepr.h: No such file or directory"
     )
+
+
+#: What tools print of a failed build, and the end of the sentence that is made of it.
+ENDINGS = {
+    "pip": (
+        """\
+              KeyError: 'version'
+              [end of output]
+        error: metadata-generation-failed
+        * Encountered error while generating package metadata.
+        > See above for output.
+        note: This is an issue with the package mentioned above, not pip.
+        hint: See above for details.
+        """,
+        "KeyError: 'version'",
+    ),
+    "wheel": (
+        """\
+          x.c:3: error: unknown type name 'foo'
+          error: command 'gcc' failed with exit code 1
+          ERROR: Failed building wheel for x
+        error: failed-wheel-build-for-install
+        * Failed to build installable wheels for some pyproject.toml based projects
+        > x
+        """,
+        "x.c:3: error: unknown type name 'foo'",
+    ),
+    "npm": (
+        """\
+        npm ERR! code ETARGET
+        npm ERR! notarget No matching version found for left-pad@99.
+        npm ERR! notarget In most cases you or one of your dependencies are requesting
+        npm ERR! notarget a package version that doesn't exist.
+        npm ERR! A complete log of this run can be found in: /root/.npm/_logs/1-debug-0.log
+        """,
+        "No matching version found for left-pad@99.",
+    ),
+    "cargo": (
+        """\
+        error[E0432]: unresolved import `foo`
+         --> src/lib.rs:1:5
+        For more information about this error, try `rustc --explain E0432`.
+        error: could not compile `x` (lib) due to 1 previous error
+        """,
+        "error[E0432]: unresolved import `foo`",
+    ),
+    "cmake": (
+        """\
+        CMake Error at CMakeLists.txt:2 (find_package): Could not find Foo
+        -- Configuring incomplete, errors occurred!
+        See also "/tmp/CMakeFiles/CMakeOutput.log".
+        make: *** [Makefile:2: all] Error 1
+        """,
+        "Could not find Foo",
+    ),
+    "maven": (
+        """\
+        [ERROR] Failed to execute goal on project x: Could not resolve y:jar:1 -> [Help 1]
+        [ERROR] Re-run Maven using the -X switch to enable full debug logging.
+        [ERROR] [Help 1] http://cwiki.example/Help
+        """,
+        "Could not resolve y:jar:1 -> [Help 1]",
+    ),
+}
+
+
+@pytest.mark.parametrize(("said", "cause"), ENDINGS.values(), ids=ENDINGS)
+def test_a_sentence_ends_with_the_tools_own_cause(said: str, cause: str) -> None:
+    assert str(build_failures.failure("demo", completed(1, said), LIMITS, 60)).endswith(cause)
+    assert build_failures.brief(completed(1, said)).endswith(cause)
+
+
+@pytest.mark.parametrize("tool", ["pip", "uv"])
+def test_a_tool_that_is_here_is_understood(tmp_path: Path, tool: str) -> None:
+    (tmp_path / "backend.py").write_text("import nonesuch\n")
+    build = '[build-system]\nrequires = []\nbuild-backend = "backend"\nbackend-path = ["."]\n'
+    (tmp_path / "pyproject.toml").write_text(f'{build}[project]\nname = "x"\ndynamic = ["version"]\n')
+    programs = {
+        "pip": [sys.executable, "-m", "pip", "install", "--dry-run"],
+        "uv": [str(uv_cli.program()), "pip", "install", "--dry-run", f"--python={sys.executable}"],
+    }
+    command = [*programs[tool], "--no-build-isolation", "--no-deps", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, check=False, cwd=tmp_path)
+    assert done.returncode != 0
+    told = build_failures.brief(Completed(exit_code=done.returncode, stdout=done.stdout, stderr=done.stderr))
+    assert told.endswith("ModuleNotFoundError: No module named 'nonesuch'")
+
+
+def test_what_to_do_about_a_system_package_on_this_machine() -> None:
+    said = completed(1, "x.c:1: fatal error: ffi.h: No such file or directory")
+    told = str(build_failures.failure("demo", said, LIMITS, 60))
+    assert "apt-get install libffi-dev" in told
+    assert "environment.system" in told
+    assert "docker" in told
 
 
 def test_a_system_package_is_named_only_when_it_is_missing() -> None:

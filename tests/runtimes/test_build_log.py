@@ -27,6 +27,16 @@ def test_standard_error_tells_the_reason_whatever_came_last() -> None:
     assert "Collecting x" in error.log
 
 
+def test_pips_hint_is_no_reason_and_a_library_is_for_the_environment() -> None:
+    log = _log("Step 2/9 : RUN : install the pinned packages;     pip")
+    said = ("x.c:1: fatal error: ffi.h: No such file or directory", "error: metadata-generation-failed")
+    for line in (*said, "╰─> See above for output.", "hint: See above for details."):
+        log.take({"stream": f"\x1b[91m{line}\n\x1b[0m"})
+    told = str(log.failure("demo", EXIT))
+    assert "ffi.h: No such file or directory; it needs the Debian packages libffi-dev" in told
+    assert told.endswith("name them in environment.system")
+
+
 def test_a_signal_that_ended_a_step_is_told_in_words() -> None:
     log = _log("Step 2/9 : RUN : install the pinned packages;     pip", "Collecting torch\n")
     told = str(log.failure("demo", EXIT.replace("code: 1", "code: 137")))
