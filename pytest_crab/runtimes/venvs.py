@@ -93,8 +93,8 @@ def choose(instance: Instance) -> Chosen:
     if environment.system:
         packages = ", ".join(environment.system)
         raise ImageError(
-            f"{instance.id}: it needs the Debian packages {packages}, which only the docker runtime installs: use it, or "
-            f"install them on this machine (apt-get install {' '.join(environment.system)}) and take them out of "
+            f"{instance.id}: it needs the Debian packages {packages}, which only the docker runtime installs: use it, "
+            f"or install them on this machine (apt-get install {' '.join(environment.system)}) and take them out of "
             "environment.system"
         )
     version = python_of(environment) if environment.node is None else interpreters.running_version()
