@@ -19,7 +19,8 @@ class ExplainedRates:
 
     ``found``: a finding lies near the comment. ``alone``: the commits of the findings near it resolve it, with no
     other. ``spoiled``: they do, and another change of the revision turns it red. ``outcomes`` counts explanations in
-    all repeats. ``alone`` leaves out oracles of which it cannot be told; ``known`` in a rate says over how many it is.
+    all repeats. Where of some oracles it cannot be told whether they are resolved alone, ``alone`` has bounds and no
+    rate: those of which it can be told (that nothing was found, above all) are no sample of the others.
     """
 
     found: Rate
@@ -89,11 +90,13 @@ def look_first(trials: Iterable[tuple[str, Explanations]]) -> tuple[LookFirst, .
 
 def _rate(seen: Mapping[Key, list[bool]], repos: Mapping[Key, str]) -> Rate:
     values = {key: Fraction(sum(own), len(own)) for key, own in seen.items()}
-    total = letters.total(values.values())
+    total, all_told = letters.total(values.values()), len(values) == len(repos)
     return Rate(
         oracles=len(repos),
         known=len(values),
         caught=float(total),
-        micro=float(total / len(values)) if values else None,
-        interval=letters.micro_interval(values, {key: repos[key] for key in values}),
+        micro=float(total / len(values)) if all_told else None,
+        low=float(total / len(repos)),
+        high=float((total + len(repos) - len(values)) / len(repos)),
+        interval=letters.micro_interval(values, repos) if all_told else None,
     )

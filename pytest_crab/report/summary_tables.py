@@ -132,6 +132,8 @@ def _rate_of_label(dimension: str, reviewer: ReviewerSummary, word: str) -> str:
 
 
 def _rate_with_interval(rate: Rate) -> str:
+    if rate.micro is None and rate.known:
+        return f"{format_percent(rate.low)} to {format_percent(rate.high)}%"
     if not rate.known:
         return NOTHING
     interval = rate.interval
