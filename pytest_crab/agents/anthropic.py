@@ -44,7 +44,8 @@ class AnthropicAgent(ToolLoopSettings):
             open_conversation(self, access, TOOLS) as conversation,
         ):
             loop = ToolLoop(self, services, access, conversation, workspace)
-            last = loop.run(prompt(self.instructions(), pull_request, findings))
+            asked = prompt(self.instructions(), pull_request, findings)
+            last = loop.run(asked.text)
             redactor = Redactor({access.token: "[token]"})  # it is void after the step
             diff = workspace.diff()
             return Revision(
@@ -54,4 +55,5 @@ class AnthropicAgent(ToolLoopSettings):
                 version=self.model,
                 notes=redactor.text(last)[:LONGEST_NOTES] or None,
                 transcript=loop.keep(),
+                cut=asked.cut,
             )

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from pytest_crab.clients import claude_code
-from pytest_crab.clients.prompting import prompt
 from pytest_crab.protocols import Checkout
 from pytest_crab.types import Finding, PullRequest, Revision
 
@@ -24,5 +23,5 @@ class ClaudeCodeAgent(claude_code.ClaudeCodeSettings):
     def revise(self, pull_request: PullRequest, findings: Sequence[Finding], checkout: Checkout) -> Revision:
         """Let Claude Code change the code. Raises AgentError, GatewayError, Cancelled, EngineError."""
         with self.session(checkout) as session:
-            result = claude_code.run(session, self, prompt(self.instructions(), pull_request, findings))
+            result = claude_code.run(session, self, session.prompt(pull_request, findings))
             return session.revision(str(result.get("result") or ""))

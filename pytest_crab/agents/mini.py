@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from pytest_crab.clients.client_run import ClientSettings, Session, ending, last_words, require_above_zero
-from pytest_crab.clients.prompting import prompt
 from pytest_crab.protocols import Checkout, Completed
 from pytest_crab.types import Finding, PullRequest, Revision
 
@@ -52,7 +51,7 @@ class MiniAgent(ClientSettings):
             argv = [python, *ISOLATION, "-c", _START, "-m", f"openai/{self.model}", "-y", "--exit-immediately"]
             argv += ["-l", "0", "-c", f"agent.step_limit={self.max_turns}", *self.args]
             argv += ["-o", f"{session.home}/trajectory.json"]
-            asked = prompt(self.instructions(), pull_request, findings)
+            asked = session.prompt(pull_request, findings)
             completed = session.run(argv, env=_variables(session), stdin=asked)
             trajectory = b"" if completed.timed_out else session.read(_READ, session.home) or b""
             session.keep({"stdout": completed.stdout, "stderr": completed.stderr, "trajectory": trajectory})

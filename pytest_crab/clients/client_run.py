@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 from pytest_crab import serialization
 from pytest_crab.clients.chat import endpoint_of, require_readable
 from pytest_crab.clients.installed import ClientMissing, Installed, find
-from pytest_crab.clients.prompting import asks_question, digest_of, instructions, revising
+from pytest_crab.clients.prompting import asks_question, digest_of, instructions, prompt, revising
 from pytest_crab.clients.status_table import Status, StatusRow, read_status
 from pytest_crab.commands import CommandPlace
 from pytest_crab.diffs import touched_paths
@@ -24,7 +24,7 @@ from pytest_crab.parsing.findings import review_of
 from pytest_crab.protocols import Checkout, Completed, Workspace
 from pytest_crab.redaction import Redactor
 from pytest_crab.text import cut_middle, telling_line
-from pytest_crab.types import PullRequest, Review, Revision, RevisionCommit, Usage
+from pytest_crab.types import Finding, PullRequest, Review, Revision, RevisionCommit, Usage
 
 #: The most of an error's words that a sentence repeats.
 _LONGEST_QUOTE = 200
@@ -153,9 +153,15 @@ class Session:
         self.home = workspace.home
         self.base = f"{workspace.models_url}/{settings.provider}"
         self.transcript: str | None = None
+        self._cut: tuple[str, ...] = ()
         self._redactor = Redactor({access.token: "[token]"})
         self._services = services
         self._access = access
+
+    def prompt(self, pull_request: PullRequest, findings: Sequence[Finding] | None = None) -> str:
+        """Return the prompt of the settings' instructions; how it was cut goes on the record."""
+        text, self._cut = prompt(self.settings.instructions(), pull_request, findings)
+        return text
 
     def run(self, argv: Sequence[str], *, env: Mapping[str, str], stdin: str = "") -> Completed:
         """Run the client to its end or the deadline, in a home of its own and with these variables alone."""
@@ -202,7 +208,11 @@ class Session:
         if review is None:
             raise self._error(Status.BAD_OUTPUT, f"its findings cannot be read: {problems[0]}")
         return dataclasses.replace(
-            review, usage=self._usage(), version=self.installed.version, transcript=self.transcript
+            review,
+            usage=self._usage(),
+            version=self.installed.version,
+            transcript=self.transcript,
+            cut=self._cut,
         )
 
     def revision(self, notes: str) -> Revision:
@@ -216,6 +226,7 @@ class Session:
             version=self.installed.version,
             notes=self._redactor.text(notes)[:LONGEST_NOTES] or None,
             transcript=self.transcript,
+            cut=self._cut,
         )
 
 

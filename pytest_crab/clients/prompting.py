@@ -8,6 +8,7 @@ import re
 from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
+from typing import NamedTuple
 
 from pytest_crab import serialization
 from pytest_crab.diffs import DiffSection, number_lines, split_files
@@ -47,6 +48,13 @@ def asks_question(told: str) -> bool:
     return told == instructions("answer", None, ".")
 
 
+class Prompt(NamedTuple):
+    """A whole prompt; ``cut`` has a sentence for each part of the pull request that it does not hold whole."""
+
+    text: str
+    cut: tuple[str, ...] = ()
+
+
 def prompt(
     told: str,
     pull_request: PullRequest,
@@ -54,22 +62,17 @@ def prompt(
     *,
     numbered: bool = False,
     longest: int = LONGEST_DIFF,
-) -> str:
+) -> Prompt:
     """The whole prompt: instructions, then the pull request, and the findings on it, as data.
 
     ``numbered``: each line of the diff stands behind its number, for those who cannot look it up. A diff of more than
     ``longest`` characters is cut, and the prompt says so.
     """
-    data = [
-        f"Title: {pull_request.title}",
-        "",
-        pull_request.body,
-        "",
-        _diff(pull_request, numbered=numbered, longest=longest),
-    ]
+    diff, cut = _diff(pull_request, numbered=numbered, longest=longest)
+    data = [f"Title: {pull_request.title}", "", pull_request.body, "", diff]
     if findings is not None:
         data += ["", "Findings:", *_finding_lines(findings)]
-    return as_data(told, "\n".join(data), "" if findings is None else " and from its review")
+    return Prompt(as_data(told, "\n".join(data), "" if findings is None else " and from its review"), cut)
 
 
 def as_data(told: str, text: str, more: str = "") -> str:
@@ -128,16 +131,18 @@ def whole_parts(pull_request: PullRequest, longest: int, *, split: bool | None =
     return [pull_request] if len(groups) == 1 else [dataclasses.replace(pull_request, diff=one) for one in groups]
 
 
-def _diff(pull_request: PullRequest, *, numbered: bool, longest: int) -> str:
+def _diff(pull_request: PullRequest, *, numbered: bool, longest: int) -> tuple[str, tuple[str, ...]]:
+    """Return the diff as a prompt shows it, and how it was cut."""
     diff = shown_diff(pull_request.diff)
     name = "Diff"
     if numbered:
         diff, name = number_lines(diff), "Diff, each line behind its number in the new version of the file"
     if len(diff) <= longest:
-        return f"{name}:\n{diff}"
+        return f"{name}:\n{diff}", ()
     cut = diff[:longest].rpartition("\n")[0]
     rest = f"git diff {pull_request.base} {pull_request.head}"
-    return f"{name}, of which the first {len(cut)} of {len(diff)} characters follow (`{rest}` shows all of it):\n{cut}"
+    told = f"{name}, of which the first {len(cut)} of {len(diff)} characters follow (`{rest}` shows all of it):\n{cut}"
+    return told, (f"the diff was cut to {len(cut):,} of {len(diff):,} characters",)
 
 
 def _finding_lines(findings: Sequence[Finding]) -> list[str]:

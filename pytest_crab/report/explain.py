@@ -77,6 +77,7 @@ def explain(trial: Trial) -> list[str]:
         lines += review_faults(trial)
     if not trial.is_of_answerer or trial.revision is not None:
         lines.append(_revision_size(trial.revision))
+        lines += revision_faults(trial)
         lines += suggestion_words(None if trial.revision is None else trial.revision.suggestions)
     if trial.regressions is not None:
         lines.append(f"tests that passed before {'are broken' if trial.regressions else 'still pass'}")
@@ -186,7 +187,9 @@ def _review_size(review: Review | None) -> str:
 
 
 def review_faults(trial: Trial) -> Iterator[str]:
-    """Yield a line for the findings on no file of the diff, for those not read, and for those whose place is not."""
+    """Yield a line for a prompt that was cut, for findings on no file of the diff, those not read, or not placed."""
+    if trial.review is not None and trial.review.cut:
+        yield _cut_words("the reviewer was not shown all", trial.review.cut)
     if trial.off_diff:
         paths = ", ".join(dict.fromkeys(trial.off_diff))
         yield one_line(f"on no file of the diff: {format_count(len(trial.off_diff), 'finding')} ({paths})", 500)
@@ -194,6 +197,16 @@ def review_faults(trial: Trial) -> Iterator[str]:
         yield _fault("could not be read and set aside", trial.review.set_aside)
     if trial.review is not None and trial.review.unplaced:
         yield _fault("kept without a place that cannot be read", trial.review.unplaced)
+
+
+def revision_faults(trial: Trial) -> Iterator[str]:
+    """Yield a line for an agent's prompt that was cut."""
+    if trial.revision is not None and trial.revision.cut:
+        yield _cut_words("the agent was not shown all", trial.revision.cut)
+
+
+def _cut_words(what: str, sentences: Sequence[str]) -> str:
+    return one_line(f"{what}: {'; '.join(sentences)}", 500)
 
 
 def _fault(what: str, sentences: Sequence[str]) -> str:

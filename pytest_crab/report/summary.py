@@ -207,7 +207,7 @@ def _reviewer(
         privileged=privileged,
         leaky=leaky,
         simulated=simulated,
-        notes=tuple(_notes(name, privileged, leaky, simulated=simulated)),
+        notes=(*_notes(name, privileged, leaky, simulated=simulated), *_cuts(rows)),
         trials=len(rows),
         repeats=max(Counter(row.instance for row in rows).values()),
         skipped=dict(Counter(row.skipped for row in rows if row.skipped is not None)),
@@ -352,6 +352,12 @@ def _versions(rows: Sequence[TrialRow]) -> dict[str, tuple[str, ...]]:
 
 def _distinct(words: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(words))
+
+
+def _cuts(rows: Sequence[TrialRow]) -> Iterator[str]:
+    """Yield in how many trials a prompt did not hold all of the pull request."""
+    for who, count in Counter(who for row in rows for who in row.cut).items():
+        yield f"the {who} was not shown all of the pull request in {count} of {format_count(len(rows), 'trial')}"
 
 
 def _notes(name: str, privileged: Sequence[str], leaky: Sequence[str], *, simulated: bool) -> Iterator[str]:

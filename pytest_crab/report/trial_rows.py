@@ -45,7 +45,8 @@ class TrialRow:
     verdict. ``ruler_values`` are of each scorer, comment by comment. ``shared_cost`` is what its review has cost, if an
     earlier trial of this reviewer has the same review; ``prices`` are the dollars of its review and of its revision.
     ``error_rates`` are the rates of false accepts and false rejects of each comment that has an oracle's verdict.
-    ``unit`` is what its verdicts are on: PROBE for an answerer's.
+    ``unit`` is what its verdicts are on: PROBE for an answerer's. ``cut`` are those, reviewer or agent, whose prompt
+    did not hold all of the pull request.
     """
 
     instance: str
@@ -83,6 +84,7 @@ class TrialRow:
     prices: tuple[float | None, float | None] = (None, None)
     error_rates: Mapping[str, tuple[ErrorRate | None, ErrorRate | None]] = field(default_factory=dict)
     explanations: Mapping[str, Explanation] = field(default_factory=dict)
+    cut: tuple[str, ...] = ()
 
 
 def row_of(trial: Trial) -> TrialRow:
@@ -128,6 +130,11 @@ def row_of(trial: Trial) -> TrialRow:
         shared_cost=_sum_known(costs_of(trial)) - _sum_known(costs_of(own)),
         prices=(_price(trial.review), _price(trial.revision)),
         explanations=trial.explanations,
+        cut=tuple(
+            who
+            for who, step in (("reviewer", trial.review), ("agent", trial.revision))
+            if step is not None and step.cut
+        ),
     )
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from pytest_crab import diffs
 from pytest_crab.diffs import ChangedFile, Hunk
 from pytest_crab.formats import format_count, format_dollars
-from pytest_crab.report.explain import measured_words, review_faults, why
+from pytest_crab.report.explain import measured_words, review_faults, revision_faults, why
 from pytest_crab.report.pull_requests import Subject
 from pytest_crab.report.transcripts import Transcript
 from pytest_crab.text import escape_controls, label_words, one_line, split_lines
@@ -164,6 +164,8 @@ def _revision(trial: Trial) -> Iterator[Styled]:
     text = trial.revision.diff
     lines = split_lines(text)
     yield Styled("revision: empty" if not text.strip() else "revision", "heading")
+    for fault in revision_faults(trial):
+        yield Styled(fault, "bad")
     for number, commit in enumerate(trial.revision.commits, 1):
         findings = ", ".join(map(str, commit.findings))
         added, removed = diffs.counts(commit.diff)

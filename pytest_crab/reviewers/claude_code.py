@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from pytest_crab.clients import claude_code
-from pytest_crab.clients.prompting import prompt
 from pytest_crab.commands import CommandPlace
 from pytest_crab.protocols import Checkout
 from pytest_crab.types import PullRequest, Review
@@ -46,6 +45,6 @@ class ClaudeCodeReviewer(claude_code.ClaudeCodeSettings):
     def review(self, pull_request: PullRequest, checkout: Checkout) -> Review:
         """Run Claude Code. Raises ReviewerError, GatewayError, Cancelled, EngineError."""
         with self.session(checkout) as session:
-            asked = prompt(self.instructions(), pull_request)
+            asked = session.prompt(pull_request)
             result = claude_code.run(session, self, asked, "--json-schema", json.dumps(SCHEMA))
             return session.review(result["structured_output"].get("findings"), pull_request)

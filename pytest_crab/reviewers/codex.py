@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from pytest_crab.clients import codex
-from pytest_crab.clients.prompting import prompt
 from pytest_crab.commands import CommandPlace
 from pytest_crab.protocols import Checkout
 from pytest_crab.types import PullRequest, Review
@@ -32,7 +31,7 @@ class CodexReviewer(codex.CodexSettings):
         """Run codex. Raises ReviewerError, GatewayError, Cancelled, EngineError."""
         with self.session(checkout) as session:
             if self.prompt:
-                output = codex.run(session, self, prompt(self.instructions(), pull_request), "review", "-")
+                output = codex.run(session, self, session.prompt(pull_request), "review", "-")
             else:
                 output = codex.run(session, self, "", "review", "--base", pull_request.base)
             assert output.review is not None

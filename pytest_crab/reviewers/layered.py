@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
 from pytest_crab import serialization
-from pytest_crab.clients.chat import Chat, ChatSettings
+from pytest_crab.clients.chat import ChatSettings
 from pytest_crab.clients.context_layers import BUDGETS, LayeredContext, assemble, layers
 from pytest_crab.clients.prompting import as_data, instructions, prompt
 from pytest_crab.clients.retrieval import text_files
-from pytest_crab.clients.status_table import Status
 from pytest_crab.diffs import touched_paths
-from pytest_crab.errors import ModelError
 from pytest_crab.protocols import Checkout
 from pytest_crab.reviewers.chat import ask_for_findings, with_usage
+from pytest_crab.text import one_line
 from pytest_crab.types import PullRequest, Review
-
-#: Said once more to a model whose answer could not be read.
-_AGAIN = "Your answer could not be read. Answer with the JSON array alone."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LayeredReviewer(ChatSettings):
-    """Asks once with a context of layers, and once more if the answer cannot be read.
+    """Asks once with a context of layers.
 
     ``summary``: the model is asked for a summary of the change before, which is a layer of every context.
     """
@@ -51,23 +48,17 @@ class LayeredReviewer(ChatSettings):
             with checkout.clone() as workspace:
                 tree = dict(text_files(Path(workspace.root)))
         with self.chat(checkout.services) as chat:
-            summary = None
+            summary, cut = None, []
             if self.summary:
-                asked = {"role": "user", "content": prompt(_summary_instructions(), pull_request)}
-                summary = chat.ask([asked]).strip()
+                asked = prompt(_summary_instructions(), pull_request)
+                summary = chat.ask([{"role": "user", "content": asked.text}]).strip()
+                cut += [f"for its summary, {one}" for one in asked.cut]
             shown = assemble(layers(pull_request, summary, tree), BUDGETS[self.context])
-            content = as_data(self.instructions(), shown.text)
-            return with_usage(_ask(chat, content, touched_paths(pull_request.diff)), chat, self.model)
-
-
-def _ask(chat: Chat, content: str, files: set[str]) -> Review:
-    messages = [{"role": "user", "content": content}]
-    try:
-        return ask_for_findings(chat, messages, files=files)[1]
-    except ModelError as error:
-        if error.status != Status.BAD_OUTPUT:
-            raise
-    return ask_for_findings(chat, [{"role": "user", "content": f"{content}\n{_AGAIN}\n"}], files=files)[1]
+            if shown.left_out:
+                cut.append(one_line(f"its context leaves out {'; '.join(shown.left_out)}", 300))
+            messages = [{"role": "user", "content": as_data(self.instructions(), shown.text)}]
+            _, review = ask_for_findings(chat, messages, files=touched_paths(pull_request.diff))
+            return with_usage(dataclasses.replace(review, cut=tuple(cut)), chat, self.model)
 
 
 def _summary_instructions() -> str:

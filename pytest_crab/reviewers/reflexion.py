@@ -53,7 +53,7 @@ class ReflexionReviewer(ChatSettings):
         (whole,) = whole_parts(pull_request, self.longest_diff)
         with self.chat(checkout.services) as chat:
             asked = prompt(self.instructions(), whole, numbered=True, longest=self.longest_diff)
-            messages = [{"role": "user", "content": asked}]
+            messages = [{"role": "user", "content": asked.text}]
             files = touched_paths(pull_request.diff)
             text, review = ask_for_findings(chat, messages, files=files)
             for _ in range(self.iterations):

@@ -46,6 +46,6 @@ class SingleShotReviewer(ChatSettings):
         reviews = []
         with self.chat(checkout.services) as chat:
             for part in parts:
-                text = prompt(self.instructions(), part, numbered=True, longest=self.longest_diff)
-                reviews.append(ask_for_findings(chat, [{"role": "user", "content": text}], files=files)[1])
+                asked = prompt(self.instructions(), part, numbered=True, longest=self.longest_diff)
+                reviews.append(ask_for_findings(chat, [{"role": "user", "content": asked.text}], files=files)[1])
             return with_usage(joined(reviews), chat, self.model)

@@ -128,6 +128,7 @@ class Review:
     that could not be read where others could, ``unplaced`` one for each whose place, or a part of it, could not be
     read: it is among the findings without that. ``failed`` is what attempts before this one used; None: there was none.
     ``asked_again`` counts the answers of a model that could not be read, and were asked for once more.
+    ``cut`` has one sentence for each part of the pull request that the prompt did not hold whole.
     """
 
     findings: tuple[Finding, ...] = ()
@@ -139,6 +140,7 @@ class Review:
     unplaced: tuple[str, ...] = ()
     failed: Usage | None = None
     asked_again: int | None = None
+    cut: tuple[str, ...] = ()
 
     @property
     def size(self) -> int:
@@ -182,7 +184,7 @@ class Revision:
     diff; such a revision is kept in the store, so that the agent is not asked again, and is on no record.
     ``recorded`` is true of a diff that was made elsewhere and only kept: one that does not apply is then no miss.
     ``failed`` is what attempts before this one used; None: there was none. ``suggestions`` counts what became of
-    suggestion blocks, where the agent only applies these.
+    suggestion blocks, where the agent only applies these. ``cut`` is as that of a review.
     """
 
     diff: str = ""
@@ -195,3 +197,4 @@ class Revision:
     recorded: bool | None = None
     failed: Usage | None = None
     suggestions: SuggestionCounts | None = None
+    cut: tuple[str, ...] = ()

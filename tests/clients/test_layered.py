@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -45,10 +46,20 @@ def test_without_a_summary_one_question_is_asked(desk: Any) -> None:
 
 
 def test_an_answer_that_cannot_be_read_is_asked_for_once_more(desk: Any) -> None:
-    assert desk.review("layered", answers("I see nothing.", "[]"), summary=False).findings == ()
+    review = desk.review("layered", answers("I see nothing.", "[]"), summary=False)
+    assert (review.findings, review.asked_again, len(desk.provider.asked)) == ((), 1, 2)
     with pytest.raises(ReviewerError) as caught:
         desk.review("layered", answers("I see nothing.", "Nothing."), summary=False)
     assert caught.value.status == "bad_output"
+    assert len(desk.provider.asked) == 2
+
+
+def test_what_its_prompts_lack_is_on_record(make_desk: Callable[..., Any]) -> None:
+    assert make_desk().review("layered", answers("[]")).cut == ()
+    long = make_desk(extra={"lib/long.py": "value = 1\n" * 12_000})
+    summary, context = long.review("layered", answers("[]")).cut
+    assert summary.startswith("for its summary, the diff was cut to ")
+    assert "lib/long.py" in context
 
 
 def test_each_context_is_another_reviewer(desk: Any) -> None:

@@ -227,6 +227,19 @@ def test_findings_of_codex_are_read(desk: Any) -> None:
 
 @pytest.mark.client("claude-code", "codex")
 @pytest.mark.parametrize("client", ["claude-code", "codex"])
+def test_a_clients_prompt_that_was_cut_is_on_record(client: str, make_desk: Callable[..., Any]) -> None:
+    desk = make_desk(extra={"lib/long.py": "value = 1\n" * 12_000})
+    (desk.folder / "mine.md").write_text("Look for dragons.\n")
+    script = turns(structured({"findings": []}), say("done")) if client == "claude-code" else always(say(review()))
+    for cut in (
+        desk.review(client, script, prompt="mine.md").cut,
+        desk.revise(client, turns(run("true"), say("I leave it."))).cut,
+    ):
+        assert [sentence.partition(" to ")[0] for sentence in cut] == ["the diff was cut"]
+
+
+@pytest.mark.client("claude-code", "codex")
+@pytest.mark.parametrize("client", ["claude-code", "codex"])
 def test_what_counts_is_the_tree_and_not_what_is_said(client: str, desk: Any) -> None:
     idle = desk.revise(client, turns(run("true"), say("I have fixed everything.")))
     assert idle.diff == ""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -323,3 +324,10 @@ def test_a_reminder_is_enough_for_an_agent_that_then_works_or_says_that_it_leave
 def test_an_agent_that_says_that_it_leaves_the_findings_is_asked_once(desk: Any, answer: str) -> None:
     revision = desk.revise("tool-loop", turns(say(answer)), provider="openai")
     assert (revision.diff, revision.notes) == ("", answer)
+
+
+def test_a_prompt_that_was_cut_is_on_record(make_desk: Callable[..., Any]) -> None:
+    desk = make_desk(extra={"lib/long.py": "value = 1\n" * 12_000})
+    script = turns(call("shell", {"command": "true"}), say("Done."))
+    (cut,) = desk.revise("tool-loop", script).cut
+    assert re.fullmatch(r"the diff was cut to \d\d,\d{3} of 13\d,\d{3} characters", cut)

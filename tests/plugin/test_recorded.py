@@ -50,7 +50,7 @@ def test_a_recorded_reviewer_is_replayed_by_its_name(lab: Any, recorded: Path) -
     )
     codex, human = lab.records()
     assert (codex["review"], codex["privileged"]) == (
-        {"findings": [], "set_aside": [], "unplaced": [], "count": 3, "usage": {"cost_usd": 0.25}},
+        {"findings": [], "set_aside": [], "unplaced": [], "cut": [], "count": 3, "usage": {"cost_usd": 0.25}},
         ["codex", "replay"],
     )
     assert len(human["review"]["findings"]) == 2

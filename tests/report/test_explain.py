@@ -6,6 +6,8 @@ from dataclasses import replace
 import pytest
 
 from pytest_crab.report.explain import explain, instance_line, is_near
+from pytest_crab.report.page.rows import _facts
+from pytest_crab.report.trial_view import show_trial
 from pytest_crab.types import (
     CommentResult,
     Finding,
@@ -194,3 +196,21 @@ def test_nothing_of_an_oracle_is_told(make_trial: MakeTrial, make_result: MakeRe
 def test_near_is_ten_lines_on_the_same_side(make_result: MakeResult, finding: dict[str, object], near: bool) -> None:  # noqa: FBT001
     result = make_result("c0", Reason.FAILED, path="x.py", lines=(20, 30))
     assert is_near(Finding(body="b", **finding), result) is near  # type: ignore[arg-type]
+
+
+def test_every_account_says_who_was_not_shown_all(make_trial: MakeTrial) -> None:
+    cut = ("the diff was cut to 99,912 of 174,719 characters",)
+    trial = make_trial("codex", "a", Reason.GREEN, review=Review(cut=cut), revision=Revision(diff=DIFF, cut=cut))
+    whole = make_trial("codex", "b", Reason.GREEN, review=Review(), revision=Revision(diff=DIFF))
+
+    def accounts(one: Trial) -> list[list[str]]:
+        return [
+            explain(one),
+            [line.text for line in show_trial(one, None)],
+            [": ".join(row) for row in _facts(one)],
+        ]
+
+    for lines in accounts(trial):
+        for who in ("reviewer", "agent"):
+            assert f"the {who} was not shown all: {cut[0]}" in lines
+    assert not any("not shown all" in line for lines in accounts(whole) for line in lines)

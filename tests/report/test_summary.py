@@ -187,6 +187,16 @@ def test_privileged_and_simulated_are_labelled(make_trial: MakeTrial) -> None:
     assert only([make_trial("codex", "a", GREEN)]).notes == ()
 
 
+def test_prompts_that_were_cut_are_counted(make_trial: MakeTrial) -> None:
+    cut = Review(cut=("the diff was cut to 99,912 of 174,719 characters",))
+    trials = [make_trial("codex", name, GREEN, review=cut if name in "ab" else Review()) for name in "abc"]
+    trials.append(make_trial("codex", "d", GREEN, revision=Revision(cut=cut.cut)))
+    assert only(trials).notes == (
+        "the reviewer was not shown all of the pull request in 2 of 4 trials",
+        "the agent was not shown all of the pull request in 1 of 4 trials",
+    )
+
+
 REASONS = st.lists(st.lists(st.sampled_from(Reason), min_size=1, max_size=4), min_size=1, max_size=5)
 
 

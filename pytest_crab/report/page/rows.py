@@ -10,7 +10,7 @@ from typing import Any
 from pytest_crab import diffs
 from pytest_crab.diffs import HUNK_HEAD, split_files
 from pytest_crab.formats import NOTHING, format_dollars
-from pytest_crab.report.explain import NEAR, review_faults
+from pytest_crab.report.explain import NEAR, review_faults, revision_faults
 from pytest_crab.report.pull_requests import Subject, SubjectComment
 from pytest_crab.report.transcripts import Transcript
 from pytest_crab.text import cut, escape_controls, label_words, split_lines
@@ -242,8 +242,8 @@ def _commands(trial: Trial) -> Iterator[list[str]]:
 
 
 def _facts(trial: Trial) -> Iterator[list[str]]:
-    """Yield what else is on record, in pairs: parts of the review that were set aside, and versions."""
-    for fault in review_faults(trial):
+    """Yield what else is on record, in pairs: faults of the review and the revision, and versions."""
+    for fault in (*review_faults(trial), *revision_faults(trial)):
         what, _, details = fault.partition(": ")
         yield [what, safe(details)]
     for key, value in trial.versions.items():

@@ -60,11 +60,11 @@ def marked(text: str) -> str:
 
 
 def shown(**fields: str) -> Callable[[Path], str]:
-    return lambda _: marked(prompt("Review this.", pull_request(**fields)))
+    return lambda _: marked(prompt("Review this.", pull_request(**fields)).text)
 
 
 def found(body: str) -> Callable[[Path], str]:
-    return lambda _: marked(prompt("Review this.", pull_request(), [Finding(body=body)]))
+    return lambda _: marked(prompt("Review this.", pull_request(), [Finding(body=body)]).text)
 
 
 def follows(prompt: str, end: str) -> str:
@@ -91,7 +91,7 @@ def configured(path: str) -> str:
 
 def leaving_out(*paths: str) -> Callable[[Path], str]:
     def attempt(folder: Path) -> str:
-        text = prompt("Review this.", pull_request(diff=DIFF + "".join(map(configured, paths))))
+        text = prompt("Review this.", pull_request(diff=DIFF + "".join(map(configured, paths)))).text
         assert ORDER not in text
         assert "+b" in text
         return text
