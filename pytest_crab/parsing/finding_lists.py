@@ -83,9 +83,13 @@ def _further_in(value: Mapping[str, Any], path: Any, files: Collection[str], dep
     return FoundList([], sure=False) if told else None
 
 
-def _named(value: Mapping[str, Any]) -> list[list[Any]]:
-    """Return the lists in an object that are called so; beside others, lists of texts are none of findings."""
-    if _is_placed(parts := Parts(value)) and has_text(parts, "body"):
+def _named(value: Mapping[str, Any], *, of_file: bool = False) -> list[list[Any]]:
+    """Return the lists in an object that are called so; beside others, lists of texts are none of findings.
+
+    ``of_file``: the object is an entry of one file's group, so that its lines alone are a place.
+    """
+    parts = Parts(value)
+    if has_text(parts, "body") and (_is_placed(parts) or (of_file and _has_lines(parts))):
         return []  # a finding, of which the list is a part
     named = [part for key, part in value.items() if is_list_name(key) and isinstance(part, list)]
     others = [part for part in named if not part or not all(isinstance(entry, str) for entry in part)]
@@ -98,7 +102,7 @@ def _flatten(values: list[Any], path: Any, depth: int) -> Iterator[Any]:
             yield from _flatten(entry, path, depth + 1)
         elif not isinstance(entry, Mapping):
             yield entry
-        elif depth < _DEEPEST and (named := _named(entry)):
+        elif depth < _DEEPEST and (named := _named(entry, of_file=path is not None)):
             for part in named:
                 yield from _flatten(part, _path_of(entry) or path, depth + 1)
         else:
@@ -112,6 +116,10 @@ def _path_of(value: Mapping[str, Any]) -> Any:
 
 def _is_placed(parts: Parts) -> bool:
     return parts.first("path") is not None or parts.first("location") is not None
+
+
+def _has_lines(parts: Parts) -> bool:
+    return any(parts.first(part) is not None for part in ("start", "line", "lines"))
 
 
 def _is_meant(item: Any) -> bool:

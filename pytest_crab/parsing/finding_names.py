@@ -38,7 +38,7 @@ NAMES: Mapping[str, tuple[str, ...]] = {
 LISTS = (
     "findings", "issues", "comments", "problems", "remarks", "bugs", "results", "suggestions", "code_suggestions",
     "violations", "review_comments", "inline_comments", "key_issues_to_review", "messages", "diagnostics",
-    "annotations", "warnings", "concerns", "defects", "vulnerabilities", "feedback",
+    "general_diagnostics", "annotations", "warnings", "concerns", "defects", "vulnerabilities", "feedback",
 )  # fmt: skip
 
 #: The parts that say where a finding is.

@@ -69,6 +69,24 @@ def test_a_list_within_a_finding_is_a_part_of_it() -> None:
     assert read([item]) == read(item) == [("a.py", 1, "Wrong.")]
 
 
+@pytest.mark.parametrize("shape", ["by file", "groups", "groups of a linter", "groups under files"])
+def test_a_list_within_an_entry_of_a_group_is_a_part_of_it(shape: str) -> None:
+    """As ESLint writes what it could do instead, with places that are offsets."""
+    fix = {"desc": "Use ===.", "fix": {"range": [17, 19], "text": "==="}}
+    item = {"ruleId": "eqeqeq", "message": "Expected ===.", "line": 2, "column": 7, "endLine": 2, "suggestions": [fix]}
+    plain = {"ruleId": "no-undef", "message": "y is unknown.", "line": 3}
+    assert read(SHAPES[shape]([item, plain])) == [("a.py", 2, "Expected ===."), ("a.py", 3, "y is unknown.")]
+
+
+@pytest.mark.parametrize("count", [0, 1])
+def test_the_report_of_a_type_checker_is_read_full_and_empty(count: int) -> None:
+    """As pyright writes it: lines count from 0, and a summary without words stands beside the list."""
+    place = {"start": {"line": 2, "character": 7}, "end": {"line": 2, "character": 9}}
+    items = [{"file": "/w/a.py", "severity": "error", "message": "No such name.", "range": place}] * count
+    report = {"version": "1.1", "generalDiagnostics": items, "summary": {"filesAnalyzed": 3, "errorCount": count}}
+    assert read(report) == [("a.py", 3, "No such name.")] * count
+
+
 @pytest.mark.parametrize(
     ("after", "count"),
     [
