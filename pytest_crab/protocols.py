@@ -255,6 +255,9 @@ class Runtime(Protocol):
     def has_python(self, version: str) -> bool:
         """Return whether environments of CPython X.Y can be made here. Raises EngineError, ImageError, Cancelled."""
 
+    def python_advice(self, version: str) -> str:
+        """Return what is missing for CPython X.Y, of which no environment can be made here, and the ways to have it."""
+
     def identity(self, instance: Instance, source: Mapping[str, Any]) -> Mapping[str, Any]:
         """Plain data that decides the image and how it is run, without building it."""
 

@@ -14,7 +14,7 @@ from pytest_crab.cli.lookup import display_path, instance_files
 from pytest_crab.cli.progress import as_they_end
 from pytest_crab.cli.run_contexts import proving_context, refuse_foreign
 from pytest_crab.curation import audit as auditing, proof_report
-from pytest_crab.curation.certify import Certificate, certify as certify_instance
+from pytest_crab.curation.certify import Certificate, certify as certify_instance, pythons_of
 from pytest_crab.curation.set_statistics import ENOUGH
 from pytest_crab.errors import BadInput
 from pytest_crab.formats import format_count
@@ -78,8 +78,8 @@ def certify(
     """
     instances = _load(instance_files(names))
     asked = None if agent is None else crew_with(agent)
-    name = choose_runtime(runtime)
     measured = [instance for instance in instances if instance.with_oracles]
+    name = choose_runtime(runtime, pythons_of(measured))
     settings = None if asked is None else asked.settings
     with proving_context(name, store, settings, budget) as (crew, run_context):
         refuse_foreign(run_context, measured)

@@ -62,12 +62,19 @@ def runtime_option(text: str) -> Callable[[F], F]:
     return click.option("--runtime", type=kinds, default="auto", show_default=True, help=text)
 
 
-def choose_runtime(name: str) -> str:
-    """Return the runtime that ``name`` stands for on this machine. Raises ClickException if it cannot be had."""
+def choose_runtime(name: str, pythons: Sequence[str] = ()) -> str:
+    """Return the runtime that ``name`` stands for on this machine; ``auto`` is the one that can.
+
+    ``pythons`` are the CPythons X.Y of which environments may be needed. Raises ClickException if it cannot be had.
+    """
     try:
-        return runtimes.choose(name).name
+        chosen = runtimes.choose(name)
+        able = runtimes.prefer_most_pythons(chosen, pythons) if name == "auto" else chosen
     except CrabError as error:
         raise click.ClickException(str(error)) from error
+    if able != chosen:
+        click.echo(f"runtime {able.name}: {able.reason}", err=True)
+    return able.name
 
 
 #: A report of an earlier run; the one in the store if it is not given.

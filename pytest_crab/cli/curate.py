@@ -29,6 +29,7 @@ from pytest_crab.curation.licence_notes import write_notes
 from pytest_crab.curation.listing import ListedSource, Listing, listing_path, read_listing, write_listing
 from pytest_crab.curation.pipeline import Fate, Passage, run_candidate, walk
 from pytest_crab.curation.publish import remove_rejected, write_set
+from pytest_crab.curation.python_version import RELEASED
 from pytest_crab.curation.stages import CurationContext, Stage, make_stages, usual_stages
 from pytest_crab.errors import BadInput, CrabError
 from pytest_crab.formats import format_count
@@ -94,7 +95,9 @@ class _Services:
         """Return a crew and a run context for proofs. Raises ClickException."""
         with self._opening:
             if not self._proving:
-                opened = proving_context(choose_runtime(self.runtime), self.store, self.settings, self.budget)
+                opened = proving_context(
+                    choose_runtime(self.runtime, [*RELEASED]), self.store, self.settings, self.budget
+                )
                 self._proving.append(self.stack.enter_context(opened))
         return self._proving[0]
 

@@ -6,7 +6,7 @@ import contextlib
 import dataclasses
 import functools
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -20,6 +20,7 @@ from pytest_crab.curation.pinning import Resolver
 from pytest_crab.curation.python_version import RELEASED
 from pytest_crab.errors import Cancelled, CrabError, EngineError, ImageError, SourceUnreachable, WorldError
 from pytest_crab.protocols import Snapshot
+from pytest_crab.runtimes.environments import python_of
 from pytest_crab.runtimes.run_lock import RunFolder
 from pytest_crab.runtimes.tree_diff import put
 from pytest_crab.scoring.oracles.audit import audit
@@ -157,15 +158,32 @@ def _certify_by_search(
             f"{pin} does not install on CPython {on} and is left out: {_sentence(reason)}"
             for (on, pin), reason in search.dropped.items()
         ]
+        lacking = search.lacking_python
+        clause = f"; its Python would be {lacking}, and {run_context.runtime.python_advice(lacking)}" if lacking else ""
         if best is None or best.problem is not None:
             sentence = _sentence("; ".join(dict.fromkeys(search.problems)) or "no environment could be made")
-            problems = {comment.id: sentence for comment in instance.with_oracles}
+            problems = {comment.id: f"{sentence}{clause}" for comment in instance.with_oracles}
             return Certificate(instance=instance, proven=(), problems=problems, notes=tuple(notes))
         certificate = _certificate_of(instance, best, search.problems, notes)
+        problems = {name: f"{told}{clause}" for name, told in certificate.problems.items()}
+        certificate = dataclasses.replace(certificate, problems=problems)
         made, proven, more = isolate(
             certificate.instance, certificate.proven, lambda other: TrialContext(other, crew, run_context, notice)
         )
         return dataclasses.replace(certificate, instance=made, proven=proven, notes=(*certificate.notes, *more))
+
+
+def pythons_of(instances: Iterable[Instance]) -> tuple[str, ...]:
+    """Return the CPythons X.Y of which these instances may need environments; none if one needs the docker runtime."""
+    found: dict[str, None] = {}
+    for each in instances:
+        environment = each.required_environment
+        if environment.image or environment.system or environment.dockerfile not in ("python", "node"):
+            return ()
+        searched = each.source.git is not None and not is_given(environment) and environment.python is None
+        if environment.node is None:
+            found.update(dict.fromkeys(RELEASED if searched else [python_of(environment)]))
+    return tuple(found)
 
 
 @contextlib.contextmanager

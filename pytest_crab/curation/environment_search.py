@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -109,6 +109,8 @@ class EnvironmentSearch:
         self._diagnose = diagnose
         self._notice = notice
         self._machine_fault = ""
+        #: The CPython X.Y that the project would get if it were at hand; None: it is.
+        self.lacking_python: str | None = None
         self._paths = [comment.path for comment in instance.with_oracles]
         self._project = next(
             (at for path in self._paths if (at := manifests.project_folder(checkouts.head, path))), None
@@ -311,10 +313,7 @@ class EnvironmentSearch:
         checkouts = self.checkouts
         tree, date = (checkouts.merged(), checkouts.merged_date) if merged else (checkouts.head, checkouts.head_date)
         declared = manifests.python_support(tree / (self._project or "."))
-        python = python or self.instance.required_environment.python
-        python = python or python_version.choose(
-            self._at_hand, requires=declared.requires, classifiers=declared.classifiers, head=date.date()
-        )
+        python = python or self.instance.required_environment.python or self._choose_python(declared, date.date())
         if python is None:
             lack = "there is no CPython on this machine that an environment can be made with"
             self._note(name, lack, of_machine=True)
@@ -333,6 +332,19 @@ class EnvironmentSearch:
             resolved=moment,
             paths=self._import_roots(),
         )
+
+    def _choose_python(self, declared: manifests.PythonSupport, head: datetime.date) -> str | None:
+        """Return the CPython X.Y at hand that suits the project most; note if another one would suit it more."""
+
+        def choose(versions: Iterable[str]) -> str | None:
+            return python_version.choose(
+                versions, requires=declared.requires, classifiers=declared.classifiers, head=head
+            )
+
+        best = choose(python_version.RELEASED)
+        if best not in self._at_hand:
+            self.lacking_python = self.lacking_python or best
+        return choose(self._at_hand)
 
 
 def _name(pin: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -54,6 +55,25 @@ def choose(name: str, *, base: str = DEFAULT_BASE, python: str | None = None) ->
     if lack is None:
         return Choice(name="docker", reason=f"the engine answers and has a base image{age_of(base, python)}")
     return Choice(name="local", reason=lack)
+
+
+def prefer_most_pythons(choice: Choice, pythons: Iterable[str], base: str = DEFAULT_BASE) -> Choice:
+    """Return the local runtime in place of docker where it can make environments of more of these CPythons X.Y."""
+    from pytest_crab.runtimes import bubblewrap, interpreters
+
+    wanted = [*pythons]
+    if choice.name != "docker" or not wanted or bubblewrap.problem() is not None:
+        return choice
+    engine = make("docker", rootdir=Path.cwd(), cache=Path(), base=base)
+    try:
+        with_base = {version for version in wanted if engine.has_python(version)}
+    finally:
+        engine.close()
+    here = {version for version in wanted if interpreters.find(version) is not None}
+    if len(here) <= len(with_base):
+        return choice
+    lacking = ", ".join(version for version in wanted if version in here - with_base)
+    return Choice(name="local", reason=f"docker has no base image of Python {lacking}, which this machine has")
 
 
 def make(

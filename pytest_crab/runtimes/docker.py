@@ -86,6 +86,13 @@ class DockerRuntime:
         """See protocols.Runtime: a base image that is here or can be pulled."""
         return self._images.has_base(version)
 
+    def python_advice(self, version: str) -> str:
+        """See protocols.Runtime."""
+        return (
+            f"there is no base image of Python {version}: make it with pytest-crab doctor --build-base --python "
+            f"{version}, or use the local runtime"
+        )
+
     def identity(self, instance: Instance, source: Mapping[str, Any]) -> Mapping[str, Any]:
         """See protocols.Runtime; asks the engine for the base image's id only. Raises ImageError, EngineError."""
         base, base_id = self._images.base(instance)

@@ -47,6 +47,10 @@ class HostRuntime(ABC):
         """See protocols.Runtime: an interpreter of this machine."""
         return interpreters.find(version) is not None
 
+    def python_advice(self, version: str) -> str:
+        """See protocols.Runtime."""
+        return f"there is no Python {version} on PATH or in pyenv's folder: install it, or use the docker runtime"
+
     def identity(self, instance: Instance, source: Mapping[str, Any]) -> Mapping[str, Any]:
         """See protocols.Runtime. Raises ImageError where this machine cannot give what the environment asks for."""
         chosen = venvs.choose(instance)

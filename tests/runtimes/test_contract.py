@@ -41,6 +41,9 @@ def test_knows_of_which_python_environments_can_be_made(place: Place) -> None:
     version = place.run(place.image.python, "-c", "import sys; print('%d.%d' % sys.version_info[:2])").stdout
     assert place.runtime.has_python(version.decode().strip())
     assert not place.runtime.has_python("3.99")
+    advice = place.runtime.python_advice("3.99")
+    assert "Python 3.99" in advice
+    assert ("doctor --build-base --python 3.99" in advice and "local" in advice) or "docker" in advice
 
 
 def test_input_and_output_are_exact_bytes(place: Place) -> None:

@@ -9,7 +9,16 @@ from pathlib import Path
 import pytest
 
 from pytest_crab.errors import EngineError, ImageError
-from pytest_crab.runtimes import choose, environments, make
+from pytest_crab.runtimes import (
+    Choice,
+    bubblewrap,
+    choose,
+    environments,
+    interpreters,
+    make,
+    prefer_most_pythons,
+)
+from pytest_crab.runtimes.docker import DockerRuntime
 from pytest_crab.runtimes.environments import PackageRoute
 from pytest_crab.runtimes.images import find_dockerfile
 from pytest_crab.types import Environment
@@ -51,6 +60,29 @@ def test_isolated_builds_are_of_the_environments_moment(install: str, resolved: 
     if dated:
         script = environments.install_script(environment, "/c.txt")
         assert {"export PIP_CONSTRAINT=/c.txt", f"export UV_EXCLUDE_NEWER={resolved}"} <= set(script.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("based", "here", "name"),
+    [
+        ({"3.11"}, {"3.8", "3.11"}, "local"),
+        ({"3.8", "3.11"}, {"3.8", "3.11"}, "docker"),
+        ({"3.8", "3.11"}, {"3.11"}, "docker"),
+        ({"3.8"}, {"3.11"}, "docker"),
+    ],
+)
+def test_auto_is_the_runtime_that_can_make_more_of_the_pythons(
+    monkeypatch: pytest.MonkeyPatch, based: set[str], here: set[str], name: str
+) -> None:
+    monkeypatch.setattr(DockerRuntime, "has_python", lambda _, version: version in based)
+    monkeypatch.setattr(interpreters, "find", lambda version: version if version in here else None)
+    monkeypatch.setattr(bubblewrap, "problem", lambda: None)
+    docker = Choice(name="docker", reason="the engine answers")
+    chosen = prefer_most_pythons(docker, ["3.8", "3.11"])
+    assert chosen.name == name
+    assert chosen == docker or "3.8" in chosen.reason
+    monkeypatch.setattr(bubblewrap, "problem", lambda: "there is none")
+    assert prefer_most_pythons(docker, ["3.8", "3.11"]) == docker
 
 
 def test_an_index_with_a_password_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
