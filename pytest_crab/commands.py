@@ -28,6 +28,8 @@ MOST_OUTPUT = 16 * 1024 * 1024
 _VERSION_SECONDS = 60
 #: In characters: what of a failed command's streams is kept, and what of its stdout is quoted.
 _LONGEST_STREAM, _LONGEST_START = 200_000, 120
+#: With which a shell ends that does not find a program: by hand it does, since the sandbox shows less.
+_NOT_FOUND = 127
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -216,7 +218,10 @@ class CommandSettings:
             raise self._failure("printed more than is read", completed, "print the answer only")
         if completed.exit_code not in self.exit_codes:
             how = _ending(completed.exit_code)
-            raise self._failure(how, completed, "run it by hand on such an input")
+            advice = "run it by hand on such an input"
+            if completed.exit_code == _NOT_FOUND:
+                advice = "if a program that it calls is missing, name that program's folder under readable"
+            raise self._failure(how, completed, advice)
         try:
             return self._redactor().document(completed.stdout.decode())
         except UnicodeDecodeError as error:
