@@ -264,6 +264,14 @@ class Runtime(Protocol):
     def prepare(self, instance: Instance, snapshot: Snapshot, source: Mapping[str, Any]) -> Image:
         """Find or build the image, one builder per digest on a machine. Raises ImageError, EngineError, Cancelled."""
 
+    def discard(
+        self, instance: Instance, source: Mapping[str, Any], keep: Sequence[tuple[Instance, Mapping[str, Any]]]
+    ) -> None:
+        """Remove an instance's environment if nothing else uses it, but for what it shares with those of ``keep``.
+
+        Raises ImageError, EngineError, OSError.
+        """
+
     def execute(
         self, image: Image, commands: Sequence[Command], *, limits: Limits, seconds: float
     ) -> tuple[Completed, ...]:

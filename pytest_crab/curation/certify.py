@@ -170,6 +170,8 @@ def _certify_by_search(
         made, proven, more = isolate(
             certificate.instance, certificate.proven, lambda other: TrialContext(other, crew, run_context, notice)
         )
+        if not certificate.proved:
+            _discard(best, [])
         return dataclasses.replace(certificate, instance=made, proven=proven, notes=(*certificate.notes, *more))
 
 
@@ -211,7 +213,13 @@ def open_search(
         at_hand = tuple(version for version in RELEASED if run_context.runtime.has_python(version))
         resolver = Resolver(run_context.run, run_context.cache, run_context.cancelled)
         attempt = functools.partial(_attempt, instance, crew, run_context, notice, prover)
-        yield EnvironmentSearch(instance, checkouts, resolver, at_hand, attempt, diagnosis_of, notice)
+        yield EnvironmentSearch(instance, checkouts, resolver, at_hand, attempt, diagnosis_of, notice, _discard)
+
+
+def _discard(attempt: Attempt, kept: Sequence[Attempt]) -> None:
+    """Remove an attempt's environment; a proof does not depend on it, and prune removes what is left."""
+    with contextlib.suppress(CrabError, OSError):
+        attempt.context.discard_image([one.context for one in kept])
 
 
 def _attempt(

@@ -84,7 +84,8 @@ class EnvironmentSearch:
     """The search for one instance.
 
     ``attempt`` proves in a candidate, ``diagnose`` finds why the unproved oracles of an attempt do not run, ``at_hand``
-    are the CPython versions X.Y of this machine, and ``notice`` is called with the name of each step.
+    are the CPython versions X.Y of this machine, and ``notice`` is called with the name of each step. ``discard``
+    removes the environment of an attempt that is of no more use, and nothing that those which are kept share with it.
     """
 
     def __init__(
@@ -96,6 +97,7 @@ class EnvironmentSearch:
         attempt: Callable[[Candidate], Attempt],
         diagnose: Callable[[Attempt], Diagnosis],
         notice: Callable[[str], None] = lambda _step: None,
+        discard: Callable[[Attempt, Sequence[Attempt]], None] = lambda _attempt, _kept: None,
     ) -> None:
         self.instance = instance
         self.checkouts = checkouts
@@ -108,6 +110,8 @@ class EnvironmentSearch:
         self._attempt = attempt
         self._diagnose = diagnose
         self._notice = notice
+        self._discard = discard
+        self._discarded: list[Attempt] = []
         self._machine_fault = ""
         #: The CPython X.Y that the project would get if it were at hand; None: it is.
         self.lacking_python: str | None = None
@@ -137,6 +141,7 @@ class EnvironmentSearch:
             if self.attempt(candidate).whole:
                 break
         best = self.best
+        self._discard_all_but([best])
         if best is None or not best.proved:
             self.blame_machine()
         return best
@@ -152,7 +157,17 @@ class EnvironmentSearch:
         self.attempts.append(attempt)
         if attempt.problem is not None:
             self._note(candidate.name, attempt.problem, of_machine=attempt.of_machine)
+        usable = [one for one in self.attempts if one.problem is None]
+        self._discard_all_but([self.best, self._richest(), *usable[-1:]])
         return attempt
+
+    def _discard_all_but(self, kept: Sequence[Attempt | None]) -> None:
+        """Give back what failed attempts left on the disk, at once: a search may try a dozen environments."""
+        needed = [one for one in kept if one is not None]
+        for attempt in self.attempts:
+            if not any(attempt is one for one in (*needed, *self._discarded)):
+                self._discarded.append(attempt)
+                self._discard(attempt, needed)
 
     def _note(self, name: str, problem: str, *, of_machine: bool) -> None:
         self.problems.append(f"{name}: {problem}")

@@ -7,7 +7,7 @@ import json
 import shutil
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -25,12 +25,21 @@ from pytest_crab.protocols import (
     Snapshot,
     Workspace,
 )
-from pytest_crab.runtimes import bubblewrap, build_failures, cgroups, gateway_relay, reinstall, tree_diff
+from pytest_crab.runtimes import (
+    bubblewrap,
+    build_failures,
+    cgroups,
+    environment_use,
+    gateway_relay,
+    reinstall,
+    tree_diff,
+)
 from pytest_crab.runtimes.container_exec import end_all, run_added, run_beside, run_main, start_idler
 from pytest_crab.runtimes.engine import USERS, Engine
 from pytest_crab.runtimes.environments import SOCKET_NAME, TMP, environment_identity, image_key
 from pytest_crab.runtimes.host_clone import confined_clone, plain_clone
-from pytest_crab.runtimes.images import Images
+from pytest_crab.runtimes.images import Images, repository_of
+from pytest_crab.runtimes.inventory import EngineImages, discard
 from pytest_crab.runtimes.run_lock import RunFolder, sweep_folders
 from pytest_crab.runtimes.series import read_series
 from pytest_crab.runtimes.slots import Slots
@@ -127,6 +136,17 @@ class DockerRuntime:
                 "socket_folder": SOCKET_NAME,
             },
         )
+
+    def discard(
+        self, instance: Instance, source: Mapping[str, Any], keep: Sequence[tuple[Instance, Mapping[str, Any]]]
+    ) -> None:
+        """See protocols.Runtime."""
+        key = image_key(self.identity(instance, source))[: environment_use.LENGTH]
+        if key in {image_key(self.identity(*each))[: environment_use.LENGTH] for each in keep}:
+            return
+        self.holds.release(instance.id, [key])
+        with closing(EngineImages()) as images:
+            discard(images, instance.id, {f"{repository_of(instance.id)}:{key}": key})
 
     def execute(
         self, image: Image, commands: Sequence[Command], *, limits: Limits, seconds: float

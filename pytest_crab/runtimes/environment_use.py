@@ -55,6 +55,15 @@ class EnvironmentsInUse:
             for key in given.difference(*self._taken.values()):
                 _mark(self._run.folder, key).unlink(missing_ok=True)
 
+    def release(self, instance: str, keys: Iterable[str]) -> None:
+        """Use these environments of an instance no more; what another instance of this run uses stays in use."""
+        with self._guard:
+            own = self._taken.get(instance, set())
+            given = own & {key[:LENGTH] for key in keys}
+            own -= given
+            for key in given.difference(*self._taken.values()):
+                _mark(self._run.folder, key).unlink(missing_ok=True)
+
 
 def record_of(key: str) -> Record | None:
     """Return this machine's record of an environment; None if no run of this user has taken it."""

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 from pytest_crab.errors import Cancelled
 from pytest_crab.model_access import ModelAccess
 from pytest_crab.protocols import Command, Completed, Image, Limits, Snapshot
-from pytest_crab.runtimes import cgroups, hidden_paths, interpreters, reinstall, tree_diff, venvs
+from pytest_crab.runtimes import cgroups, environment_use, hidden_paths, interpreters, reinstall, tree_diff, venvs
 from pytest_crab.runtimes.bubblewrap import ClientMounts, View
 from pytest_crab.runtimes.environment_use import EnvironmentsInUse
 from pytest_crab.runtimes.environments import environment_identity, image_key
@@ -98,6 +98,24 @@ class HostRuntime(ABC):
             contained=not self.unconfined,
             facts=facts,
         )
+
+    def discard(
+        self, instance: Instance, source: Mapping[str, Any], keep: Sequence[tuple[Instance, Mapping[str, Any]]]
+    ) -> None:
+        """See protocols.Runtime."""
+        from pytest_crab.runtimes.inventory import LOCAL_FOLDERS, LocalFolders, discard  # imports the engine's client
+
+        keys = self._keys(instance, source).difference(*(self._keys(*each) for each in keep))
+        self.holds.release(instance.id, keys)
+        names = {f"{place}/{key}": key for place in LOCAL_FOLDERS for key in keys}
+        there = {name: key for name, key in names.items() if (self._cache / name).is_dir()}
+        discard(LocalFolders(self._cache), instance.id, there)
+
+    def _keys(self, instance: Instance, source: Mapping[str, Any]) -> set[str]:
+        """Return the keys of an instance's environment: that of its tree and that of its packages."""
+        packages = venvs.venv_name(instance, venvs.choose(instance))
+        keys = {image_key(self.identity(instance, source)), *([packages] if packages is not None else [])}
+        return {key[: environment_use.LENGTH] for key in keys}
 
     @abstractmethod
     def execute(

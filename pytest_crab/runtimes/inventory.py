@@ -76,6 +76,18 @@ def remove_unused(inventory: Inventory, kept: StoredEnvironment) -> bool:
     return True
 
 
+def discard(inventory: Inventory, instance: str, names: Mapping[str, str]) -> None:
+    """Remove these environments (keys by name) if no living run uses them and no other instance ever took them.
+
+    Raises EngineError, OSError.
+    """
+    for name, key in names.items():
+        record = environment_use.record_of(key)
+        if record is None or record.instances <= {instance}:
+            kept = StoredEnvironment(name=name, key=key, layers={}, used=0.0, instances=frozenset({instance}))
+            remove_unused(inventory, kept)
+
+
 def prune(inventory: Inventory, *, older_than_days: float, dry_run: bool) -> Iterator[str]:
     """Remove the environments that no run has used for so long; yield a line for each. Raises EngineError, OSError."""
     for kept in inventory.environments():

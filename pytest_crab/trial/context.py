@@ -81,6 +81,14 @@ class TrialContext:
         self.facts["environment"] = {name: fact for name, fact in image.facts.items() if name != "built"}
         return image
 
+    def discard_image(self, keep: Sequence[TrialContext] = ()) -> None:
+        """Remove the image if nothing else uses it, but for what it shares with those of ``keep``.
+
+        Raises ImageError, EngineError, OSError.
+        """
+        kept = [(each.instance, each._history) for each in keep]  # noqa: SLF001 - of its own class
+        self.run_context.runtime.discard(self.instance, self._history, kept)
+
     @lazy
     def pull_request(self) -> PullRequest:
         """The pull request as reviewers and agents see it."""

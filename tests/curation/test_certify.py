@@ -151,6 +151,17 @@ def test_what_stopped_the_search_is_a_reason_only_for_an_oracle_that_does_not_ru
     assert problem.count("no versions fit") == conflicts
 
 
+@pytest.mark.parametrize(("oracle", "left"), [(ORACLE, 1), (ORACLE.replace("== 2", "== 1"), 0)], ids=["proved", "not"])
+def test_what_was_tried_in_vain_leaves_nothing_on_the_disk(
+    certified: Callable[..., Certificate], built: list[tuple[str, ...]], tmp_path: Path, oracle: str, left: int
+) -> None:
+    found = certified("inflection", "2023-11-01T12:00:00+0000", ">=3.9", oracle)
+    assert found.proved == left
+    assert len(built) > 2
+    kept = {place: len([*(tmp_path / ".crab" / "cache" / place).iterdir()]) for place in ("built", "venvs")}
+    assert kept == {"built": left, "venvs": left}
+
+
 def test_the_runtime_says_which_python_there_is(
     certified: Callable[..., Certificate], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -46,6 +46,21 @@ def test_knows_of_which_python_environments_can_be_made(place: Place) -> None:
     assert ("doctor --build-base --python 3.99" in advice and "local" in advice) or "docker" in advice
 
 
+def test_an_environment_is_discarded_but_for_what_is_kept(fresh: Place) -> None:
+    environment = replace(fresh.instance.required_environment, env={"TRIED": "in vain"})
+    tried = replace(fresh.instance, environment=environment)
+
+    def is_built() -> bool:
+        return bool(fresh.runtime.prepare(tried, fresh.snapshot, {}).facts["built"])
+
+    assert is_built()
+    fresh.runtime.discard(tried, {}, [(tried, {})])
+    assert not is_built()
+    fresh.runtime.discard(tried, {}, [])
+    assert is_built()
+    fresh.runtime.discard(tried, {}, [])
+
+
 def test_input_and_output_are_exact_bytes(place: Place) -> None:
     sent = os.urandom(5_000_000)
     assert place.run("cat", stdin=sent).stdout == sent
