@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 import logging
+import threading
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
-from pytest_crab.runtimes.inventory import LOCAL_FOLDERS, Inventory, StoredEnvironment, remove_unused, size_of
+from pytest_crab.errors import CrabError
+from pytest_crab.runtimes.environment_use import EnvironmentsInUse
+from pytest_crab.runtimes.inventory import (
+    LOCAL_FOLDERS,
+    Inventory,
+    StoredEnvironment,
+    inventory as inventory_of,
+    remove_unused,
+    size_of,
+)
 
 T = TypeVar("T")
 #: See PendingTrials.rank.
@@ -122,3 +133,54 @@ class DiskBudget:
                     self._sizes[entry] = size_of(entry)
                 size += self._sizes[entry]
         return size
+
+
+class DiskOfTrials:
+    """Keeps environments and cache within ``size`` bytes after each trial, as far as none uses them; None: all stay.
+
+    It does not know which trials are to come, so the least recently used goes first. ``holds`` are those of the
+    runtime, ``warn`` is given the problem of a budget that was not kept.
+    """
+
+    def __init__(
+        self,
+        size: int | None,
+        runtime: str,
+        cache: Path,
+        holds: EnvironmentsInUse | None,
+        warn: Callable[[str], None],
+    ) -> None:
+        inventory = None if size is None else inventory_of(runtime, cache)
+        self._budget = None if size is None or inventory is None else DiskBudget(size, inventory, cache)
+        self._holds = holds
+        self._warn = warn
+        self._running: Counter[str] = Counter()
+        self._guard = threading.Lock()
+        self._removing = threading.Lock()
+
+    @contextmanager
+    def trial(self, instance: str) -> Iterator[None]:
+        """Let a trial of an instance run, and keep within the budget when it has ended."""
+        with self._guard:
+            self._running[instance] += 1
+        try:
+            yield
+        finally:
+            with self._guard:
+                self._running[instance] -= 1
+                if self._budget is not None and self._holds is not None and not self._running[instance]:
+                    self._holds.give_up([instance])
+            self._hold()
+
+    def close(self) -> None:
+        """Give back connections."""
+        if self._budget is not None:
+            self._budget.close()
+
+    def _hold(self) -> None:
+        with self._removing:
+            try:
+                if self._budget is not None:
+                    self._budget.hold()
+            except (CrabError, OSError) as error:  # a verdict does not depend on it
+                self._warn(f"the disk budget was not kept: {error}")

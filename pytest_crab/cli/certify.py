@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import click
 
+from pytest_crab.campaign.disk import DiskOfTrials
 from pytest_crab.cli.certify_agent import crew_with, resolve_all
-from pytest_crab.cli.choices import choose_runtime, runtime_option, store_option
+from pytest_crab.cli.choices import choose_runtime, read_size, runtime_option, store_option
 from pytest_crab.cli.lookup import display_path, instance_files
 from pytest_crab.cli.progress import as_they_end
 from pytest_crab.cli.run_contexts import proving_context, refuse_foreign
@@ -24,6 +26,7 @@ from pytest_crab.instances.file_checks import content_faults
 from pytest_crab.instances.loading import duplicates
 from pytest_crab.instances.placeholders import unwritten
 from pytest_crab.side_by_side import side_by_side
+from pytest_crab.trial import Crew, RunContext
 from pytest_crab.types import Instance
 
 
@@ -35,6 +38,10 @@ from pytest_crab.types import Instance
 @click.option(
     "--write/--no-write", default=True, show_default=True,
     help=f"Write environments and isolation into {FILE} and proofs into {proof_report.FILE} beside {lock.FILE}.",
+)  # fmt: skip
+@click.option(
+    "--disk-budget", metavar="SIZE", callback=read_size,
+    help="Remove environments when they and the store's cache take more than this, such as 20G.",
 )  # fmt: skip
 @click.option("--audit", is_flag=True, help="Print a table of how strict, sharp and steady each oracle is.")
 @click.option(
@@ -61,6 +68,7 @@ def certify(
     store: Path,
     jobs: int,
     write: bool,
+    disk_budget: int | None,
     audit: bool,
     least: int,
     agent: str | None,
@@ -81,9 +89,10 @@ def certify(
     measured = [instance for instance in instances if instance.with_oracles]
     name = choose_runtime(runtime, pythons_of(measured))
     settings = None if asked is None else asked.settings
-    with proving_context(name, store, settings, budget) as (crew, run_context):
+    with proving_context(name, store, settings, budget) as (crew, run_context), ExitStack() as stack:
         refuse_foreign(run_context, measured)
-        work = {each.id: functools.partial(certify_instance, each, crew, run_context) for each in measured}
+        disk = stack.enter_context(closing(_disk(disk_budget, run_context)))
+        work = {each.id: functools.partial(_certify, disk, each, crew, run_context) for each in measured}
         with side_by_side(jobs, run_context.stop) as pool:
             with as_they_end(pool, work) as ended:
                 done = {at: _report(certificate, name, write=write) for at, certificate in ended}
@@ -97,6 +106,19 @@ def certify(
         _hint(certificates)
     nothing = bool(certificates) and all(each.skipped is not None for each in certificates)
     ctx.exit(1 if nothing or unknown or not sound or any(each.problems for each in certificates) else 0)
+
+
+def _disk(budget: int | None, run_context: RunContext) -> DiskOfTrials:
+    runtime = run_context.runtime
+    holds = getattr(runtime, "holds", None)
+    return DiskOfTrials(budget, runtime.name, run_context.cache, holds, lambda said: click.echo(said, err=True))
+
+
+def _certify(
+    disk: DiskOfTrials, instance: Instance, crew: Crew, run_context: RunContext, notice: Callable[[str], None]
+) -> Certificate:
+    with disk.trial(instance.id):
+        return certify_instance(instance, crew, run_context, notice)
 
 
 def _load(files: Sequence[Path]) -> list[Instance]:

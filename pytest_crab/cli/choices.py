@@ -11,7 +11,7 @@ import click
 
 from pytest_crab import runtimes, serialization
 from pytest_crab.errors import BadInput, CrabError
-from pytest_crab.formats import format_names
+from pytest_crab.formats import format_names, parse_size
 from pytest_crab.scoring.location import RULES
 from pytest_crab.scoring.similarity import EMBEDDING, Similarity, load_measures
 
@@ -60,6 +60,14 @@ def runtime_option(text: str) -> Callable[[F], F]:
     """Return the option ``--runtime``, with this help text."""
     kinds = click.Choice(["auto", *sorted(runtimes.RUNTIMES)])
     return click.option("--runtime", type=kinds, default="auto", show_default=True, help=text)
+
+
+def read_size(_ctx: click.Context, _param: click.Parameter, text: str | None) -> int | None:
+    """Return the bytes that an option's text stands for. Raises BadParameter."""
+    try:
+        return None if text is None else parse_size(text)
+    except ValueError:
+        raise click.BadParameter(f"it is {text!r}; it should be a size such as 20G") from None
 
 
 def choose_runtime(name: str, pythons: Sequence[str] = ()) -> str:

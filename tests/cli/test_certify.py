@@ -308,6 +308,17 @@ def test_what_cannot_be_reached_is_skipped_with_its_reason(monkeypatch: pytest.M
     assert list(json.loads(Path("set/proofs.json").read_text())["instances"]) == ["near"]
 
 
+def test_environments_stay_within_a_disk_budget() -> None:
+    write("a")
+    built = Path(".crab/cache/built")
+    assert run("set").exit_code == 0
+    assert len(list(built.iterdir())) == 1
+    done = run("set", "--disk-budget", "1K", "--no-write")
+    assert done.exit_code == 0, done.output
+    assert not list(built.iterdir())
+    assert "a size such as 20G" in run("set", "--disk-budget", "lots").output
+
+
 def test_what_is_still_to_be_written_is_refused() -> None:
     folder = write("a", f"# {STUB}\n\ndef test_two() -> None:\n    raise NotImplementedError\n")
     result = run("a")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pytest_crab.campaign.cluster import disk
-from pytest_crab.campaign.cluster.disk import WorkerDisk
+from pytest_crab.campaign.disk import DiskOfTrials
 from pytest_crab.errors import BadInput
 from pytest_crab.runtimes import run_lock
 from pytest_crab.runtimes.environment_use import EnvironmentsInUse
@@ -40,7 +40,7 @@ def test_after_each_trial_environments_are_within_the_budget(machine: Path, monk
     monkeypatch.setenv("CRAB_DISK_BUDGET", "1.5M")
     cache, run, told = machine / "cache", RunFolder(), []
     holds = EnvironmentsInUse(run)
-    kept = WorkerDisk("local", cache, holds, told.append)
+    kept = DiskOfTrials(disk.disk_budget(), "local", cache, holds, told.append)
     with kept.trial("shop-1"):
         holds.take("shop-1", A)
         built(cache, A)
@@ -63,7 +63,7 @@ def test_after_each_trial_environments_are_within_the_budget(machine: Path, monk
 
 def test_without_a_budget_nothing_goes(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CRAB_DISK_BUDGET", raising=False)
-    kept = WorkerDisk("local", machine / "cache", None, print)
+    kept = DiskOfTrials(disk.disk_budget(), "local", machine / "cache", None, print)
     with kept.trial("shop-1"):
         built(machine / "cache", A)
     assert there(machine / "cache") == [A]

@@ -15,9 +15,10 @@ from typing import Any
 from pytest_crab import runtimes
 from pytest_crab.campaign.cluster.budget_ledger import ASKING
 from pytest_crab.campaign.cluster.bundles import read_instance, unpack
-from pytest_crab.campaign.cluster.disk import WorkerDisk
+from pytest_crab.campaign.cluster.disk import disk_budget
 from pytest_crab.campaign.cluster.plan import CrewPayload, RunPlan, TrialAnswer, TrialTask, source_digest
 from pytest_crab.campaign.cluster.remote_store import Controller, RemoteStore
+from pytest_crab.campaign.disk import DiskOfTrials
 from pytest_crab.errors import Cancelled, CrabError
 from pytest_crab.models import Gateway
 from pytest_crab.protocols import Runtime
@@ -211,7 +212,7 @@ class WorkerRun:
         self._stack.callback(runtime.close)
         if problem is not None and name == "local":  # said once for all workers that have the same
             self.send({"warning": f"there are workers that run code without a sandbox: {problem}"})
-        self._disk = WorkerDisk(name, cache, getattr(runtime, "holds", None), self._warn)
+        self._disk = DiskOfTrials(disk_budget(), name, cache, getattr(runtime, "holds", None), self._warn)
         self._stack.callback(self._disk.close)
         try:
             runtime.sweep()
