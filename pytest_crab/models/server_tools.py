@@ -29,6 +29,9 @@ _SEARCHING = re.compile(r"search-(?:preview|api)|deep-research|:online\b|\bsonar
 #: Fields that hold schemas and the arguments of calls, where words like these are only data.
 _DATA = frozenset({"parameters", "input_schema", "output_schema", "schema", "json_schema", "arguments"})
 
+#: Fields for an address that a provider fetches, unless it holds the data itself.
+_ADDRESSES = re.compile(r"(?:file|image|video|audio|document)_?ur[il]")
+
 _LONGEST = 60
 
 
@@ -41,7 +44,7 @@ def require_no_lookups(document: Mapping[str, Any]) -> None:
 
 
 def _lookup(document: Mapping[str, Any]) -> str | None:
-    """Return in one word what has the provider look things up; None if nothing does."""
+    """Return in one word what has the provider look things up, such as an address; None if nothing does."""
     for field_name in _SERVER_FIELDS:
         given = document.get(field_name)
         # the prompt of /completions is the text itself
@@ -50,11 +53,14 @@ def _lookup(document: Mapping[str, Any]) -> str | None:
     models = document.get("models")
     named = (document.get("model", ""), *(models if isinstance(models, list) else ()))
     searching = next((str(name) for name in named if _SEARCHING.search(str(name))), None)
-    return searching or next(filter(None, map(_foreign_kind, _offered(document))), None)
+    if searching is not None:
+        return searching
+    found = (_fetched(name, inner, value) or _foreign(name, inner) for value, name, inner in _fields(document))
+    return next(filter(None, found), None)
 
 
-def _offered(document: Any) -> Iterator[Any]:
-    """Yield all that is offered as a tool or wished for, anywhere but in data: groups of tools hold tools."""
+def _fields(document: Any) -> Iterator[tuple[Mapping[str, Any], str, Any]]:
+    """Yield each object, its fields' names in small letters and what they hold, anywhere but in data."""
     waiting = [document]
     while waiting:
         value = waiting.pop()
@@ -64,13 +70,28 @@ def _offered(document: Any) -> Iterator[Any]:
         called = value.get("type") == "tool_use"
         for name, inner in value.items():
             folded = name.casefold()
-            if folded == "tools" and inner:
-                several = isinstance(inner, dict) and "type" not in inner
-                yield from inner.values() if several else inner if isinstance(inner, list) else [inner]
-            elif folded == "tool_choice" and isinstance(inner, dict):
-                yield inner
+            yield value, folded, inner
             if isinstance(inner, (dict, list)) and folded not in _DATA and not (called and folded == "input"):
                 waiting.append(inner)
+
+
+def _fetched(name: str, inner: Any, value: Mapping[str, Any]) -> str | None:
+    """Return the name of a field whose address the provider fetches; None if it is none, or holds the data itself."""
+    if _ADDRESSES.fullmatch(name) is None and not (name == "url" and value.get("type") == "url"):
+        return None
+    address = inner.get("url") if isinstance(inner, dict) else inner
+    return None if not isinstance(address, str) or address.casefold().startswith("data:") else name
+
+
+def _foreign(name: str, inner: Any) -> str | None:
+    """Return the kind of a tool that a field offers or wishes for and a provider carries out; groups hold tools."""
+    offered: Any = []
+    if name == "tools" and inner:
+        several = isinstance(inner, dict) and "type" not in inner
+        offered = inner.values() if several else inner if isinstance(inner, list) else [inner]
+    elif name == "tool_choice" and isinstance(inner, dict):
+        offered = [inner]
+    return next(filter(None, map(_foreign_kind, offered)), None)
 
 
 def _foreign_kind(tool: Any) -> str | None:

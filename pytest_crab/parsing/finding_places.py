@@ -20,11 +20,13 @@ _SPAN = re.compile(
     re.IGNORECASE,
 )
 #: A file with its lines: a.py:59, a.py:59:5, a.py:59-61, a.py#L59-L61, a.py (line 59).
+#: Blanks are tried in one way only, so that a long run of them takes no time.
 _WITH_LINES = re.compile(
-    r"(?P<path>\S.*?)(?::|#L|,?\s*\(?\s*lines?\s*)(?P<first>[0-9]{1,9})(?::[0-9]+)?"
+    r"(?P<path>\S(?:.*?\S)?)\s*(?::|#L|(?:,\s*)?(?:\(\s*)?lines?\s*)(?P<first>[0-9]{1,9})(?::[0-9]+)?"
     r"(?:\s*[-\u2013]\s*L?(?P<last>[0-9]{1,9})(?::[0-9]+)?)?\)?",
     re.IGNORECASE,
 )
+_NO_FILE_IS_SO_LONG = 10**9
 #: What stands for "no line".
 _NO_LINE = {"", "0", "-1", "n/a", "na", "none", "null", "-", "unknown"}
 _SIDES = {
@@ -139,7 +141,9 @@ def _of_location(parts: Parts, files: Collection[str], lost: list[str], depth: i
 
 
 def _is_path(text: str | None, files: Collection[str]) -> bool:
-    return text is not None and (text in files or re.fullmatch(r"\S*[./]\S*\w", text) is not None)
+    if text is None or text in files:
+        return text is not None
+    return re.fullmatch(r"\S+\w", text) is not None and not {".", "/"}.isdisjoint(text)
 
 
 def _side(parts: Parts, lost: list[str]) -> Side | None:
@@ -186,7 +190,7 @@ def _lines(value: Any, depth: int = 0) -> list[int] | None:
     """Return the lines in a value, none where it says that there are none; None if it cannot be read."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
-    if isinstance(value, int) and not isinstance(value, bool):
+    if isinstance(value, int) and not isinstance(value, bool) and value < _NO_FILE_IS_SO_LONG:
         return [value] if value > 0 else []
     if isinstance(value, str):
         match = _SPAN.fullmatch(value.strip())

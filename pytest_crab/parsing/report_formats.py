@@ -183,7 +183,7 @@ def _checkstyle(text: str) -> list[dict[str, str]]:
         raise _NoReport(f"it is no XML ({error})") from None
     if root.tag != "checkstyle":
         raise _NoReport(f"its root is <{str(root.tag)[:40]}> and not <checkstyle>")
-    files = ((file.get("name", ""), error) for file in root.iter("file") for error in file.iter("error"))
+    files = ((file.get("name", ""), error) for file in root.iter("file") for error in file.iterfind("error"))
     return [{**error.attrib, "file": name} for name, error in files]
 
 

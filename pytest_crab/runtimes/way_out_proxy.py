@@ -2,7 +2,8 @@
 
 Its argument is the number of the open file that is its listening socket. It resolves names itself and connects to
 addresses that it has checked. It goes through the proxies of its environment (HTTP_PROXY and the like); since a proxy
-resolves names again, every address that a name has here must be allowed then.
+resolves names again, every address that a name has here must be allowed then. It passes on one request for each
+connection, written anew: no host reads another one in it.
 """
 
 from __future__ import annotations
@@ -12,21 +13,29 @@ import base64
 import errno
 import ipaddress
 import os
+import re
 import socket
 import ssl
 import sys
 import urllib.parse
 import urllib.request
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 
 _MOST_CONNECTIONS = 256
 _SECONDS = 30.0
 _CHUNK = 65536
-_HOP = (b"connection", b"proxy-connection", b"proxy-authorization", b"keep-alive")
+_HOP = (b"host", b"connection", b"proxy-connection", b"proxy-authorization", b"keep-alive", b"upgrade")
+_FIRST = re.compile(rb"(?P<method>[A-Z]+) (?P<target>[!-~]+) HTTP/1\.[01]")
+_LINE = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+:[^\r\n\0]*")
+_CHUNK_HEAD = re.compile(rb"(?P<size>[0-9A-Fa-f]{1,15})[ \t]*(?:;[^\r\n]*)?\r\n")
+_HOST = re.compile(r"[A-Za-z0-9._:-]+")
 #: Services of clouds that tell a machine its own credentials, besides those at link-local addresses.
 _METADATA = ("100.100.100.200", "168.63.129.16", "192.0.0.192", "fd00:ec2::254", "fd20:ce::254")
 
 _Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+#: Passes on what comes after the head of a request.
+_Send = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 
 class Refused(Exception):
@@ -70,7 +79,9 @@ def proxy_for(scheme: str, host: str) -> urllib.parse.SplitResult | None:
 
 
 async def _addresses(host: str, port: int) -> Sequence[str]:
-    """Return the addresses of a name, none if it has none here. Raises Refused for a name of this machine."""
+    """Return the addresses of a name, none if it has none here. Raises Refused for a name of this machine or none."""
+    if _HOST.fullmatch(host) is None:
+        raise Refused("400 Bad Request", "a host is named by letters, digits and dots, or by its address")
     if host.rstrip(".").lower().endswith("localhost"):
         raise Refused("403 Forbidden", f"{host} is this machine")
     try:
@@ -123,31 +134,88 @@ async def _tunnel(target: str) -> _Streams:
     return reader, writer
 
 
-async def _request(method: str, target: str, lines: Sequence[bytes]) -> _Streams:
+async def _request(method: str, target: str, lines: Sequence[bytes]) -> tuple[_Streams, _Send]:
     """Send on the head of a request for an http:// address; the connection is for this one host."""
     parts = urllib.parse.urlsplit(target)
-    if parts.scheme != "http" or not parts.hostname:
+    host, port = parts.hostname, parts.port or 80
+    if parts.scheme != "http" or not host:
         raise Refused("400 Bad Request", "a proxy is asked for http://HOST/..., or by CONNECT")
-    (reader, writer), header = await _connect("http", parts.hostname, parts.port or 80)
-    path = urllib.parse.urlunsplit(("", "", parts.path or "/", parts.query, ""))
-    kept = [line for line in lines if line.split(b":")[0].strip().lower() not in _HOP]
-    first = f"{method} {path if header is None else target} HTTP/1.1\r\n{header or ''}Connection: close".encode()
-    writer.write(b"\r\n".join([first, *kept, b"", b""]))
-    return reader, writer
+    if method == "TRACE":
+        raise Refused("405 Method Not Allowed", "the answer would tell what is added on the way")
+    length = _length(lines)
+    (reader, writer), header = await _connect("http", host, port)
+    name = (f"[{host}]" if ":" in host else host) + ("" if port == 80 else f":{port}")
+    path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    kept = [line for line in lines if line.split(b":")[0].lower() not in _HOP]
+    first = f"{method} {path if header is None else f'http://{name}{path}'} HTTP/1.1\r\nHost: {name}\r\n{header or ''}"
+    writer.write(b"\r\n".join([f"{first}Connection: close".encode(), *kept, b"", b""]))
+    return (reader, writer), partial(_send_body, length=length)
 
 
-async def _open(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, full: bool) -> _Streams:
+def _length(lines: Sequence[bytes]) -> int | None:
+    """Return the length of a request's body, None: it comes in chunks. Raises Refused where it can be read two ways."""
+    fields = [(name.lower(), value.strip().lower()) for name, _, value in (line.partition(b":") for line in lines)]
+    lengths = [value for name, value in fields if name == b"content-length"]
+    codings = [value for name, value in fields if name == b"transfer-encoding"]
+    if codings == [b"chunked"] and not lengths:
+        return None
+    if codings or len(lengths) > 1 or not all(value.isdigit() for value in lengths):
+        raise Refused("400 Bad Request", "the length of the request can be read in several ways")
+    return int(lengths[0]) if lengths else 0
+
+
+async def _open(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, full: bool) -> tuple[_Streams, _Send]:
     """Read what a contestant asks for, and connect there. Raises Refused, and what a malformed request raises."""
     if full:
         raise Refused("503 Service Unavailable", "too many connections are open")
     head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), _SECONDS)
-    first, *lines = head[:-4].split(b"\r\n")
-    method, target, _ = first.decode("ascii").split(" ")
+    start, *lines = head[:-4].split(b"\r\n")
+    first = _FIRST.fullmatch(start)
+    if first is None or not all(map(_LINE.fullmatch, lines)):
+        raise Refused("400 Bad Request", "this is no request of HTTP/1.1")
+    method, target = first["method"].decode(), first["target"].decode()
     if method != "CONNECT":
         return await _request(method, target, lines)
     there = await _tunnel(target)
     writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
-    return there
+    return there, _pump
+
+
+async def _send_body(reader: asyncio.StreamReader, target: asyncio.StreamWriter, *, length: int | None) -> None:
+    """Pass on the body of a request, and nothing behind it. Raises ValueError where its chunks cannot be read."""
+    if length is not None:
+        await _copy(reader, target, length)
+    else:
+        await _send_chunks(reader, target)
+    while await reader.read(_CHUNK):  # another request, which nobody has looked at
+        pass
+    if target.can_write_eof():
+        target.write_eof()
+
+
+async def _send_chunks(reader: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
+    size = 1
+    while size:
+        head = _CHUNK_HEAD.fullmatch(await reader.readuntil(b"\r\n"))
+        if head is None:
+            raise ValueError("this is no chunk")
+        size = int(head["size"], 16)
+        if size:
+            target.write(b"%x\r\n" % size)
+            await _copy(reader, target, size)
+            if await reader.readexactly(2) != b"\r\n":
+                raise ValueError("a chunk is longer than it says")
+            target.write(b"\r\n")
+    while await reader.readuntil(b"\r\n") != b"\r\n":
+        pass
+    target.write(b"0\r\n\r\n")
+
+
+async def _copy(reader: asyncio.StreamReader, target: asyncio.StreamWriter, count: int) -> None:
+    while count and (chunk := await reader.read(min(count, _CHUNK))):
+        count -= len(chunk)
+        target.write(chunk)
+        await target.drain()
 
 
 async def _pump(source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
@@ -169,8 +237,8 @@ class WayOut:
         self._open += 1
         there: asyncio.StreamWriter | None = None
         try:
-            back, there = await _open(reader, writer, full=self._open > _MOST_CONNECTIONS)
-            await asyncio.gather(_pump(reader, there), _pump(back, writer))
+            (back, there), send = await _open(reader, writer, full=self._open > _MOST_CONNECTIONS)
+            await asyncio.gather(send(reader, there), _pump(back, writer))
         except Refused as refused:
             body = f"pytest-crab: {refused}\n".encode("ascii", "replace")
             head = f"HTTP/1.1 {refused.status}\r\nConnection: close\r\nContent-Length: {len(body)}\r\n\r\n"

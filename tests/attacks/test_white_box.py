@@ -85,6 +85,21 @@ def test_nobody_but_the_harness_answers_the_commands_of_an_oracle(confined: Plac
     assert (run.ending, [test.outcome for test in run.tests]) == (Ending.COMPLETED, ["failed"]), run.detail
 
 
+@local
+@pytest.mark.parametrize("name", white_box.REPLACING)
+def test_what_decides_what_a_library_does_is_told(confined: Place, name: str, tmp_path: Path) -> None:
+    oracle, text = white_box.REPLACING[name]
+    for file, content in {"forge.py": text, "test_c0.py": oracle}.items():
+        (tmp_path / file).write_text(content)
+    twin = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--assert=plain", "test_c0.py"]
+    environment = {"PATH": os.environ["PATH"], "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    done = subprocess.run(twin, cwd=tmp_path, env=environment, capture_output=True, check=False)
+    assert done.returncode == 0, f"the attack shows nothing: {done.stdout.decode()}"
+    honest = play(confined, oracle, Isolation.NONE, {"forge.py": ""})
+    assert ([test.outcome for test in honest.tests], honest.altered) == (["failed"], ())
+    assert play(confined, oracle, Isolation.NONE, {"forge.py": text}).altered
+
+
 @pytest.mark.parametrize("jest", [True, False])
 @pytest.mark.parametrize("text", ["\n" * (1 << 20), " at /tree/" * (1 << 17), " " * (1 << 20)])
 def test_the_text_of_a_failure_takes_no_time(text: str, *, jest: bool) -> None:

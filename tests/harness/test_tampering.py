@@ -38,6 +38,33 @@ REPLACED = {
         "def helper():\n    return 1", "import sys\ndef later():\n    sys.modules['test_c0'].helper = lambda: 0\n",
     ),
     "import:colorsys": ("import colorsys", None),
+    "pytest.approx": ("import pytest", "import pytest\npytest.approx.__defaults__ = (9, 9, True)\n"),
+    f"{pytest.approx.__module__}.abs": (
+        "import pytest", "import pytest, sys\nsys.modules[pytest.approx.__module__].abs = lambda x: 0\n",
+    ),
+    "pytest": (
+        "import pytest",
+        """\
+import pytest, sys, types
+own = types.ModuleType("pytest")
+vars(own).update(vars(pytest))
+sys.modules["pytest"] = own
+""",
+    ),
+    "unittest": ("", "import unittest as u\nclass Own(type(u)):\n    pass\nu.__class__ = Own\n"),
+    "math": ("import math", "import math\nclass Own(type(math)):\n    pass\nmath.__class__ = Own\n"),
+    "json.dumps": ("import json", "import json\njson.dumps.__kwdefaults__['sort_keys'] = True\n"),
+    "fractions.Fraction.__add__": (
+        "from fractions import Fraction",
+        """\
+import fractions
+for cell in fractions.Fraction.__add__.__closure__:
+    cell.cell_contents = lambda one, other: 5
+""",
+    ),
+    "oracle.__builtins__": (
+        "import math", "import sys\ndef later():\n    vars(sys.modules['test_c0'])['__builtins__'] = dict(sum=print)\n",
+    ),
 }  # fmt: skip
 #: What a project may do, by what the oracle imports.
 LEFT_ALONE = {

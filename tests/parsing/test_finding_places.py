@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
@@ -103,6 +104,19 @@ def test_a_place_that_cannot_be_read_is_counted(item: dict[str, Any], kept: tupl
     assert (place.path, place.start, place.end) == kept
     assert bool(place.lost) == (said is not None)
     assert said is None or said in place.lost[0]
+
+
+@pytest.mark.parametrize("text", ["a" + " " * 50_000 + "x", "a" + "./" * 50_000 + " x", "a, (" * 20_000 + "x"])
+@pytest.mark.parametrize("key", ["path", "location", "line"])
+def test_no_text_of_a_place_takes_long(key: str, text: str) -> None:
+    began = time.process_time()
+    read_place({"path": "src/app.py", key: text})
+    assert time.process_time() - began < 2
+
+
+@pytest.mark.parametrize("line", [10**9, 1e300, 10**20])
+def test_no_file_has_so_many_lines(line: float) -> None:
+    assert read_place({"path": "src/app.py", "line": line}, files=FILES).start is None
 
 
 @pytest.mark.parametrize("path", ["../a.py", "src/../../a.py", "/w", "/w/../x", ".", "a\0b"])

@@ -110,6 +110,16 @@ def test_xml_makes_no_entities(entities: str) -> None:
     assert "DOCTYPE" in problems[0]
 
 
+def test_files_in_files_are_read_once() -> None:
+    many = 800
+    errors = "<error line='1' message='m'/>" * many
+    opened, closed = "<file name='a.py'>" * many, "</file>" * many
+    text = f"<checkstyle>{opened}{errors}{closed}</checkstyle>"
+    review = read_review(text, [], kind=ReportFormat.CHECKSTYLE)
+    assert review is not None
+    assert len(review.findings) == many
+
+
 def test_what_github_escapes_is_unescaped() -> None:
     review = read_review("::error file=a%2Cb.py,line=2::50%25 of it%0Ais wrong", [], kind=ReportFormat.GITHUB)
     assert review is not None

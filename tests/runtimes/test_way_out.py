@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -45,8 +45,8 @@ for family, address in ((socket.AF_INET, ("127.0.0.1", int(sys.argv[1]))), (sock
 
 
 @contextmanager
-def serving(listener: socket.socket, answer: bytes) -> Iterator[list[bytes]]:
-    """Answers each connection to a listener; the heads that were sent."""
+def serving(listener: socket.socket, answer: bytes, *, whole: bool = False) -> Iterator[list[bytes]]:
+    """Answers each connection to a listener; the heads that were sent, or all that was."""
     heads: list[bytes] = []
 
     def serve() -> None:
@@ -57,6 +57,10 @@ def serving(listener: socket.socket, answer: bytes) -> Iterator[list[bytes]]:
                 return
             with peer:
                 heads.append(peer.recv(65536))
+                peer.settimeout(0.5)
+                with suppress(TimeoutError):
+                    while whole and (more := peer.recv(65536)):
+                        heads[-1] += more
                 peer.sendall(answer)
 
     thread = threading.Thread(target=serve)
@@ -157,8 +161,58 @@ def test_the_machines_own_proxy_is_gone_through(folder: Path, monkeypatch: pytes
     secret = base64.b64encode(b"user:secret")
     assert heads == [
         b"CONNECT 192.0.2.1:443 HTTP/1.1\r\nHost: 192.0.2.1:443\r\nProxy-Authorization: Basic " + secret + b"\r\n\r\n",
-        b"GET http://192.0.2.1/a?b=c HTTP/1.1\r\nConnection: close\r\nHost: 192.0.2.1\r\n\r\n",
+        b"GET http://192.0.2.1/a?b=c HTTP/1.1\r\nHost: 192.0.2.1\r\nConnection: close\r\n\r\n",
     ]
+
+
+#: Each asks a host that is allowed for something, and this machine's own proxy for more where it is read carelessly.
+_OUTER = b"http://192.0.2.1/"
+_INNER = b"GET http://127.0.0.1:9/secret HTTP/1.1\r\n\r\n"
+SMUGGLED = {
+    "behind it": b"GET %s HTTP/1.1\r\n\r\n" % _OUTER + _INNER,
+    "behind its body": b"POST %s HTTP/1.1\r\nContent-Length: 4\r\n\r\nbody" % _OUTER + _INNER,
+    "behind its chunks": b"POST %s HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nb\r\n0\r\n\r\n" % _OUTER + _INNER,
+    "of two lengths": b"POST %s HTTP/1.1\r\nContent-Length: 0\r\nContent-Length: 42\r\n\r\n" % _OUTER + _INNER,
+    "of a length and chunks": b"POST %s HTTP/1.1\r\nContent-Length: 42\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
+    % _OUTER
+    + _INNER,
+    "in its address": b"GET %s\nX:y\n\nGET\thttp://127.0.0.1:9/secret HTTP/1.1\r\n\r\n" % _OUTER,
+    "in a line of its head": b"GET %s HTTP/1.1\r\nX: y\n\n" % _OUTER + _INNER,
+    "in the line before one": b"GET %s HTTP/1.1\r\n GET http://127.0.0.1:9/secret HTTP/1.1\r\n\r\n" % _OUTER,
+    "as a name with an escape": b"GET http://127%2e0.0.1:9/secret HTTP/1.1\r\n\r\n",
+    "before a backslash": b"GET http://127.0.0.1:9\\@192.0.2.1/secret HTTP/1.1\r\n\r\n",
+    "in the name of its host": b"GET %s HTTP/1.1\r\nHost: 127.0.0.1:9\r\n\r\n" % _OUTER,
+    "by what answers with its own head": b"TRACE %s HTTP/1.1\r\nMax-Forwards: 0\r\n\r\n" % _OUTER,
+}
+
+
+def careless(request_: bytes) -> bytes:
+    """What a relay that looks at the address alone sends on."""
+    return request_.replace(b"HTTP/1.1\r\n", b"HTTP/1.1\r\nProxy-Authorization: Basic secret\r\n", 1)
+
+
+@pytest.mark.parametrize("request_", SMUGGLED.values(), ids=SMUGGLED)
+def test_the_machines_own_proxy_reads_one_request_for_the_host_that_was_looked_at(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, request_: bytes
+) -> None:
+    assert any(part in careless(request_) for part in (b"127.0.0.1", b"127%2e", b"TRACE")), "the attack shows nothing"
+    listener = socket.create_server(("127.0.0.1", 0))
+    monkeypatch.setenv("http_proxy", f"http://user:secret@127.0.0.1:{listener.getsockname()[1]}")
+    with serving(listener, b"HTTP/1.1 200 OK\r\n\r\nanswer", whole=True) as sent, way_out(folder) as path:
+        said = ask(path, request_)
+    assert not any(part in b"".join(sent) for part in (b"127.0.0.1", b"127%2e", b"TRACE")), sent
+    assert said.startswith(b"HTTP/1.1 200 " if sent else b"HTTP/1.1 40"), said
+
+
+def test_a_body_goes_on_whole_whatever_form_it_has(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    listener = socket.create_server(("127.0.0.1", 0))
+    monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{listener.getsockname()[1]}")
+    body = b"x" * 200_000
+    head = b"POST http://192.0.2.1/ HTTP/1.1\r\n"
+    with serving(listener, b"HTTP/1.1 200 OK\r\n\r\nanswer", whole=True) as sent, way_out(folder) as path:
+        ask(path, head + b"Content-Length: 200000\r\n\r\n" + body)
+        ask(path, head + b"Transfer-Encoding: chunked\r\n\r\n30D40;x=y\r\n" + body + b"\r\n0\r\nA: b\r\n\r\n")
+    assert [one.partition(b"\r\n\r\n")[2] for one in sent] == [body, b"30d40\r\n" + body + b"\r\n0\r\n\r\n"]
 
 
 def test_a_request_for_a_host_goes_there_as_it_is(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -171,12 +225,14 @@ def test_a_request_for_a_host_goes_there_as_it_is(folder: Path, monkeypatch: pyt
         own.listen()
         argv = [sys.executable, "-I", "-S", "-c", source, str(own.fileno())]
         with subprocess.Popen(argv, stdin=subprocess.PIPE, pass_fds=[own.fileno()]) as proxy:
-            said = ask(folder / "s", f"POST http://127.0.0.1:{port}/a HTTP/1.1\r\nHost: h\r\n\r\nbody".encode())
+            said = ask(folder / "s", f"POST http://127.0.0.1:{port}/a HTTP/1.1\r\nX-Y: h\r\n\r\n".encode())
             assert proxy.stdin is not None
             proxy.stdin.close()
             assert proxy.wait(20) == 0
     assert said == b"HTTP/1.1 200 OK\r\n\r\nanswer"
-    assert b"".join(heads).startswith(b"POST /a HTTP/1.1\r\nConnection: close\r\nHost: h\r\n\r\n")
+    assert (
+        b"".join(heads) == f"POST /a HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\nX-Y: h\r\n\r\n".encode()
+    )
 
 
 @pytest.mark.bubblewrap

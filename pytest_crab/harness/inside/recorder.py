@@ -76,7 +76,10 @@ def preload(site, tampering):
         for name, module in list(sys.modules.items())
         if tampering.lies_in(getattr(module, "__file__", None) or "", site)
     }
-    _state["tampering"], _state["before"] = tampering, tampering.snapshot(tampering.watched_places())
+    places = list(tampering.watched_places())
+    watched = {module.__name__: module for module, _ in places if sys.modules.get(module.__name__) is module}
+    _state["tampering"], _state["spaces"] = tampering, tampering.spaces_of(places)
+    _state["before"] = tampering.snapshot(places) + tampering.imported(watched)
     if hasattr(gc, "freeze"):  # what is loaded by now is shared by every run, and no collection need look at it again
         gc.freeze()
     return pytest.__version__
@@ -180,7 +183,8 @@ class Recorder:
 
     def report(self):
         """Return the plain report of the session."""
-        found = self.altered | _state["tampering"].find_altered(_state["before"])
+        tampering = _state["tampering"]
+        found = self.altered | tampering.find_altered(_state["before"]) | tampering.find_hidden(_state["spaces"])
         found |= self.uses.replaced(self.module, self.codes)
         tests = [dict(id=name[:500], **test) for name, test in self.tests.items() if test["outcome"]]
         return {

@@ -41,7 +41,7 @@ LOUD = {"antigravity", "idlelib", "this", "tkinter", "turtle", "turtledemo"}
 def watched_places():
     """Return (module, names or None for all) for every module of Python and pytest that must not be replaced in."""
     for name, module in list(sys.modules.items()):
-        if module is not None and (name.partition(".")[0] in KEPT or name.startswith("unittest.")):
+        if module is not None and name.partition(".")[0] in {*KEPT, "unittest"}:
             yield module, None
     yield builtins, None
     yield sys.modules["json.encoder"], None  # writes the report
@@ -51,55 +51,92 @@ def watched_places():
 
 def code_of(value):
     """Return the code that a function, method or property runs, None for all else."""
+    function = function_of(value)
+    return None if function is None else function.__code__
+
+
+def function_of(value):
+    """Return the function that a method or property calls, or the function itself; None for all else."""
     if isinstance(value, property):
         value = value.fget
     elif isinstance(value, (types.MethodType, staticmethod, classmethod)):
         value = value.__func__
-    return value.__code__ if isinstance(value, types.FunctionType) else None
+    return value if isinstance(value, types.FunctionType) else None
+
+
+def made_of(value):
+    """Return what decides what a function does: its code, its defaults, and the functions that it closes over."""
+    function = function_of(value)
+    if function is None:
+        return ()
+    named = function.__kwdefaults__ or {}
+    parts = [function.__code__, *(function.__defaults__ or ()), *(named[name] for name in sorted(named))]
+    return (*parts, *filter(None, map(closed_over, function.__closure__ or ())))
+
+
+def closed_over(cell):
+    """Return the function in a cell, None for all else, since other contents may change as it works."""
+    try:
+        return cell.cell_contents if isinstance(cell.cell_contents, types.FunctionType) else None
+    except ValueError:  # it is empty
+        return None
 
 
 def snapshot(places):
-    """Return (label, space, name, value, code) for what can be called in the modules and their classes."""
+    """Return (label, space, name, value, what it is made of) for what can be called in modules and their classes."""
     entries = []
     for module, names in places:
         for name, value in list(vars(module).items()):
             if not callable(value) or (names is not None and name not in names):
                 continue
             label = "%s.%s" % (module.__name__, name)
-            entries.append((label, vars(module), name, value, code_of(value)))
+            entries.append((label, vars(module), name, value, made_of(value)))
             if isinstance(value, type) and value.__module__ == module.__name__:
                 for inner, item in list(vars(value).items()):
                     if isinstance(item, FUNCTIONS):
-                        entries.append(("%s.%s" % (label, inner), vars(value), inner, item, code_of(item)))
+                        entries.append(("%s.%s" % (label, inner), vars(value), inner, item, made_of(item)))
     return entries
 
 
 def find_altered(before):
     """Return the labels of what is no longer what it was; additions are none of them."""
     found = set()
-    for label, space, name, value, code in before:
+    for label, space, name, value, made in before:
         now = space.get(name)
-        if now is not value or code_of(now) is not code:
+        if now is not value or list(map(id, made_of(now))) != list(map(id, made)):
             found.add(label)
     return found
 
 
+def imported(modules):
+    """Return entries for what an import of these modules by their names gives, as ``snapshot`` does."""
+    return [(name, sys.modules, name, module, ()) for name, module in modules.items()]
+
+
+def shape_of(owner):
+    """Return what decides where the names of a module or class are looked up: its own class, and its bases."""
+    return type(owner), type.__dict__["__bases__"].__get__(owner) if isinstance(owner, type) else ()
+
+
 def spaces_of(places):
-    """Return (label, space, its names, what they would hide) for these modules and their classes."""
+    """Return (label, owner, its shape, space, its names, what they would hide) for whole modules and their classes."""
     found = []
-    for module, _ in places:
-        found.append((module.__name__, vars(module), set(vars(module)), [vars(builtins)]))
-        for name, value in list(vars(module).items()):
+    for module in [module for module, names in places if names is None]:
+        space = vars(module)
+        found.append((module.__name__, module, shape_of(module), space, set(space), [vars(builtins)]))
+        for name, value in list(space.items()):
             if isinstance(value, type) and value.__module__ == module.__name__:
-                label = "%s.%s" % (module.__name__, name)
-                found.append((label, vars(value), set(vars(value)), [vars(base) for base in value.__mro__[1:]]))
+                label, behind = "%s.%s" % (module.__name__, name), [vars(base) for base in value.__mro__[1:]]
+                found.append((label, value, shape_of(value), vars(value), set(vars(value)), behind))
     return found
 
 
 def find_hidden(before):
-    """Return the labels of functions that were added in front of one of the same name."""
+    """Return the labels of functions that were added in front of one of the same name, and of what looks elsewhere."""
     found = set()
-    for label, space, names, behind in before:
+    for label, owner, shape, space, names, behind in before:
+        if shape_of(owner) != shape:
+            found.add(label)
         for name in set(space) - names:
             if isinstance(space[name], FUNCTIONS) and any(name in other for other in behind):
                 found.add("%s.%s" % (label, name))
@@ -183,7 +220,7 @@ class Uses:
         places = list(self.places(modules))
         self.entries = [entry for entry in snapshot(places) if entry[0] not in SETTABLE]
         self.spaces = spaces_of(places)
-        self.entries += [(name, sys.modules, name, module, code_of(module)) for name, module in modules.items()]
+        self.entries += imported(modules)
         self.settings = settings()
 
     def is_standard(self, top):
@@ -255,6 +292,8 @@ class Uses:
 
     def rebound(self, space, codes):
         """Yield the oracle's own functions that run other code, and what it imports, or Python has, that is hidden."""
+        if space.get("__builtins__") not in (builtins, vars(builtins)):
+            yield "__builtins__"
         if "*" in self.names.bound:  # what that brings is not told by the source
             return
         for name in self.names.functions - {bound for _, _, bound in self.names.imports}:
