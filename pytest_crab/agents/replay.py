@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_crab.errors import AgentError
-from pytest_crab.instances.recorded import NOT_ON_RECORD, recording_of, require_recordings
+from pytest_crab.instances.recorded import NOT_ON_RECORD, read_recording, recording_of, require_recordings
 from pytest_crab.protocols import Checkout
 from pytest_crab.types import Finding, Instance, PullRequest, Revision
 
@@ -59,7 +59,7 @@ class BoundReplayAgent:
 
     def _read(self) -> bytes:
         try:
-            return self.file.read_bytes()
+            return read_recording(self.file)
         except OSError as error:
             sentence = f"{self.file}: no revision is recorded there ({error.strerror}); record one"
             raise AgentError(sentence, NOT_ON_RECORD) from error

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 from pathlib import Path
 
@@ -12,6 +14,9 @@ NOT_ON_RECORD = "not_on_record"
 
 #: The folder beside the instances of a set; none of it is collected, checked or locked.
 FOLDER = "recorded"
+
+#: Bytes: more than this is no review and no revision.
+MOST_BYTES = 64 << 20
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}")
 
@@ -44,3 +49,13 @@ def recording_of(instance: Instance, suffix: str, place: str | None, reviewer: s
     if reviewer is not None:
         return recorded_file(instance, reviewer, suffix)
     return Path(folder, place or "", f"{instance.id}{suffix}")
+
+
+def read_recording(file: Path) -> bytes:
+    """Return what a recording holds. Raises OSError, also for what is no file or is too long to be one of these."""
+    size = file.stat().st_size
+    if not file.is_file():  # a pipe or a device has no end
+        raise OSError(errno.EINVAL, "it is no file")
+    if size > MOST_BYTES:
+        raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))
+    return file.read_bytes()

@@ -11,7 +11,7 @@ from typing import Any
 from pytest_crab.diffs import touched_paths
 from pytest_crab.errors import ReviewerError
 from pytest_crab.formats import format_first
-from pytest_crab.instances.recorded import NOT_ON_RECORD, recording_of, require_recordings
+from pytest_crab.instances.recorded import NOT_ON_RECORD, read_recording, recording_of, require_recordings
 from pytest_crab.parsing.answers import read_answer, read_usage
 from pytest_crab.parsing.report_formats import LAYOUTS, ReportFormat
 from pytest_crab.parsing.review_output import read_review
@@ -69,7 +69,7 @@ class BoundReplayReviewer:
 
     def _read(self) -> bytes:
         try:
-            return self.file.read_bytes()
+            return read_recording(self.file)
         except OSError as error:
             sentence = f"{self.file}: no review is recorded there ({error.strerror}); record one"
             raise ReviewerError(sentence, NOT_ON_RECORD) from error

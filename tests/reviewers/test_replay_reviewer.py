@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,23 @@ def test_a_missing_recording_is_named(tmp_path: Path, reviewer: BoundReplayRevie
     with pytest.raises(ReviewerError, match=r"calc-1\.json: no review is recorded there"):
         reviewer.review(checkout.pull_request(), checkout)
     with pytest.raises(ReviewerError, match=r"calc-1\.json"):
+        reviewer.identity()
+
+
+@pytest.mark.parametrize("kind", ["a pipe", "a device", "a folder", "too long"])
+def test_what_has_no_end_is_no_recording(tmp_path: Path, reviewer: BoundReplayReviewer, kind: str) -> None:
+    file = tmp_path / "calc-1.json"
+    match kind:
+        case "a pipe":
+            os.mkfifo(file)
+        case "a device":
+            file.symlink_to("/dev/zero")
+        case "a folder":
+            file.mkdir()
+        case _:
+            with file.open("wb") as out:
+                out.truncate(1 << 40)
+    with pytest.raises(ReviewerError, match=r"calc-1\.json: no review is recorded there \((it is no file|File too)"):
         reviewer.identity()
 
 

@@ -53,6 +53,15 @@ def explained(lab: Any, script: str, findings: Sequence[dict[str, Any]] = (AT_VA
     return trial
 
 
+@pytest.mark.bubblewrap
+def test_of_very_many_commits_for_a_finding_none_is_tried_by_itself(explaining: Any) -> None:
+    steps = [({"value.py": VALUE.format(100 + number)}, acted(1)) for number in range(24)]
+    trial = explained(explaining, commits(*steps, (VALUE_3, acted(1)), (NAME_C, acted(2))))
+    (verdict,) = [one for name, one in trial.explanations.items() if name == "c0"]
+    assert verdict.outcome is ExplainedOutcome.UNCLEAR
+    assert "too many" in (verdict.detail or "")
+
+
 def outcomes(trial: Trial) -> dict[str, tuple[ExplainedOutcome, tuple[int, ...]]]:
     return {name: (one.outcome, one.findings) for name, one in trial.explanations.items()}
 

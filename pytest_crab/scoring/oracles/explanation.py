@@ -30,6 +30,9 @@ from pytest_crab.types import (
 #: Numbers of commits of a series, from 0, in their order.
 Picks = tuple[int, ...]
 
+#: Of more commits for the findings near a comment it is not tried which are needed: each costs a run of the oracle.
+_MOST_TRIED = 20
+
 
 def near_findings(
     comment: Comment, findings: Sequence[Finding], commits: Sequence[RevisionCommit], pull_request_diff: str
@@ -169,6 +172,10 @@ class ExplanationStep:
                 False: ExplainedOutcome.TOGETHER,
             }[rest]
             return Explanation(outcome=outcome, near=near, alone=False)
+        if len(picks) > _MOST_TRIED:
+            return _unclear(
+                near, f"over {_MOST_TRIED} commits are for the findings near it, too many to try one by one"
+            )
         needed = [at for at in picks if len(picks) == 1 or self._is_green(one, _without(picks, at)) is not True]
         outcome = ExplainedOutcome.TOGETHER if len(needed) > 1 else ExplainedOutcome.BY_FINDING
         named = {number for at in needed or picks for number in self._revision.commits[at].findings}
@@ -257,6 +264,7 @@ def _without(picks: Picks, left: int) -> Picks:
     return tuple(at for at in picks if at != left)
 
 
-def _unclear(near: tuple[int, ...]) -> Explanation:
-    detail = "the commits for the findings near it do not apply without the others"
+def _unclear(
+    near: tuple[int, ...], detail: str = "the commits for the findings near it do not apply without the others"
+) -> Explanation:
     return Explanation(outcome=ExplainedOutcome.UNCLEAR, near=near, detail=detail)

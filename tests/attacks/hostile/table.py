@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,7 @@ if __name__ == "__main__":
 
 from hostile.catalogue import ATTACKS, FIRST_RUN, RESIDUAL
 from hostile.shape import Kind
-from hostile.white_box import FIRST_RUN as WHITE_BOX
+from hostile.white_box import AGAIN, FIRST_RUN as WHITE_BOX
 
 if TYPE_CHECKING:
     import pytest
@@ -92,18 +92,17 @@ def first_run() -> str:
     return "\n".join([*lines, *(f"| {name} | {how} |" for name, how in FIRST_RUN.items())])
 
 
-def white_box() -> str:
-    """What the attacks by somebody who had read the harness did when they were first played."""
-    return "\n".join(
-        ["| Attack | First run |", "|---|---|", *(f"| {name} | {how} |" for name, how in WHITE_BOX.items())]
-    )
+def _played(attacks: Mapping[str, str]) -> str:
+    """What attacks by somebody who had read the harness did when they were first played."""
+    return "\n".join(["| Attack | First run |", "|---|---|", *(f"| {name} | {how} |" for name, how in attacks.items())])
 
 
 BLOCKS: dict[str, Callable[[], str]] = {
     "refused": refused,
     "residual": residual,
     "first-run": first_run,
-    "white-box": white_box,
+    "white-box": lambda: _played(WHITE_BOX),
+    "white-box-again": lambda: _played(AGAIN),
 }
 
 
