@@ -146,6 +146,7 @@ HISTORIES = {
         "over 200 commits",
     ),
     "a hook, a pager and a filter": (f"{commits((VALUE_3, acted(1)))}\n{RUNS_SOMETHING}", [(1,)]),
+    "an order in a pipe": (f"{commits((VALUE_3, acted(1)))}\nmkfifo .git/o; git config diff.orderFile .git/o", [(1,)]),
     "objects of another place": (f"{commits((VALUE_3, acted(1)))}\n{ELSEWHERE}", "cannot read"),
     "leftovers committed": (
         (

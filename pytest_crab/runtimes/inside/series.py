@@ -32,7 +32,9 @@ _ENVIRONMENT = {
     "GIT_GRAFT_FILE": os.devnull,
     "GIT_ALLOW_PROTOCOL": "none",
 }
-_SETTINGS = ("-c", "safe.directory=*", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "--no-pager")
+#: The order of diffs may be a pipe without an end.
+_SET = ("safe.directory=*", "core.fsmonitor=false", "core.hooksPath=/dev/null", "diff.orderFile=/dev/null")
+_SETTINGS = (*(part for one in _SET for part in ("-c", one)), "--no-pager")
 _DIFF = ("diff-tree", "-p", "-r", "--binary", "--full-index", "--no-renames", "--no-ext-diff", "--no-textconv")
 _SHAPE = ("--no-color", "--src-prefix=a/", "--dst-prefix=b/", "--ignore-submodules=all", "--no-commit-id")
 _CLAIMS = "%P%x00%s%x00%(trailers:key=Finding,valueonly,unfold)"

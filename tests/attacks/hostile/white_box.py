@@ -279,6 +279,7 @@ AGAIN: dict[str, str] = {
     "an address that a provider would fetch": "succeeded",
     "tools under other names, cases and kinds": "refused",
     "two hundred commits for one finding": "succeeded: two hundred runs of the oracle",
+    "a pipe as the order of diffs in an agent's repository": "succeeded: the series was lost after two minutes",
     "findings that do not exist in a commit's message": "residual",
     "compiled modules under odd names": "refused",
     "errors that look like a machine without memory, processes or disk": "refused",
