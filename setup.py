@@ -16,7 +16,9 @@ class BuildWithQuickstart(build_py):
         if not self.editable_mode:
             target = Path(self.build_lib, "pytest_crab", "quickstart")
             shutil.rmtree(target, ignore_errors=True)
-            shutil.copytree(Path("instances", "quickstart"), target, ignore=shutil.ignore_patterns("__pycache__", ".*"))
+            shutil.copytree(
+                Path("instances", "quickstart"), target, ignore=shutil.ignore_patterns("__pycache__", ".[!g]*")
+            )
 
 
 setup(cmdclass={"build_py": BuildWithQuickstart})

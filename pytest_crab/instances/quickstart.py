@@ -33,7 +33,7 @@ def copy_quickstart(target: Path) -> int:
         if os.path.lexists(target):
             raise BadInput(str(target), ["it is there and not empty; name a new folder"])
         target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copytree(source, aside, ignore=shutil.ignore_patterns("__pycache__", ".*"))
+        shutil.copytree(source, aside, ignore=shutil.ignore_patterns("__pycache__", ".[!g]*"))
         if not publish_folder(aside, target):
             raise BadInput(str(target), ["another process has made it meanwhile; name a new folder"])
     except (OSError, shutil.Error) as error:

@@ -306,9 +306,10 @@ def slow_provider(place: Any) -> str:
 
 
 def lying_provider(place: Any) -> str:
-    """Answers with status 200 that are no answers: a reviewer that was not heard has missed nothing."""
+    """Answers with status 200 that are no answers, also when they are asked for again: unheard is never missed."""
     place.ask_models()
-    place.replies |= {"caught-1": [garbage()], "missed-2": [say("All is well, and I am done.")]}
+    prose = "All is well, and I am done."
+    place.replies |= {"caught-1": [garbage(), garbage()], "missed-2": [say(prose), say(prose)]}
     return str(place.run(*ONE, reviewer="asked"))
 
 
@@ -483,7 +484,7 @@ FAULTS = [
         does="The review has failed; nothing counts as missed",
         make=lying_provider,
         during={"caught-1": "reviewer error", "missed-2": "reviewer error"},
-        repeated=("review caught-1", "review missed-2"),
+        repeated=("review caught-1", "review missed-2") * 2,
         unfinished={"caught-1": "review", "missed-2": "review"},
         reviewer="asked",
     ),

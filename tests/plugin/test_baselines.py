@@ -105,10 +105,10 @@ def test_what_cannot_be_compared_is_refused_before_anything_runs(lab: Any, measu
 
 
 def test_an_agent_that_was_changed_is_no_longer_comparable(lab: Any, measured: Path) -> None:
-    """Of the same name, with the same settings, and it leaves all findings alone."""
+    """Of the same name, with the same settings, and it acts on no finding."""
     arguments = ("--reviewer=both", f"--crab-baseline={measured}", "--agent=mine", "instances/shop-1")
     assert "not as in the baseline" not in lab.run(*arguments, "--crab-margin=100").stdout.str()
-    lab.write({"fix.py": "import sys\n\nsys.stdin.read()\n"})
+    lab.write({"fix.py": "import sys\n\nsys.stdin.read()\nopen('note.txt', 'w').write('so')\n"})
     result = lab.run(*arguments)
     assert result.ret == 8
     line = "crab: warning: not as in the baseline: agent mine: prompt, settings or files are others"

@@ -30,7 +30,7 @@ def test_a_second_run_reuses_every_step_and_starts_no_sandbox(lab: Any, no_sandb
     result = lab.run("--reviewer=human", "-v", "instances")
     result.assert_outcomes(passed=2)
     assert [{step: reused for step, reused in trial.items() if step in ALL} for trial in lab.reused()] == [ALL, ALL]
-    result.stdout.fnmatch_lines(["shop-1::human  2/2 caught; *; reused proof, review, revision, verdict"])
+    result.stdout.fnmatch_lines(["shop-1::human  2/2 caught; *; reused proof, review, revision, verdict, explanation"])
 
 
 def test_a_fresh_review_runs_the_review_only(lab: Any) -> None:

@@ -202,7 +202,14 @@ def test_a_page_waits_for_the_first_run(tmp_path: Path, make_trial: Callable[...
 
 def test_the_command_waits_for_a_store_that_is_not_there(tmp_path: Path) -> None:
     argv = [sys.executable, "-c", "from pytest_crab.cli import main; main()", "view"]
-    with subprocess.Popen(argv, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+    with subprocess.Popen(
+        argv,
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509 - only exec comes after
+    ) as process:
         assert process.stdout is not None
         told = [process.stdout.readline() for _ in range(3)]
         process.send_signal(signal.SIGINT)
