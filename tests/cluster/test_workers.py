@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -58,9 +59,10 @@ class FakeScheduler:
 
 @pytest.fixture
 def run() -> Iterator[Run]:
-    """Runs coroutines in one loop."""
+    """Runs coroutines in one loop, in a thread of its own: Playwright leaves a running loop in the tests' thread."""
     loop = asyncio.new_event_loop()
-    yield loop.run_until_complete
+    with ThreadPoolExecutor(1) as thread:
+        yield lambda work: thread.submit(loop.run_until_complete, work).result()
     loop.close()
 
 
