@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -64,6 +65,7 @@ def record(git: Git, folder: Path, onto: str, left: Collection[str] = ()) -> str
         raise DiffRejected(message) from None
 
 
+@functools.lru_cache(maxsize=8)
 def paths(git: Git, tree: str) -> frozenset[str]:
     """Return the path of every file of a tree."""
     return frozenset(_modes(git, tree))

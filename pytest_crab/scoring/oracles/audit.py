@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from pytest_crab import verdict
@@ -80,7 +80,7 @@ class AuditStep:
                 results[subject] = AuditResult(problems=(f"the oracle of {subject} cannot be audited: {error}",))
         wanted = {request.id: request for by_state in requests.values() for request in by_state.values()}
         answers = run_oracles(self._context, list(wanted.values()))
-        damaged = self._damaging_company() if requests else ()
+        damaged = self._damaging_company(requests.values())
         for subject, by_state in requests.items():
             result = self._result(subject, by_state, answers)
             results[subject] = dataclasses.replace(result, problems=(*damaged, *result.problems))
@@ -111,12 +111,16 @@ class AuditStep:
         problems = verdict.audit(self._context.instance.id, one.proof, green=green, red=red)
         return AuditResult(problems=problems, company=sum(state.role is Role.COMPANY for state in runs))
 
-    def _damaging_company(self) -> tuple[str, ...]:
+    def _damaging_company(self, requests: Iterable[Mapping[CheckedState, OracleRequest]]) -> tuple[str, ...]:
         """Return a sentence for each change of ``company`` that breaks the project's own tests, so that it is wrong."""
-        instance = self._context.instance
-        states = [CheckedState(role=Role.UNRELATED, diffs=(name,)) for name in instance.company]
+        trees = {
+            state.name: request.tree
+            for by_state in requests
+            for state, request in by_state.items()
+            if state.role is Role.UNRELATED
+        }
         return tuple(
-            f"{instance.id}: {state.name} is no right change: pass_to_pass fails with it"
-            for state in states
-            if not goes_together(self._context, state.tree(self._context))
+            f"{self._context.instance.id}: {name} is no right change: pass_to_pass fails with it"
+            for name, tree in trees.items()
+            if not goes_together(self._context, tree)
         )

@@ -6,7 +6,7 @@ on head with the commits of the findings near its comment alone: then another fi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from pytest_crab import serialization
 from pytest_crab.errors import DiffRejected
@@ -19,7 +19,6 @@ from pytest_crab.types import (
     Comment,
     ExplainedOutcome,
     Explanation,
-    Finding,
     Review,
     Revision,
     RevisionCommit,
@@ -34,41 +33,45 @@ Picks = tuple[int, ...]
 _MOST_TRIED = 20
 
 
-def near_findings(
-    comment: Comment, findings: Sequence[Finding], commits: Sequence[RevisionCommit], pull_request_diff: str
-) -> tuple[int, ...]:
-    """Return the numbers, from 1, of the findings near a comment.
+class _Nearness:
+    """The findings near each comment, by their numbers from 1, and the commits that act on one of these.
 
     Near is a finding whose lines overlap the comment's (a hit by place), also on the other side of the pull request's
-    diff, and one in the same file with a commit that touches the comment's lines.
+    diff, and one in the same file with a commit that touches the comment's lines. Each diff is read once.
     """
-    moves = LineMoves(pull_request_diff)
-    place = _at_head(Place(path=comment.path, lines=comment.lines, side=comment.side), moves)
-    acted = {number for at in _touching(place, commits) for number in commits[at].findings}
-    found = []
-    for number, finding in enumerate(findings, 1):
-        where = _at_head(place_of_finding(finding), moves)
-        if overlaps(where, place) or (number in acted and where.path == place.path):
-            found.append(number)
-    return tuple(found)
 
+    def __init__(self, review: Review, revision: Revision, pull_request_diff: str) -> None:
+        self._to_head = LineMoves(pull_request_diff)
+        self._places = [self._at_head(place_of_finding(finding)) for finding in review.findings]
+        self._commits = [(LineMoves(commit.diff), commit.findings) for commit in revision.commits]
 
-def _at_head(place: Place, moves: LineMoves) -> Place:
-    """Return where a place of the base lies at head; one of a file that is gone there stays as it is."""
-    moved = moves.move(place.path, place.lines) if place.side is Side.LEFT and place.path is not None else None
-    return place if moved is None else Place(path=moved[0], lines=moved[1], side=Side.RIGHT)
+    def of(self, comment: Comment) -> tuple[tuple[int, ...], Picks]:
+        """Return the findings near a comment, and the commits that say that they act on one of these."""
+        place = self._at_head(Place(path=comment.path, lines=comment.lines, side=comment.side))
+        acted = set(self._touching(place))
+        near = tuple(
+            number
+            for number, where in enumerate(self._places, 1)
+            if overlaps(where, place) or (number in acted and where.path == place.path)
+        )
+        return near, tuple(at for at, (_, findings) in enumerate(self._commits) if not set(near).isdisjoint(findings))
 
+    def _at_head(self, place: Place) -> Place:
+        """Return where a place of the base lies at head; one of a file that is gone there stays as it is."""
+        if place.side is not Side.LEFT or place.path is None:
+            return place
+        moved = self._to_head.move(place.path, place.lines)
+        return place if moved is None else Place(path=moved[0], lines=moved[1], side=Side.RIGHT)
 
-def _touching(place: Place, commits: Sequence[RevisionCommit]) -> Iterable[int]:
-    """Yield the numbers of the commits that touch the lines of a place at head, wherever earlier ones moved them."""
-    now: tuple[str, Lines | None] | None = (place.path, place.lines) if place.path is not None else None
-    for at, commit in enumerate(commits):
-        if now is None:
-            return
-        moves = LineMoves(commit.diff)
-        if moves.touches(*now):
-            yield at
-        now = moves.move(*now)
+    def _touching(self, place: Place) -> Iterator[int]:
+        """Yield the findings of the commits that touch a place at head, wherever earlier commits moved its lines."""
+        now: tuple[str, Lines | None] | None = (place.path, place.lines) if place.path is not None else None
+        for moves, findings in self._commits:
+            if now is None:
+                return
+            if moves.touches(*now):
+                yield from findings
+            now = moves.move(*now)
 
 
 class ExplanationStep:
@@ -87,12 +90,14 @@ class ExplanationStep:
         review: Review,
         revision: Revision,
         scores: Mapping[str, Score],
+        nearness: _Nearness,
     ) -> None:
         self._context = context
         self._proved = {one.comment.id: one for one in proved if one.comment.id in scores}
         self._review = review
         self._revision = revision
         self._scores = scores
+        self._nearness = nearness
         self._series = _Series(context, revision.commits)
 
     def keys(self) -> Mapping[str, str]:
@@ -115,7 +120,7 @@ class ExplanationStep:
 
     def without_runs(self, one: ProvedComment) -> Explanation | None:
         """Return the explanation of a comment's verdict where it needs no run of its oracle, else None."""
-        near, picks = self._near(one)
+        near, picks = self._nearness.of(one.comment)
         caught = self._is_caught(one)
         if not near:
             outcome = ExplainedOutcome.BY_NO_FINDING if caught else ExplainedOutcome.NOT_FOUND
@@ -127,14 +132,8 @@ class ExplanationStep:
         return self._explain_catch(one, near, picks) if caught else self._explain_miss(one, near, picks)
 
     def _explain(self, one: ProvedComment) -> Explanation:
-        near, picks = self._near(one)
+        near, picks = self._nearness.of(one.comment)
         return self._explain_catch(one, near, picks) if self._is_caught(one) else self._explain_miss(one, near, picks)
-
-    def _near(self, one: ProvedComment) -> tuple[tuple[int, ...], Picks]:
-        """Return the findings near a comment, by number, and the commits that say that they act on one of these."""
-        commits, diff = self._revision.commits, self._context.pull_request.diff
-        near = near_findings(one.comment, self._review.findings, commits, diff)
-        return near, tuple(at for at, commit in enumerate(commits) if not set(near).isdisjoint(commit.findings))
 
     def _is_caught(self, one: ProvedComment) -> bool:
         return bool(self._scores[one.comment.id].value)
@@ -223,7 +222,8 @@ def explain(
     """
     known = {name: score for name, score in scores.items() if score.value is not None}
     explained, open_ones = {}, []
-    whole = ExplanationStep(context, proved, review, revision, known)
+    nearness = _Nearness(review, revision, context.pull_request.diff)
+    whole = ExplanationStep(context, proved, review, revision, known, nearness)
     for one in proved:
         found = whole.without_runs(one) if one.comment.id in known else None
         if found is not None:
@@ -231,7 +231,7 @@ def explain(
         elif one.comment.id in known:
             open_ones.append(one)
     if open_ones:
-        explained |= context.perform(ExplanationStep(context, open_ones, review, revision, known))
+        explained |= context.perform(ExplanationStep(context, open_ones, review, revision, known, nearness))
     return explained
 
 

@@ -8,11 +8,11 @@ from pathlib import Path
 
 from pytest_crab import harness, verdict
 from pytest_crab.errors import DiffRejected
-from pytest_crab.instances.files import diff_text
 from pytest_crab.lazy import lazy
 from pytest_crab.scoring.oracles import keys
 from pytest_crab.scoring.oracles.clone_leaks import clone_leak
 from pytest_crab.scoring.oracles.oracle_runs import OracleRequest, OracleResults, run_oracles
+from pytest_crab.scoring.oracles.states import CheckedState, Role
 from pytest_crab.scoring.protocols import ScoringContext
 from pytest_crab.types import PASS_TO_PASS, Comment, Ending, Proof, Run
 
@@ -135,16 +135,8 @@ def _trees(context: ScoringContext, comment: Comment) -> _Trees:
     return _Trees(
         head=context.snapshot.head_tree,
         reference=context.snapshot.reference_tree,
-        own=apply_to_head(context, comment.reference) if comment.reference else None,
+        own=CheckedState(role=Role.OWN, diffs=(comment.reference,)).tree(context) if comment.reference else None,
     )
-
-
-def apply_to_head(context: ScoringContext, file: str) -> str:
-    """Return the git id of head with a diff of the instance applied. Raises DiffRejected, which names the file."""
-    try:
-        return context.snapshot.apply(diff_text(context.instance, file))
-    except DiffRejected as error:
-        raise DiffRejected(f"{file} does not apply to head: {error}") from error
 
 
 def _ask(context: ScoringContext, comments: Sequence[Comment], wanted: Mapping[str, _Trees]) -> OracleResults:
