@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pytest_crab.curation.publish import named_files
 from pytest_crab.curation.stages import CurationContext, Rejection
 from pytest_crab.errors import SourceError
 from pytest_crab.instances import load_instances
+from pytest_crab.instances.lock import named_files
 from pytest_crab.sources.git import GitFetcher
 from pytest_crab.types import CandidateComment, Comment, Instance, PullCandidate, ReviewActivity
 

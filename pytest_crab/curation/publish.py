@@ -19,6 +19,7 @@ from pytest_crab.errors import BadInput
 from pytest_crab.instances import FILE
 from pytest_crab.instances.dump import instance_yaml
 from pytest_crab.instances.files import folder_digest
+from pytest_crab.instances.lock import named_files
 from pytest_crab.instances.set_files import read_set_file, write_set_file
 from pytest_crab.scoring.judges.bench import JudgeBench
 from pytest_crab.scoring.judges.curation_labels import CONCERN
@@ -159,16 +160,6 @@ def to_instance(candidate: PullCandidate, folder: Path) -> Instance:
         company=candidate.company,
         tags={**candidate.tags, "curated_from": candidate.origin, **doubts},
     )
-
-
-def named_files(instance: Instance) -> list[str]:
-    """Return the files of an instance that it and its comments name: oracles, references and checks."""
-    found = list(instance.company)
-    for one in instance.comments:
-        found += [one.oracle.file] if one.oracle is not None else []
-        found += [one.reference] if one.reference is not None else []
-        found += [*one.accepts, *one.rejects]
-    return found
 
 
 def write_set(out: Path, published: Sequence[PullCandidate]) -> Iterator[str]:

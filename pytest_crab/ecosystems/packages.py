@@ -12,8 +12,9 @@ def is_copy(name: str, project: str) -> bool:
     """Return whether a file or folder among installed packages is a project, or what is known of it, by its name."""
     of_distribution = name.endswith((*METADATA, ".egg"))
     own = name.partition("-")[0] if of_distribution else re.sub(r"\.(?:py|(?:[^.]*\.)?so)$", "", name)
-    return _normal(own) == _normal(project)
+    return normal_name(own) == normal_name(project)
 
 
-def _normal(name: str) -> str:
+def normal_name(name: str) -> str:
+    """Return a project's or file's name in the one spelling that all of its spellings share (PEP 503)."""
     return re.sub(r"[-_.]+", "-", name).lower()

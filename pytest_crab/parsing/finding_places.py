@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from pytest_crab.parsing.finding_names import Parts
+from pytest_crab.text import cut
 from pytest_crab.types import Side
 
 #: A place within a place, such as a location with a range; no tool goes deeper.
@@ -219,8 +220,7 @@ def _of_mapping(value: Mapping[str, Any], depth: int) -> list[int] | None:
 
 
 def _quote(value: Any) -> str:
-    text = str(value)
-    return repr(text if len(text) <= 60 else f"{text[:57]}...")
+    return repr(cut(str(value), 60))
 
 
 def _inside(path: str, root: str | None, files: Collection[str]) -> str | None:

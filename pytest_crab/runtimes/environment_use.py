@@ -51,9 +51,7 @@ class EnvironmentsInUse:
     def give_up(self, instances: Iterable[str]) -> None:
         """Use the environments of these instances no more; what another instance of this run uses stays in use."""
         with self._guard:
-            given = set().union(*(self._taken.pop(instance, set()) for instance in instances))
-            for key in given.difference(*self._taken.values()):
-                _mark(self._run.folder, key).unlink(missing_ok=True)
+            self._unmark(set().union(*(self._taken.pop(instance, set()) for instance in instances)))
 
     def release(self, instance: str, keys: Iterable[str]) -> None:
         """Use these environments of an instance no more; what another instance of this run uses stays in use."""
@@ -61,8 +59,12 @@ class EnvironmentsInUse:
             own = self._taken.get(instance, set())
             given = own & {key[:LENGTH] for key in keys}
             own -= given
-            for key in given.difference(*self._taken.values()):
-                _mark(self._run.folder, key).unlink(missing_ok=True)
+            self._unmark(given)
+
+    def _unmark(self, given: set[str]) -> None:
+        """Take the marks of those of these environments that no instance of this run uses."""
+        for key in given.difference(*self._taken.values()):
+            _mark(self._run.folder, key).unlink(missing_ok=True)
 
 
 def record_of(key: str) -> Record | None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from pytest_crab.ecosystems.packages import normal_name
 from pytest_crab.errors import ImageError
 from pytest_crab.protocols import ORACLE_LIMITS, OWN_PLACES
 from pytest_crab.runtimes.interpreters import running_version
@@ -30,7 +31,8 @@ HOSTS = f"127.0.0.1 localhost {HOSTNAME}\n::1 ip6-localhost ip6-loopback\n"
 #: The most that is kept of what a command prints, per stream.
 OUTPUT_CAP = 64 * 2**20
 
-_PROXIES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
+#: The variables, in lower case, that say how this machine reaches the internet.
+PROXIES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
 _CA_VARIABLES = ("PIP_CERT", "REQUESTS_CA_BUNDLE", "SSL_CERT_FILE")
 _PYTEST_ALONE = {
     "pytest",
@@ -66,7 +68,7 @@ def pins_nothing(environment: Environment) -> bool:
 def project_name(requirement: str) -> str:
     """The normalised project name that a requirement begins with."""
     match = _REQUIREMENT.match(requirement)
-    return re.sub(r"[-_.]+", "-", match.group(1)).lower() if match else ""
+    return normal_name(match.group(1)) if match else ""
 
 
 def builds_in_isolation(environment: Environment) -> bool:
@@ -126,7 +128,7 @@ class PackageRoute:
         bundle = Path(named) if named else None
         if bundle is not None and not bundle.is_file():
             raise ImageError(f"the CA bundle {bundle}, which an environment variable names, is not a file")
-        proxies = {name: value for name, value in os.environ.items() if name.lower() in _PROXIES and value}
+        proxies = {name: value for name, value in os.environ.items() if name.lower() in PROXIES and value}
         return cls(index=os.environ.get("PIP_INDEX_URL") or None, bundle=bundle, proxies=proxies)
 
     def proxies_of_containers(self) -> dict[str, str]:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from pytest_crab.errors import EngineError
 from pytest_crab.protocols import OWN_PLACES
+from pytest_crab.runtimes.environments import PROXIES
 
 #: Where the proxy's socket lies inside, and the port of its relay on 127.0.0.1 there.
 SOCKET, PORT = f"{OWN_PLACES['models']}/internet.sock", 8418
@@ -27,15 +28,12 @@ VARIABLES = {
     "NODE_USE_ENV_PROXY": "1",
 }
 
-#: The variables of this machine that say how it reaches the internet itself.
-_PROXIES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
-
 
 @contextmanager
 def way_out(folder: Path) -> Iterator[Path]:
     """A proxy that listens on a socket in ``folder`` until the context ends; that socket. Raises EngineError."""
     path = folder / "internet.sock"
-    env = {name: value for name, value in os.environ.items() if name.lower() in (*_PROXIES, "ssl_cert_file")}
+    env = {name: value for name, value in os.environ.items() if name.lower() in (*PROXIES, "ssl_cert_file")}
     source = (resources.files("pytest_crab") / "runtimes" / "way_out_proxy.py").read_text("utf-8")
     place = os.open(folder, os.O_RDONLY)
     try:

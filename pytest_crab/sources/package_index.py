@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ast
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -25,6 +24,7 @@ from pypi_simple import (
     UnsupportedContentTypeError,
 )
 
+from pytest_crab.ecosystems.packages import normal_name
 from pytest_crab.errors import SourceError, SourceUnreachable
 from pytest_crab.instances.files import file_digest
 from pytest_crab.text import split_lines
@@ -161,11 +161,7 @@ def _local_copies(facts: SdistSource, links: Sequence[str]) -> Iterator[Path]:
 
 def _is_sdist_of(filename: str, facts: SdistSource) -> bool:
     """Return whether a file has the name of the release's sdist, in any spelling of project and version."""
-    return _canonical(filename) == _canonical(f"{facts.name}-{facts.version}.tar.gz")
-
-
-def _canonical(text: str) -> str:
-    return re.sub(r"[-_.]+", "-", text).lower()
+    return normal_name(filename) == normal_name(f"{facts.name}-{facts.version}.tar.gz")
 
 
 def _verify(archive: Path, facts: SdistSource, what: str) -> None:
