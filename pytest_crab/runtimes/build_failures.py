@@ -47,6 +47,9 @@ _OUTAGE = re.compile(
     r"could not resolve host|temporary failure in name resolution"
 )
 
+#: What a line says of something that is missing.
+_MISSING = re.compile(r"(?i)no such file|not found|no package|cannot find|could not find|required")
+
 #: What a build says it cannot do without, by the Debian package that has it.
 _SYSTEM = {
     "ffi.h": "libffi-dev",
@@ -156,19 +159,19 @@ def why(said: str, advice: str = "") -> str:
     lines = [line for line in lines if line and not _POINTING.search(line)]
     telling = [line for line in lines if _TELLING.search(line)]
     causes = [line for line in telling if not _REPEATING.search(line)]
-    named = [line for line in telling if line not in causes]
+    named = [line for line in telling if _REPEATING.search(line)]
     cause = (causes[:1] if causes and _CAUSE_FIRST.match(causes[0]) else causes[-1:]) or telling[-1:]
     chosen = [*(named or telling)[:1], *cause] if telling else lines[-1:] or ["it said nothing"]
     sentence = "; ".join(" ".join(line.split())[:200] for line in dict.fromkeys(chosen))
-    lacking = sorted({package for word, package in _SYSTEM.items() if _names(said, word)})
+    missing = [line for line in output_lines(said) if _MISSING.search(line)]
+    lacking = sorted({package for word, package in _SYSTEM.items() if _names(missing, word)})
     if not lacking:
         return sentence
     needs = f"{sentence}; it needs the Debian packages {', '.join(lacking)}"
     return needs + advice.format(packages=" ".join(lacking))
 
 
-def _names(said: str, word: str) -> bool:
-    """Return whether a line that speaks of something missing names this."""
-    missing = re.compile(r"(?i)no such file|not found|no package|cannot find|could not find|required")
+def _names(lines: Iterable[str], word: str) -> bool:
+    """Return whether a line names this."""
     named = re.compile(rf"(?<![\w/.-]){re.escape(word)}(?![\w-])")
-    return any(missing.search(line) and named.search(line) for line in output_lines(said))
+    return any(map(named.search, lines))
