@@ -19,7 +19,7 @@ from pytest_crab.campaign.cluster import executor
 from pytest_crab.campaign.cluster.budget_ledger import BudgetLedger
 from pytest_crab.campaign.cluster.connection import WorkerState
 from pytest_crab.campaign.cluster.executor import ClusterExecutor
-from pytest_crab.campaign.cluster.plan import RunPlan, TrialAnswer, TrialTask, release
+from pytest_crab.campaign.cluster.plan import Handshake, RunPlan, TrialAnswer, TrialTask, release
 from pytest_crab.campaign.cluster.remote_store import StepServer
 from pytest_crab.campaign.cluster.workers import Workers
 from pytest_crab.campaign.trial_pool import TrialWork
@@ -98,7 +98,7 @@ class FakeConnection:
     async def handshake(self, addresses: Sequence[str]) -> dict[str, Any]:
         self.asked += addresses
         await self.answering.wait()
-        return {name: {"uid": self.workers[name].uid, "release": release(), "problems": []} for name in addresses}
+        return {name: Handshake(uid=self.workers[name].uid, release=release()) for name in addresses}
 
     async def listen(self, hear: Callable[[Any], Any]) -> None:
         """Send nothing."""

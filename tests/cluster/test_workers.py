@@ -12,7 +12,7 @@ import pytest
 
 from pytest_crab.campaign.cluster import workers
 from pytest_crab.campaign.cluster.connection import WorkerState
-from pytest_crab.campaign.cluster.plan import release
+from pytest_crab.campaign.cluster.plan import Handshake, release
 from pytest_crab.campaign.cluster.workers import WorkerEvents, Workers
 from pytest_crab.errors import EngineError
 
@@ -45,10 +45,10 @@ class FakeScheduler:
 
     async def handshake(self, addresses: Sequence[str]) -> dict[str, Any]:
         self.asked += addresses
-        found = {each: self.answers.get(each, {"release": release(), "problems": []}) for each in addresses}
+        found = {each: self.answers.get(each, {"release": release(), "problems": ()}) for each in addresses}
         if any(isinstance(answer, TimeoutError) for answer in found.values()):
             raise TimeoutError
-        return {each: {"uid": f"uid-{each}", **answer} if answer else answer for each, answer in found.items()}
+        return {each: Handshake(uid=f"uid-{each}", **answer) if answer else answer for each, answer in found.items()}
 
     async def disconnect(self, addresses: Sequence[str]) -> None:
         self.left += addresses
@@ -100,13 +100,13 @@ def test_no_worker_comes(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_run_that_no_worker_takes_is_refused_with_each_reason_once(run: Run) -> None:
     line = FakeScheduler(W1, W2)
-    other = {"release": "pytest-crab 0 with harness f00d", "problems": []}
+    other = {"release": "pytest-crab 0 with harness f00d", "problems": ()}
     line.answers = {"w1": other, "w2": other}
     (sentence,) = refusal(run, line).splitlines()
     assert "workers w1, w2: pytest-crab 0 with harness f00d is installed" in sentence
     assert release() in sentence
     assert line.left == ["w1", "w2"]
-    line.answers = {"w1": None, "w2": {"release": release(), "problems": ["no disk"]}}
+    line.answers = {"w1": None, "w2": {"release": release(), "problems": ("no disk",)}}
     first, second = refusal(run, line).splitlines()
     assert "worker w1: no answer that could be read" in first
     assert second == "worker w2: no disk"
@@ -114,7 +114,7 @@ def test_a_run_that_no_worker_takes_is_refused_with_each_reason_once(run: Run) -
 
 def test_a_worker_that_is_left_out_is_said_once_and_not_asked_again(run: Run) -> None:
     line = FakeScheduler(W1, W2)
-    line.answers["w2"] = {"release": release(), "problems": ["no disk"]}
+    line.answers["w2"] = {"release": release(), "problems": ("no disk",)}
     found = taken(run, line)
     assert [look(run, found, line) for _ in range(2)] == [[], []]
     assert (list(found.known), line.asked) == (["uid-w1"], ["w1", "w2"])

@@ -128,7 +128,7 @@ class Connection:
             answers = await asyncio.wait_for(asked, HANDSHAKE)
         except AssertionError as error:  # Dask's, of an error that is none
             return dict.fromkeys(addresses, error)
-        return {address: _plain_handshake(answer) for address, answer in answers.items()}
+        return {address: _handshake(answer) for address, answer in answers.items()}
 
     async def disconnect(self, addresses: Sequence[str]) -> None:
         """Have workers end what they run for this run, and wait until they have. Raises what LOST lists."""
@@ -223,10 +223,10 @@ def _read(cls: type[T], text: Any) -> T:
     return found
 
 
-def _plain_handshake(answer: Any) -> Any:
-    """Return a worker's answer to a handshake as plain data, or the error in its place."""
+def _handshake(answer: Any) -> Handshake | Exception:
+    """Return a worker's answer to a handshake, or the error in its place."""
     try:
-        return answer if isinstance(answer, Exception) else serialization.dump(_read(Handshake, answer))
+        return answer if isinstance(answer, Exception) else _read(Handshake, answer)
     except (ValueError, RecursionError) as error:
         return error
 

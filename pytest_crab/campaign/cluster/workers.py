@@ -11,7 +11,7 @@ from concurrent.futures import Future
 from typing import Any
 
 from pytest_crab.campaign.cluster.connection import RESOURCE, Connection, WorkerState
-from pytest_crab.campaign.cluster.plan import release
+from pytest_crab.campaign.cluster.plan import Handshake, release
 from pytest_crab.campaign.cluster.worker import LOST
 from pytest_crab.errors import EngineError
 from pytest_crab.formats import format_count, format_names
@@ -153,7 +153,7 @@ class Workers:
             for problem in problems:
                 refused[problem].append(worker.title)
             if not problems:
-                worker.uid = answers[address]["uid"]
+                worker.uid = answers[address].uid
                 self.known[worker.uid] = worker
         return [f"{_names_of(names)}: {problem}" for problem, names in refused.items()]
 
@@ -164,12 +164,12 @@ def _with_slots(workers: Mapping[str, WorkerState]) -> dict[str, WorkerState]:
 
 def _problems(answer: Any) -> list[str]:
     """Return why a worker is refused, without its name; its answer is a handshake's, or the error it failed with."""
-    if not isinstance(answer, dict):
+    if not isinstance(answer, Handshake):
         why = " ".join(str(answer or "nothing came").split())
         return [f"no answer that could be read ({why}): install {release()} there"]
-    if answer["release"] != release():
-        return [f"{answer['release']} is installed, and this run has {release()}: install the same version on both"]
-    return list(answer["problems"])
+    if answer.release != release():
+        return [f"{answer.release} is installed, and this run has {release()}: install the same version on both"]
+    return list(answer.problems)
 
 
 def _names_of(names: Sequence[str]) -> str:
