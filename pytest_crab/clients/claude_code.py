@@ -45,12 +45,13 @@ def run(session: Session, settings: ClaudeCodeSettings, prompt: str, *more: str)
     completed = session.run(argv, env=_variables(session), stdin=prompt)
     outputs = {"stdout": completed.stdout, "stderr": completed.stderr}
     result = _result(completed)
-    if settings.expects_work() and _is_idle(result):
+    idle = settings.expects_work() and _is_idle(result)
+    if idle:
         completed = session.run([*argv, "--continue"], env=_variables(session), stdin=REMINDER)
         outputs |= {"stdout of the reminder": completed.stdout, "stderr of the reminder": completed.stderr}
         result = _result(completed)
+        idle = _is_idle(result)
     session.keep(outputs)
-    idle = settings.expects_work() and _is_idle(result)
     session.judge({**facts(completed, result), "idle": "yes" if idle else "no"})
     return result
 

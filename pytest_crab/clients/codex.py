@@ -61,16 +61,17 @@ def run(session: Session, settings: CodexSettings, prompt: str, *more: str) -> C
     completed = session.run([*start, *argv], env=env, stdin=prompt)
     outputs = {"stdout": completed.stdout, "stderr": completed.stderr}
     events = list(_lines(completed.stdout))
-    if settings.expects_work() and _is_idle(events):
+    idle = settings.expects_work() and _is_idle(events)
+    if idle:
         completed = session.run([*start, *argv[:-1], "resume", "--last", argv[-1]], env=env, stdin=REMINDER)
         outputs |= {"stdout of the reminder": completed.stdout, "stderr of the reminder": completed.stderr}
         events = list(_lines(completed.stdout))
+        idle = _is_idle(events)
     records = b"" if completed.timed_out else session.read(_SESSIONS, env["CODEX_HOME"])
     session.keep({**outputs, "records": records or b""})
     message = _message(events)
     changed = message is None and settings.role == "agent" and bool(session.workspace.diff())
     output = CodexOutput(message, _review(_lines(records or b"")), unread=records is None, changed=changed)
-    idle = settings.expects_work() and not changed and _is_idle(events)
     session.judge({**facts(completed, events, output), "idle": "yes" if idle else "no"})
     return output
 

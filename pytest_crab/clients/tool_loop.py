@@ -90,10 +90,8 @@ class ToolLoop(Chat):
         conversation: Conversation,
         workspace: Workspace,
     ) -> None:
-        super().__init__(settings, services, access, conversation)
+        super().__init__(settings, services, access, conversation, end=time.monotonic() + settings.seconds)
         self._workspace = workspace
-        self._end = time.monotonic() + settings.seconds
-        self._worked = False
         self._guessed = 0  # tokens, where the provider does not count them
 
     def run(self, question: str) -> str:
@@ -103,19 +101,19 @@ class ToolLoop(Chat):
         """
         conversation = self._conversation
         conversation.messages.append({"role": "user", "content": question})
-        idle = 0
+        worked = reminded = False
         for _ in range(self._settings.max_turns):
             turn = self._next_turn(self._settings.timeout)
             if not turn.calls:
-                if self._worked or not self._settings.expects_work() or leaves_findings(turn.text):
+                if worked or not self._settings.expects_work() or leaves_findings(turn.text):
                     return turn.text
-                if idle:
+                if reminded:
                     told = f"it used no tool, though it was reminded, and {describe_idleness(turn.text)}"
                     raise self.error(Status.BAD_OUTPUT, told)
-                idle += 1
+                reminded = True
                 self._remind(turn)
                 continue
-            self._worked = True
+            worked = True
             conversation.add_results([self._result(call) for call in turn.calls])
             self._guessed += len(json.dumps(conversation.messages)) // _CHARACTERS
             self._check()

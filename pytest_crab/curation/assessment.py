@@ -84,9 +84,9 @@ def _going_together(
     context: TrialContext, states: Sequence[StateAssessment], trees: Sequence[tuple[Role, str, str | DiffRejected]]
 ) -> Iterator[StateAssessment]:
     """Yield the states without those in company whose changes break the project's own tests together."""
-    for state, (role, _, tree) in zip(states, trees, strict=True):
-        in_company = role is Role.COMPANY and isinstance(tree, str)
-        if not (in_company and state.fault is not None and not goes_together(context, str(tree))):
+    for state, (_, _, tree) in zip(states, trees, strict=True):
+        refused = state.role is Role.COMPANY and state.fault is not None
+        if not (refused and not goes_together(context, str(tree))):
             yield state
 
 

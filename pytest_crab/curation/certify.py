@@ -96,10 +96,13 @@ def certify(instance: Instance, crew: Crew, run_context: RunContext, notice: Cal
 
 
 def _certify(instance: Instance, crew: Crew, run_context: RunContext, notice: Callable[[str], None]) -> Certificate:
-    facts = instance.source.git
-    if facts is None or is_given(instance.required_environment):
-        return _certify_as_given(instance, crew, run_context, notice)
-    return _certify_by_search(instance, crew, run_context, notice)
+    given = instance.source.git is None or is_given(instance.required_environment)
+    found = (_certify_as_given if given else _certify_by_search)(instance, crew, run_context, notice)
+    made, proven, notes = isolate(
+        found.instance, found.proven, lambda other: TrialContext(other, crew, run_context, notice)
+    )
+    changed = found.changed or made != found.instance
+    return dataclasses.replace(found, instance=made, proven=proven, changed=changed, notes=(*found.notes, *notes))
 
 
 def _certify_as_given(
@@ -112,16 +115,7 @@ def _certify_as_given(
     unproved = [one for one in proven if one.proof is None]
     seen = _assess_unproved(context, unproved)
     problems = {one.comment.id: _reason(context, one, seen) for one in unproved}
-    made, proven, notes = isolate(instance, proven, lambda other: TrialContext(other, crew, run_context, notice))
-    return Certificate(
-        instance=made,
-        environment_source=GIVEN,
-        proven=proven,
-        problems=problems,
-        changed=made != instance,
-        notes=tuple(notes),
-        seen=seen,
-    )
+    return Certificate(instance=instance, environment_source=GIVEN, proven=proven, problems=problems, seen=seen)
 
 
 def _assess_unproved(
@@ -165,14 +159,10 @@ def _certify_by_search(
             problems = {comment.id: f"{sentence}{clause}" for comment in instance.with_oracles}
             return Certificate(instance=instance, proven=(), problems=problems, notes=tuple(notes))
         certificate = _certificate_of(instance, best, search.problems, notes)
-        problems = {name: f"{told}{clause}" for name, told in certificate.problems.items()}
-        certificate = dataclasses.replace(certificate, problems=problems)
-        made, proven, more = isolate(
-            certificate.instance, certificate.proven, lambda other: TrialContext(other, crew, run_context, notice)
-        )
         if not certificate.proved:
             _discard(best, [])
-        return dataclasses.replace(certificate, instance=made, proven=proven, notes=(*certificate.notes, *more))
+        problems = {name: f"{told}{clause}" for name, told in certificate.problems.items()}
+        return dataclasses.replace(certificate, problems=problems)
 
 
 def pythons_of(instances: Iterable[Instance]) -> tuple[str, ...]:

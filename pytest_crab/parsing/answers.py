@@ -31,12 +31,12 @@ def read_usage(value: Any, problems: list[str]) -> Usage | None:
     """Return a step's usage from its plain data; None is "not measured"."""
     if value is None:
         return None
-    return serialization.read(Usage, _known_keys(Usage, value), problems, "usage")
+    return serialization.read(Usage, _known_keys(value), problems, "usage")
 
 
-def _known_keys(cls: type, value: object) -> object:
-    """The keys that the record has; null stands for an absent key, and foreign keys are the reviewer's own business."""
+def _known_keys(value: object) -> object:
+    """The keys that usage has; null stands for an absent key, and foreign keys are the reviewer's own business."""
     if not isinstance(value, Mapping):
         return value
-    names = {serialization.key_of(field) for field in dataclasses.fields(cls)}
+    names = {serialization.key_of(field) for field in dataclasses.fields(Usage)}
     return {key: item for key, item in value.items() if key in names and item is not None}

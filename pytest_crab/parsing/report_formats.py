@@ -5,6 +5,7 @@ docs/reference/command.md has the same table, and a test compares the two.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 from collections.abc import Callable, Mapping
@@ -131,14 +132,10 @@ def _json(text: str) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
         lines = [line for line in split_lines(text) if line.strip()]
-        try:
-            return [json.loads(line) for line in lines] if len(lines) > 1 else _refuse(f"it is no JSON ({error})")
-        except (ValueError, RecursionError):
-            raise _NoReport(f"it is no JSON ({error})" if lines else "it is empty") from None
-
-
-def _refuse(why: str) -> Any:
-    raise _NoReport(why)
+        if len(lines) > 1:
+            with contextlib.suppress(ValueError, RecursionError):
+                return [json.loads(line) for line in lines]
+        raise _NoReport(f"it is no JSON ({error})" if lines else "it is empty") from None
 
 
 def _sarif(text: str) -> Any:

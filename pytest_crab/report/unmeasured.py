@@ -24,9 +24,8 @@ def reason_of(rows: Iterable[TrialRow]) -> str | None:
         return f"measured nothing, since every review is empty ({how_many}); does it read the pull request?"
     if not any(one.placed for one in reviews):
         return f"measured nothing, since no finding of {how_many} has a place, a file of the pull request"
-    if (revisions := [one for one in reviews if one.findings and one.added is not None]) and not any(
-        one.added or one.removed or one.changed for one in revisions
-    ):
+    revisions = [one for one in reviews if one.findings and one.added is not None]
+    if revisions and not any(one.changed for one in revisions):
         count = format_count(len(revisions), "revision")
         return f"measured nothing, since the agent changed nothing ({count}, every one empty); does it act on findings?"
     return None
