@@ -23,7 +23,7 @@ os.environ.setdefault("XDG_CACHE_HOME", str(Path.home() / ".cache"))
 def pytest_configure(config: pytest.Config) -> None:
     """Compile the package and the templates of its pages once, before there are workers."""
     if not hasattr(config, "workerinput"):
-        from pytest_crab.report.page.rendering import templates
+        from pytest_crab.show.page.rendering import templates
 
         compileall.compile_dir(Path(__file__).parent / "pytest_crab", quiet=2, workers=0)
         for name in templates().list_templates(["html"]):

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_crab.agents import AGENTS
 from pytest_crab.instances import load_instances
-from pytest_crab.report.files import read_trials
-from pytest_crab.report.loading import trials_file
-from pytest_crab.report.tables import COLUMNS, oracle_rows
+from pytest_crab.results.files import read_trials
+from pytest_crab.results.loading import trials_file
+from pytest_crab.results.tables import COLUMNS, oracle_rows
 from pytest_crab.reviewers import REVIEWERS
 from pytest_crab.settings import load_settings
 from pytest_crab.trial import Crew, CrewSpec, run_trial as _run_trial

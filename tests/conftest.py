@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib.util
+import json
 import os
 import pty
 import re
@@ -12,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -22,17 +23,25 @@ import hypothesis
 import pytest
 
 from pytest_crab.locks import locked_file
+from pytest_crab.testing.dialogue import Reply
+from pytest_crab.testing.provider import Asked, ScriptedProvider
+from pytest_crab.testing.trials import comment_result, trial_of
 from pytest_crab.types import (
     Category,
     Comment,
+    CommentResult,
     Environment,
+    Finding,
     Instance,
     Kind,
     Oracle,
     Provenance,
     PullRequestFacts,
+    Reason,
+    Review,
     Source,
     TreeSource,
+    Trial,
 )
 
 #: In CI nothing that the machine can run may be skipped: a missing program named here is a failure, not a skip.
@@ -211,10 +220,10 @@ def needs_an_index() -> None:
 
 @pytest.fixture(scope="session")
 def benchmark_script() -> Callable[[str], Any]:
-    """Gives a script of benchmarks/ as a module, by its name."""
+    """Gives a script of bench/ as a module, by its name."""
 
     def load(name: str) -> Any:
-        place = Path(__file__).parents[1] / "benchmarks" / f"{name}.py"
+        place = Path(__file__).parents[1] / "bench" / f"{name}.py"
         spec = importlib.util.spec_from_file_location(f"benchmark_{name}", place)
         assert spec is not None
         assert spec.loader is not None
@@ -270,3 +279,79 @@ def tree_instance() -> Callable[..., Instance]:
         return Instance(id=name, folder=str(folder), comments=comments, **{**known, **fields})
 
     return make
+
+
+def _make_result(comment: str, reason: Reason, **fields: Any) -> CommentResult:
+    return comment_result(comment, reason, **fields)
+
+
+def _make_trial(reviewer: str, instance: str, *reasons: Reason | CommentResult, **fields: Any) -> Trial:
+    results = tuple(
+        reason if isinstance(reason, CommentResult) else _make_result(f"c{at}", reason)
+        for at, reason in enumerate(reasons)
+    )
+    findings = fields.pop("findings", 0)
+    known: dict[str, Any] = {
+        "repo": "owner/name",
+        "provenance": Provenance.AUTHORED,
+        "agent": "claude-code",
+        "runtime": "local",
+        "review": None if findings is None else Review(findings=(Finding(body="x"),) * findings),
+    }
+    return trial_of(results, instance=instance, reviewer=reviewer, **{**known, **fields})
+
+
+@pytest.fixture(scope="session")
+def make_result() -> Callable[..., CommentResult]:
+    return _make_result
+
+
+@pytest.fixture(scope="session")
+def make_trial() -> Callable[..., Trial]:
+    """``make_trial(reviewer, instance, *reasons, findings=0, **fields)``; a reason stands for an oracle's result."""
+    return _make_trial
+
+
+CRAB_YAML = """\
+models:
+  providers: {{anthropic: {{base_url: "{url}"}}}}
+  prices: {{scripted: {{input: 1, output: 10}}, stern: {{input: 1, output: 10}}}}
+  retries: 0
+judges:
+{judges}
+"""
+
+#: Makes the scripted provider answer, names judges in crab.yaml, and writes what the report knows of pull requests.
+Judging = Callable[..., ScriptedProvider]
+
+
+@pytest.fixture
+def judging(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Judging]:
+    """The current folder holds crab.yaml with these judges, and instances/ with comments at a.py's lines."""
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-planted-in-a-judge")
+    monkeypatch.chdir(tmp_path)
+    with ScriptedProvider() as provider:
+
+        def start(
+            script: Callable[[Asked], Reply],
+            judges: Sequence[str],
+            comments: Sequence[tuple[int, str]],
+            *,
+            diff: str = "",
+            repos: Sequence[str] = ("one",),
+        ) -> ScriptedProvider:
+            provider.script = script
+            named = "\n".join(f"  {judge}" for judge in judges)
+            (tmp_path / "crab.yaml").write_text(CRAB_YAML.format(url=provider.anthropic_url, judges=named))
+            (tmp_path / "instances").mkdir()
+            known = [
+                {"id": f"c{at}", "path": "a.py", "lines": [line, line], "body": body}
+                for at, (line, body) in enumerate(comments)
+            ]
+            for repo in repos:
+                about = {"schema": 1, "instance": f"{repo}-1", "repo": repo, "language": "python", "title": "T"}
+                text = json.dumps({**about, "diff": diff, "comments": known})
+                (tmp_path / "instances" / f"{repo}-1.json").write_text(text)
+            return provider
+
+        yield start

@@ -1,1 +1,1 @@
-"""Other benchmarks' releases: one module per benchmark, and what they share."""
+"""The published benchmarks, a folder each: reader, rule, judge, tables and command."""

@@ -8,13 +8,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pytest_crab.benchmarks import ccrab
-from pytest_crab.benchmarks.inferred import category_of
-from pytest_crab.benchmarks.native import new_set, write_instance
-from pytest_crab.benchmarks.recorded import EMPTY_CATCH, HUMAN, Result, write_result
-from pytest_crab.benchmarks.rows import PullRequestRow, read_rows, to_instance
+from pytest_crab.benchmarks.ccrab import reader as ccrab
+from pytest_crab.benchmarks.ccrab.recorded import EMPTY_CATCH, HUMAN, Result, write_result
 from pytest_crab.diffs import split_files
 from pytest_crab.errors import BadInput
+from pytest_crab.instances.inferred import category_of
+from pytest_crab.instances.native import new_set, write_instance
+from pytest_crab.instances.rows import PullRequestRow, read_rows, to_instance
 from pytest_crab.sources.merge_base import Fork, find_fork
 from pytest_crab.types import Comment, Kind, Oracle
 

@@ -11,47 +11,55 @@ from pytest_crab import systems
 
 
 class Subcommand(NamedTuple):
-    """The target of a subcommand ("module:function" of this package), and its line in the help."""
+    """The target of a subcommand ("module:function" below pytest_crab), and its line in the help."""
 
     target: str
     summary: str
 
 
-#: The subcommands below the headings of the help, each with its target below this package.
+#: The subcommands below the headings of the help, each with its target below pytest_crab.
 GROUPS: dict[str, dict[str, Subcommand]] = {
     "Start": {
-        "quickstart": Subcommand("quickstart:quickstart", "Copy the quickstart set to a new folder."),
-        "init": Subcommand("init:init", "Write crab.yaml and a CI workflow."),
-        "doctor": Subcommand("doctor:doctor", "Report what a run can use on this machine."),
+        "quickstart": Subcommand("cli.quickstart:quickstart", "Copy the quickstart set to a new folder."),
+        "init": Subcommand("cli.init:init", "Write crab.yaml and a CI workflow."),
+        "doctor": Subcommand("cli.doctor:doctor", "Report what a run can use on this machine."),
     },
     "Results of runs": {
-        "report": Subcommand("report:report", "Print the report of a run, or recorded results."),
-        "view": Subcommand("view:view", "Show reports in a browser, also of a run under way."),
-        "show": Subcommand("show:show", "Show one trial: findings on the diff, oracles, revision."),
-        "compare": Subcommand("compare:compare", "Compare two earlier runs, oracle by oracle."),
-        "merge": Subcommand("merge:merge", "Make one report of the reports of several shards."),
-        "comment": Subcommand("comment:comment", "Write a run's results as one comment on a pull request."),
-        "export": Subcommand("export:export", "Write a run as a table, leaderboard, badge or submission."),
-        "prune": Subcommand("prune:prune", "Remove what killed runs left, and stored data."),
+        "report": Subcommand("cli.report:report", "Print the report of a run, or recorded results."),
+        "view": Subcommand("cli.view:view", "Show reports in a browser, also of a run under way."),
+        "show": Subcommand("cli.show:show", "Show one trial: findings on the diff, oracles, revision."),
+        "compare": Subcommand("cli.compare:compare", "Compare two earlier runs, oracle by oracle."),
+        "merge": Subcommand("cli.merge:merge", "Make one report of the reports of several shards."),
+        "comment": Subcommand("cli.comment:comment", "Write a run's results as one comment on a pull request."),
+        "export": Subcommand("cli.export:export", "Write a run as a table, leaderboard, badge or submission."),
+        "prune": Subcommand("cli.prune:prune", "Remove what killed runs left, and stored data."),
     },
     "Instances": {
-        "new": Subcommand("new:new", "Write the skeleton of an instance."),
-        "shell": Subcommand("shell:shell", "Open a shell in the workspace of an instance."),
-        "check": Subcommand("check:check", "Validate instances, and audit their oracles."),
-        "certify": Subcommand("certify:certify", "Prove oracles, and find missing environments."),
-        "error-rates": Subcommand("error_rates:error_rates", "Measure how often oracles are wrong."),
-        "curate": Subcommand("curate:curate", "Make a set of instances of merged pull requests."),
+        "new": Subcommand("cli.new:new", "Write the skeleton of an instance."),
+        "shell": Subcommand("cli.shell:shell", "Open a shell in the workspace of an instance."),
+        "check": Subcommand("cli.check:check", "Validate instances, and audit their oracles."),
+        "certify": Subcommand("cli.certify:certify", "Prove oracles, and find missing environments."),
+        "error-rates": Subcommand("cli.error_rates:error_rates", "Measure how often oracles are wrong."),
+        "curate": Subcommand("cli.curate:curate", "Make a set of instances of merged pull requests."),
     },
     "Published benchmarks and judges": {
-        "import": Subcommand("import_:import_", "Make a set of another benchmark's release."),
-        "match": Subcommand("match:match", "Match findings with comments, as AACR-Bench does."),
-        "augment": Subcommand("augment:augment", "Add findings of reviews to a set, without duplicates."),
-        "sweprbench": Subcommand("sweprbench:sweprbench", "Score stored reviews by SWE-PRBench's rule."),
-        "compare-rulers": Subcommand("compare_rulers:compare_rulers", "Measure stored reviews by several rulers."),
-        "comprehension": Subcommand("comprehension:comprehension", "Print how well models read review comments."),
-        "contamination": Subcommand("contamination:contamination", "Measure whether models have seen a set."),
-        "distractors": Subcommand("distractors:distractors", "Make questions on your own reviewed code."),
-        "audit-table": Subcommand("audit_table:audit_table", "Check the numbers of a published table."),
+        "import": Subcommand("cli.import_:import_", "Make a set of another benchmark's release."),
+        "match": Subcommand("benchmarks.aacr.command:match", "Match findings with comments, as AACR-Bench does."),
+        "augment": Subcommand("cli.augment:augment", "Add findings of reviews to a set, without duplicates."),
+        "sweprbench": Subcommand(
+            "benchmarks.sweprbench.command:sweprbench", "Score stored reviews by SWE-PRBench's rule."
+        ),
+        "compare-rulers": Subcommand("cli.compare_rulers:compare_rulers", "Measure stored reviews by several rulers."),
+        "comprehension": Subcommand(
+            "benchmarks.codereviewqa.comprehension_command:comprehension", "Print how well models read review comments."
+        ),
+        "contamination": Subcommand(
+            "benchmarks.codereviewqa.contamination_command:contamination", "Measure whether models have seen a set."
+        ),
+        "distractors": Subcommand(
+            "benchmarks.codereviewqa.distractors_command:distractors", "Make questions on your own reviewed code."
+        ),
+        "audit-table": Subcommand("cli.audit_table:audit_table", "Check the numbers of a published table."),
     },
 }
 COMMANDS = {name: command for group in GROUPS.values() for name, command in group.items()}
@@ -72,7 +80,7 @@ class Commands(click.Group):
         if reason is not None:
             raise click.ClickException(reason)
         module, _, name = COMMANDS[cmd_name].target.partition(":")
-        command: click.Command = getattr(importlib.import_module(f"{__name__}.{module}"), name)
+        command: click.Command = getattr(importlib.import_module(f"pytest_crab.{module}"), name)
         return command
 
     def resolve_command(

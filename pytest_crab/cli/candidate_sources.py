@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from pytest_crab.benchmarks.swebench import BASE, has_issue_rows, issue_candidates
+from pytest_crab.benchmarks.swebench.reader import BASE, has_issue_rows, issue_candidates
 from pytest_crab.clients.github_pulls import API, TOKENS, GitHubPulls
 from pytest_crab.curation.collect import CandidateSource
 from pytest_crab.curation.discussion import read_discussions

@@ -23,10 +23,10 @@ from pytest_crab.clients.forge_comments import (
 from pytest_crab.errors import BadInput, CrabError, ForgeError
 from pytest_crab.gate.pairing import contestants, counterpart, full_names
 from pytest_crab.instances.loading import find_instances, load_instance
-from pytest_crab.report.loading import load_summary
-from pytest_crab.report.outcomes import oracle_counts
-from pytest_crab.report.pull_request_comment import comment_body, workflow_commands
-from pytest_crab.report.summary import Summary
+from pytest_crab.results.loading import load_summary
+from pytest_crab.results.outcomes import oracle_counts
+from pytest_crab.results.summary import Summary
+from pytest_crab.show.pull_request_comment import comment_body, workflow_commands
 from pytest_crab.statistics.comparison import Comparison, compare
 
 #: Seconds to wait for a rate limit or a forge that is down, unless --wait says otherwise.

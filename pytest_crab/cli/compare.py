@@ -11,7 +11,8 @@ from pathlib import Path
 import click
 
 from pytest_crab import serialization
-from pytest_crab.benchmarks.ccrab import recording_at
+from pytest_crab.benchmarks.ccrab.reader import recording_at
+from pytest_crab.benchmarks.ccrab.recorded_results import labels_of, measured_of
 from pytest_crab.errors import BadInput
 from pytest_crab.formats import format_table, parse_points, parse_share
 from pytest_crab.gate.baseline import BaselineComparison, rule_on_baselines
@@ -23,12 +24,11 @@ from pytest_crab.gate.terms import MARGIN, GateTerms
 from pytest_crab.gate.wording import explain_baseline
 from pytest_crab.instances import load_instances
 from pytest_crab.instances.recorded import FOLDER
-from pytest_crab.report.label_changes import label_table
-from pytest_crab.report.loading import load_summary
-from pytest_crab.report.page.comparison import ComparedReviewer, write_comparison
-from pytest_crab.report.recorded_results import labels_of, measured_of
-from pytest_crab.report.reviewer_summary import ReviewerSummary
-from pytest_crab.report.summary import Summary
+from pytest_crab.results.loading import load_summary
+from pytest_crab.results.reviewer_summary import ReviewerSummary
+from pytest_crab.results.summary import Summary
+from pytest_crab.show.label_changes import label_table
+from pytest_crab.show.page.comparison import ComparedReviewer, write_comparison
 from pytest_crab.statistics.comparison import PULL_REQUEST, REPOSITORY, compare as compare_measured
 from pytest_crab.statistics.labels import absent_labels, compare_labels
 from pytest_crab.text import one_line

@@ -16,10 +16,10 @@ from pathlib import Path
 
 import click
 
+from pytest_crab.benchmarks.crbench.gold_command import annotate, calibrate
 from pytest_crab.cli.asking import spent_line
 from pytest_crab.cli.candidate_sources import SourceArguments, open_source
 from pytest_crab.cli.choices import choose_runtime, runtime_option, store_option
-from pytest_crab.cli.curate_gold import annotate, calibrate
 from pytest_crab.cli.judges import Asking, asked_line
 from pytest_crab.cli.progress import as_they_end
 from pytest_crab.cli.run_contexts import proving_context
@@ -34,10 +34,10 @@ from pytest_crab.curation.stages import CurationContext, Stage, make_stages, usu
 from pytest_crab.errors import BadInput, CrabError
 from pytest_crab.formats import format_count
 from pytest_crab.instances import FILE
-from pytest_crab.report.page.funnel import write_funnel_page
 from pytest_crab.scoring.judges.bench import JudgeBench
 from pytest_crab.scoring.step_cache import StepCache
 from pytest_crab.settings import Settings, load_settings
+from pytest_crab.show.page.funnel import write_funnel_page
 from pytest_crab.side_by_side import side_by_side
 from pytest_crab.store import FileStore
 from pytest_crab.trial import Crew, RunContext

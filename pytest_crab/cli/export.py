@@ -8,15 +8,15 @@ from pathlib import Path
 
 import click
 
-from pytest_crab.benchmarks.aacr_submissions import export_submissions
+from pytest_crab.benchmarks.aacr.submissions import export_submissions
 from pytest_crab.errors import BadInput
 from pytest_crab.formats import format_count, format_names
 from pytest_crab.instances import load_instances
-from pytest_crab.report.files import read_trials, write_report_file
-from pytest_crab.report.leaderboard import badge as badge_of, badge_svg, leaderboard_lines
-from pytest_crab.report.loading import load_summary, trials_file
-from pytest_crab.report.rulers import reviews_of
-from pytest_crab.report.tables import write_csv, write_parquet
+from pytest_crab.results.files import read_trials, write_report_file
+from pytest_crab.results.loading import load_summary, trials_file
+from pytest_crab.results.rulers import reviews_of
+from pytest_crab.results.tables import write_csv, write_parquet
+from pytest_crab.show.leaderboard import badge as badge_of, badge_svg, leaderboard_lines
 from pytest_crab.types import Trial
 
 #: So many names of pull requests without a review are printed.

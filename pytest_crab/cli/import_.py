@@ -9,13 +9,13 @@ from pathlib import Path
 
 import click
 
-from pytest_crab.benchmarks.aacr import import_aacr
-from pytest_crab.benchmarks.codereviewqa import import_codereviewqa
+from pytest_crab.benchmarks.aacr.reader import import_aacr
+from pytest_crab.benchmarks.codereviewqa.reader import import_codereviewqa
 from pytest_crab.benchmarks.importing import PAPER_KINDS, import_ccrab
-from pytest_crab.benchmarks.native import Import
-from pytest_crab.benchmarks.swecare import import_swecare
-from pytest_crab.benchmarks.sweprbench import import_sweprbench
+from pytest_crab.benchmarks.swecare.reader import import_swecare
+from pytest_crab.benchmarks.sweprbench.reader import import_sweprbench
 from pytest_crab.errors import BadInput
+from pytest_crab.instances.native import Import
 from pytest_crab.types import Kind
 
 #: So many of the sentences on what is missing are printed; the rest is counted, and --all prints it.

@@ -11,7 +11,7 @@ import click
 
 from pytest_crab.errors import BadInput
 from pytest_crab.instances import FILE, find_instances, load_instance
-from pytest_crab.report.files import read_trials
+from pytest_crab.results.files import read_trials
 from pytest_crab.text import one_line
 from pytest_crab.types import Instance, Trial, TrialId
 

@@ -9,11 +9,12 @@ from pathlib import Path
 import click
 
 from pytest_crab.errors import BadInput
-from pytest_crab.report import pull_requests, transcripts
-from pytest_crab.report.files import copy_trials, locate_trials
-from pytest_crab.report.loading import SUMMARY, TRIALS, load_summary, trials_file
-from pytest_crab.report.terminal import summary_lines
-from pytest_crab.report.write_report import remake
+from pytest_crab.results import pull_requests
+from pytest_crab.results.files import copy_trials, locate_trials
+from pytest_crab.results.loading import SUMMARY, TRIALS, load_summary, trials_file
+from pytest_crab.show import transcripts
+from pytest_crab.show.terminal import summary_lines
+from pytest_crab.show.write_report import remake
 from pytest_crab.types import Reason, TrialId
 
 

@@ -11,30 +11,30 @@ from typing import Any
 import click
 
 from pytest_crab import serialization
-from pytest_crab.benchmarks.aacr_submissions import has_submissions, read_submissions
-from pytest_crab.benchmarks.ccrab import recording_at
-from pytest_crab.benchmarks.cr_bench import has_judged_bugs, read_judged_bugs
-from pytest_crab.benchmarks.judged import is_judged, read_judged
-from pytest_crab.benchmarks.martian import has_martian, martian_reviews, read_martian
-from pytest_crab.benchmarks.recorded import Recording
-from pytest_crab.benchmarks.sweprbench_reports import has_reports, read_reports
+from pytest_crab.benchmarks.aacr.match_text import match_lines
+from pytest_crab.benchmarks.aacr.matching import match_reviews
+from pytest_crab.benchmarks.aacr.submissions import has_submissions, read_submissions
+from pytest_crab.benchmarks.ccrab.agreement import agreement_lines, agreements
+from pytest_crab.benchmarks.ccrab.reader import recording_at
+from pytest_crab.benchmarks.ccrab.recorded import Recording
+from pytest_crab.benchmarks.ccrab.recorded_results import recorded_lines, summarise_recording
+from pytest_crab.benchmarks.crbench.judged_bugs import judged_bugs_lines, summarise_judged_bugs
+from pytest_crab.benchmarks.crbench.reader import has_judged_bugs, read_judged_bugs
+from pytest_crab.benchmarks.martian.judged import is_judged, read_judged
+from pytest_crab.benchmarks.martian.judged_results import judged_lines, summarise_judged
+from pytest_crab.benchmarks.martian.reader import has_martian, martian_reviews, read_martian
+from pytest_crab.benchmarks.sweprbench import tables as prbench
+from pytest_crab.benchmarks.sweprbench.reports import has_reports, read_reports
+from pytest_crab.benchmarks.sweprbench.text import prbench_lines
 from pytest_crab.errors import BadInput
-from pytest_crab.report import swe_prbench as prbench
-from pytest_crab.report.agreement import agreement_lines, agreements
-from pytest_crab.report.files import read_summary, read_trials
-from pytest_crab.report.finding_labels import add_finding_labels
-from pytest_crab.report.judged_bugs import judged_bugs_lines, summarise_judged_bugs
-from pytest_crab.report.judged_results import judged_lines, summarise_judged
-from pytest_crab.report.loading import SUMMARY, trials_file
-from pytest_crab.report.match_text import match_lines
-from pytest_crab.report.matching import match_reviews
-from pytest_crab.report.page import FILE as PAGE
-from pytest_crab.report.recorded_results import recorded_lines, summarise_recording
-from pytest_crab.report.stored_report import write_reviews
-from pytest_crab.report.summary import Summary
-from pytest_crab.report.swe_prbench_text import prbench_lines
-from pytest_crab.report.terminal import summary_lines
-from pytest_crab.report.write_report import remake
+from pytest_crab.results.files import read_summary, read_trials
+from pytest_crab.results.finding_labels import add_finding_labels
+from pytest_crab.results.loading import SUMMARY, trials_file
+from pytest_crab.results.summary import Summary
+from pytest_crab.show.page import FILE as PAGE
+from pytest_crab.show.stored_report import write_reviews
+from pytest_crab.show.terminal import summary_lines
+from pytest_crab.show.write_report import remake
 
 #: The place of a run's records where no other is named.
 _STORE = Path(".crab")

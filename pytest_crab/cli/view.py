@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from pytest_crab.report.view_server import ViewServer
+from pytest_crab.show.view_server import ViewServer
 
 
 @click.command()

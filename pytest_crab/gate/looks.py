@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 from pytest_crab.formats import format_count, format_whole_percent
 from pytest_crab.gate.results import GateResult
-from pytest_crab.report.gate_record import GateLook
-from pytest_crab.report.reviewer_summary import ReviewerSummary
+from pytest_crab.results.gate_record import GateLook
+from pytest_crab.results.reviewer_summary import ReviewerSummary
 from pytest_crab.statistics.sequential import parts_in_random_order, share_spent
 
 

@@ -10,10 +10,10 @@ from pytest_crab.gate.baseline import BaselineComparison, Load
 from pytest_crab.gate.comparable import Conditions, differences, find_distrust, refusal, remarks
 from pytest_crab.gate.screening import Screen
 from pytest_crab.gate.terms import GateTerms
-from pytest_crab.report.outcomes import oracle_counts
-from pytest_crab.report.reviewer_summary import ReviewerSummary
-from pytest_crab.report.summary import Summary
-from pytest_crab.report.summary_words import words_of
+from pytest_crab.results.outcomes import oracle_counts
+from pytest_crab.results.reviewer_summary import ReviewerSummary
+from pytest_crab.results.summary import Summary
+from pytest_crab.results.summary_words import words_of
 from pytest_crab.statistics.clusters import correlation_of
 from pytest_crab.statistics.comparison import Key, Measured, clusters_of, compare, design_of
 from pytest_crab.statistics.labels import absent_labels, compare_labels

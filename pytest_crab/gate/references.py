@@ -11,11 +11,11 @@ from pytest_crab.errors import BadInput
 from pytest_crab.formats import format_count
 from pytest_crab.gate.comparable import differences, refusal
 from pytest_crab.gate.pairing import conditions, contestants
-from pytest_crab.report.loading import load_summary
-from pytest_crab.report.outcomes import OracleRecord
-from pytest_crab.report.reviewer_summary import ReviewerSummary
-from pytest_crab.report.stability import stability
-from pytest_crab.report.summary import Summary
+from pytest_crab.results.loading import load_summary
+from pytest_crab.results.outcomes import OracleRecord
+from pytest_crab.results.reviewer_summary import ReviewerSummary
+from pytest_crab.results.stability import stability
+from pytest_crab.results.summary import Summary
 from pytest_crab.statistics.comparison import Key
 
 

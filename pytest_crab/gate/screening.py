@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from pytest_crab.formats import format_count
-from pytest_crab.report.gate_record import GateScreen
+from pytest_crab.results.gate_record import GateScreen
 from pytest_crab.statistics.comparison import Key, Measured
 
 #: An instance is stable if all its oracles had the same known verdict in at least so many runs.

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pytest_crab.plugin.items import TrialItem
-from pytest_crab.report.explain import attachments
+from pytest_crab.results.explain import attachments
 
 #: By plugin: its name in pytest, and the option that asks for its report.
 _HTML, _ALLURE = ("html", "htmlpath"), ("allure_pytest", "allure_report_dir")

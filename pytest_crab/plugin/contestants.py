@@ -14,17 +14,17 @@ import pytest
 
 from pytest_crab.adapters import AdapterSpec, Family, UnknownName, privileged
 from pytest_crab.agents import AGENTS
+from pytest_crab.benchmarks.codereviewqa.choices import ANSWERERS
 from pytest_crab.campaign.access import provider_problems
 from pytest_crab.campaign.placebo import mismatch_reviews, write_reviews
 from pytest_crab.clients.installed import is_there
 from pytest_crab.errors import BadInput
 from pytest_crab.instances.recorded import is_recorded_name
 from pytest_crab.plugin.option_table import Options
-from pytest_crab.report.files import read_trials
-from pytest_crab.report.loading import trials_file
+from pytest_crab.results.files import read_trials
+from pytest_crab.results.loading import trials_file
 from pytest_crab.reviewers import REVIEWERS
 from pytest_crab.scoring import DEFAULT, SCORERS, ScorerSpec
-from pytest_crab.scoring.choices import ANSWERERS
 from pytest_crab.scoring.judges import JUDGES
 from pytest_crab.scoring.similarity import EMBEDDING, MEASURES, is_measure, load_measures
 from pytest_crab.settings import Settings, Variant

@@ -36,10 +36,10 @@ from pytest_crab.plugin.contestants import Contestants
 from pytest_crab.plugin.items import Planned, TrialItem
 from pytest_crab.plugin.option_table import Options
 from pytest_crab.plugin.options import runs_trials
-from pytest_crab.report.gate_record import Gate, GateRuling
-from pytest_crab.report.outcomes import oracle_counts
-from pytest_crab.report.reviewer_summary import ReviewerSummary
-from pytest_crab.report.summary import Summary
+from pytest_crab.results.gate_record import Gate, GateRuling
+from pytest_crab.results.outcomes import oracle_counts
+from pytest_crab.results.reviewer_summary import ReviewerSummary
+from pytest_crab.results.summary import Summary
 from pytest_crab.trial.run_context import versions_here
 from pytest_crab.types import full_name
 

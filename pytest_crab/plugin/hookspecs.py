@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pytest_crab.adapters import AdapterSpec
-    from pytest_crab.report.summary import Summary
+    from pytest_crab.results.summary import Summary
     from pytest_crab.types import Instance, Review, Trial
 
 

@@ -19,7 +19,7 @@ from pytest_crab.errors import BadInput
 from pytest_crab.instances import load_instance
 from pytest_crab.instances.index import Index
 from pytest_crab.plugin.paths import INSTANCE_FILE, is_file, is_meant, is_set, is_shared
-from pytest_crab.report.explain import explain
+from pytest_crab.results.explain import explain
 from pytest_crab.store import FileStore
 from pytest_crab.text import one_line
 from pytest_crab.types import Comment, Instance, Provenance, Trial, TrialId, Verdict

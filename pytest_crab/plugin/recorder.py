@@ -21,12 +21,12 @@ from pytest_crab.plugin.option_table import Options
 from pytest_crab.plugin.paths import named_path
 from pytest_crab.plugin.resources import Resources
 from pytest_crab.plugin.selection import Shards
-from pytest_crab.report.files import TrialLog, write_summary, write_trials
-from pytest_crab.report.gate_record import Gate
-from pytest_crab.report.junit import write_junit
-from pytest_crab.report.summary import Summary, summarise
-from pytest_crab.report.transcripts import write_transcripts
-from pytest_crab.report.write_report import render
+from pytest_crab.results.files import TrialLog, write_summary, write_trials
+from pytest_crab.results.gate_record import Gate
+from pytest_crab.results.summary import Summary, summarise
+from pytest_crab.show.junit import write_junit
+from pytest_crab.show.transcripts import write_transcripts
+from pytest_crab.show.write_report import render
 from pytest_crab.store import FileStore
 from pytest_crab.trial import unmeasured_trial
 from pytest_crab.types import Instance, Reason, Trial, TrialId

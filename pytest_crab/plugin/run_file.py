@@ -11,7 +11,7 @@ import pytest
 from pytest_crab.campaign.progress import Progress
 from pytest_crab.plugin.option_table import Options
 from pytest_crab.plugin.recorder import RunRecorder
-from pytest_crab.report.run_progress import (
+from pytest_crab.results.run_progress import (
     EVERY,
     PlannedRun,
     RunningTrial,

@@ -22,7 +22,7 @@ from pytest_crab.plugin.option_table import Options
 from pytest_crab.plugin.progress import ProgressLine
 from pytest_crab.plugin.resources import Resources
 from pytest_crab.plugin.signals import Signals
-from pytest_crab.report.explain import explain
+from pytest_crab.results.explain import explain
 from pytest_crab.runtimes.slots import Slots
 from pytest_crab.text import one_line
 from pytest_crab.trial import run_trial, unmeasured_trial, unneeded_trial

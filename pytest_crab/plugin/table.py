@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from pytest_crab.benchmarks.recorded import read_recording
+from pytest_crab.benchmarks.ccrab.agreement import agreement_lines, agreements
+from pytest_crab.benchmarks.ccrab.recorded import read_recording
 from pytest_crab.campaign.giving_up import cause_of
 from pytest_crab.errors import BadInput
 from pytest_crab.formats import format_count, format_one
@@ -19,13 +20,12 @@ from pytest_crab.plugin.paths import exists, named_paths
 from pytest_crab.plugin.recorder import RunRecorder
 from pytest_crab.plugin.resources import Resources
 from pytest_crab.plugin.runner import Runner
-from pytest_crab.report.agreement import agreement_lines, agreements
-from pytest_crab.report.explain import instance_line, why
-from pytest_crab.report.gate_record import Gate
-from pytest_crab.report.headline import gate_line, says_all
-from pytest_crab.report.summary import Summary
-from pytest_crab.report.terminal import summary_lines
+from pytest_crab.results.explain import instance_line, why
+from pytest_crab.results.gate_record import Gate
+from pytest_crab.results.summary import Summary
 from pytest_crab.settings import base_url_variable, base_urls
+from pytest_crab.show.headline import gate_line, says_all
+from pytest_crab.show.terminal import summary_lines
 from pytest_crab.text import one_line, split_lines
 from pytest_crab.types import Trial, Verdict
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from pytest_crab.adapters import AdapterSpec
-from pytest_crab.scoring.choices.scorer import ChoiceScorer
+from pytest_crab.benchmarks.codereviewqa.choices.scorer import ChoiceScorer
 from pytest_crab.scoring.judges import JUDGES, require_hits
 from pytest_crab.scoring.judges.scorer import JudgeScorer
 from pytest_crab.scoring.oracles import OracleScorer

@@ -7,9 +7,9 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
+from pytest_crab.benchmarks.codereviewqa.choices.answers import Answerer
 from pytest_crab.model_access import Services
 from pytest_crab.protocols import Command, Completed, Image, Limits, Snapshot, Store
-from pytest_crab.scoring.choices.answers import Answerer
 from pytest_crab.types import Artefact, Comment, Instance, PullRequest, Review, Revision, Score, Unit, Usage
 
 R = TypeVar("R")

@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar, cast
 
 from pytest_crab.adapters import AdapterSpec
+from pytest_crab.benchmarks.codereviewqa.choices.agent_answers import AgentAnswerer
+from pytest_crab.benchmarks.codereviewqa.choices.answers import Answerer
 from pytest_crab.clients.services import StepServices
 from pytest_crab.errors import AgentError, Cancelled, CrabError, ReviewerError, SourceError
 from pytest_crab.instances.resolvability import settings_digest
 from pytest_crab.lazy import lazy
 from pytest_crab.protocols import Agent, Command, Completed, Image, Limits, Snapshot
-from pytest_crab.scoring.choices.agent_answers import AgentAnswerer
-from pytest_crab.scoring.choices.answers import Answerer
 from pytest_crab.scoring.protocols import Step, StepClock, StepResults
 from pytest_crab.scoring.step_cache import StepCache
 from pytest_crab.sources import drop, fetcher_for

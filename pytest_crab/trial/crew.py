@@ -8,12 +8,12 @@ from typing import cast
 
 from pytest_crab.adapters import AdapterSpec, leaky, privileged
 from pytest_crab.agents import AGENTS
+from pytest_crab.benchmarks.codereviewqa.choices import ANSWERERS
+from pytest_crab.benchmarks.codereviewqa.choices.answers import Answerer
 from pytest_crab.clients.installed import KINDS
 from pytest_crab.protocols import Agent, PrivilegedAgent, PrivilegedReviewer, Reviewer
 from pytest_crab.reviewers import REVIEWERS
 from pytest_crab.scoring import ANSWER_SCORERS, DEFAULT, ScorerSpec, build_scorers
-from pytest_crab.scoring.choices import ANSWERERS
-from pytest_crab.scoring.choices.answers import Answerer
 from pytest_crab.scoring.judges.scorer import JudgeScorer
 from pytest_crab.scoring.protocols import Scorer
 from pytest_crab.types import CONTROL, PLACEBO, Instance, TrialId

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from hostile import judges
 
 from pytest_crab.cli import main
-from pytest_crab.report.files import write_trials
+from pytest_crab.results.files import write_trials
 from pytest_crab.testing.dialogue import Reply
 from pytest_crab.testing.provider import Asked, ScriptedProvider, say
 from pytest_crab.testing.trials import comment_result, trial_of

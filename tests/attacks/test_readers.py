@@ -13,11 +13,11 @@ from hostile.screen import Screen
 from hostile.texts import BACK, CLEAR, LINK, MARKUP, Tags
 
 from pytest_crab.cli import main
-from pytest_crab.report.explain import explain, instance_line
-from pytest_crab.report.files import TrialLog, read_trials
-from pytest_crab.report.junit import render
-from pytest_crab.report.summary import summarise
-from pytest_crab.report.terminal import summary_lines
+from pytest_crab.results.explain import explain, instance_line
+from pytest_crab.results.files import TrialLog, read_trials
+from pytest_crab.results.summary import summarise
+from pytest_crab.show.junit import render
+from pytest_crab.show.terminal import summary_lines
 from pytest_crab.testing.trials import comment_result, trial_of
 from pytest_crab.types import (
     Category,

@@ -19,7 +19,7 @@ from hostile.careless import filled
 from hostile.catalogue import REFUSALS, REVISIONS
 
 from pytest_crab.protocols import ORACLE_LIMITS
-from pytest_crab.report.files import write_trials
+from pytest_crab.results.files import write_trials
 from pytest_crab.testing.provider import ScriptedProvider, say, turns
 from pytest_crab.types import Trial
 

@@ -1,4 +1,4 @@
-"""The input of benchmarks/scale.py: costs that steps.py measured, numbers in their bounds, files that are there."""
+"""The input of bench/scale.py: costs that steps.py measured, numbers in their bounds, files that are there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""benchmarks/scale.py: its own checks hold, records of a run become costs, and one trial alone takes what it took."""
+"""bench/scale.py: its own checks hold, records of a run become costs, and one trial alone takes what it took."""
 
 from __future__ import annotations
 

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from pytest_crab.benchmarks.aacr import import_aacr
+from pytest_crab.benchmarks.aacr.reader import import_aacr
 from pytest_crab.cli import main
 from pytest_crab.instances import load_instances
-from pytest_crab.report.files import write_trials
+from pytest_crab.results.files import write_trials
 from pytest_crab.testing.dialogue import Reply
 from pytest_crab.testing.provider import Asked, ScriptedProvider, fail, say
 from pytest_crab.types import Finding, Provenance, Review, Trial

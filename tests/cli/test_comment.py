@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from pytest_crab.cli import main
-from pytest_crab.report.files import write_trials
+from pytest_crab.results.files import write_trials
 from pytest_crab.testing.forge import ForgeAnswer, ScriptedForge
 from pytest_crab.testing.trials import comment_result, trial_of
 from pytest_crab.types import Provenance, Reason, Review

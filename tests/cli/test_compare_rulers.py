@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from pytest_crab.cli import main
-from pytest_crab.report.files import write_trials
+from pytest_crab.results.files import write_trials
 from pytest_crab.store import FileStore
 from pytest_crab.testing.dialogue import Reply
 from pytest_crab.testing.provider import Asked, ScriptedProvider, say

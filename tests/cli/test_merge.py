@@ -11,8 +11,8 @@ from click.testing import CliRunner, Result
 
 from pytest_crab.cli.compare import compare
 from pytest_crab.cli.merge import merge
-from pytest_crab.report.files import read_summary, read_trials, write_summary, write_trials
-from pytest_crab.report.summary import Summary, summarise
+from pytest_crab.results.files import read_summary, read_trials, write_summary, write_trials
+from pytest_crab.results.summary import Summary, summarise
 from pytest_crab.testing.trials import comment_result, trial_of
 from pytest_crab.types import Category, Kind, Provenance, Reason, Trial
 

@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from pytest_crab.cli import main
-from pytest_crab.curation.gold import (
+from pytest_crab.benchmarks.crbench.gold import (
     TEST,
     TUNING,
     Annotation,
@@ -23,6 +22,7 @@ from pytest_crab.curation.gold import (
     gold_labels,
     part_of,
 )
+from pytest_crab.cli import main
 from pytest_crab.curation.publish import copies
 from pytest_crab.instances import load_instances
 from pytest_crab.testing.dialogue import Reply

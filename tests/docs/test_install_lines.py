@@ -19,7 +19,7 @@ def files() -> Iterator[Path]:
     for folder, endings in (
         ("docs", (".md", ".yml", ".yaml", ".py")),
         ("pytest_crab", (".py",)),
-        ("benchmarks", (".py",)),
+        ("bench", (".py",)),
     ):
         yield from sorted(path for path in (ROOT / folder).rglob("*") if path.suffix in endings)
 

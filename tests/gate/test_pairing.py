@@ -10,7 +10,7 @@ from pytest_crab.gate.pairing import ASSUMED_FLIPS, contestants, counterpart, de
 from pytest_crab.gate.results import GateResult
 from pytest_crab.gate.terms import GateTerms
 from pytest_crab.gate.wording import explain_baseline
-from pytest_crab.report.summary import Summary, summarise
+from pytest_crab.results.summary import Summary, summarise
 from pytest_crab.testing.trials import comment_result, trial_of
 from pytest_crab.types import CONTROL, Category, Kind, Provenance, Reason, Review, Revision, Trial, Usage
 

@@ -9,8 +9,8 @@ from click.testing import CliRunner
 from pytest_crab.cli import main
 from pytest_crab.errors import BadInput
 from pytest_crab.gate.references import _pool_reviews, load_reference
-from pytest_crab.report.files import write_trials
-from pytest_crab.report.outcomes import OracleRecord
+from pytest_crab.results.files import write_trials
+from pytest_crab.results.outcomes import OracleRecord
 from pytest_crab.testing.trials import comment_result, trial_of
 from pytest_crab.types import Provenance, Reason, Review, Usage
 

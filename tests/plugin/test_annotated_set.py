@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from pytest_crab.benchmarks.aacr import import_aacr
+from pytest_crab.benchmarks.aacr.reader import import_aacr
 from pytest_crab.cli import main
 from pytest_crab.testing.dialogue import Reply
 from pytest_crab.testing.provider import Asked, ScriptedProvider, say

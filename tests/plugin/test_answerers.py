@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from pytest_crab.benchmarks.codereviewqa import import_codereviewqa
+from pytest_crab.benchmarks.codereviewqa.reader import import_codereviewqa
 from pytest_crab.testing.provider import Asked, Reply, ScriptedProvider, fail, say
 
 CRAB_YAML = """\

@@ -12,7 +12,7 @@ from pytest_crab.agents import AGENTS
 from pytest_crab.plugin import option_types as kinds
 from pytest_crab.plugin.option_table import OPTIONS
 from pytest_crab.plugin.options import read_options
-from pytest_crab.report.files import read_trials
+from pytest_crab.results.files import read_trials
 from pytest_crab.reviewers import REVIEWERS
 from pytest_crab.settings import load_settings
 

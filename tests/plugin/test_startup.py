@@ -8,7 +8,7 @@ import pytest
 
 HEAVY = (
     *("click", "docker", "git", "httpx2", "hypothesis", "jinja2", "junitparser", "requests", "unidiff"),
-    *("urllib3", "yaml", "pytest_crab.protocols", "pytest_crab.report", "pytest_crab.runtimes", "pytest_crab.trial"),
+    *("urllib3", "yaml", "pytest_crab.protocols", "pytest_crab.results", "pytest_crab.runtimes", "pytest_crab.trial"),
     *("pytest_crab.formats", "pytest_crab.gate", "pytest_crab.plugin.experiments", "pytest_crab.types"),
 )
 

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
+from pytest_crab.benchmarks.crbench.judge import CrEvaluator
 from pytest_crab.clients.services import StepServices
 from pytest_crab.errors import BadInput
 from pytest_crab.models import Gateway
 from pytest_crab.scoring.judges import JUDGES
 from pytest_crab.scoring.judges.bench import JudgeBench
-from pytest_crab.scoring.judges.cr_evaluator import CrEvaluator
 from pytest_crab.scoring.judges.labelling import LabelJudge, read_label
 from pytest_crab.scoring.judges.reviews import label_of_finding
 from pytest_crab.scoring.judges.same_concern import SameConcern

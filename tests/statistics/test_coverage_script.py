@@ -1,4 +1,4 @@
-"""The simulation of benchmarks/coverage.py in small: its benchmarks have the paper's shape, and intervals cover."""
+"""The simulation of bench/coverage.py in small: its benchmarks have the paper's shape, and intervals cover."""
 
 from __future__ import annotations
 

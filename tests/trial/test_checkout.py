@@ -15,9 +15,9 @@ import pytest
 
 from pytest_crab import serialization
 from pytest_crab.errors import AgentError, Cancelled, ReviewerError
-from pytest_crab.report.files import write_trials
-from pytest_crab.report.junit import write_junit
-from pytest_crab.report.summary import summarise
+from pytest_crab.results.files import write_trials
+from pytest_crab.results.summary import summarise
+from pytest_crab.show.junit import write_junit
 from pytest_crab.trial.context import TrialContext
 from pytest_crab.trial.run import TrialRun
 from pytest_crab.types import Reason

@@ -11,8 +11,8 @@ import pytest
 from pytest_crab.clients.model_http import connection, post
 from pytest_crab.errors import ReviewerError
 from pytest_crab.protocols import Checkout
-from pytest_crab.report.reviewer_summary import ReviewerSummary
-from pytest_crab.report.summary import summarise
+from pytest_crab.results.reviewer_summary import ReviewerSummary
+from pytest_crab.results.summary import summarise
 from pytest_crab.testing.dialogue import Reply
 from pytest_crab.testing.provider import Asked, say
 from pytest_crab.types import Finding, PullRequest, Review, Trial

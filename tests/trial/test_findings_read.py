@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from pytest_crab.report.explain import explain
-from pytest_crab.report.page.rows import _facts
-from pytest_crab.report.trial_view import show_trial
+from pytest_crab.results.explain import explain
+from pytest_crab.show.page.rows import _facts
+from pytest_crab.show.trial_view import show_trial
 
 FINDING = {"path": "value.py", "start": 2, "body": "The value should be three."}
 

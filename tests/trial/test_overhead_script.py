@@ -1,4 +1,4 @@
-"""benchmarks/overhead.py and rivals.py: a rival answers or says why not, and our overhead is held against each."""
+"""bench/overhead.py and rivals.py: a rival answers or says why not, and our overhead is held against each."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+BENCHMARKS = Path(__file__).parents[2] / "bench"
 
 
 @pytest.fixture

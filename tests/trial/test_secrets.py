@@ -9,7 +9,7 @@ import pytest
 
 from pytest_crab.errors import ReviewerError
 from pytest_crab.protocols import Checkout
-from pytest_crab.report.files import write_trials
+from pytest_crab.results.files import write_trials
 from pytest_crab.trial import Crew, run_trial
 from pytest_crab.types import Finding, PullRequest, Review, Trial, Usage
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pytest_crab.benchmarks.codereviewqa.choices.answer_step import AnswerStep
 from pytest_crab.models.prices import LONGEST_ANSWER, Prices, dearest_cost
-from pytest_crab.scoring.choices.answer_step import AnswerStep
 from pytest_crab.scoring.judges.votes import JUDGEMENT
 from pytest_crab.settings import ModelSettings, Price
 from pytest_crab.trial import Crew

@@ -16,14 +16,14 @@ JUDGES = Family(
         "bug-category": "pytest_crab.scoring.judges.curation_labels:BugCategory",
         "bug-impact": "pytest_crab.scoring.judges.curation_labels:BugImpact",
         "bug-severity": "pytest_crab.scoring.judges.curation_labels:BugSeverity",
-        "cr-evaluator": "pytest_crab.scoring.judges.cr_evaluator:CrEvaluator",
+        "cr-evaluator": "pytest_crab.benchmarks.crbench.judge:CrEvaluator",
         "detectable-bug": "pytest_crab.scoring.judges.curation_labels:DetectableBug",
         "issue-category": "pytest_crab.scoring.judges.issue_category:IssueCategory",
         "own-words": "pytest_crab.scoring.judges.curation_labels:OwnWords",
         "problem-domain": "pytest_crab.scoring.judges.curation_labels:ProblemDomain",
         "review-filter": "pytest_crab.scoring.judges.curation_labels:ReviewFilter",
         "same-concern": "pytest_crab.scoring.judges.same_concern:SameConcern",
-        "swe-prbench": "pytest_crab.scoring.judges.swe_prbench:SwePrbenchJudge",
+        "swe-prbench": "pytest_crab.benchmarks.sweprbench.judge:SwePrbenchJudge",
     },
 )
 

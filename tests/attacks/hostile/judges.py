@@ -9,8 +9,8 @@ from pathlib import Path
 
 from hostile.shape import Kind, Refusal
 
+from pytest_crab.benchmarks.crbench.judge import CrEvaluator
 from pytest_crab.clients.prompting import as_data
-from pytest_crab.scoring.judges.cr_evaluator import CrEvaluator
 from pytest_crab.scoring.judges.labelling import LONGEST_TEXT, read_label, write_question
 from pytest_crab.scoring.judges.votes import Gold, JudgeQuestion
 from pytest_crab.statistics.signal import LABELS

@@ -25,11 +25,11 @@ from pytest_crab.agents.suggestions import SuggestionsAgent
 from pytest_crab.errors import DiffRejected, SourceError
 from pytest_crab.instances import load_instance
 from pytest_crab.parsing.review_output import read_review
-from pytest_crab.report.explain import explain
-from pytest_crab.report.files import read_trials, write_trials
-from pytest_crab.report.page import open_page
-from pytest_crab.report.summary import summarise
-from pytest_crab.report.trial_view import show_trial
+from pytest_crab.results.explain import explain
+from pytest_crab.results.files import read_trials, write_trials
+from pytest_crab.results.summary import summarise
+from pytest_crab.show.page import open_page
+from pytest_crab.show.trial_view import show_trial
 from pytest_crab.sources import fetcher_for
 from pytest_crab.sources.sdist import unpack
 from pytest_crab.testing.trials import comment_result, trial_of

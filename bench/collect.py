@@ -1,0 +1,198 @@
+"""What collecting 10,000 instances costs, against plain pytest's 10,000 trivial items.
+
+    python bench/collect.py
+
+Both are collected with --collect-only, alternated, each in a new process that has imported pytest and the plugin before
+the clock starts. Once there is no store and so no index of unchanged files (cold), once there is one. Plain items are
+those of one parametrised test, the cheapest that pytest has, with no plugin but pytest's own; the budgets are held
+against these. Beside them, what it is against as many plain functions.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+COLD, INDEXED = 8.0, 4.0
+COUNT = 10_000
+
+#: Imports are start-up, so both ways have them before the clock starts.
+CODE = """\
+import sys, time
+import pytest
+import pytest_crab.plugin.registration
+start = time.perf_counter(), time.process_time()
+status = pytest.main(sys.argv[1:])
+print("seconds", int(status), time.perf_counter() - start[0], time.process_time() - start[1])
+"""
+
+#: Of the size of a real one: 1.3 comments of a few lines, a dozen pinned packages.
+HEAD = """\
+schema: 1
+id: {id}
+provenance: github
+repo: owner{owner}/name
+language: python
+license: MIT
+pull_request:
+  number: {number}
+  title: Read the values from several files at once
+  body: |
+    The values come from one file only so far. With this change there may be several,
+    and the last one that knows a value wins.
+
+    Closes the oldest ticket that is open, and two of its children.
+  url: https://github.com/owner{owner}/name/pull/{number}
+  merged_at: 2023-01-22
+source:
+  git:
+    url: https://github.com/owner{owner}/name
+    base: 8bf257f0e5c0a1b1a2a3a4a5a6a7a8a9b0b1b2b3
+    head: 7bf257f0e5c0a1b1a2a3a4a5a6a7a8a9b0b1b2b3
+    merged: 6bf257f0e5c0a1b1a2a3a4a5a6a7a8a9b0b1b2b3
+environment:
+  dockerfile: python
+  python: "3.11"
+  packages:
+    - attrs==23.1.0
+    - certifi==2023.7.22
+    - idna==3.4
+    - iniconfig==2.0.0
+    - packaging==23.2
+    - pluggy==1.3.0
+    - pytest==7.4.3
+    - requests==2.31.0
+    - setuptools==68.2.2
+    - urllib3==2.0.7
+    - wheel==0.41.2
+  install: [pip install --no-build-isolation --no-deps -e .]
+  paths: [., src]
+  workdir: /workspace
+  timeout: 120
+comments:
+"""
+COMMENT = """\
+  - id: c{at}
+    path: src/values/reading.py
+    lines: [{line}, {line}]
+    side: right
+    body: |
+      A file that is not there ends in a traceback from here on, where there used to be
+      a message. Could this go on with the files that are left?
+    url: https://github.com/owner{owner}/name/pull/{number}#discussion_r{at}
+    category: robustness
+    kind: behavioral
+    oracle: oracles/test_c{at}.py
+"""
+
+
+def write_instances(folder: Path, count: int) -> None:
+    """Write a set of so many instances."""
+    for number in range(1, count + 1):
+        facts = {"owner": number % 67, "number": number}
+        place = folder / f"owner{number % 67}__name-{number}@8bf257f"
+        (place / "oracles").mkdir(parents=True)
+        text = HEAD.format(id=place.name, **facts)
+        for at in range(2 if number % 3 == 0 else 1):
+            text += COMMENT.format(at=at, line=40 + at, **facts)
+            (place / "oracles" / f"test_c{at}.py").write_text("def test_one():\n    assert False\n")
+        (place / "instance.yaml").write_text(text)
+
+
+def write_tests(folder: Path, count: int) -> None:
+    """Write two files of trivial items: of one parametrised test, and of as many functions."""
+    text = f"import pytest\n\n\n@pytest.mark.parametrize('number', range({count}))\ndef test_one(number):\n    pass\n"
+    (folder / "test_plain.py").write_text(text)
+    functions = "\n\n".join(f"def test_{number}():\n    pass\n" for number in range(count))
+    (folder / "test_functions.py").write_text(functions)
+
+
+class Took(NamedTuple):
+    """Seconds of one collection."""
+
+    wall: float
+    processor: float
+
+
+def collected(folder: Path, arguments: Sequence[str]) -> Took:
+    """Collect once, in a new process. Raises RuntimeError if it went wrong."""
+    argv = [sys.executable, "-c", CODE, "--collect-only", "-qq", "-p", "no:cacheprovider", *arguments]
+    env = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    done = subprocess.run(argv, cwd=folder, env=env, capture_output=True, text=True, check=False)
+    last = (done.stdout.strip().splitlines() or [""])[-1].split()
+    if last[:1] != ["seconds"] or last[1] != "0":
+        raise RuntimeError(f"a collection went wrong: {done.stdout[-2000:]}{done.stderr[-2000:]}")
+    return Took(float(last[2]), float(last[3]))
+
+
+def main() -> int:
+    """Measure and print; 1 if a budget is exceeded."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--runs", type=int, default=10, help="measure so many alternated runs (default: 10)")
+    parser.add_argument("--instances", type=int, default=COUNT, help=f"collect so many (default: {COUNT})")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="pytest-crab-collect-") as name:
+        folder = Path(name)
+        (folder / "pytest.ini").write_text("[pytest]\n")
+        write_instances(folder / "set", options.instances)
+        write_tests(folder, options.instances)
+        (folder / "indexed").mkdir()  # a store that is there; collecting makes none, and so keeps no index
+        ours = ("set", "-p", "pytest_crab.plugin", "--reviewer=none", "--crab-store")
+        ways = {
+            "plain items": ("test_plain.py",),
+            "plain functions": ("test_functions.py",),
+            "instances, cold": (*ours, "none"),
+            "instances, with the index": (*ours, "indexed"),
+        }
+        for arguments in ways.values():
+            collected(folder, arguments)  # files are in memory, the index is made
+        took: dict[str, list[Took]] = {way: [] for way in ways}
+        for number in range(options.runs):
+            for way in sorted(ways, reverse=bool(number % 2)):
+                took[way].append(collected(folder, ways[way]))
+    print(f"{options.instances} of each, {options.runs} alternated runs, {conditions()}")
+    good = [said(took, clock, options.instances) for clock in ("wall", "processor")]
+    return 0 if all(good) else 1
+
+
+def said(took: dict[str, list[Took]], clock: str, count: int) -> bool:
+    """Print what one clock says; whether the budgets hold by it."""
+    good = True
+    print(f"by the {clock}'s clock:" if clock == "wall" else "by the processor's time, which other work adds less to:")
+    plain, functions = ([getattr(each, clock) for each in took[way]] for way in ("plain items", "plain functions"))
+    print(f"  plain items: {spread(plain)} s; plain functions: {spread(functions)} s")
+    for way, budget in (("instances, cold", COLD), ("instances, with the index", INDEXED)):
+        own = [getattr(each, clock) for each in took[way]]
+        ratios = [one / other for one, other in zip(own, plain, strict=True)]
+        fine = statistics.median(ratios) <= budget
+        good = good and fine
+        verdict = "met" if fine else "EXCEEDED"
+        each = 1e6 * statistics.median(own) / count
+        print(f"  {way}: {spread(own)} s, {each:.0f} us each")
+        print(f"    {spread(ratios)} x plain items; budget {budget:g} x: {verdict}")
+        print(f"    {spread([one / other for one, other in zip(own, functions, strict=True)])} x plain functions")
+    return good
+
+
+def spread(numbers: Sequence[float]) -> str:
+    """Median and quartiles in words."""
+    low, middle, high = statistics.quantiles(numbers, n=4)
+    return f"{middle:.2f} (quartiles {low:.2f} to {high:.2f})"
+
+
+def conditions() -> str:
+    """The machine, in words."""
+    load = " ".join(f"{number:.1f}" for number in os.getloadavg())
+    return f"{os.cpu_count()} cores, load {load}, {time.strftime('%Y-%m-%d %H:%M')}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

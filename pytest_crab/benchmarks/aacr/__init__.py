@@ -1,0 +1,1 @@
+"""AACR-Bench: its release, its submissions, and matching by its rule."""

@@ -1,0 +1,1 @@
+"""c-CRAB: its release, its funnel, and its recorded results."""

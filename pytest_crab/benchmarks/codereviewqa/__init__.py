@@ -1,0 +1,1 @@
+"""CodeReviewQA: probes by choice, their distractors, and tests of contamination."""

@@ -1,0 +1,58 @@
+"""Answers to the questions of one probe, and the answerers that give them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from pytest_crab.benchmarks.codereviewqa.choices.questions import Question
+from pytest_crab.model_access import Services
+from pytest_crab.types import Usage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChosenOption:
+    """The letter that was chosen; None: there is no answer, and ``reason`` says why.
+
+    ``log_probabilities`` are those of the letters that the provider gave, for an answerer that goes by them.
+    """
+
+    letter: str | None
+    reason: str | None = None
+    log_probabilities: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answers:
+    """The answers to a probe's question, in the order of the questions."""
+
+    answers: tuple[ChosenOption, ...]
+    usage: Usage | None = None
+
+
+#: Is told of each answer as soon as it is there: the number of its question, and what it used (None: not known).
+NoteAnswer = Callable[[int, ChosenOption, Usage | None], None]
+
+
+def note_nothing(number: int, answer: ChosenOption, usage: Usage | None) -> None:
+    """Is the NoteAnswer of those that need none."""
+
+
+class Answerer(Protocol):
+    """Chooses among the options of questions; ``measure`` names the way, since two ways are two measures.
+
+    ``singly``: it is asked one question at a time, and each answer is stored by itself, since one costs much.
+    """
+
+    measure: str
+    singly: bool
+
+    def identity(self) -> Mapping[str, Any] | None:
+        """Return everything that decides an answer, as plain data; None: answers are kept for this run alone."""
+
+    def answer(self, questions: Sequence[Question], services: Services, note: NoteAnswer = note_nothing) -> Answers:
+        """Answer questions that differ in nothing but the order of their options. Raises ModelError, GatewayError.
+
+        ``note`` is for answerers whose answers cost something and come one by one.
+        """

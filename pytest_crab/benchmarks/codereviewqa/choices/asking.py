@@ -1,0 +1,112 @@
+"""Asks a model the questions of one probe, several at a time, and keeps what keeps one of them from an answer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+from pytest_crab import serialization
+from pytest_crab.benchmarks.codereviewqa.choices.answers import Answers, ChosenOption, NoteAnswer
+from pytest_crab.benchmarks.codereviewqa.choices.questions import Question, option_lines
+from pytest_crab.clients.chat import ChatSettings
+from pytest_crab.clients.model_http import connection, post_each
+from pytest_crab.clients.prompting import as_data
+from pytest_crab.errors import MalformedAnswer, ModelError, ModelRefused
+from pytest_crab.model_access import ModelAccess, Services
+from pytest_crab.types import Usage
+
+if TYPE_CHECKING:
+    from pytest_crab.clients.gateway_connection import GatewayAnswer, GatewayConnection, GatewayRequest
+
+
+class AskedQuestion(NamedTuple):
+    """A question as it is sent to the model; ``read`` makes of the answer what was chosen, and raises ModelError."""
+
+    request: GatewayRequest
+    read: Callable[[GatewayAnswer], ChosenOption]
+
+
+#: Prepares a question, whose prompt is given, for a connection that all of them share.
+Prepare = Callable[["ModelAccess", "GatewayConnection", Question, str], AskedQuestion]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuestionSettings(ChatSettings):
+    """Settings of answerers that ask a model; ``parallel`` is the most questions of a probe at a time.
+
+    ``timeout`` is in seconds and ``max_tokens`` the most of an answer, both for one question.
+    """
+
+    role: ClassVar[str] = "choices"
+    singly: ClassVar[bool] = False
+
+    timeout: float = 60.0
+    max_tokens: int | None = 16
+    parallel: int = 8
+
+    def __post_init__(self) -> None:
+        ChatSettings.__post_init__(self)
+        if self.parallel < 1:
+            raise ValueError("parallel should be at least 1")
+
+    def identity(self) -> Mapping[str, Any]:
+        """See Answerer; how many questions are asked at a time and for how long decide no answer."""
+        known = dict(ChatSettings.identity(self) or {})
+        settings = {name: value for name, value in known["settings"].items() if name not in ("parallel", "timeout")}
+        return {**known, "settings": settings}
+
+    def prompts_for(self, questions: Sequence[Question]) -> list[str]:
+        """Return the prompts of one question in several orders.
+
+        What all orders share comes first, so that a provider may cache it.
+        """
+        shared = as_data(self.instructions(), questions[0].context)
+        return [f"{shared}\n{as_data(each.text, option_lines(each))}" for each in questions]
+
+
+def ask_all(
+    settings: QuestionSettings, services: Services, questions: Sequence[Question], prepare: Prepare, note: NoteAnswer
+) -> Answers:
+    """Return an answer to each question; a refusal and an answer that cannot be read are no answers.
+
+    ``note`` is told of each as it comes. After any other failure nothing more is asked, and what is under way is waited
+    for, since it is paid for. Raises ModelError for it, and GatewayError.
+    """
+    asked: list[AskedQuestion] = []
+    answers: dict[int, ChosenOption] = {}
+    failures: list[ModelError] = []
+
+    def requests(access: ModelAccess, client: GatewayConnection) -> Iterator[GatewayRequest]:
+        for question, prompt in zip(questions, settings.prompts_for(questions), strict=True):
+            if failures:
+                return
+            asked.append(prepare(access, client, question, prompt))
+            yield asked[-1].request
+
+    with services.models(settings.provider) as access, connection(access) as client:
+        for number, answer in post_each(
+            client,
+            settings.provider,
+            requests(access, client),
+            token=access.token,
+            timeout=settings.timeout,
+            parallel=settings.parallel,
+        ):
+            try:
+                answers[number] = asked[number].read(answer)
+            except (ModelRefused, MalformedAnswer) as error:
+                answers[number] = ChosenOption(letter=None, reason=str(error))
+            except ModelError as error:
+                failures.append(error)
+                continue
+            note(number, answers[number], _usage(answer))
+        if failures:
+            raise failures[0]
+    return Answers(answers=tuple(answers[number] for number in range(len(asked))), usage=services.usage(access))
+
+
+def _usage(answer: GatewayAnswer) -> Usage | None:
+    """Return what an answer used, None where the gateway did not say."""
+    return serialization.read(Usage, json.loads(answer.usage), []) if answer.usage else None

@@ -1,0 +1,103 @@
+"""Answerers that ask no model, to compare with: always right, always the same letter, and any letter."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pytest_crab import serialization
+from pytest_crab.benchmarks.codereviewqa.choice_statistics import LETTERS
+from pytest_crab.benchmarks.codereviewqa.choices.answers import Answers, ChosenOption, NoteAnswer, note_nothing
+from pytest_crab.benchmarks.codereviewqa.choices.questions import Question, correct_options
+from pytest_crab.model_access import Services
+from pytest_crab.types import Instance
+from pytest_crab.types.reviews import FREE
+
+#: The measure of those that ask no model.
+FIXED = "fixed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConstantAnswerer:
+    """Chooses the same ``letter`` each time; of its answers, exactly one in as many as there are options is right."""
+
+    letter: str = "A"
+
+    measure = FIXED
+    singly = False
+    free = True
+
+    def __post_init__(self) -> None:
+        if self.letter not in LETTERS[:3] or len(self.letter) != 1:
+            raise ValueError("letter should be A, B or C, since some questions have three options")
+
+    def identity(self) -> Mapping[str, Any]:
+        """See Answerer."""
+        return {"adapter": "constant", "letter": self.letter}
+
+    def answer(self, questions: Sequence[Question], services: Services, note: NoteAnswer = note_nothing) -> Answers:
+        """See Answerer."""
+        del services, note
+        return Answers(answers=tuple(ChosenOption(letter=self.letter) for _ in questions), usage=FREE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RandomAnswerer:
+    """Chooses each letter equally often; the same ``seed`` gives the same answers."""
+
+    seed: int = 0
+
+    measure = FIXED
+    singly = False
+    free = True
+
+    def identity(self) -> Mapping[str, Any]:
+        """See Answerer."""
+        return {"adapter": "random", "seed": self.seed}
+
+    def answer(self, questions: Sequence[Question], services: Services, note: NoteAnswer = note_nothing) -> Answers:
+        """See Answerer."""
+        del services, note
+        return Answers(answers=tuple(ChosenOption(letter=self._letter(question)) for question in questions), usage=FREE)
+
+    def _letter(self, question: Question) -> str:
+        draw = random.Random(f"{self.seed} {serialization.digest(question)}")  # noqa: S311 - no secret
+        return draw.choice(question.letters)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RightAnswerer:
+    """Is given the correct options, and chooses them: the upper bound of every probe."""
+
+    free = True
+
+    def identity(self) -> Mapping[str, Any]:
+        """See Answerer."""
+        return {"adapter": "right"}
+
+    def bind(self, instance: Instance) -> _Right:
+        """Return the answerer of one instance, which knows its correct options."""
+        return _Right(correct_options(instance))
+
+
+class _Right:
+    measure = FIXED
+    singly = False
+
+    def __init__(self, correct: frozenset[str]) -> None:
+        self._correct = correct
+
+    def identity(self) -> Mapping[str, Any]:
+        """See Answerer."""
+        return {"adapter": "right", "correct": sorted(self._correct)}
+
+    def answer(self, questions: Sequence[Question], services: Services, note: NoteAnswer = note_nothing) -> Answers:
+        """See Answerer."""
+        del services, note
+        return Answers(answers=tuple(ChosenOption(letter=self._letter(question)) for question in questions), usage=FREE)
+
+    def _letter(self, question: Question) -> str:
+        (place,) = (place for place, option in enumerate(question.options) if option in self._correct)
+        return LETTERS[place]

@@ -1,0 +1,52 @@
+"""The comprehension command: the tables of CodeReviewQA's paper from stored runs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from pytest_crab import serialization
+from pytest_crab.benchmarks.codereviewqa.comprehension import comprehension as read_models
+from pytest_crab.benchmarks.codereviewqa.comprehension_text import comprehension_lines
+from pytest_crab.cli.choices import parse_scales, scale_option
+from pytest_crab.errors import CrabError
+from pytest_crab.results.files import read_trials
+from pytest_crab.results.loading import trials_file
+from pytest_crab.statistics.exact_match import RULES, VARIANTS
+
+
+@click.command()
+@click.argument("reports", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
+@scale_option
+@click.option(
+    "--rule", type=click.Choice(RULES), default=RULES[0], show_default=True,
+    help="Compare texts as the variants are described, or as CodeReviewQA's release does.",
+)  # fmt: skip
+@click.option(
+    "--variant", type=click.Choice(VARIANTS), default=VARIANTS[0], show_default=True,
+    help="The variant of exact match that counts.",
+)  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="Print data instead of text.")
+def comprehension(
+    reports: tuple[Path, ...], *, scales: tuple[str, ...], rule: str, variant: str, as_json: bool
+) -> None:
+    """Print how well models read review comments, from runs on a set of CodeReviewQA.
+
+    REPORTS are folders of reports, stores, or trials.jsonl files. An answerer and an agent of the same
+    name count as one model.
+    """
+    by_name = parse_scales(scales)
+    try:
+        trials = [trial for report in reports for trial in read_trials(trials_file(report))]
+    except CrabError as error:
+        raise click.ClickException(str(error)) from error
+    models = read_models(trials, rule=rule, variant=variant, scales=by_name)
+    if not models:
+        raise click.ClickException("no trial has answers to probes, or a refinement from the reviewer human")
+    parse_scales(scales, [model.name for model in models])
+    if as_json:
+        click.echo(json.dumps(serialization.dump(models), indent=1, allow_nan=False))
+    else:
+        click.echo("\n".join(comprehension_lines(models, rule=rule, variant=variant)))

@@ -1,0 +1,144 @@
+"""The contamination command: whether models may have seen a set of CodeReviewQA before."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+
+from pytest_crab import serialization
+from pytest_crab.benchmarks.codereviewqa.choices import ANSWERERS
+from pytest_crab.benchmarks.codereviewqa.comprehension import sort_by_scale
+from pytest_crab.benchmarks.codereviewqa.contamination import SolvedText, TextBench, TextScore, solved_texts
+from pytest_crab.benchmarks.codereviewqa.contamination_statistics import STARTS
+from pytest_crab.benchmarks.codereviewqa.contamination_tables import contamination_lines, measure_model
+from pytest_crab.cli.asking import AskingOptions, AskingSession, asking_options, plan_line, spent_line
+from pytest_crab.cli.choices import parse_scales, scale_option
+from pytest_crab.clients.chat import ChatSettings
+from pytest_crab.clients.services import StepServices
+from pytest_crab.clients.text_log_probabilities import CHECK
+from pytest_crab.errors import BadInput, Cancelled, CrabError, StoreError
+from pytest_crab.formats import format_first
+from pytest_crab.instances import load_instances
+from pytest_crab.settings import Api, Settings, load_settings
+from pytest_crab.types import TrialId
+
+#: What one step gets from a model, for sentences.
+_NOUN = "text score"
+
+
+@click.command()
+@click.argument("sets", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
+@click.option(
+    "--answerer", "names", multiple=True, required=True, metavar="NAME",
+    help="Measure the model of this answerer of crab.yaml; repeatable.",
+)  # fmt: skip
+@click.option(
+    "--starts", type=click.IntRange(min=1), default=STARTS, show_default=True,
+    help="Places of each text at which 5-gram accuracy is measured.",
+)  # fmt: skip
+@scale_option
+@asking_options(AskingOptions, whom="models", what="texts", kept="scores of texts")
+@click.option("--json", "as_json", is_flag=True, help="Print data instead of text.")
+def contamination(
+    sets: tuple[Path, ...],
+    *,
+    names: tuple[str, ...],
+    starts: int,
+    scales: tuple[str, ...],
+    asking: AskingOptions,
+    as_json: bool,
+) -> None:
+    """Measure perplexity and 5-gram accuracy of models on SETS, folders of CodeReviewQA's rows.
+
+    A low perplexity and a high accuracy mean that a model may have seen the rows before. The provider must give the
+    log-probabilities of a text that it is sent: its completions endpoint must accept echo and logprobs.
+    """
+    by_name = parse_scales(scales, names)
+    try:
+        texts = [text for folder in sets for instance in load_instances(folder) for text in solved_texts(instance)]
+        if not texts:
+            raise BadInput(str(sets[0]), ["it holds no row of CodeReviewQA, so there is no text to measure"])
+        with _benches(asking, names) as benches:
+            if asking.plan:
+                click.echo("\n".join(_plan_line(bench, texts) for bench in benches))
+                return
+            scores = {bench.name: _score(bench, texts) for bench in benches}
+    except CrabError as error:
+        raise click.ClickException(str(error)) from error
+    models = [
+        measure_model(name, texts, own, starts=starts, scale=by_name.get(name, "")) for name, own in scores.items()
+    ]
+    models = sort_by_scale(models, by_name)
+    if as_json:
+        click.echo(json.dumps(serialization.dump(models), indent=1, allow_nan=False))
+    else:
+        click.echo("\n".join([*contamination_lines(models, starts), *map(_cost_line, benches)]))
+
+
+@contextmanager
+def _benches(asking: AskingOptions, names: Sequence[str]) -> Iterator[list[TextBench]]:
+    """Yield what scores texts for each answerer. Raises BadInput."""
+    settings = load_settings(Path.cwd())
+    models = {name: _model(name, settings) for name in names}
+    with asking.open_session(settings, "texts") as session:
+        yield [
+            TextBench(
+                name=name,
+                settings=model,
+                cache=session.cache,
+                services=functools.partial(_services, session, name),
+                stop=session.stop,
+                jobs=asking.jobs,
+            )
+            for name, model in models.items()
+        ]
+
+
+def _services(session: AskingSession, name: str, text: SolvedText, step: str) -> StepServices:
+    return session.services(str(TrialId(text.instance, name)), step)
+
+
+def _model(name: str, settings: Settings) -> ChatSettings:
+    """Return the settings of an answerer's model. Raises BadInput unless its provider may give log-probabilities."""
+    where = ANSWERERS.where(name)
+    variant = settings.answerers.get(name)
+    if variant is None:
+        known = ", ".join(settings.answerers) or "none"
+        raise BadInput("crab.yaml", [f"it names no answerer {name!r}; its answerers are {known}"])
+    built = ANSWERERS.build(
+        ANSWERERS.spec(variant.use, variant.settings, settings.folder, where, settings.answerers), where
+    )
+    if not isinstance(built, ChatSettings):
+        raise BadInput(where, [f"{variant.use} asks no model directly; use letters or log-probabilities"])
+    if built.provider not in settings.models.providers:
+        known = ", ".join(settings.models.providers)
+        raise BadInput(where, [f"provider is {built.provider!r}; it should be one of {known}"])
+    if built.protocol() is not Api.OPENAI:
+        raise BadInput(where, [f"the provider {built.provider} gives no log-probabilities; its api should be openai"])
+    return built
+
+
+def _score(bench: TextBench, texts: Sequence[SolvedText]) -> Mapping[str, TextScore | None]:
+    """Return a model's scores. Raises BadInput where it cannot score even the shortest text, StoreError, Cancelled."""
+    try:
+        return bench.score(texts)
+    except (Cancelled, StoreError):
+        raise
+    except CrabError as error:
+        raise BadInput(bench.name, [f"the first text was not scored: {error}"]) from error
+
+
+def _plan_line(bench: TextBench, texts: Sequence[SolvedText]) -> str:
+    plan = bench.plan(texts)
+    return plan_line(bench.name, plan, _NOUN) + (f", {CHECK}" if plan.stored < plan.steps else "")
+
+
+def _cost_line(bench: TextBench) -> str:
+    asked, failed = len(bench.asked), len(bench.failed)
+    why = f": {format_first(bench.failed)}" if failed else ""
+    return spent_line(bench.name, _NOUN, asked=asked, failed=failed, usage=bench.usage) + why

@@ -1,0 +1,122 @@
+"""Perplexity and n-gram accuracy of models by task and language: table 3 of CodeReviewQA's paper (arXiv 2503.16167)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from pytest_crab.benchmarks.codereviewqa.choices.questions import PROBES
+from pytest_crab.benchmarks.codereviewqa.comprehension import ALL
+from pytest_crab.benchmarks.codereviewqa.contamination import REFINEMENT, SolvedText, TextScore
+from pytest_crab.benchmarks.codereviewqa.contamination_statistics import (
+    GRAM,
+    STARTS,
+    ContaminationMeasures,
+    TextMeasure,
+    measure_text,
+    summarise_texts,
+)
+from pytest_crab.formats import NOTHING, format_count, format_decimal, format_percent, format_table
+from pytest_crab.text import one_line
+
+#: The probes together, which the paper calls MCQA; it calls the refinement ACR.
+ALL_PROBES = "all probes"
+TASKS = (REFINEMENT, ALL_PROBES, *PROBES)
+
+#: Returns the cells of a row, given the measures of one task by language.
+_Cells = Callable[[Mapping[str, ContaminationMeasures]], list[str]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelContamination:
+    """The measures of one model by task and language; ``scale`` is the word that was given for its size.
+
+    ``unscored`` texts have no score, each counted once: two probes of a row may have the same text.
+    """
+
+    name: str
+    scale: str = ""
+    unscored: int = 0
+    tasks: Mapping[str, Mapping[str, ContaminationMeasures]]
+
+
+def measure_model(
+    name: str, texts: Sequence[SolvedText], scores: Mapping[str, TextScore | None], *, starts: int, scale: str = ""
+) -> ModelContamination:
+    """Return the measures of one model, given its scores by the digests of the texts."""
+    measured = [(text, _measure(text, scores[text.digest], starts)) for text in texts]
+    languages = sorted({text.language for text in texts})
+    tasks: dict[str, Mapping[str, ContaminationMeasures]] = {}
+    for task in TASKS:
+        own = [(text, found) for text, found in measured if task in _tasks_of(text)]
+        if own:
+            by_language = {
+                language: summarise_texts([found for text, found in own if text.language == language])
+                for language in languages
+            }
+            tasks[task] = {**by_language, ALL: summarise_texts([found for _, found in own])}
+    unscored = sum(scores[digest] is None for digest in {text.digest for text in texts})
+    return ModelContamination(name=name, scale=scale, unscored=unscored, tasks=tasks)
+
+
+def _tasks_of(text: SolvedText) -> tuple[str, ...]:
+    return (text.task,) if text.task == REFINEMENT else (text.task, ALL_PROBES)
+
+
+def _measure(text: SolvedText, score: TextScore | None, starts: int) -> TextMeasure | None:
+    if score is None:
+        return None
+    return measure_text(score.log_probabilities, [mark == "1" for mark in score.likeliest], text.digest, starts)
+
+
+def contamination_lines(models: Sequence[ModelContamination], starts: int = STARTS) -> Iterator[str]:
+    """Yield the table over all languages, and one of both measures by language."""
+    yield f"PPL: perplexity, mean over texts and median. NG{GRAM}: {GRAM}-gram accuracy in %,"
+    yield f"from {starts} places of each text, and from every place."
+    heads = ["model and task", "texts", "PPL", "median", f"NG{GRAM}", "every place"]
+    yield from _table(heads, models, _overall)
+    languages = list(dict.fromkeys(name for model in models for own in model.tasks.values() for name in own))
+    if len(languages) > 2:
+        yield f"\nPPL and NG{GRAM} by language"
+        pairs = [head for language in languages for head in (language, f"NG{GRAM}")]
+        yield from _table(["model and task", *pairs], models, lambda own: _pairs(own, languages))
+    for model in models:
+        if model.unscored:
+            texts = format_count(model.unscored, "text")
+            yield f"{one_line(model.name, 40)}: {texts} that the model did not score left out of these means"
+
+
+def _table(heads: Sequence[str], models: Sequence[ModelContamination], cells: _Cells) -> Iterator[str]:
+    rows = [[*row, *[""] * (len(heads) - len(row))] for row in _rows(models, cells)]
+    yield from format_table([heads, *rows])
+
+
+def _rows(models: Sequence[ModelContamination], cells: _Cells) -> Iterator[list[str]]:
+    """Yield the rows of each model, below one with its name and one with its scale."""
+    scale = ""
+    for model in models:
+        if model.scale != scale:
+            scale = model.scale
+            yield [one_line(scale, 40) or "other"]
+        yield [one_line(model.name, 40)]
+        for task, own in model.tasks.items():
+            yield [f"  {task}", *cells(own)]
+
+
+def _overall(own: Mapping[str, ContaminationMeasures]) -> list[str]:
+    found = own[ALL]
+    shares = [format_percent(found.gram_accuracy), format_percent(found.all_grams)]
+    return [str(found.texts), format_decimal(found.perplexity), format_decimal(found.median), *shares]
+
+
+def _pairs(own: Mapping[str, ContaminationMeasures], languages: Sequence[str]) -> list[str]:
+    found = [own.get(language) for language in languages]
+    return [
+        cell
+        for each in found
+        for cell in (
+            (NOTHING, NOTHING)
+            if each is None
+            else (format_decimal(each.perplexity), format_percent(each.gram_accuracy))
+        )
+    ]

@@ -1,0 +1,1 @@
+"""SWE-bench: its rows as candidates."""

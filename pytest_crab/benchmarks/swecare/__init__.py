@@ -1,0 +1,1 @@
+"""SWE-CARE: its release."""

@@ -1,0 +1,1 @@
+"""SWE-PRBench: its release, its judge, its measures and tables."""

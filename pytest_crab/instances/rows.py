@@ -1,0 +1,176 @@
+"""SWE-CARE's rows, which c-CRAB's are too: what is read of them, and one instance record from one row."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+from pytest_crab.errors import BadInput
+from pytest_crab.instances.archives import json_lines, read_record
+from pytest_crab.text import split_lines
+from pytest_crab.types import (
+    INSTANCE_ID,
+    Comment,
+    Environment,
+    GitSource,
+    Instance,
+    OracleRunner,
+    Provenance,
+    PullRequestFacts,
+    Source,
+)
+
+T = TypeVar("T")
+
+MISSING = "(not in the release)"
+
+#: What SPDX says where a licence is not stated: the rows do not.
+LICENSE = "NOASSERTION"
+
+#: What runs the release's JavaScript tests (its own command is ``npx jest``, which takes whatever is there).
+NODE, JEST = "20", "jest@29.7.0"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewComment:
+    """A comment of a row; ``original_line`` counts in the commit that was reviewed, ``line`` in a later one."""
+
+    text: str
+    path: str
+    line: int | None = None
+    start_line: int | None = None
+    original_line: int | None = None
+    original_start_line: int | None = None
+
+    @property
+    def lines(self) -> tuple[int, int] | None:
+        """First and last line in the reviewed commit; None if the row does not tell."""
+        last = self.original_line if self.original_line is not None else self.line
+        start = self.original_start_line if self.original_line is not None else self.start_line
+        first = last if start is None else start
+        return (first, last) if first is not None and last is not None and 1 <= first <= last else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reviewed:
+    """The commit that was reviewed, and the pull request up to it."""
+
+    head_commit: str
+    head_commit_message: str | None = None
+    patch_to_review: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Metadata:
+    """The release's own labels of a pull request."""
+
+    problem_domain: str | None = None
+    difficulty: str | None = None
+    estimated_review_effort: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PullRequestRow:
+    """One pull request with its review comments."""
+
+    instance_id: str
+    repo: str
+    language: str = "python"
+    pull_number: int
+    title: str | None = None
+    body: str | None = None
+    base_commit: str
+    commit_to_review: Reviewed
+    reference_review_comments: tuple[ReviewComment, ...]
+    merged_commit: str
+    metadata: Metadata = field(default_factory=Metadata)
+
+    @property
+    def url(self) -> str:
+        """The repository."""
+        return f"https://github.com/{self.repo}"
+
+
+_NESTED: Mapping[str, type] = {
+    "commit_to_review": Reviewed,
+    "reference_review_comments": ReviewComment,
+    "metadata": Metadata,
+}
+
+
+def read_rows(path: Path) -> Iterator[PullRequestRow]:
+    """Yield the rows of a JSON lines file, as ``read_lines`` does."""
+    return read_lines(path, PullRequestRow, _NESTED, "instance_id")
+
+
+def read_lines(path: Path, cls: type[T], nested: Mapping[str, type], key: str) -> Iterator[T]:
+    """Yield the records of a JSON lines file, one held at a time; their field ``key`` is an instance's id.
+
+    After the last, raises BadInput with a sentence for each line that is none, and for each id that is there twice.
+    """
+    problems: list[str] = []
+    seen: dict[str, int] = {}
+    for number, line in json_lines(path):
+        at = f"line {number}"
+        row = read_record(line, cls, nested, problems, at)
+        if row is None:
+            continue
+        name = str(getattr(row, key))
+        if not INSTANCE_ID.fullmatch(name):
+            problems.append(f"{at}: {key} is {name[:60]!r}; it should be such as owner__name-7@1a2b3c4")
+        elif (first := seen.setdefault(name.lower(), number)) != number:
+            problems.append(f"{at}: {name} is also on line {first}; one should go")
+        else:
+            yield row
+    if problems:
+        raise BadInput(str(path), problems)
+
+
+def to_instance(
+    row: PullRequestRow, folder: Path, comments: tuple[Comment, ...], base: str, tags: Mapping[str, str]
+) -> Instance:
+    """The instance of a row; what the row does not say is said by tags, never made up. Raises ValueError."""
+    title, title_tag = _title(row)
+    own = {
+        "title": title_tag,
+        "body": None if row.body is not None else "missing",
+        "problem_domain": row.metadata.problem_domain,
+        "difficulty": row.metadata.difficulty,
+        "review_effort": row.metadata.estimated_review_effort,
+    }
+    return Instance(
+        id=row.instance_id,
+        folder=str(folder),
+        provenance=Provenance.GITHUB,
+        repo=row.repo,
+        language=re.sub(r"\s+", "-", row.language.strip().lower()) or "python",
+        license=LICENSE,
+        pull_request=PullRequestFacts(
+            number=row.pull_number, title=title, body=row.body or "", url=f"{row.url}/pull/{row.pull_number}"
+        ),
+        source=Source(
+            git=GitSource(url=row.url, base=base, head=row.commit_to_review.head_commit, merged=row.merged_commit)
+        ),
+        environment=_environment(comments),
+        comments=comments,
+        tags={**tags, **{key: str(value) for key, value in own.items() if value is not None}},
+    )
+
+
+def _environment(comments: tuple[Comment, ...]) -> Environment:
+    """Node with jest where that is all that the oracles need, else Python's; what more is needed is for certify."""
+    runners = {comment.oracle.runner for comment in comments if comment.oracle is not None}
+    if runners == {OracleRunner.JEST}:
+        return Environment(dockerfile="node", node=NODE, packages=(JEST,))
+    return Environment(dockerfile="python")
+
+
+def _title(row: PullRequestRow) -> tuple[str, str | None]:
+    """The title, and where it comes from if not from the row."""
+    if row.title and row.title.strip():
+        return row.title, None
+    message = (row.commit_to_review.head_commit_message or "").strip()
+    return (split_lines(message)[0].strip(), "head commit") if message else (MISSING, "missing")

@@ -1,0 +1,1 @@
+"""Records to numbers: summaries, comparisons, rates and the files that hold them. It runs nothing."""

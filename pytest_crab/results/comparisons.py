@@ -1,0 +1,186 @@
+"""Reviewers against the control and against each other: net lift, union, overlap, what adding one is worth."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from pytest_crab.results.outcomes import OracleRecord, against_control, oracle_counts
+from pytest_crab.statistics import overlap
+from pytest_crab.statistics.comparison import Comparison, Key, Measured, compare
+from pytest_crab.statistics.paired import holm, kappa
+from pytest_crab.types import Unit
+
+#: An oracle counts as caught by a reviewer if at least this share of its known repeats caught it.
+MAJORITY = Fraction(1, 2)
+
+#: Of so many reviewers every choice is listed; of more only those that caught something together.
+LISTED = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lift:
+    """The gain of a reviewer over the control, an agent without a review; ``comparison`` goes from the control to it.
+
+    An empty review takes the control's verdict. ``net`` is the number of net caught oracles of one run, ``cost_usd``
+    and ``seconds`` are one run's per one of them; None: not known, or nothing was won. ``p_holm`` is ``p_clusters``
+    adjusted for the number of contestants; placebos and first findings are no part of that family and keep their own.
+    """
+
+    control: str
+    comparison: Comparison
+    net: float
+    p_holm: float
+    cost_usd: float | None = None
+    seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pair:
+    """Two reviewers over the oracles that both have: ``comparison`` is of the first with the second.
+
+    ``both``, ``only_first`` and ``only_second`` count oracles that are caught; ``cost_of_first`` and
+    ``cost_of_second`` are what one run of each takes (None: not wholly known), so that adding the second is worth
+    ``only_second`` oracles for ``cost_of_second``.
+    """
+
+    first: str
+    second: str
+    comparison: Comparison
+    p_holm: float
+    both: int
+    only_first: int
+    only_second: int
+    kappa: float | None = None
+    cost_of_first: float | None = None
+    cost_of_second: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overlap:
+    """The number of oracles that all of these reviewers caught and no other did."""
+
+    reviewers: tuple[str, ...]
+    oracles: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Together:
+    """All contestants that are not shown the answer, over the ``oracles`` whose verdict is known of each.
+
+    Reviewers and answerers have nothing in common and are not compared with each other: where there are several of
+    both, all but ``pairs`` is of the reviewers. ``counted`` is the word for one of ``oracles``, ``unit`` their kind.
+    ``union`` counts what any of them caught, ``unique`` what one alone did; ``overlaps`` has every choice of reviewers
+    (of at most LISTED reviewers; else those that occur).
+    """
+
+    reviewers: tuple[str, ...] = ()
+    oracles: int = 0
+    union: int = 0
+    unique: Mapping[str, int] = field(default_factory=dict)
+    overlaps: tuple[Overlap, ...] = ()
+    pairs: tuple[Pair, ...] = ()
+    counted: str = "oracle"
+    unit: Unit = Unit.COMMENT
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contestant:
+    """One reviewer as an input of comparisons; ``cost_usd`` and ``seconds`` are those of one run of all instances."""
+
+    name: str
+    oracles: Sequence[OracleRecord]
+    cost_usd: float | None
+    seconds: float | None
+    variant: str | None = None
+    counted: str = "oracle"
+    unit: Unit = Unit.COMMENT
+
+
+def lifts(contestants: Sequence[Contestant], control: Contestant) -> dict[str, Lift]:
+    """The net lift of each contestant over the control, by name."""
+    before = {oracle.key: oracle for oracle in control.oracles}
+    base = oracle_counts(control.oracles)
+    found = {}
+    for one in contestants:
+        comparison = compare(base, against_control(one.oracles, before))
+        net = (comparison.difference or 0.0) * comparison.known
+        won = net > 1e-9
+        found[one.name] = Lift(
+            control=control.name,
+            comparison=comparison,
+            net=net,
+            p_holm=1.0,
+            cost_usd=one.cost_usd / net if won and one.cost_usd is not None else None,
+            seconds=one.seconds / net if won and one.seconds is not None else None,
+        )
+    alone = {name: lift.comparison.p_clusters for name, lift in found.items()}
+    adjusted = {**alone, **holm({one.name: alone[one.name] for one in contestants if one.variant is None})}
+    return {name: dataclasses.replace(lift, p_holm=adjusted[name]) for name, lift in found.items()}
+
+
+def together(contestants: Sequence[Contestant]) -> Together:
+    """Compare those contestants with each other that count the same: union, overlaps, and each pair."""
+    kinds = [[one for one in contestants if (one.unit is Unit.PROBE) is probes] for probes in (False, True)]
+    found = [_together(kind) for kind in kinds if kind]
+    if not found:
+        return Together()
+    first = next((own for own in found if len(own.reviewers) > 1), found[0])
+    return dataclasses.replace(first, pairs=tuple(pair for own in found for pair in own.pairs))
+
+
+def _together(contestants: Sequence[Contestant]) -> Together:
+    """Compare contestants over the oracles that are known of all."""
+    if len(contestants) < 2:
+        return Together(reviewers=tuple(one.name for one in contestants))
+    values = {one.name: {oracle.key: oracle.value() for oracle in one.oracles} for one in contestants}
+    first, *rest = values.values()
+    keys = [key for key in first if all(own.get(key) is not None for own in (first, *rest))]
+    caught = {name: {key for key in keys if _is_caught(own, key)} for name, own in values.items()}
+    known = {one.name: oracle_counts(one.oracles) for one in contestants}
+    pairs = [_pair(one, other, values, known) for one, other in itertools.combinations(contestants, 2)]
+    adjusted = holm({f"{at}": pair.comparison.p_clusters for at, pair in enumerate(pairs)})
+    return Together(
+        reviewers=tuple(values),
+        oracles=len(keys),
+        union=len(overlap.union(caught)),
+        unique=overlap.unique(caught),
+        overlaps=tuple(
+            Overlap(reviewers=who, oracles=count)
+            for who, count in overlap.overlaps(keys, caught, every=len(caught) <= LISTED).items()
+        ),
+        pairs=tuple(dataclasses.replace(pair, p_holm=adjusted[f"{at}"]) for at, pair in enumerate(pairs)),
+        counted=contestants[0].counted,
+        unit=contestants[0].unit,
+    )
+
+
+def _pair(
+    one: Contestant,
+    other: Contestant,
+    values: Mapping[str, Mapping[Key, Fraction | None]],
+    known: Mapping[str, Mapping[Key, Measured]],
+) -> Pair:
+    first, second = values[one.name], values[other.name]
+    keys = [key for key in first if first[key] is not None and second.get(key) is not None]
+    mine, theirs = {key for key in keys if _is_caught(first, key)}, {key for key in keys if _is_caught(second, key)}
+    return Pair(
+        first=one.name,
+        second=other.name,
+        comparison=compare(known[one.name], known[other.name]),
+        p_holm=1.0,
+        both=len(mine & theirs),
+        only_first=overlap.count_added(theirs, mine),
+        only_second=overlap.count_added(mine, theirs),
+        kappa=kappa([key in mine for key in keys], [key in theirs for key in keys]),
+        cost_of_first=one.cost_usd,
+        cost_of_second=other.cost_usd,
+    )
+
+
+def _is_caught(values: Mapping[Key, Fraction | None], key: Key) -> bool:
+    value = values.get(key)
+    return value is not None and value >= MAJORITY

@@ -1,0 +1,102 @@
+"""Explanations of verdicts over a run: rates beside the pass rate, and the comments to look at first."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from pytest_crab.results import outcomes as letters
+from pytest_crab.results.rates import Rate
+from pytest_crab.statistics.comparison import Key
+from pytest_crab.types import ExplainedOutcome, Explanation
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExplainedRates:
+    """The shares of a reviewer's oracles, each averaged over repeats.
+
+    ``found``: a finding lies near the comment. ``alone``: the commits of the findings near it resolve it, with no
+    other. ``spoiled``: they do, and another change of the revision turns it red. ``outcomes`` counts explanations in
+    all repeats. Where of some oracles it cannot be told whether they are resolved alone, ``alone`` has bounds and no
+    rate: those of which it can be told (that nothing was found, above all) are no sample of the others.
+    """
+
+    found: Rate
+    alone: Rate
+    spoiled: Rate
+    outcomes: Mapping[str, int] = field(default_factory=dict)
+
+
+#: By comment of one trial.
+Explanations = Mapping[str, Explanation]
+
+
+def explained_rates(trials: Iterable[tuple[str, str, Explanations]]) -> ExplainedRates | None:
+    """Return the rates over trials, each an instance, its repository and its explanations; None: there are none."""
+    found: dict[Key, list[bool]] = {}
+    alone: dict[Key, list[bool]] = {}
+    spoiled: dict[Key, list[bool]] = {}
+    repos: dict[Key, str] = {}
+    outcomes: Counter[str] = Counter()
+    for instance, repo, explanations in trials:
+        for comment, one in explanations.items():
+            key = (instance, comment)
+            repos[key] = repo
+            outcomes[one.outcome.value] += 1
+            found.setdefault(key, []).append(one.found)
+            spoiled.setdefault(key, []).append(one.outcome is ExplainedOutcome.SPOILED)
+            if one.alone is not None:
+                alone.setdefault(key, []).append(one.alone)
+    if not repos:
+        return None
+    order = [word.value for word in ExplainedOutcome]
+    return ExplainedRates(
+        found=_rate(found, repos),
+        alone=_rate(alone, repos),
+        spoiled=_rate(spoiled, repos),
+        outcomes={word: outcomes[word] for word in order if outcomes[word]},
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LookFirst:
+    """A missed comment that a finding lies near: the place and the tests differ, so that a person should look.
+
+    ``trial`` is the trial's name, as ``pytest-crab show`` takes it, ``why`` the explanation in words.
+    """
+
+    trial: str
+    comment: str
+    why: str
+
+
+#: The explanations that tell most about the measure itself come first.
+_FIRST = (ExplainedOutcome.SPOILED, ExplainedOutcome.UNCLEAR, ExplainedOutcome.NOT_RESOLVED, ExplainedOutcome.LEFT)
+_MOST_LOOKS = 20
+
+
+def look_first(trials: Iterable[tuple[str, Explanations]]) -> tuple[LookFirst, ...]:
+    """Return at most 20 comments to look at, of trials by name with the explanations of their missed comments."""
+    found = [
+        (_FIRST.index(one.outcome), LookFirst(trial=trial, comment=comment, why=one.words))
+        for trial, explanations in trials
+        for comment, one in explanations.items()
+        if one.found and one.outcome in _FIRST
+    ]
+    return tuple(look for _, look in sorted(found, key=lambda pair: pair[0])[:_MOST_LOOKS])
+
+
+def _rate(seen: Mapping[Key, list[bool]], repos: Mapping[Key, str]) -> Rate:
+    values = {key: Fraction(sum(own), len(own)) for key, own in seen.items()}
+    total, all_told = letters.total(values.values()), len(values) == len(repos)
+    return Rate(
+        oracles=len(repos),
+        known=len(values),
+        caught=float(total),
+        micro=float(total / len(values)) if all_told else None,
+        low=float(total / len(repos)),
+        high=float((total + len(repos) - len(values)) / len(repos)),
+        interval=letters.micro_interval(values, repos) if all_told else None,
+    )

@@ -1,0 +1,219 @@
+"""The report's files: trials.jsonl, written while a run goes on, and summary.json."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack
+from pathlib import Path
+from typing import Any, BinaryIO, TypeVar
+
+from pytest_crab import serialization
+from pytest_crab.atomic import SHARED, write_atomically
+from pytest_crab.errors import BadInput
+from pytest_crab.results.summary import Summary
+from pytest_crab.results.upgrades import upgraded_summary, upgraded_trial
+from pytest_crab.types import SCHEMA, TRIAL_SCHEMA, Trial, Unit, Verdict
+
+T = TypeVar("T")
+
+
+class TrialLog(AbstractContextManager["TrialLog"]):
+    """A trials.jsonl that grows record by record; each is with the operating system before ``append`` returns.
+
+    A new log replaces the file; ``resume`` keeps what is there but for a last line that a killed run left half-written.
+    Use it as a context, from one thread. Raises OSError.
+    """
+
+    def __init__(self, path: Path, *, resume: bool = False) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if resume and path.exists():
+            _mend(path)
+        self._file: BinaryIO = path.open("ab", buffering=0) if resume else _made_anew(path)
+
+    def append(self, trial: Trial) -> None:
+        """Add one record, or nothing of it. Raises OSError."""
+        end = self._file.tell()
+        rest = memoryview(_line(trial))
+        try:
+            while rest:
+                rest = rest[self._file.write(rest) :]
+        except OSError:
+            self._file.truncate(end)
+            self._file.seek(end)
+            raise
+
+    def close(self) -> None:
+        """Make the records durable and close the file; a second call does nothing."""
+        if not self._file.closed:
+            os.fsync(self._file.fileno())
+            self._file.close()
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def write_trials(path: Path, trials: Iterable[Trial]) -> None:
+    """Write all records at once; whoever reads sees the old file or the whole new one. Raises OSError."""
+    write_report_file(path, (_line(trial) for trial in trials))
+
+
+def read_trials(path: Path) -> Iterator[Trial]:
+    """Yield the records of a trials.jsonl, one at a time.
+
+    A half-written last line, as a killed run leaves it, is dropped; any other fault raises BadInput with file and line.
+    """
+    for _, trial in locate_trials(path):
+        yield trial
+
+
+def locate_trials(path: Path) -> Iterator[tuple[int, Trial]]:
+    """Yield the records of a trials.jsonl as ``read_trials`` does, each with the byte that its line starts at."""
+    start = 0
+    for at, line in enumerate(_lines(path), start=1):
+        value = _load(line, f"{path}:{at}", last=not line.endswith(b"\n"))
+        if value is not None:
+            yield start, _record(Trial, value, f"{path}:{at}")
+        start += len(line)
+
+
+def read_record(line: bytes, where: str) -> Trial:
+    """Return the record of one whole line of a trials.jsonl. Raises BadInput, which names ``where``."""
+    return _record(Trial, _load(line, where, last=False), where)
+
+
+def copy_trials(path: Path, places: Iterable[tuple[Path, int]]) -> None:
+    """Write the records at these places (file, byte) to ``path``, in this order, holding one at a time.
+
+    Whoever reads sees the old file or the whole new one. Raises OSError.
+    """
+    write_report_file(path, _read_lines_at(places))
+
+
+def write_summary(path: Path, summary: Summary) -> None:
+    """Write summary.json: whoever reads sees the old file or the whole new one. Raises OSError."""
+    write_report_file(path, [_laid_out(serialization.dump(summary)).encode() + b"\n"])
+
+
+def read_summary(path: Path) -> Summary:
+    """Return what a summary.json holds. Raises BadInput."""
+    value = _load(b"".join(_lines(path)), str(path), last=False)
+    return _record(Summary, value, str(path))
+
+
+def write_report_file(path: Path, chunks: Iterable[bytes]) -> None:
+    """Replace a file of a report in one step, and make its folder where it is missing. Raises OSError."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, chunks, SHARED)
+
+
+def _laid_out(value: Any, margin: str = "\n") -> str:
+    """JSON with a line for whatever holds nothing that is nested: json's own indent is slow, and longer to read."""
+    within = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    if not any(one and isinstance(one, (dict, list)) for one in within):
+        return json.dumps(value, allow_nan=False)
+    inner = f"{margin}  "
+    if isinstance(value, dict):
+        parts = [f"{json.dumps(key)}: {_laid_out(one, inner)}" for key, one in value.items()]
+        return f"{{{inner}{f',{inner}'.join(parts)}{margin}}}"
+    return f"[{inner}{f',{inner}'.join(_laid_out(one, inner) for one in value)}{margin}]"
+
+
+def _made_anew(path: Path) -> BinaryIO:
+    """A file that no other process has open: another run may still write to the one before."""
+    while True:
+        path.unlink(missing_ok=True)
+        try:
+            return path.open("xb", buffering=0)
+        except FileExistsError:  # another was faster, and is replaced
+            continue
+
+
+def _line(trial: Trial) -> bytes:
+    return serialization.canonical(trial).encode() + b"\n"
+
+
+def _read_lines_at(places: Iterable[tuple[Path, int]]) -> Iterator[bytes]:
+    with ExitStack() as stack:
+        opened: dict[Path, BinaryIO] = {}
+        for path, start in places:
+            if path not in opened:
+                opened[path] = stack.enter_context(path.open("rb"))
+            opened[path].seek(start)
+            yield opened[path].readline().rstrip(b"\n") + b"\n"
+
+
+def _lines(path: Path) -> Iterator[bytes]:
+    try:
+        with path.open("rb") as file:
+            yield from file
+    except OSError as error:
+        raise BadInput(str(path), [f"cannot be read: {error.strerror}"]) from error
+
+
+def _load(line: bytes, where: str, *, last: bool) -> object:
+    """Return the JSON value of a line; None for a last line that ends in the middle."""
+    try:
+        return json.loads(line, parse_constant=_no_number)
+    except RecursionError:
+        raise BadInput(where, ["is nested too deeply to be a record"]) from None
+    except ValueError as error:
+        if last:
+            return None
+        raise BadInput(where, [f"is not JSON: {error}"]) from error
+
+
+def _no_number(word: str) -> object:
+    raise ValueError(f"{word} is no number")
+
+
+def _record(cls: type[T], value: object, where: str) -> T:
+    upgrade, newest = _SCHEMAS[cls]
+    if isinstance(value, dict):
+        upgraded = upgrade(value)
+        schema, value = upgraded.get("schema", newest), upgraded
+        if schema != newest:
+            raise BadInput(where, [f"schema {schema!r} is not known here; this version reads 1 to {newest}"])
+    problems: list[str] = []
+    record = serialization.read(cls, value, problems)
+    if isinstance(record, Trial):
+        problems = list(_contradictions(record))
+    if record is None or problems:
+        raise BadInput(where, problems)
+    return record
+
+
+def _contradictions(trial: Trial) -> Iterator[str]:
+    """Yield a sentence for each verdict that its reason contradicts, or that no comment of the trial has."""
+    known = {comment.id for comment in trial.comments}
+    for at, score in enumerate(trial.scores):
+        if score.unit is not Unit.COMMENT:
+            continue
+        if score.subject not in known:
+            yield f"scores[{at}].subject is {score.subject}, which is no comment of the trial"
+        if score.label in _OPPOSED and score.label != score.reason.verdict:
+            yield f"scores[{at}].label is {score.label}, but {score.reason} means {score.reason.verdict}"
+
+
+#: For each record: the function that upgrades older data, and the newest schema.
+_SCHEMAS: dict[type, tuple[Callable[[Mapping[str, Any]], Mapping[str, Any]], int]] = {
+    Trial: (upgraded_trial, TRIAL_SCHEMA),
+    Summary: (upgraded_summary, SCHEMA),
+}
+#: Labels that a reason can contradict.
+_OPPOSED = (Verdict.CAUGHT, Verdict.MISSED)
+
+
+def _mend(path: Path) -> None:
+    """Cut off a half-written last line, or end one that only lacks its line's end."""
+    with path.open("rb+") as file:
+        content = file.read()
+        tail = content[content.rfind(b"\n") + 1 :]
+        if not tail:
+            return
+        if _load(tail, str(path), last=True) is None:
+            file.truncate(len(content) - len(tail))
+        else:
+            file.seek(0, os.SEEK_END)
+            file.write(b"\n")

@@ -1,0 +1,50 @@
+"""Loading the results of an earlier run from a summary, a report's folder, a store, or a trials.jsonl."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pytest_crab.errors import BadInput
+from pytest_crab.results.files import read_summary, read_trials
+from pytest_crab.results.summary import Summary, summarise
+
+SUMMARY, TRIALS = "summary.json", "trials.jsonl"
+
+
+def load_summary(path: Path) -> Summary:
+    """Return the summary of an earlier run, with every oracle's verdicts.
+
+    ``path`` is a summary.json, a trials.jsonl, a folder that holds one, or a store. A summary without oracles, as an
+    older version wrote it, is made anew from the trials beside it. Raises BadInput.
+    """
+    file = _file(path)
+    if file.suffix == ".jsonl":
+        return summarise(read_trials(file))
+    summary = read_summary(file)
+    if any(own.overall.oracles and not own.oracles for own in summary.reviewers):
+        if not file.with_name(TRIALS).is_file():
+            raise BadInput(str(file), [f"it has no verdicts, and there is no {TRIALS} beside it; run it again"])
+        return summarise(read_trials(file.with_name(TRIALS)), errors_as_misses=summary.errors_as_misses)
+    return summary
+
+
+def trials_file(path: Path) -> Path:
+    """The trials.jsonl of a report's folder, a store, or the file itself. Raises BadInput if there is none."""
+    places = [path] if path.is_file() else [path / TRIALS, path / "report" / TRIALS]
+    found = next((place for place in places if place.is_file()), None)
+    if found is None:
+        raise BadInput(str(path), [f"there is no {TRIALS}; name a report's folder, a store, or the file"])
+    return found
+
+
+def _file(path: Path) -> Path:
+    places = [path] if path.is_file() else [folder / name for folder in (path, path / "report") for name in _NAMES]
+    found = next((place for place in places if place.is_file()), None)
+    if found is None:
+        raise BadInput(
+            str(path), [f"there is no {SUMMARY} and no {TRIALS}; name a report's folder, a store, or a file"]
+        )
+    return found
+
+
+_NAMES = (SUMMARY, TRIALS)

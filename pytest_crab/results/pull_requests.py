@@ -1,0 +1,108 @@
+"""The pull requests in a report's folder, with their comments: one JSON file per instance."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pytest_crab import serialization
+from pytest_crab.errors import BadInput
+from pytest_crab.results.files import write_report_file
+from pytest_crab.results.upgrades import upgraded_subject
+from pytest_crab.scoring.judges.reviews import pull_request_digest
+from pytest_crab.types import SCHEMA, Instance, Side
+
+#: Where these files lie in a report's folder.
+FOLDER = "instances"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubjectComment:
+    """A human comment with its labels by dimension; never its oracle."""
+
+    id: str
+    path: str | None = None
+    lines: tuple[int, int] | None = None
+    side: Side = Side.RIGHT
+    body: str
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """One instance as readers of a report see it; ``diff`` is the pull request as contestants saw it."""
+
+    schema: int = SCHEMA
+    instance: str
+    repo: str
+    language: str
+    title: str
+    body: str = ""
+    url: str | None = None
+    merged_at: str | None = None
+    diff: str
+    comments: tuple[SubjectComment, ...] = ()
+
+    @property
+    def digest(self) -> str:
+        """The digest that names the pull request in a judge's questions."""
+        return pull_request_digest(self.repo, self.title, self.body, self.diff)
+
+
+def subject_of(instance: Instance, diff: str) -> Subject:
+    """The subject of an instance, whose pull request has this diff."""
+    facts = instance.pull_request
+    return Subject(
+        instance=instance.id,
+        repo=instance.repo,
+        language=instance.language,
+        title=facts.title,
+        body=facts.body,
+        url=facts.url,
+        merged_at=None if facts.merged_at is None else str(facts.merged_at),
+        diff=diff,
+        comments=tuple(
+            SubjectComment(
+                id=comment.id,
+                path=comment.path,
+                lines=comment.lines,
+                side=comment.side,
+                body=comment.body,
+                labels=comment.dimensions,
+            )
+            for comment in instance.comments
+        ),
+    )
+
+
+def write_subject(report: Path, subject: Subject) -> None:
+    """Put a subject into a report's folder; an older one of the same instance is replaced. Raises OSError."""
+    text = json.dumps(serialization.dump(subject), indent=1, allow_nan=False)
+    write_report_file(report / FOLDER / f"{subject.instance}.json", [text.encode() + b"\n"])
+
+
+def copy_subjects(report: Path, into: Path) -> None:
+    """Put the subjects of one report into another's folder; what lies behind a link is none. Raises OSError."""
+    folder = report / FOLDER
+    for path in () if folder.is_symlink() or not folder.is_dir() else sorted(folder.glob("*.json")):
+        if path.is_file() and not path.is_symlink():
+            (into / FOLDER).mkdir(exist_ok=True)
+            shutil.copyfile(path, into / FOLDER / path.name)
+
+
+def read_subject(report: Path, instance: str) -> Subject | None:
+    """The subject of an instance in a report's folder; None if there is none. Raises BadInput."""
+    path = report / FOLDER / f"{instance}.json"
+    if Path(instance).name != instance or not path.is_file():
+        return None
+    problems: list[str] = []
+    try:
+        subject = serialization.read(Subject, upgraded_subject(serialization.load(path)), problems)
+    except (OSError, ValueError) as error:
+        raise BadInput(str(path), [f"cannot be read: {error}"]) from error
+    if subject is None:
+        raise BadInput(str(path), problems)
+    return subject

@@ -1,0 +1,83 @@
+"""Rates of oracles: how many are caught of those that are known, over oracles and over instances, with intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from pytest_crab.results import outcomes as letters
+from pytest_crab.results.outcomes import OracleRecord
+from pytest_crab.statistics.comparison import Interval
+from pytest_crab.types import Category, Kind, Verdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rate:
+    """The oracles of one reviewer: all of them, or those with one label.
+
+    ``oracles`` counts all, ``known`` those with a known repeat, ``caught`` adds up the values of the known ones.
+    ``micro`` is caught / known, ``macro`` the mean of s_i = caught_i / known_i over the instances where any is known.
+    ``low`` and ``high`` are the micro rate over all oracles had everything unknown been missed, or caught. Rates lie
+    between 0 and 1; None is "not measured". ``interval`` and ``macro_interval`` are 95% intervals of ``micro`` and
+    ``macro`` that know of clusters; what is unknown does not widen them.
+    """
+
+    oracles: int
+    known: int
+    caught: float
+    micro: float | None = None
+    macro: float | None = None
+    low: float | None = None
+    high: float | None = None
+    interval: Interval | None = None
+    macro_interval: Interval | None = None
+
+    @property
+    def unknown(self) -> int:
+        """The oracles without any known repeat, so that ``known`` and these are all."""
+        return self.oracles - self.known
+
+
+def rate_of(oracles: Sequence[OracleRecord], *, strict: bool) -> Rate:
+    """Return the rate of these oracles; ``strict``: what is unknown counts as missed."""
+    values = {oracle.key: value for oracle in oracles if (value := oracle.value(strict=strict)) is not None}
+    means = letters.instance_means(values)
+    repos = {oracle.key: oracle.repo for oracle in oracles}
+    return Rate(
+        oracles=len(oracles),
+        known=len(values),
+        caught=float(letters.total(values.values())),
+        micro=_mean(list(values.values())),
+        macro=_mean(list(means.values())),
+        low=_mean([oracle.share(Verdict.CAUGHT.value) for oracle in oracles]),
+        high=_mean([oracle.most_caught() for oracle in oracles]),
+        interval=letters.micro_interval(values, repos),
+        macro_interval=letters.macro_interval(means, repos),
+    )
+
+
+def rates_by_label(oracles: Sequence[OracleRecord], *, strict: bool) -> dict[str, dict[str, Rate]]:
+    """Return the rates of these oracles by dimension and label, in the order that tables have."""
+    return {
+        dimension: {word: rate_of(own, strict=strict) for word, own in groups.items()}
+        for dimension, groups in _group_by_label(oracles).items()
+    }
+
+
+def _group_by_label(oracles: Iterable[OracleRecord]) -> dict[str, dict[str, list[OracleRecord]]]:
+    """Return the oracles by dimension and label; c-CRAB's own words in their published order, others by name."""
+    found: dict[str, dict[str, list[OracleRecord]]] = {}
+    for oracle in oracles:
+        for dimension, word in oracle.labels.items():
+            found.setdefault(dimension, {}).setdefault(word, []).append(oracle)
+    order = {word.value: place for place, word in enumerate((*Kind, *Category))}
+    return {
+        dimension: dict(sorted(found[dimension].items(), key=lambda group: (order.get(group[0], len(order)), group[0])))
+        for dimension in sorted(found)
+    }
+
+
+def _mean(values: Sequence[Fraction]) -> float | None:
+    """Return the mean, exact until the end, so that 7 of 10 is what a person types as 0.7; None of nothing."""
+    return float(letters.total(values) / len(values)) if values else None

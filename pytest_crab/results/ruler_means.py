@@ -1,0 +1,63 @@
+"""The means of a reviewer's comments by each ruler, and which rulers its rates are by."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pytest_crab.results.trial_rows import TrialRow
+from pytest_crab.statistics.comparison import Key
+from pytest_crab.types import Unit
+
+#: The scorers whose verdicts are a run's rates as they always were: of revisions, and of answers.
+OWN = frozenset({"oracles", "refinement", "choices"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RulerMean:
+    """The mean value of a reviewer's comments by one ruler, from 0 to 1; ``comments`` counts those that have a value.
+
+    Repeats are averaged for each comment first. ``mean`` is None where no comment has a value.
+    """
+
+    comments: int
+    mean: float | None = None
+
+
+def measured_by(rows: Sequence[TrialRow]) -> dict[str, Any]:
+    """Return the fields of a ReviewerSummary that are about rulers."""
+    return {"decided_by": _decided_by(rows), "by_ruler": _by_ruler(rows), "counted": _counted(rows)}
+
+
+def _counted(rows: Sequence[TrialRow]) -> str:
+    """Return the word for one of what the rates count."""
+    if any(row.unit is Unit.PROBE for row in rows):
+        return "probe"
+    return "oracle" if {row.decided_by for row in rows} <= {None, "oracles"} else "comment"
+
+
+def _decided_by(rows: Iterable[TrialRow]) -> dict[str, int]:
+    """Return how many verdicts each scorer gave that decided an outcome; none where all are of OWN."""
+    counts: Counter[str] = Counter()
+    for row in rows:
+        counts.update({row.decided_by: len(row.oracles)} if row.decided_by is not None else {})
+    return dict(counts) if set(counts) - OWN else {}
+
+
+def _by_ruler(rows: Iterable[TrialRow]) -> dict[str, RulerMean]:
+    """Return the means by ruler; none where oracles are the only one, whose rates are the summary's own."""
+    found: dict[str, dict[Key, list[float]]] = {}
+    for row in rows:
+        for ruler, comment, value in row.ruler_values:
+            own = found.setdefault(ruler, {})
+            if value is not None:
+                own.setdefault((row.instance, comment), []).append(value)
+    means = {ruler: [math.fsum(values) / len(values) for values in own.values()] for ruler, own in found.items()}
+    return {
+        ruler: RulerMean(comments=len(own), mean=math.fsum(own) / len(own) if own else None)
+        for ruler, own in means.items()
+        if set(means) - OWN
+    }

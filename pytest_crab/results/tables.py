@@ -1,0 +1,144 @@
+"""Trials as flat rows, one per oracle: for oracles.csv and for data frames."""
+
+from __future__ import annotations
+
+import csv
+import io
+import itertools
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pytest_crab.results.files import write_report_file
+from pytest_crab.results.trial_rows import costs_of
+from pytest_crab.types import Explanation, Trial, TrialId
+
+T = TypeVar("T")
+
+#: The file's name in a report's folder.
+FILE = "oracles.csv"
+
+#: What spreadsheets take for the start of a formula, which may start programs.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+#: The columns, in this order; an empty cell is "not measured", and under the last ones "none".
+COLUMNS = (
+    "instance",
+    "repo",
+    "provenance",
+    "reviewer",
+    "agent",
+    "runtime",
+    "repeat",
+    "comment",
+    "category",
+    "kind",
+    "verdict",
+    "reason",
+    "explained",
+    "found",
+    "resolved_alone",
+    "resolvable",
+    "findings",
+    "regressions",
+    "cost_usd",
+    "seconds",
+    "variant",
+    "privileged",
+    "leaky",
+    "simulated",
+)
+
+
+def oracle_rows(trials: Iterable[Trial]) -> Iterator[dict[str, Any]]:
+    """Yield one row of COLUMNS per oracle and trial; what belongs to the trial (cost, seconds) stands in each.
+
+    Of several records of one trial the last counts, as in a summary.
+    """
+    for rows in _of_latest(trials, lambda trial: list(_rows(trial))):
+        for row in rows:
+            yield dict(zip(COLUMNS, row, strict=True))
+
+
+def write_csv(path: Path, trials: Iterable[Trial]) -> None:
+    """Write oracles.csv (UTF-8, RFC 4180); a reader sees the old file or the whole new one. Raises OSError."""
+    lines = _of_latest(trials, lambda trial: b"".join(_line(map(_cell, row)) for row in _rows(trial)))
+    write_report_file(path, itertools.chain([_line(COLUMNS)], lines))
+
+
+def write_parquet(path: Path, trials: Iterable[Trial]) -> None:
+    """Write the same rows as Parquet; what was not measured is null. Raises OSError, ImportError without pyarrow."""
+    import pyarrow
+    from pyarrow import parquet
+
+    rows = list(oracle_rows(trials))
+    columns = {name: [row[name] for row in rows] for name in COLUMNS}
+    buffer = io.BytesIO()
+    parquet.write_table(pyarrow.table(columns), buffer)
+    write_report_file(path, [buffer.getvalue()])
+
+
+def _of_latest(trials: Iterable[Trial], value: Callable[[Trial], T]) -> Iterable[T]:
+    """Return the value of the last record of each trial; no trial is kept."""
+    found: dict[TrialId, T] = {}
+    for trial in trials:
+        found[trial.id] = value(trial)
+    return found.values()
+
+
+def _rows(trial: Trial) -> Iterator[tuple[Any, ...]]:
+    shared = {
+        "instance": trial.instance,
+        "repo": trial.repo,
+        "provenance": trial.provenance.value,
+        "reviewer": trial.reviewer,
+        "agent": trial.agent,
+        "runtime": trial.runtime,
+        "repeat": trial.repeat,
+        "findings": None if trial.review is None else trial.review.size,
+        "regressions": trial.regressions,
+        "cost_usd": _cost(trial),
+        "seconds": trial.seconds,
+        "variant": trial.variant,
+        "privileged": ", ".join(trial.privileged) or None,
+        "leaky": ", ".join(trial.leaky) or None,
+        "simulated": trial.simulated,
+    }
+    for result in trial.results:
+        own = {
+            "comment": result.comment,
+            "category": result.category,
+            "kind": result.kind,
+            "verdict": result.verdict.value,
+            "reason": result.reason.value,
+            "resolvable": result.resolvable,
+            **_explained(trial.explanations.get(result.comment)),
+        }
+        row = {**shared, **own}
+        yield tuple(row[name] for name in COLUMNS)
+
+
+def _explained(one: Explanation | None) -> dict[str, Any]:
+    if one is None:
+        return {"explained": None, "found": None, "resolved_alone": None}
+    return {"explained": one.outcome.value, "found": one.found, "resolved_alone": one.alone}
+
+
+def _cell(value: Any) -> Any:
+    """Return a value that no spreadsheet takes for a formula, with "" for None."""
+    if isinstance(value, str) and value.startswith(_FORMULA):
+        return f"'{value}"
+    return "" if value is None else value
+
+
+def _line(cells: Iterable[Any]) -> bytes:
+    text = io.StringIO()
+    csv.writer(text).writerow(cells)
+    return text.getvalue().encode(errors="backslashreplace")  # JSON has half characters, UTF-8 has none
+
+
+def _cost(trial: Trial) -> float | None:
+    """The cost of review, revision and failed attempts; None where one of them is not known."""
+    costs = costs_of(trial)
+    known = [cost for cost in costs if cost is not None]
+    return sum(known) if known and len(known) == len(costs) else None

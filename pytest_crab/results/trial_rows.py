@@ -1,0 +1,270 @@
+"""The rows that a summary is made from, one for each trial: numbers, labels and causes, no bodies and no diffs."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from pytest_crab.results import outcomes as letters
+from pytest_crab.results.explain import why
+from pytest_crab.results.model_usage import usages_of
+from pytest_crab.results.outcomes import OracleRecord
+from pytest_crab.results.recorded_rulers import RecordedRuler, rulers_of
+from pytest_crab.results.review_cost import TrialLoad, load
+from pytest_crab.statistics.comparison import Key
+from pytest_crab.types import ErrorRate, Explanation, Provenance, Review, Revision, Trial, Unit, Usage, Verdict
+from pytest_crab.types.reviews import SuggestionCounts
+
+#: The scorer whose errors are measured.
+_ORACLES = "oracles"
+
+#: The steps whose time is a reviewer's: proofs, images and downloads are the benchmark's.
+_OWN_STEPS = ("review", "revision", "verdict", "answers")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProbeAnswers:
+    """The answers to one probe's question as letters: see statistics.choices; ``measure`` is the way of answering."""
+
+    probe: str
+    language: str
+    measure: str
+    letters: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialRow:
+    """One trial; ``own_seconds`` are those of review, revision and verdicts; None: some were kept from before.
+
+    ``oracles`` have this trial's verdict alone, by the scorer ``decided_by``. ``causes`` has the cause of each unknown
+    verdict. ``ruler_values`` are of each scorer, comment by comment. ``shared_cost`` is what its review has cost, if an
+    earlier trial of this reviewer has the same review; ``prices`` are the dollars of its review and of its revision.
+    ``error_rates`` are the rates of false accepts and false rejects of each comment that has an oracle's verdict.
+    ``unit`` is what its verdicts are on: PROBE for an answerer's. ``cut`` are those, reviewer or agent, whose prompt
+    did not hold all of the pull request.
+    """
+
+    instance: str
+    repo: str
+    provenance: Provenance
+    agent: str
+    runtime: str
+    repeat: int
+    variant: str | None
+    clean: bool
+    privileged: tuple[str, ...]
+    leaky: tuple[str, ...]
+    simulated: bool
+    skipped: str | None
+    load: TrialLoad
+    costs: tuple[float | None, ...]
+    failed_costs: tuple[float | None, ...]
+    regressions: bool | None
+    suggestions: SuggestionCounts | None
+    seconds: float
+    own_seconds: float | None
+    versions: tuple[tuple[str, str], ...]
+    digest: str | None
+    oracles: tuple[OracleRecord, ...]
+    causes: tuple[str, ...] = ()
+    usages: tuple[tuple[str, Usage], ...] = ()
+    finding_labels: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    answers: tuple[ProbeAnswers, ...] = ()
+    unit: Unit = Unit.COMMENT
+    decided_by: str | None = None
+    ruler_values: tuple[tuple[str, str, float | None], ...] = ()
+    rulers: Mapping[str, RecordedRuler] = field(default_factory=dict)
+    review_by: str | None = None
+    shared_cost: float = 0.0
+    prices: tuple[float | None, float | None] = (None, None)
+    error_rates: Mapping[str, tuple[ErrorRate | None, ErrorRate | None]] = field(default_factory=dict)
+    explanations: Mapping[str, Explanation] = field(default_factory=dict)
+    cut: tuple[str, ...] = ()
+
+
+def row_of(trial: Trial) -> TrialRow:
+    """Return the row of a trial."""
+    own = _without_shared_review(trial)
+    return TrialRow(
+        instance=trial.instance,
+        repo=trial.repo,
+        provenance=trial.provenance,
+        agent=trial.agent,
+        runtime=trial.runtime,
+        repeat=trial.repeat,
+        variant=trial.variant,
+        clean=trial.clean,
+        privileged=trial.privileged,
+        leaky=trial.leaky,
+        simulated=trial.simulated,
+        skipped=trial.skipped,
+        load=load(trial),
+        costs=costs_of(trial),
+        failed_costs=tuple(usage.cost_usd for usage in own.failed_usages),
+        regressions=trial.regressions,
+        suggestions=None if trial.revision is None else trial.revision.suggestions,
+        seconds=trial.seconds,
+        own_seconds=_seconds(trial),
+        versions=_versions(trial),
+        digest=trial.versions.get("instance"),
+        error_rates={
+            result.comment: (result.place.false_accept, result.place.false_reject)
+            for result in trial.results
+            if result.score.scorer == _ORACLES
+        },
+        oracles=tuple(_oracles(trial)),
+        causes=tuple(map(why, trial.having(Verdict.UNKNOWN))),
+        usages=tuple(usages_of(own)),
+        finding_labels=_finding_labels(trial),
+        answers=tuple(_answers(trial)),
+        unit=Unit.PROBE if trial.is_of_answerer else Unit.COMMENT,
+        decided_by=trial.ruler,
+        ruler_values=tuple((one.scorer, one.subject, one.value) for one in trial.scores if one.unit is Unit.COMMENT),
+        rulers=rulers_of(trial),
+        review_by=trial.review_by,
+        shared_cost=_sum_known(costs_of(trial)) - _sum_known(costs_of(own)),
+        prices=(_price(trial.review), _price(trial.revision)),
+        explanations=trial.explanations,
+        cut=tuple(
+            who
+            for who, step in (("reviewer", trial.review), ("agent", trial.revision))
+            if step is not None and step.cut
+        ),
+    )
+
+
+def _oracles(trial: Trial) -> Iterator[OracleRecord]:
+    for result in trial.results:
+        yield OracleRecord(
+            instance=trial.instance,
+            comment=result.comment,
+            repo=trial.repo,
+            labels=result.labels,
+            verdicts=letters.letter(result.reason),
+            reviews=() if trial.review_number is None else (trial.review_number,),
+            resolvable=result.resolvable,
+        )
+
+
+def _without_shared_review(trial: Trial) -> Trial:
+    """Return the trial without what its review has used, if it is that of an earlier trial of this reviewer."""
+    if trial.review is None or trial.review_number in (None, trial.repeat):
+        return trial
+    return dataclasses.replace(trial, review=dataclasses.replace(trial.review, usage=None, failed=None))
+
+
+def _sum_known(costs: Iterable[float | None]) -> float:
+    return sum(one for one in costs if one is not None)
+
+
+def _price(step: Review | Revision | None) -> float | None:
+    """Return the dollars of a review or a revision; None: not known."""
+    return None if step is None or step.usage is None else step.usage.cost_usd
+
+
+def _answers(trial: Trial) -> Iterator[ProbeAnswers]:
+    languages = {comment.id: comment.labels.get("language", "") for comment in trial.comments}
+    for score in trial.scores:
+        if score.unit is Unit.PROBE and score.evidence:
+            letters, measure = str(score.evidence.get("letters", "")), str(score.evidence.get("measure", ""))
+            language = languages.get(score.subject, "")
+            yield ProbeAnswers(probe=score.subject, language=language, measure=measure, letters=letters)
+
+
+def _finding_labels(trial: Trial) -> Counter[tuple[str, str]]:
+    """Count the findings by severity and by each scorer's label for them."""
+    severities = () if trial.review is None else (finding.severity for finding in trial.review.findings)
+    labels = ((score.scorer, score.label) for score in trial.scores if score.unit is Unit.FINDING)
+    pairs = itertools.chain((("severity", word) for word in severities), labels)
+    return Counter((dimension, word) for dimension, word in pairs if word)
+
+
+def _seconds(trial: Trial) -> float | None:
+    own = [step for step in trial.steps if step.step in _OWN_STEPS]
+    if not own and all(result.verdict is Verdict.UNKNOWN for result in trial.results):
+        return 0.0
+    return None if not own or any(step.reused for step in own) else sum(step.seconds for step in own)
+
+
+def _versions(trial: Trial) -> tuple[tuple[str, str], ...]:
+    """Return the versions on record: of the contestants, their models, the harness and this package."""
+    found = {
+        "reviewer": trial.review and trial.review.version,
+        "agent": trial.revision and trial.revision.version,
+        "reviewer-identity": trial.versions.get("reviewer-identity"),
+        "agent-identity": trial.versions.get("agent-identity"),
+        "harness": trial.versions.get("harness"),
+        "pytest_crab": trial.versions.get("pytest_crab"),
+    }
+    steps = {"reviewer-model": trial.review, "agent-model": trial.revision}
+    asked = [(name, model) for name, step in steps.items() if step and step.usage for model in step.usage.models or ()]
+    return (*((name, str(version)) for name, version in found.items() if version is not None), *asked)
+
+
+def oracles_of(rows: Iterable[TrialRow]) -> list[OracleRecord]:
+    """Return the oracles of all rows, each once, with the verdicts of its repeats in their order."""
+    found: dict[Key, dict[int, OracleRecord]] = {}
+    for row in rows:
+        for oracle in row.oracles:
+            found.setdefault(oracle.key, {})[row.repeat] = oracle
+    return [_over_repeats(own) for own in found.values()]
+
+
+def _over_repeats(own: Mapping[int, OracleRecord]) -> OracleRecord:
+    """Return one record of an oracle from those of its repeats, by their numbers."""
+    first, *_ = own.values()
+    repeats = sorted(own)
+    shared = any(one.reviews for one in own.values())
+    marks = [one.resolvable for one in own.values() if one.resolvable is not None]
+    return dataclasses.replace(
+        first,
+        verdicts="".join(own[repeat].verdicts for repeat in repeats),
+        reviews=tuple(number for repeat in repeats for number in own[repeat].reviews or (repeat,)) if shared else (),
+        repeats=() if repeats == list(range(1, len(repeats) + 1)) else tuple(repeats),
+        resolvable=marks[-1] if marks else None,
+    )
+
+
+def comments_of(rows: Iterable[TrialRow]) -> tuple[Fraction, int]:
+    """Return the findings, averaged over each instance's reviews, and the number of instances that have a review."""
+    findings: dict[str, list[int]] = {}
+    for row in rows:
+        if row.load.findings is not None:
+            findings.setdefault(row.instance, []).append(row.load.findings)
+    means = [Fraction(sum(own), len(own)) for own in findings.values()]
+    return sum(means, Fraction()), len(means)
+
+
+def per_run(rows: Iterable[TrialRow], value: Callable[[TrialRow], float | None]) -> float | None:
+    """Return the sum over instances of the mean over repeats, as one run takes it; None if a value is not known."""
+    found: dict[str, list[float]] = {}
+    for row in rows:
+        one = value(row)
+        if one is None:
+            return None
+        found.setdefault(row.instance, []).append(one)
+    return sum(sum(own) / len(own) for own in found.values())
+
+
+def costs_of(trial: Trial) -> tuple[float | None, ...]:
+    """The dollars of a trial's review and revision, of those that there are, and of failed attempts; None: unknown."""
+    used = (*trial.usages, *trial.failed_usages)
+    return tuple(None if usage is None else usage.cost_usd for usage in used)
+
+
+def cost(row: TrialRow) -> float | None:
+    """The dollars of a trial's review, revision and failed attempts, 0 if there was none; None: one is not known."""
+    known = [one for one in row.costs if one is not None]
+    return sum(known) if len(known) == len(row.costs) else None
+
+
+def review_price(rows: Iterable[TrialRow]) -> float:
+    """Return what a review costs in revisions; 0 where one of the two prices is not known."""
+    known = [row.prices for row in rows if None not in row.prices]
+    review, revision = (math.fsum(own[part] or 0.0 for own in known) for part in (0, 1))
+    return review / revision if revision else 0.0

@@ -1,0 +1,1 @@
+"""Numbers to eyes: terminal text, the page, Markdown, JUnit and transcripts."""

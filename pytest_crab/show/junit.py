@@ -1,0 +1,207 @@
+"""The JUnit file with a case per oracle: one suite per reviewer, its rates as the suite's properties."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from xml.etree import ElementTree
+
+import junitparser
+
+from pytest_crab.formats import format_table
+from pytest_crab.results.explain import explain_result, why
+from pytest_crab.results.explained import ExplainedRates
+from pytest_crab.results.files import write_report_file
+from pytest_crab.results.gate_record import Gate, GateRuling
+from pytest_crab.results.rates import Rate
+from pytest_crab.results.recorded_rulers import RecordedRuler
+from pytest_crab.results.reviewer_summary import ReviewerSummary
+from pytest_crab.results.summary import OUTCOMES, Summary
+from pytest_crab.show.label_changes import label_table
+from pytest_crab.text import one_line
+from pytest_crab.types import CommentResult, Reason, Trial, Unit, Verdict
+
+#: The rulings that a gate's cases tell apart, and the most characters of their reasons.
+_PASSED, _FAILED, _LONGEST = "passed", "failed", 5000
+
+_Ending = junitparser.Failure | junitparser.Skipped | junitparser.Error
+
+
+#: What a missed oracle can be in the file.
+FAILURE, SKIPPED, NONE = "failure", "skipped", "none"
+
+#: The name of the suite with the gate's rulings.
+GATE = "gate"
+
+
+def write_junit(path: Path, trials: Iterable[Trial], summary: Summary, *, misses: str = FAILURE) -> None:
+    """Write the file; whoever reads sees the old one or the whole new one. Raises OSError."""
+    write_report_file(path, [render(trials, summary, misses=misses)])
+
+
+def render(trials: Iterable[Trial], summary: Summary, *, misses: str = FAILURE) -> bytes:
+    """Return the file's bytes, valid against Jenkins' xunit2 schema.
+
+    Caught passes, missed is what ``misses`` says (NONE: it passes; so do the misses of the control and other variants),
+    unknown is an error, not run is skipped. With a gate the first suite has a case for each of its rulings,
+    with the table of labels before and after below the reasons. A trial's
+    seconds are shared out evenly among its cases. A trial without any oracle result is one case of its own. All text is
+    legal in XML, messages are on one line, and none of it comes from an oracle's source.
+    """
+    cases: dict[str, list[junitparser.TestCase]] = {}
+    latest = {trial.id: trial for trial in trials}
+    for trial in latest.values():
+        cases.setdefault(trial.reviewer, []).extend(_cases(trial, misses if trial.variant is None else NONE))
+    document = junitparser.JUnitXml("pytest-crab")
+    if summary.gate is not None:
+        suite = junitparser.TestSuite(GATE)
+        suite.add_property("crab.exit_code", f"{summary.gate.exit_code}")
+        suite.add_property("crab.ruling", summary.gate.ruling)
+        if summary.gate.account:
+            suite.add_property("crab.account", summary.gate.account)
+        suite.add_testcases([_gate_case(ruling, summary.gate) for ruling in summary.gate.rulings])
+        document.add_testsuite(suite)
+    for reviewer in summary.reviewers:
+        suite = junitparser.TestSuite(one_line(reviewer.reviewer))
+        for name, value in _properties(reviewer, summary.rulers):
+            suite.add_property(name, value)
+        suite.add_testcases(cases.get(reviewer.reviewer, []))
+        document.add_testsuite(suite)
+    document.update_statistics()  # type: ignore[no-untyped-call]
+    content = io.BytesIO()
+    document.write(content)
+    return _conforming(content.getvalue())
+
+
+def _conforming(content: bytes) -> bytes:
+    """Return the document with what the xunit2 schema forbids mended: skipped on testsuites, times of many digits."""
+    root = ElementTree.fromstring(content)  # noqa: S314 - written here
+    root.attrib.pop("skipped", None)
+    for element in root.iter():
+        if "time" in element.attrib:
+            element.set("time", str(round(float(element.attrib["time"]), 3)))
+    return bytes(ElementTree.tostring(root, encoding="utf-8", xml_declaration=True))
+
+
+def _gate_case(ruling: GateRuling, gate: Gate) -> junitparser.TestCase:
+    case = junitparser.TestCase(one_line(ruling.reviewer or "run"), classname=GATE, time=0.0)
+    text = "\n".join([one_line(ruling.paragraph, _LONGEST), *_change_lines(ruling.reviewer, gate)])
+    if ruling.ruling == _PASSED:
+        case.system_out = text
+        return case
+    message = one_line(ruling.paragraph)
+    failed = ruling.ruling == _FAILED
+    ending = junitparser.Failure(message, ruling.ruling) if failed else junitparser.Error(message, ruling.ruling)
+    case.result = [_with_body(ending, text)]
+    return case
+
+
+def _change_lines(reviewer: str | None, gate: Gate) -> Iterator[str]:
+    """Yield the tables of a reviewer's labels before and after, against the baseline and against the anchor."""
+    for name, labels in gate.labels.items():
+        if reviewer is not None and (name == reviewer or name.startswith(f"{reviewer} against ")):
+            yield ""
+            yield one_line(f"{name} by label, before and after")
+            yield from format_table(label_table(labels))
+
+
+def _with_body(ending: _Ending, text: str) -> _Ending:
+    ending.text = text
+    return ending
+
+
+def _cases(trial: Trial, misses: str) -> Iterator[junitparser.TestCase]:
+    repeat = f"[{trial.repeat}]" if trial.repeat > 1 else ""
+    seconds = round(trial.seconds / max(1, len(trial.results)), 3)
+    for result in trial.results:
+        name = f"{one_line(result.comment)}{repeat}"
+        case = junitparser.TestCase(name, classname=one_line(trial.instance), time=seconds)
+        case.result = list(_result(result, trial, misses))
+        if not case.result:
+            case.system_out = "\n".join(explain_result(result, trial))
+        yield case
+    if not trial.results:
+        case = junitparser.TestCase(f"trial{repeat}", classname=one_line(trial.instance), time=seconds)
+        cause = trial.error or trial.skipped
+        if cause is not None:
+            kind = junitparser.Skipped if trial.error is None else junitparser.Error
+            case.result = [kind(one_line(cause), Reason.NOT_RUN.value)]
+        yield case
+
+
+def _result(result: CommentResult, trial: Trial, misses: str) -> Iterator[_Ending]:
+    body = "\n".join(explain_result(result, trial))
+    if result.verdict is Verdict.MISSED:
+        if misses == FAILURE:
+            yield _with_body(junitparser.Failure(why(result), result.reason.value), body)
+        elif misses == SKIPPED:
+            yield _with_body(junitparser.Skipped(why(result), result.reason.value), body)
+    elif result.reason is Reason.NOT_RUN:
+        skipped = f": {one_line(trial.skipped)}" if trial.skipped else ""
+        yield junitparser.Skipped(f"{why(result)}{skipped}", result.reason.value)
+    elif result.verdict is Verdict.UNKNOWN:
+        yield _with_body(junitparser.Error(why(result), result.reason.value), body)
+
+
+def _interval(score: Rate) -> str | None:
+    interval = score.interval
+    return None if interval is None else f"{interval.low:.4g} to {interval.high:.4g} over {interval.basis}"
+
+
+def _label_rates(reviewer: ReviewerSummary) -> Iterator[tuple[str, Rate]]:
+    """Yield rates by ``dimension.word``; by the word alone for a kind or a category, unless it is both."""
+    both = reviewer.by_kind.keys() & reviewer.by_category.keys()
+    for dimension, rates in reviewer.by_label.items():
+        short = dimension in ("kind", "category")
+        for word, own in rates.items():
+            yield (word if short and word not in both else f"{dimension}.{word}"), own
+
+
+def _decided_by(reviewer: ReviewerSummary) -> str | None:
+    return ", ".join(f"{ruler} {count}" for ruler, count in reviewer.decided_by.items()) or None
+
+
+def _explained(own: ExplainedRates | None) -> dict[str, object]:
+    if own is None:
+        return {}
+    rates = {"found": own.found, "resolved-alone": own.alone, "spoiled": own.spoiled}
+    known = {f"{name}.known": rate.known for name, rate in rates.items()}
+    return {**{name: rate.micro for name, rate in rates.items()}, **known}
+
+
+def _properties(reviewer: ReviewerSummary, rulers: Mapping[str, RecordedRuler]) -> Iterator[tuple[str, str]]:
+    """Names begin with ``crab.``; what was not measured is left out."""
+    score = reviewer.overall
+    labels = dict(_label_rates(reviewer))
+    shown = [ruler for ruler in reviewer.by_ruler if ruler in rulers]
+    values: dict[str, object] = {
+        "agent": ", ".join(reviewer.agents) if reviewer.unit is not Unit.PROBE else None,
+        "runtime": ", ".join(reviewer.runtimes) or None,
+        "rate": score.micro,
+        "macro": score.macro,
+        "low": score.low,
+        "high": score.high,
+        "oracles": score.oracles,
+        "known": score.known,
+        "interval": _interval(score),
+        **{f"rate.{name}": own.micro for name, own in labels.items()},
+        **{f"interval.{name}": _interval(own) for name, own in labels.items()},
+        **{f"outcome.{outcome.replace(' ', '-')}": reviewer.outcomes.get(outcome, 0.0) for outcome in OUTCOMES},
+        "decided_by": _decided_by(reviewer),
+        **{f"ruler.{ruler}": own.mean for ruler, own in reviewer.by_ruler.items()},
+        **{f"ruler.{ruler}.comments": own.comments for ruler, own in reviewer.by_ruler.items()},
+        **{f"ruler.{ruler}.version": " and ".join(rulers[ruler].versions) for ruler in shown},
+        **{f"ruler.{ruler}.caution": rulers[ruler].caution or None for ruler in shown},
+        **_explained(reviewer.explained),
+        "comments": reviewer.comments,
+        "false_alarms_per_clean_pull_request": None if reviewer.clean is None else reviewer.clean.per_pull_request,
+        "cost_usd": reviewer.cost_usd,
+        "authored": reviewer.authored,
+        "github": reviewer.github,
+        "notes": "; ".join(reviewer.notes) or None,
+    }
+    for name, value in values.items():
+        if value is not None:
+            text = f"{value:.6g}" if isinstance(value, float) else str(value)
+            yield f"crab.{name}", one_line(text)

@@ -1,0 +1,282 @@
+"""index.html: a report as one file that works from disk, without any network."""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+from urllib.parse import quote
+
+from pytest_crab.lazy import lazy
+from pytest_crab.results.files import write_report_file
+from pytest_crab.results.pull_requests import Subject, read_subject
+from pytest_crab.results.summary import Summary
+from pytest_crab.show.detail_tables import detail_tables
+from pytest_crab.show.mediator_text import mediator_lines, mediator_tables
+from pytest_crab.show.page.charts import Bar, cost_plot, forest_plot, heat_map, overlap_plot, timeline
+from pytest_crab.show.page.figures import (
+    bar_of,
+    find_priced,
+    findings_table,
+    label_tables,
+    near_words,
+    overlaps_table,
+    repositories_table,
+)
+from pytest_crab.show.page.headline import Clock, banners, idle_share, measured_sentences, role, run_facts
+from pytest_crab.show.page.rendering import Rendered, packed_block, render_page, render_template, safe_json
+from pytest_crab.show.page.rows import index_row, subject_detail, trial_detail
+from pytest_crab.show.page.rulers import RulersBuilder, RulersSection
+from pytest_crab.show.summary_tables import SummaryTable, explained_tables, finding_tables, label
+from pytest_crab.show.summary_text import advice_line, note_lines
+from pytest_crab.show.transcripts import Transcript, drop_transcripts, read_transcript
+from pytest_crab.types import Trial, TrialId
+
+#: The page's name in a report's folder.
+FILE = "index.html"
+
+#: The most transcripts of one trial that the page shows, and the most characters of all of them.
+TRANSCRIPTS, ROOM = 8, 32 << 20
+
+#: The page's scripts, in the order that they need each other in.
+SCRIPTS = ("elements.js", "tables.js", "charts.js", "markdown.js", "diffs.js", "trial.js", "list.js")
+
+_CHUNK = 1 << 20
+
+
+#: The parts of the page that change with the summary, each a template that can be rendered alone.
+PARTS = ("top", "sections", "headline", "rates", "labels", "overlap", "agents", "rulers", "cost")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Live:
+    """The state of the records behind a served page, in words and as a tag that changes with them.
+
+    ``records`` is the number of the file that they are in, and ``end`` the byte up to which they are on the page.
+    """
+
+    state: str
+    words: str
+    records: int = 0
+    end: int = 0
+    several: bool = False
+
+
+@contextmanager
+def open_page(report: Path) -> Iterator[Page]:
+    """A page for a report's folder, whose trials are to be added one after the other."""
+    with tempfile.TemporaryFile() as blocks:
+        yield Page(report, blocks)
+
+
+class Page:
+    """A page in the making: details go to a scratch file at once, only what is listed and counted stays.
+
+    So memory does not grow with the texts of trials. Without a scratch file the page has no details: it asks its server
+    for those of a trial that is opened.
+    """
+
+    def __init__(self, report: Path, blocks: IO[bytes] | None) -> None:
+        self._report = report
+        self._blocks = blocks
+        self._rows: dict[TrialId, dict[str, Any]] = {}
+        self._near: dict[TrialId, Counter[str]] = {}
+        self._subjects: dict[str, int | str | None] = {}
+        self._rulers = RulersBuilder()
+        self._named: set[str] = set()
+        self._clock = Clock()
+        self._bars: dict[TrialId, Bar | None] = {}
+        self._room = ROOM
+        self._count = 0
+        self._charts: Charts | None = None
+
+    def add(self, trial: Trial, start: int = 0) -> None:
+        """Take a trial in; a later record of the same one replaces it. Raises BadInput for a damaged subject.
+
+        ``start`` is the byte of trials.jsonl that its record starts at, by which a server finds it.
+        """
+        key = trial.id
+        if trial.instance not in self._subjects:
+            subject = read_subject(self._report, trial.instance)
+            self._subjects[trial.instance] = None if subject is None else self._subject_place(subject)
+            if subject is not None:
+                self._rulers.note_subject(subject)
+        self._rows[key] = {
+            **index_row(trial),
+            "d": self._trial_place(trial, start),
+            "q": self._subjects[trial.instance],
+        }
+        self._charts = None
+        self._rulers.add(trial)
+        self._near[key] = near_words(trial)
+        self._clock.add(trial)
+        self._bars[key] = bar_of(trial)
+
+    def write(self, summary: Summary) -> None:
+        """Write index.html, with the numbers of ``summary``. Raises OSError."""
+        rendered = self.render(summary)
+        write_report_file(self._report / FILE, self.chunks(rendered))
+        drop_transcripts(self._report, self._named)
+
+    def render(self, summary: Summary, live: Live | None = None) -> Rendered:
+        """Return the page around its details; ``live``: it is served and follows its records."""
+        return render_page(
+            "page.html",
+            SCRIPTS if live is None else (*SCRIPTS, "live.js"),
+            connects=live is not None,
+            live=live,
+            **self._values(summary),
+            index=safe_json(list(self._rows.values())),
+        )
+
+    def render_part(self, part: str, summary: Summary, live: Live) -> str:
+        """Return one of PARTS of a served page by itself, without the element around it."""
+        return render_template(f"{part}.html", live=live, **self._values(summary))
+
+    def row(self, trial: TrialId) -> dict[str, Any]:
+        """Return a trial's row in the list."""
+        return self._rows[trial]
+
+    def _values(self, summary: Summary) -> dict[str, Any]:
+        """Return what the templates show, by name; pictures and rulers are made where a template asks for them."""
+        near: dict[str, Counter[str]] = {}
+        for trial, words in self._near.items():
+            near.setdefault(trial.reviewer, Counter()).update(words)
+        if self._charts is None or self._charts.summary is not summary:
+            self._charts = Charts(summary, list(filter(None, self._bars.values())), self._rulers)
+        return {**_values(summary, self._clock.words(), near), "charts": self._charts}
+
+    def chunks(self, rendered: Rendered) -> Iterator[bytes]:
+        """Yield the whole page in pieces."""
+        yield rendered.head.encode()
+        assert self._blocks is not None
+        self._blocks.seek(0)
+        while chunk := self._blocks.read(_CHUNK):
+            yield chunk
+        yield rendered.tail.encode()
+
+    def _transcripts(self, trial: Trial) -> Iterator[Transcript]:
+        """The copies of a trial's transcripts in the report, as long as there is room for them."""
+        self._named.update(trial.transcripts)
+        for key in trial.transcripts[:TRANSCRIPTS]:
+            found = read_transcript(self._report, key) if self._room > 0 else None
+            if found is not None:
+                self._room -= len(found.text)
+                yield found
+
+    def _trial_place(self, trial: Trial, start: int) -> int | str:
+        """Return the number of the block with a trial's details, or the server's address of them."""
+        if self._blocks is None:
+            return f"trial/{start}/{quote(str(trial.id), safe='')}"
+        return self._block(trial_detail(trial, list(self._transcripts(trial))))
+
+    def _subject_place(self, subject: Subject) -> int | str:
+        if self._blocks is None:
+            return f"subject/{quote(subject.instance, safe='')}"
+        return self._block(subject_detail(subject))
+
+    def _block(self, data: Any) -> int:
+        assert self._blocks is not None
+        self._blocks.write(packed_block(self._count, data))
+        self._count += 1
+        return self._count - 1
+
+
+class Charts:
+    """The page's pictures and the comparison of rulers, each made when a template first asks for it."""
+
+    def __init__(self, summary: Summary, bars: Sequence[Bar], rulers: RulersBuilder) -> None:
+        self.summary = summary
+        self._bars = bars
+        self._rulers = rulers
+
+    @lazy
+    def forest(self) -> str:
+        """The rates with their intervals."""
+        return forest_plot({label(one): one.overall for one in self.summary.reviewers})
+
+    @lazy
+    def heat(self) -> Mapping[str, str]:
+        """The rates by label and reviewer, a picture for each dimension."""
+        summary = self.summary
+        return {
+            dimension: heat_map(
+                [label(one) for one in summary.labelled(dimension)], [(row["word"], row["cells"]) for row in rows]
+            )
+            for dimension, rows in label_tables(summary).items()
+        }
+
+    @lazy
+    def costs(self) -> str:
+        """Cost against rate; empty where nothing cost anything."""
+        reviewers = self.summary.reviewers
+        return cost_plot(list(find_priced(reviewers))) if any(one.cost_usd for one in reviewers) else ""
+
+    @lazy
+    def upset(self) -> str:
+        """The overlap of the reviewers."""
+        return overlap_plot(self.summary.together.reviewers, overlaps_table(self.summary))
+
+    @property
+    def has_timeline(self) -> bool:
+        """True if the start of any trial is on record."""
+        return bool(self._bars)
+
+    @lazy
+    def timeline(self) -> str:
+        """The trials as bars along the time of the run."""
+        return timeline(self._bars)
+
+    @property
+    def has_rulers(self) -> bool:
+        """True if two rulers measured one comment."""
+        return self._rulers.has_pair
+
+    @lazy
+    def rulers(self) -> RulersSection | None:
+        """The comparison of rulers; None where no two of them measured one comment."""
+        return self._rulers.section()
+
+
+def _values(summary: Summary, when: str, near: Mapping[str, Counter[str]]) -> dict[str, Any]:
+    """Return what the templates show of a summary, by name."""
+    return {
+        "summary": summary,
+        "words": summary.words,
+        "measured": list(measured_sentences(summary)),
+        "facts": list(run_facts(summary, when)),
+        "banners": list(banners(summary)),
+        "role": role,
+        "idle_share": idle_share,
+        "label_tables": label_tables(summary),
+        "finding_tables": [*finding_tables(summary), *explained_tables(summary)],
+        "overlaps": overlaps_table(summary),
+        "repositories": repositories_table(summary),
+        "findings": findings_table(near),
+        "finders": list(near),
+        "labels": {one.reviewer: label(one) for one in summary.reviewers},
+        "marks": list(_marks(summary)),
+        "notes": list(note_lines(summary.reviewers)),
+        "agent_tables": list(mediator_tables(summary)),
+        "agent_lines": list(mediator_lines(summary)),
+        "repeats": _repeats(summary),
+        "advice": {one.reviewer: advice_line(one) for one in summary.reviewers},
+        "firsts": list(dict.fromkeys(k for one in summary.reviewers for k in one.curve)),
+    }
+
+
+def _repeats(summary: Summary) -> SummaryTable | None:
+    """Return the table of repeats, findings, revisions and costs; None where nothing was repeated."""
+    return next(detail_tables(summary)) if any(one.repeats > 1 for one in summary.reviewers) else None
+
+
+def _marks(summary: Summary) -> Iterator[str]:
+    """Yield the meanings of the marks behind the names of reviewers, of those marks that occur."""
+    if any(label(one).rstrip("~").endswith("*") for one in summary.reviewers if one.privileged):
+        yield "* is shown the answer"
+    if any(label(one).endswith("~") for one in summary.reviewers if one.leaky):
+        yield "~ worked on the public pull request and could read its discussion"

@@ -1,0 +1,294 @@
+"""The page's pictures: SVG from pure functions, with lengths in percent, so that text stays readable at any width.
+
+They are made by hand since a page has to work from disk without a network, and each picture is a few dozen lines; a
+library would be most of the page. Every mark that can be asked for its number has the class ``mark`` and states it as
+its label; the page's script shows labels on hover and lets arrow keys move between marks. Colours come from page.css.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from urllib.parse import quote
+
+from markupsafe import Markup
+
+from pytest_crab.formats import format_duration, format_interval, format_percent, format_whole_percent
+from pytest_crab.results.comparisons import Overlap
+from pytest_crab.results.rates import Rate
+from pytest_crab.text import escape_controls
+
+#: The height of a row of a picture, and of a bar of the timeline, in pixels.
+ROW, LANE = 26, 10
+
+#: The most bars and rows of a timeline; what starts when all rows are taken lies over others.
+BARS, LANES = 2_000, 40
+
+#: The number of colours for reviewers in one picture; further ones begin again.
+SERIES = 6
+
+#: The width of the names beside a heat map and of the dots beside bars, in percent.
+NAMES, DOTS = 30.0, 40.0
+
+
+def _svg(height: float, title: str, parts: Iterable[str], columns: int = 1) -> Markup:
+    return Markup(
+        '<svg class="chart" width="100%" height="{}" role="group" aria-label="{}" data-columns="{}">{}</svg>'
+    ).format(round(height), title, columns, Markup("").join(parts))
+
+
+def _mark(words: str, *parts: str) -> Markup:
+    return Markup('<g class="mark" role="img" tabindex="-1" aria-label="{}">{}</g>').format(
+        escape_controls(words), Markup("").join(parts)
+    )
+
+
+def _text(x: float, y: float, words: str, anchor: str = "start", kind: str = "") -> Markup:
+    return Markup('<text x="{:.2f}%" y="{:.1f}" text-anchor="{}" class="{}">{}</text>').format(
+        x, y, anchor, kind, escape_controls(words)
+    )
+
+
+def _line(x1: float, y1: float, x2: float, y2: float, kind: str) -> Markup:
+    return Markup('<line x1="{:.2f}%" y1="{:.1f}" x2="{:.2f}%" y2="{:.1f}" class="{}"/>').format(x1, y1, x2, y2, kind)
+
+
+def _rect(x: float, y: float, width: float, height: float, kind: str) -> Markup:
+    return Markup('<rect x="{:.2f}%" y="{:.1f}" width="{:.2f}%" height="{:.1f}" class="{}"/>').format(
+        x, y, width, height, kind
+    )
+
+
+def _dot(x: float, y: float, radius: float, kind: str) -> Markup:
+    return Markup('<circle cx="{:.2f}%" cy="{:.1f}" r="{:g}" class="{}"/>').format(x, y, radius, kind)
+
+
+def rate_words(name: str, rate: Rate) -> str:
+    """Return a rate with its interval and counts in words."""
+    if rate.micro is None:
+        return f"{name}: not measured"
+    interval = f", 95% interval {format_interval(rate.interval, ' to ')}%" if rate.interval else ""
+    return f"{name}: {format_percent(rate.micro)}%{interval}, {rate.caught:g} of {rate.known} caught"
+
+
+def forest_plot(rates: Mapping[str, Rate]) -> Markup:
+    """Return rates as dots on a line from 0 to 100%, each with its 95% interval, a name above each."""
+    known = {name: rate for name, rate in rates.items() if rate.micro is not None}
+    bottom = 44 * len(known)
+    parts = [_line(_along(tick), 0, _along(tick), bottom, "grid") for tick in (0, 25, 50, 75, 100)]
+    for at, (name, rate) in enumerate(known.items()):
+        y = 44 * at + 32
+        words = rate_words(name, rate)
+        short = f"{name}  {format_percent(rate.micro)}% ({format_interval(rate.interval, ' to ')})"
+        shape = [_rect(0, y - 28, 100, 40, "hit"), _text(_along(0), y - 14, short)]
+        if rate.interval is not None:
+            low, high = (_along(100 * end) for end in (rate.interval.low, rate.interval.high))
+            shape += [_line(low, y, high, y, "whisker")]
+            shape += [_line(end, y - 5, end, y + 5, "whisker") for end in (low, high)]
+        parts.append(_mark(words, *shape, _dot(_along(100 * (rate.micro or 0)), y, 5, "point")))
+    parts += [_tick(tick, bottom + 16) for tick in (0, 25, 50, 75, 100)]
+    return _svg(bottom + 22, "Rates with their 95% intervals", parts)
+
+
+def _along(percent: float) -> float:
+    """Return the place of a rate on an axis that leaves 2% free on both sides."""
+    return 2 + 0.96 * percent
+
+
+def _tick(tick: float, y: float) -> Markup:
+    anchor = "start" if tick == 0 else "end" if tick == 100 else "middle"
+    return _text(_along(tick), y, f"{tick:g}%", anchor, "tick")
+
+
+def heat_map(reviewers: Sequence[str], rows: Sequence[tuple[str, Sequence[Rate | None]]]) -> Markup:
+    """Return a row for each label and a column for each reviewer, darker where the rate is higher."""
+    width = (100 - NAMES) / max(1, len(reviewers))
+    top = 16.0 * len(reviewers) + 6
+    parts = []
+    for at, name in enumerate(reviewers):
+        x, line = NAMES + width * (at + 0.5), 16.0 * at + 12
+        anchor, aside = ("end", -1) if x > 60 else ("start", 1)
+        parts += [_line(x, line - 8, x, top, "grid"), _text(x + aside, line, name, anchor, "head")]
+    for row, (word, cells) in enumerate(rows):
+        y = top + ROW * row
+        parts.append(_text(0, y + 17, word))
+        for at, (name, rate) in enumerate(zip(reviewers, cells, strict=True)):
+            x = NAMES + width * at
+            measured = rate is not None and rate.micro is not None
+            words = rate_words(f"{word}, {name}", rate) if rate is not None else f"{word}, {name}: not measured"
+            step = f"heat heat-{round(10 * (rate.micro or 0))}" if rate is not None and measured else "heat none"
+            shown = format_whole_percent(rate.micro or 0).removesuffix("%") if rate is not None and measured else "-"
+            parts.append(
+                _mark(words, _rect(x, y, width, ROW, step), _text(x + width / 2, y + 17, shown, "middle", "cell"))
+            )
+    return _svg(top + ROW * len(rows) + 2, "Rates in percent by label", parts, len(reviewers))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Priced:
+    """A reviewer with its rate and its mean cost per trial in dollars."""
+
+    name: str
+    cost: float
+    rate: Rate
+
+
+def cost_plot(priced: Sequence[Priced]) -> Markup:
+    """Return each reviewer as a dot: cost to the right, rate upwards, the interval of the rate as a line."""
+    most = max((one.cost for one in priced), default=0) or 1.0
+    top, bottom = 12.0, 232.0
+    parts = []
+    for tick in (0, 25, 50, 75, 100):
+        y = bottom - (bottom - top) * tick / 100
+        parts += [_line(10, y, 98, y, "grid"), _text(9, y + 4, f"{tick}%", "end", "tick")]
+    parts += [_text(10, bottom + 18, "0", "middle", "tick"), _text(98, bottom + 18, f"{most:.3g} USD", "end", "tick")]
+    taken: list[tuple[float, float]] = []
+    for one in sorted(priced, key=lambda one: -(one.rate.micro or 0)):
+        x = 10 + 86 * one.cost / most
+        y = bottom - (bottom - top) * (one.rate.micro or 0)
+        label_y = _free(taken, x, y - 8)
+        words = f"{rate_words(one.name, one.rate)}, {one.cost:.3g} USD per trial"
+        ends = [bottom - (bottom - top) * end for end in _ends(one.rate)]
+        whisker = [_line(x, ends[0], x, ends[1], "whisker")] if ends else []
+        anchor, aside = ("end", -1.5) if x > 60 else ("start", 1.5)
+        parts.append(_mark(words, *whisker, _dot(x, y, 6, "point"), _text(x + aside, label_y, one.name, anchor)))
+    return _svg(bottom + 24, "Cost per trial in dollars (to the right) against rate (upwards)", parts)
+
+
+def _free(taken: list[tuple[float, float]], x: float, y: float) -> float:
+    """Return the first place from ``y`` downwards where a name does not lie on another, and take it."""
+    while any(abs(x - other) < 20 and abs(y - line) < 13 for other, line in taken):
+        y += 14
+    taken.append((x, y))
+    return y
+
+
+def history_plot(runs: Sequence[tuple[str, Mapping[str, Rate]]]) -> Markup:
+    """Return the rates of each reviewer over several runs in their order, a line for each reviewer."""
+    top, bottom, right = 22.0, 222.0, 96.0
+    step = (right - 10) / max(1, len(runs) - 1)
+    parts = []
+    for tick in (0, 25, 50, 75, 100):
+        y = bottom - (bottom - top) * tick / 100
+        parts += [_line(8, y, right + 2, y, "grid"), _text(7, y + 4, f"{tick}%", "end", "tick")]
+    taken: list[tuple[float, float]] = []
+    for number, name in enumerate(dict.fromkeys(name for _, rates in runs for name in rates)):
+        own = [
+            (10 + step * at, bottom - (bottom - top) * (rates[name].micro or 0), run, rates[name])
+            for at, (run, rates) in enumerate(runs)
+            if name in rates and rates[name].micro is not None
+        ]
+        shapes = [_line(x1, y1, x2, y2, "trend") for (x1, y1, *_), (x2, y2, *_) in itertools.pairwise(own)]
+        shapes += [_mark(rate_words(f"{run}, {name}", rate), _dot(x, y, 5, "point")) for x, y, run, rate in own]
+        if own:
+            x, y, *_ = own[-1]
+            anchor, aside = ("end", -1.5) if x > 60 else ("start", 1.5)
+            shapes.append(_text(x + aside, _free(taken, x, y + (4 if x <= 60 else -8)), name, anchor))
+        parts.append(Markup('<g class="series-{}">{}</g>').format(number % SERIES, Markup("").join(shapes)))
+    return _svg(bottom + 8, "Rate of each reviewer in each run, in the order of time", parts)
+
+
+def _ends(rate: Rate) -> tuple[float, ...]:
+    return () if rate.interval is None else (rate.interval.low, rate.interval.high)
+
+
+def overlap_plot(reviewers: Sequence[str], overlaps: Sequence[Overlap]) -> Markup:
+    """Return the sizes of sets of reviewers as an UpSet plot: a row for each set, dots for its reviewers, and a bar."""
+    step = DOTS / max(1, len(reviewers))
+    places = {name: step * (at + 0.5) for at, name in enumerate(reviewers)}
+    most = max((one.oracles for one in overlaps), default=0) or 1
+    top = 16.0 * len(reviewers) + 4
+    parts = []
+    for at, (name, x) in enumerate(places.items()):
+        y = 16.0 * at + 12
+        parts += [_text(x + 1.5, y, name), _line(x, y - 4, x, top + 4, "grid")]
+    for row, one in enumerate(overlaps):
+        y = top + ROW * row + ROW / 2
+        who = " and ".join(one.reviewers) or "none of them"
+        inside = [places[name] for name in one.reviewers]
+        dots = [_dot(x, y, 5, "point" if name in one.reviewers else "empty") for name, x in places.items()]
+        link = [_line(min(inside), y, max(inside), y, "whisker")] if len(inside) > 1 else []
+        bar = 48 * one.oracles / most
+        parts.append(
+            _mark(
+                f"caught by exactly {who}: {one.oracles}",
+                _rect(0, y - ROW / 2, 100, ROW, "hit"),
+                *link,
+                *dots,
+                _rect(DOTS + 2, y - 7, bar, 14, "bar-fill" if one.reviewers else "bar-none"),
+                _text(DOTS + 3 + bar, y + 4, str(one.oracles)),
+            )
+        )
+    return _svg(top + ROW * len(overlaps) + 4, "Caught by exactly which of them", parts)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bar:
+    """One trial on the timeline: its address on the page, its words, its time, and its outcome as a class."""
+
+    name: str
+    words: str
+    start: datetime
+    seconds: float
+    outcome: str
+
+
+def timeline(bars: Iterable[Bar]) -> Markup:
+    """Return trials as bars from the first start to the last end, those that overlap in time in rows of their own."""
+    ordered = sorted(bars, key=lambda one: (one.start, one.name))[:BARS]
+    if not ordered:
+        return Markup("")
+    first = ordered[0].start
+    span = max((one.start - first).total_seconds() + one.seconds for one in ordered) or 1.0
+    free: list[float] = []
+    parts = []
+    for one in ordered:
+        begin = (one.start - first).total_seconds()
+        lane = next((at for at, end in enumerate(free) if end <= begin), len(free))
+        lane = min(lane, LANES - 1)
+        free[lane : lane + 1] = [begin + one.seconds]
+        shape = _rect(
+            _along(100 * begin / span),
+            4 + LANE * lane,
+            max(0.3, 96 * one.seconds / span),
+            LANE - 2,
+            f"bar-{one.outcome}",
+        )
+        parts.append(
+            Markup('<a href="#t={}" class="mark" tabindex="-1" aria-label="{}">{}</a>').format(
+                quote(one.name, safe=""), escape_controls(one.words), shape
+            )
+        )
+    bottom = 4 + LANE * len(free)
+    parts += [_text(2, bottom + 16, f"{first:%H:%M:%S} UTC", "start", "tick")]
+    parts += [_text(98, bottom + 16, f"after {format_duration(span)}", "end", "tick")]
+    return _svg(bottom + 22, "When each trial ran; a bar links to its trial", parts)
+
+
+#: The ends of a candidate in a stage, in the order of a funnel's bar, each with the class of its part.
+_ENDS = {"kept": "bar-caught", "failed": "bar-missed", "waiting": "bar-none", "rejected": "funnel-out"}
+
+
+def funnel_plot(stages: Sequence[Mapping[str, Any]]) -> Markup:
+    """Return a bar for each stage of curation, as long as what came in, with a part for each end.
+
+    A stage has its name, and the counts of its pull requests under ``in`` and the names of the ends.
+    """
+    most = max((stage["pull_requests"]["in"] for stage in stages), default=0) or 1
+    parts = []
+    for row, stage in enumerate(stages):
+        y, x = 44.0 * row, 0.0
+        counts = stage["pull_requests"]
+        words = ", ".join(f"{counts[end]} {end}" for end in _ENDS if counts[end])
+        shapes = []
+        for end, kind in _ENDS.items():
+            width = 100 * counts[end] / most
+            shapes.append(_rect(x, y + 20, width, 16, kind))
+            x += width
+        told = f"{stage['stage']}: {counts['in']} in, {words or 'none came'}"
+        short = f"{stage['stage']}: {counts['kept']} of {counts['in']} kept"
+        parts.append(_mark(told, _rect(0, y, 100, 40, "hit"), _text(0, y + 14, short), *shapes))
+    return _svg(44 * len(stages) + 2, "Pull requests at each stage of curation, by their end", parts)

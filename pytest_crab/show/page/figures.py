@@ -1,0 +1,115 @@
+"""The page's tables as plain cells: all numbers are the summary's, but for what findings are near."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence, Set as AbstractSet
+from fractions import Fraction
+from typing import Any
+
+from pytest_crab.results.comparisons import Overlap
+from pytest_crab.results.reviewer_summary import ReviewerSummary
+from pytest_crab.results.summary import Summary
+from pytest_crab.show.page.charts import Bar, Priced
+from pytest_crab.show.page.headline import parse_time
+from pytest_crab.show.page.rows import near
+from pytest_crab.show.summary_tables import label
+from pytest_crab.types import UNNAMED_REPOSITORY, Category, Trial, Verdict
+
+#: What a finding is filed under that is near no comment.
+ELSEWHERE = "elsewhere"
+
+
+def near_words(trial: Trial) -> Counter[str]:
+    """Count a trial's findings by the category of the comment that they are near, or as elsewhere."""
+    findings = () if trial.review is None else trial.review.findings
+    return Counter(word or ELSEWHERE for word in near(findings, trial.results))
+
+
+def findings_table(counts: Mapping[str, Counter[str]]) -> list[dict[str, Any]]:
+    """Findings by the category of the comment that they are near, a row a category that has any.
+
+    ``counts`` are by reviewer; a cell is a count and the reviewer's total.
+    """
+    totals = {reviewer: sum(own.values()) for reviewer, own in counts.items()}
+    return [
+        {"word": word, "cells": [(own[word], totals[name]) for name, own in counts.items()]}
+        for word in [*_sort_categories({word for own in counts.values() for word in own} - {ELSEWHERE}), ELSEWHERE]
+        if any(own[word] for own in counts.values())
+    ]
+
+
+def _sort_categories(words: AbstractSet[str]) -> list[str]:
+    """The published categories in their order, then others by name."""
+    known = [word.value for word in Category]
+    return sorted(words, key=lambda word: (known.index(word) if word in known else len(known), word))
+
+
+def label_tables(summary: Summary) -> dict[str, list[dict[str, Any]]]:
+    """Caught of known by label, a table for each dimension (by category: figure 7 of arXiv 2603.23448)."""
+    return {
+        dimension: [
+            {"word": word, "cells": [own.by_label.get(dimension, {}).get(word) for own in summary.labelled(dimension)]}
+            for word in words
+        ]
+        for dimension, words in summary.dimensions().items()
+    }
+
+
+def repositories_table(summary: Summary) -> dict[str, dict[str, tuple[float, int]]]:
+    """Caught and known oracles by repository and reviewer, where the data set names repositories."""
+    table: dict[str, dict[str, tuple[Fraction, int]]] = {}
+    for reviewer in summary.reviewers:
+        for oracle in reviewer.oracles:
+            value = oracle.value(strict=summary.errors_as_misses)
+            if value is not None and oracle.repo != UNNAMED_REPOSITORY:
+                row = table.setdefault(oracle.repo, {})
+                caught, known = row.get(reviewer.reviewer, (Fraction(), 0))
+                row[reviewer.reviewer] = caught + value, known + 1
+    return {
+        repo: {name: (float(caught), known) for name, (caught, known) in row.items()}
+        for repo, row in sorted(table.items())
+    }
+
+
+def overlaps_table(summary: Summary) -> list[Overlap]:
+    """Return the sets of reviewers with the oracles that they share (figure 5 of arXiv 2603.23448), largest first.
+
+    The oracles that no reviewer caught come last.
+    """
+    together = summary.together
+    found = sorted((one for one in together.overlaps if one.oracles), key=lambda one: -one.oracles)
+    uncaught = Overlap(reviewers=(), oracles=together.oracles - together.union)
+    return [*(one for one in found if one.reviewers), uncaught] if together.oracles else []
+
+
+def find_priced(reviewers: Sequence[ReviewerSummary]) -> Iterator[Priced]:
+    """Yield the reviewers whose cost and rate are known, with the cost per trial."""
+    for one in reviewers:
+        if one.cost_usd is not None and one.overall.micro is not None and one.trials:
+            yield Priced(name=label(one), cost=one.cost_usd / one.trials, rate=one.overall)
+
+
+def bar_of(trial: Trial) -> Bar | None:
+    """Return a trial's bar on the timeline; None where its start is not on record."""
+    start = parse_time(trial.started)
+    if start is None:
+        return None
+    counts = {verdict: len(trial.having(verdict)) for verdict in Verdict}
+    name = str(trial.id)
+    steps = ", ".join(f"{one.step} {one.seconds:.1f} s" for one in trial.steps if not one.reused)
+    return Bar(
+        name=name,
+        words=f"{name}: {', '.join(f'{count} {verdict}' for verdict, count in counts.items())}, "
+        f"{trial.seconds:.1f} s ({steps or 'from the store'})",
+        start=start,
+        seconds=trial.seconds,
+        outcome=outcome_word(counts[Verdict.CAUGHT], counts[Verdict.MISSED]),
+    )
+
+
+def outcome_word(caught: int, missed: int) -> str:
+    """Return one word for a trial: caught or missed if all known oracles are, some if they differ, else unknown."""
+    if not caught and not missed:
+        return "unknown"
+    return "some" if caught and missed else "caught" if caught else "missed"

@@ -1,0 +1,208 @@
+"""The head of a page: each reviewer's rate with its burden, the facts of the run, and the warnings that rates need."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
+
+from pytest_crab.formats import format_count, format_percent
+from pytest_crab.results.reviewer_summary import ReviewerSummary
+from pytest_crab.results.summary import Summary
+from pytest_crab.results.summary_words import contestant_word
+from pytest_crab.show.headline import unmeasured_line
+from pytest_crab.show.summary_tables import label
+from pytest_crab.show.summary_text import clean_line
+from pytest_crab.types import CONTROL, UNNAMED_REPOSITORY, Trial, Unit
+
+#: A rate is warned of where more than this share of its oracles is unknown, as gates do by default.
+MUCH_UNKNOWN = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Banner:
+    """A warning above the rates: its first words, and the rest."""
+
+    head: str
+    text: str
+
+
+class Clock:
+    """The time that trials took place in, from the first start to the last end."""
+
+    def __init__(self) -> None:
+        self.first: datetime | None = None
+        self.last: datetime | None = None
+
+    def add(self, trial: Trial) -> None:
+        """Take a trial's time in; one whose start is not on record changes nothing."""
+        started = parse_time(trial.started)
+        if started is None:
+            return
+        ended = started + timedelta(seconds=trial.seconds)
+        self.first = started if self.first is None else min(self.first, started)
+        self.last = ended if self.last is None else max(self.last, ended)
+
+    def words(self) -> str:
+        """Return the time in words, in UTC; empty where no start is on record."""
+        if self.first is None or self.last is None:
+            return ""
+        same = self.first.date() == self.last.date()
+        return f"{self.first:%d %b %Y, %H:%M} to {self.last:{'%H:%M' if same else '%d %b %Y, %H:%M'}} UTC"
+
+
+def parse_time(text: str | None) -> datetime | None:
+    """Return the time that a record states, in UTC; None if it states none that can be read."""
+    try:
+        found = None if text is None else datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    if found is None:
+        return None
+    return found.astimezone(timezone.utc) if found.tzinfo else found.replace(tzinfo=timezone.utc)
+
+
+def run_facts(summary: Summary, when: str) -> Iterator[tuple[str, str]]:
+    """Yield who ran what and when: a name and its words, without those that are not on record."""
+    reviewers, errors = summary.reviewers, summary.oracle_errors
+    facts = {
+        "When": when,
+        **_names(reviewers),
+        "Coding agent": _agents(one for one in reviewers if one.unit is not Unit.PROBE),
+        "Models": ", ".join(_distinct(_models(reviewers))) or "none on record",
+        "Set": _set_words(summary),
+        "Oracle errors": "" if errors is None else errors.words(),
+        "False alarms": "; ".join(f"{label(one)} {line}" for one in reviewers if (line := clean_line(one)) is not None),
+        "Repeats": str(max((one.repeats for one in reviewers), default=0)),
+        "Runtime": ", ".join(_distinct(name for one in reviewers for name in one.runtimes)),
+        "Versions": ", ".join(
+            f"{name} {version}"
+            for part, name in (("pytest_crab", "pytest-crab"), ("harness", "harness"))
+            for version in _distinct(word for one in reviewers for word in one.versions.get(part, ()))
+        ),
+        "Part of the run": summary.shard or "",
+    }
+    yield from ((name, words) for name, words in facts.items() if words)
+
+
+def measured_sentences(summary: Summary) -> Iterator[str]:
+    """Yield what a rate is, a sentence for each kind of rate that the summary has."""
+    reviewers = [one for one in summary.reviewers if one.unit is not Unit.PROBE]
+    if reviewers:
+        if all(one.decided_by for one in reviewers):
+            yield "The share of human comments that a ruler finds in each review; the section on rulers says which."
+        elif all(one.counted == "comment" for one in reviewers):
+            yield "The share of human comments after which the coding agent's change is exactly the reference's."
+        else:
+            yield "The share of oracles that pass after a coding agent acted on each review."
+    if len(reviewers) < len(summary.reviewers):
+        what = "probes, questions about review comments, that are answered correctly in every order of their options."
+        yield f"The share of {what}" if not reviewers else f"For answerers: the share of {what}"
+
+
+def _names(reviewers: Iterable[ReviewerSummary]) -> dict[str, str]:
+    """Return the names of reviewers and of answerers, with their versions."""
+    found: dict[str, list[str]] = {}
+    for one in reviewers:
+        found.setdefault(f"{contestant_word(one.unit).capitalize()}s", []).append(_with_version(one))
+    return {word: ", ".join(names) for word, names in found.items()}
+
+
+def _with_version(one: ReviewerSummary) -> str:
+    versions = [word.removeprefix(f"{one.reviewer} ") for word in one.versions.get("reviewer", ())]
+    return f"{label(one)} {' and '.join(versions)}".strip()
+
+
+def _agents(reviewers: Iterable[ReviewerSummary]) -> str:
+    found: dict[str, dict[str, None]] = {}
+    for one in reviewers:
+        for agent in one.agents:
+            simulated = " (simulated)" if one.simulated and agent != "simulated" else ""
+            found.setdefault(f"{agent}{simulated}", {}).update(dict.fromkeys(one.versions.get("agent", ())))
+    return ", ".join(f"{name}{', version ' if own else ''}{' and '.join(own)}" for name, own in found.items())
+
+
+def _models(reviewers: Iterable[ReviewerSummary]) -> Iterator[str]:
+    """Yield the models that were asked, each with who asked it; one that only failed attempts asked has no asker."""
+    for one in reviewers:
+        roles = {"review": one.reviewer, "answers": one.reviewer, "revision": "coding agent", "judgement": "judge"}
+        asked = [own for own in one.usage if own.model and own.part in roles]
+        yield from (f"{own.model} ({roles[own.part]})" for own in asked)
+        known = {own.model for own in asked}
+        yield from (f"{own.model} (no answer)" for own in one.usage if own.model and own.model not in known)
+
+
+def _set_words(summary: Summary) -> str:
+    oracles = {oracle.key: (oracle, one.counted) for one in summary.reviewers for oracle in one.oracles}
+    counted = Counter(word for _, word in oracles.values()) or {summary.words.counted: 0}
+    repositories = {oracle.repo for oracle, _ in oracles.values()}
+    widest = max(summary.reviewers, key=lambda one: one.instances, default=None)
+    if widest is None:
+        return ""
+    instances = max(widest.instances, len({oracle.instance for oracle, _ in oracles.values()}))
+    counts = {"authored": widest.authored, "from GitHub": widest.github} if instances == widest.instances else {}
+    origins = ", ".join(f"{count} {word}" for word, count in counts.items() if count)
+    words = summary.words
+    named = len(repositories - {UNNAMED_REPOSITORY})
+    origin = f" from {format_count(named, 'repository')}" if named else ""
+    return (
+        f"{format_count(instances, words.instance)}{f' ({origins})' if origins else ''}{origin}, "
+        f"with {' and '.join(format_count(count, word) for word, count in counted.items())}"
+    )
+
+
+def _distinct(words: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(words))
+
+
+def banners(summary: Summary) -> Iterator[Banner]:
+    """Yield what a reader of the rates must know first: a simulated agent, reviewers shown the answer, unknowns."""
+    reviewers = summary.reviewers
+    for one in reviewers:
+        if (line := unmeasured_line(one)) is not None:
+            yield Banner(f"{line}.", "Such a rate says nothing of the reviewer, and no gate passes on it.")
+    if any(one.simulated for one in reviewers):
+        yield Banner(
+            "Simulated agent: location overlap only.",
+            "No model read the findings. A rate says how often a finding lies on the lines of a human comment, and a "
+            "reviewer that flags many lines gets a high one.",
+        )
+    shown = [one.reviewer for one in reviewers if one.reviewer in one.privileged]
+    if shown:
+        yield Banner(
+            f"{_list(shown)} {'is' if len(shown) == 1 else 'are'} shown the answer.",
+            "Read such a rate as an upper bound, not as a result.",
+        )
+    leaky = [one.reviewer for one in reviewers if one.leaky]
+    if leaky:
+        yield Banner(
+            f"{_list(leaky)} worked on the public pull request.",
+            "The discussion can be read there, so such a reviewer is not compared with others.",
+        )
+    for one in reviewers:
+        share = one.overall.unknown / one.overall.oracles if one.overall.oracles else 0
+        if share > MUCH_UNKNOWN:
+            yield Banner(
+                f"{one.reviewer}: {one.overall.unknown} of {one.overall.oracles} {one.counted}s have no verdict.",
+                f"The rate over all of them lies between {format_percent(one.overall.low)}% and "
+                f"{format_percent(one.overall.high)}%.",
+            )
+
+
+def _list(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def role(one: ReviewerSummary) -> str:
+    """Return the words for a reviewer that is no plain contestant, else an empty text."""
+    if one.variant == CONTROL:
+        return "control: the agent gets no review"
+    if one.variant is not None:
+        return one.variant
+    return "shown the answer" if one.reviewer in one.privileged else ""
+
+
+def idle_share(one: ReviewerSummary) -> float | None:
+    """Return the share of findings in reviews after which no oracle was caught; None if there were no findings."""
+    return one.burden.idle / one.burden.findings if one.burden.findings else None

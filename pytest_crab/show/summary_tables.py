@@ -1,0 +1,147 @@
+"""A summary's tables with a column for each reviewer, as plain cells: terminal, Markdown and page show the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from pytest_crab.benchmarks.codereviewqa.choice_statistics import LETTERS
+from pytest_crab.formats import NOTHING, format_number, format_percent
+from pytest_crab.results.explained import ExplainedRates
+from pytest_crab.results.rates import Rate
+from pytest_crab.results.reviewer_summary import ReviewerSummary
+from pytest_crab.results.summary import Summary
+from pytest_crab.text import ascii_line, one_line
+from pytest_crab.types import ExplainedOutcome, Unit
+
+#: The most characters of the heading of names: that of contamination has the whole name of a model.
+LONGEST_HEAD = 50
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryTable:
+    """A table: the head over the names of its rows, these names, and columns of a head and as many cells.
+
+    ``title`` stands above it where there is room for one.
+    """
+
+    title: str
+    head: str
+    names: Sequence[str]
+    columns: Sequence[Sequence[str]]
+
+
+def rate_tables(summary: Summary) -> Iterator[SummaryTable]:
+    """Yield caught of known oracles by label, a table for each dimension that the set has."""
+    for dimension, words in summary.dimensions().items():
+        name = one_line(dimension, LONGEST_HEAD - len("by "))
+        title, head = f"Caught of known {summary.words.many_counted} by {name}, with 95% intervals", f"by {name}"
+        columns = _columns(words, summary.labelled(dimension), partial(_rate_of_label, dimension))
+        yield SummaryTable(title, "Caught/known" if dimension == "category" else head, words, columns)
+
+
+#: The rates by explanation: what each is called, and which it is.
+_EXPLAINED: dict[str, Callable[[ExplainedRates], Rate]] = {
+    "found": lambda own: own.found,
+    "resolved alone": lambda own: own.alone,
+    "spoiled": lambda own: own.spoiled,
+}
+
+
+def explained_tables(summary: Summary) -> Iterator[SummaryTable]:
+    """Yield the rates by the explanations of verdicts, and how many verdicts have each explanation."""
+    reviewers = [own for own in summary.reviewers if own.explained is not None]
+    if reviewers:
+        title = "Oracles by the findings near their comments, with 95% intervals"
+        yield SummaryTable(title, "Near findings", list(_EXPLAINED), _columns(list(_EXPLAINED), reviewers, _explained))
+        words = [word.value for word in ExplainedOutcome]
+        seen = [word for word in words if any(own.explained and word in own.explained.outcomes for own in reviewers)]
+        yield SummaryTable("Verdicts explained", "Explained", seen, _columns(seen, reviewers, _outcome))
+
+
+def _explained(reviewer: ReviewerSummary, name: str) -> str:
+    return NOTHING if reviewer.explained is None else _rate_with_interval(_EXPLAINED[name](reviewer.explained))
+
+
+def _outcome(reviewer: ReviewerSummary, word: str) -> str:
+    return NOTHING if reviewer.explained is None else str(reviewer.explained.outcomes.get(word, 0))
+
+
+def finding_tables(summary: Summary) -> Iterator[SummaryTable]:
+    """Yield the findings by label, a table for each dimension that findings have."""
+    for dimension, words in summary.finding_dimensions().items():
+        title = f"Findings by {one_line(dimension, 30)}"
+        reviewers = [own for own in summary.reviewers if own.unit is not Unit.PROBE]
+        columns = _columns(words, reviewers, partial(_findings_of_label, dimension))
+        yield SummaryTable(title, title, words, columns)
+
+
+def probe_tables(summary: Summary) -> Iterator[SummaryTable]:
+    """Yield the measures of each answerer's probes beside their invariant accuracy, which the rates are."""
+    for own in summary.reviewers:
+        measures = {probe: languages["all"] for probe, languages in own.probes.items()}
+        letters = sorted({*LETTERS, *(letter for each in measures.values() for letter in each.letters)})
+        columns = [
+            ["correct", *(f"{format_percent(each.mean)}%" for each in measures.values())],
+            ["agreement", *(f"{format_percent(each.agreement)}%" for each in measures.values())],
+            *([letter, *(str(each.letters.get(letter, 0)) for each in measures.values())] for letter in letters),
+        ]
+        if measures:
+            title = f"Answers of {label(own)} by {own.measure}"
+            yield SummaryTable(title, title, list(measures), columns)
+
+
+def ruler_tables(summary: Summary) -> Iterator[SummaryTable]:
+    """Yield the table of each reviewer's means by ruler, where there is more than oracles."""
+    rulers = list(dict.fromkeys(ruler for reviewer in summary.reviewers for ruler in reviewer.by_ruler))
+    if rulers:
+        columns = _columns(rulers, summary.reviewers, _mean_by_ruler)
+        yield SummaryTable("Mean by ruler", "Mean by ruler", rulers, columns)
+
+
+def _columns(
+    names: Sequence[str], reviewers: Iterable[ReviewerSummary], cell: Callable[[ReviewerSummary, str], str]
+) -> list[list[str]]:
+    return [[label(own), *(cell(own, name) for name in names)] for own in reviewers]
+
+
+def label(reviewer: ReviewerSummary) -> str:
+    """Return the reviewer's name, with a star if it is shown the answer, and a tilde if it may have read it."""
+    star = "*" if reviewer.reviewer in reviewer.privileged else ""
+    return ascii_line(reviewer.reviewer) + star + ("~" if reviewer.reviewer in reviewer.leaky else "")
+
+
+def rate_cell(rate: Rate) -> str:
+    """Write caught of known oracles, as 8/10; a dash where none is known."""
+    return f"{format_number(rate.caught)}/{rate.known}" if rate.known else NOTHING
+
+
+def _findings_of_label(dimension: str, reviewer: ReviewerSummary, word: str) -> str:
+    """Write the findings with one label, as 12 40.0%, of all with a label of this dimension."""
+    counts = reviewer.findings_by_label.get(dimension, {})
+    if not counts:
+        return NOTHING
+    return f"{counts.get(word, 0)} {format_percent(counts.get(word, 0) / sum(counts.values()))}%"
+
+
+def _rate_of_label(dimension: str, reviewer: ReviewerSummary, word: str) -> str:
+    """Write the rate of one label with its interval, as 8/10 80.0% (44-97)."""
+    rate = reviewer.by_label.get(dimension, {}).get(word)
+    return NOTHING if rate is None else _rate_with_interval(rate)
+
+
+def _rate_with_interval(rate: Rate) -> str:
+    if rate.micro is None and rate.known:
+        return f"{format_percent(rate.low)} to {format_percent(rate.high)}%"
+    if not rate.known:
+        return NOTHING
+    interval = rate.interval
+    ends = "" if interval is None else f" ({100 * interval.low:.0f}-{100 * interval.high:.0f})"
+    return f"{rate_cell(rate)} {format_percent(rate.micro)}%{ends}"
+
+
+def _mean_by_ruler(reviewer: ReviewerSummary, ruler: str) -> str:
+    """Write the mean of a reviewer's comments by a ruler, as 61.5% of 39."""
+    own = reviewer.by_ruler.get(ruler)
+    return NOTHING if own is None or own.mean is None else f"{format_percent(own.mean)}% of {own.comments}"

@@ -1,0 +1,381 @@
+"""A run's results as lines for a terminal: categories and notes, table 5 of arXiv 2603.23448, and headlines."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from pytest_crab.formats import (
+    NOTHING,
+    format_count,
+    format_decimal,
+    format_dollars,
+    format_interval,
+    format_number,
+    format_one,
+    format_percent,
+    format_table,
+)
+from pytest_crab.results.explain import suggestion_words
+from pytest_crab.results.recorded_rulers import ruler_lines
+from pytest_crab.results.reviewer_summary import ReviewerSummary
+from pytest_crab.results.summary import CAUSES, Summary
+from pytest_crab.show.detail_tables import detail_tables
+from pytest_crab.show.headline import headlines, unmeasured_line
+from pytest_crab.show.label_changes import change_tables
+from pytest_crab.show.mediator_text import mediator_lines, mediator_tables
+from pytest_crab.show.summary_tables import (
+    LONGEST_HEAD,
+    SummaryTable,
+    explained_tables,
+    finding_tables,
+    label,
+    probe_tables,
+    rate_cell,
+    rate_tables,
+    ruler_tables,
+)
+from pytest_crab.show.summary_text import (
+    advice_line,
+    lift_line,
+    lift_note,
+    names_by_text,
+    note_lines,
+    together_lines,
+)
+from pytest_crab.text import ascii_line, one_line
+from pytest_crab.types import Kind
+
+#: How many comments to look at first are shown; the page has more.
+_LOOKS = 5
+
+#: How many causes of unknown verdicts are shown for each reviewer; summary.json has all.
+_CAUSES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of ASCII without a line's end; ``style`` is empty or one word: bold, yellow or red."""
+
+    text: str
+    style: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """One column of numbers: its head, its cell for a reviewer, and what stands above, ending where the column ends.
+
+    ``of_reviews``: it has nothing for answerers.
+    """
+
+    head: str
+    cell: Callable[[ReviewerSummary], str]
+    above: str = ""
+    of_reviews: bool = False
+
+
+def _kind(kind: Kind) -> Callable[[ReviewerSummary], str]:
+    return lambda reviewer: (
+        format_percent(reviewer.by_kind[kind.value].micro) if kind.value in reviewer.by_kind else NOTHING
+    )
+
+
+_COLUMNS = (
+    _Column("Total", lambda reviewer: format_number(reviewer.comments), of_reviews=True),
+    _Column("Per PR", lambda reviewer: format_decimal(reviewer.comments_per_pull_request, 1), "Comments", True),
+    _Column("Behav.", _kind(Kind.BEHAVIORAL), of_reviews=True),
+    _Column("Struct.", _kind(Kind.STRUCTURAL), of_reviews=True),
+    _Column("Overall", lambda reviewer: format_percent(reviewer.overall.micro)),
+    _Column("95%", lambda reviewer: format_interval(reviewer.overall.interval)),
+    _Column("Macro", lambda reviewer: format_percent(reviewer.overall.macro), "Pass rate (%)"),
+    _Column("/known", lambda reviewer: rate_cell(reviewer.overall), "Caught"),
+    _Column("Unknown", lambda reviewer: str(reviewer.overall.unknown)),
+)
+
+
+def summary_lines(summary: Summary, width: int = 80) -> list[Line]:
+    """Return a run's results in lines of at most ``width`` columns (80 are needed); none if there was no trial.
+
+    The headlines come last, where a terminal shows them: first the details, then the table, then each reviewer's rate.
+    """
+    if not summary.reviewers:
+        return []
+    blocks = [
+        _grids(change_tables(summary.gate), width),
+        _grids(rate_tables(summary), width),
+        _grids(finding_tables(summary), width),
+        _grids(explained_tables(summary), width),
+        _grids(probe_tables(summary), width),
+        _rulers(summary, width),
+        [line for text in together_lines(summary) for line in _wrap(text, width)],
+        _grids(detail_tables(summary), width),
+        [*_grids(mediator_tables(summary), width), *_mediators(summary, width)],
+        _notes(summary, width),
+        _usage(summary, width),
+        _unknown(summary, width),
+        _table(summary, width),
+        [line for own in summary.reviewers for line in _lift(own, width)],
+        _look_first(summary, width),
+        _headlines(summary, width),
+    ]
+    return [line for block in blocks if block for line in (Line(""), *block)][1:]
+
+
+def _table(summary: Summary, width: int) -> list[Line]:
+    columns = [column for column in _COLUMNS if summary.words.reviews or not column.of_reviews]
+    rows = [[column.cell(reviewer) for column in columns] for reviewer in summary.reviewers]
+    heads, head = [column.head for column in columns], summary.words.contestant_head
+    widths = [max(len(cell) for cell in cells) for cells in zip(heads, *rows, strict=True)]
+    room = width - sum(widths) - len(widths)
+    names = [label(reviewer) for reviewer in summary.reviewers]
+    if max(map(len, names)) > room and not any(reviewer.overall.unknown for reviewer in summary.reviewers):
+        heads, widths, rows = heads[:-1], widths[:-1], [row[:-1] for row in rows]  # zeros give way to names
+        room = width - sum(widths) - len(widths)
+    first = max([len(head), *(len(name) for name in names if len(name) <= room)])
+    lines = [Line(_above(columns, first, widths), "bold"), Line(_row(head, heads, first, widths), "bold")]
+    for name, row in zip(names, rows, strict=True):
+        if len(name) > first:
+            lines.append(Line(ascii_line(name, width)))
+        lines.append(Line(_row("" if len(name) > first else name, row, first, widths)))
+    return lines
+
+
+def _above(columns: Sequence[_Column], first: int, widths: Sequence[int]) -> str:
+    text, end = "", first
+    for column, width in zip(columns, widths):  # noqa: B905 - the last may be left out
+        end += 1 + width
+        text += column.above.rjust(end - len(text)) if column.above else ""
+    return text
+
+
+def _row(name: str, cells: Sequence[str], first: int, widths: Sequence[int]) -> str:
+    padded = (cell.rjust(width) for cell, width in zip(cells, widths, strict=True))
+    return " ".join((name.ljust(first), *padded)).rstrip()
+
+
+def _rulers(summary: Summary, width: int) -> list[Line]:
+    """Return the means by ruler, then each ruler with its version and how far judges can be trusted."""
+    means = _grids(ruler_tables(summary), width)
+    told = ruler_lines(summary.rulers.values()) if means else ()
+    return [*means, *(line for text in told for line in _wrap(ascii_line(text), width))]
+
+
+def _mediators(summary: Summary, width: int) -> list[Line]:
+    """Return how much of a rate is the agent's, where several acted on the same reviews."""
+    return [line for text in mediator_lines(summary) for line in _wrap(text, width)]
+
+
+def _grids(tables: Iterable[SummaryTable], width: int) -> list[Line]:
+    """Return tables below each other, an empty line between them; columns that do not fit go below likewise."""
+    lines: list[Line] = []
+    for table in tables:
+        names = [one_line(table.head, LONGEST_HEAD), *(one_line(word, 30) for word in table.names)]
+        first = max(map(len, names))
+        columns = [_align(column, width - first - 1) for column in table.columns]
+        while columns:
+            count = _fitting([len(column[0]) for column in columns], width - first)
+            block, columns = columns[:count], columns[count:]
+            widths = [len(column[0]) for column in block]
+            rows = [
+                _row(word, [column[at].strip() for column in block], first, widths) for at, word in enumerate(names)
+            ]
+            lines += [Line(""), Line(rows[0], "bold"), *map(Line, rows[1:])]
+    return lines[1:]
+
+
+def _align(column: Sequence[str], room: int) -> list[str]:
+    cells = [ascii_line(column[0], room), *column[1:]]
+    width = max(map(len, cells))
+    return [cell.rjust(width) for cell in cells]
+
+
+def _fitting(widths: Sequence[int], room: int) -> int:
+    """Return how many columns, one at least, fit beside each other with a space before each."""
+    count = 1
+    while count < len(widths) and sum(widths[: count + 1]) + count + 1 <= room:
+        count += 1
+    return count
+
+
+def _look_first(summary: Summary, width: int) -> list[Line]:
+    """Return the comments to look at first, each with the command that shows it."""
+    looks = summary.look_first
+    if not looks:
+        return []
+    lines = [Line("Look first: a finding lies near the comment, and its oracle is red", "bold")]
+    for one in looks[:_LOOKS]:
+        lines += _wrap(ascii_line(f"{one.comment}: {one.why}: pytest-crab show {one.trial}", 400), width)
+    if len(looks) > _LOOKS:
+        lines.append(Line(f"and {len(looks) - _LOOKS} more, on the page"))
+    return lines
+
+
+def _lift(own: ReviewerSummary, width: int) -> list[Line]:
+    text = lift_line(own)
+    return [] if text is None else _wrap(f"{ascii_line(own.reviewer)}: {text}", width, "bold")
+
+
+def _headlines(summary: Summary, width: int) -> list[Line]:
+    lines = []
+    for own, rate, gate in headlines(summary):
+        lines += _wrap(rate, width, "bold")
+        lines += _wrap(unmeasured_line(own) or "", width, "red")
+        lines += [] if gate is None else [Line(f"    {part}", "bold") for part in textwrap.wrap(gate, width - 4)]
+    return lines
+
+
+def _usage(summary: Summary, width: int) -> list[Line]:
+    """Return what was asked of models, without the column of failed requests where none is known to have failed."""
+    rows = list(usage_rows(summary))
+    if not rows:
+        return []
+    table = [("Asked of models", "Requests", "Failed", "Input tokens", "Output tokens", "USD"), *rows]
+    if not any(one.failed_requests for own in summary.reviewers for one in own.usage):
+        table = [(*row[:2], *row[3:]) for row in table]
+    head, *lines = format_table(table, " ", widest=max(20, width - 50))
+    return [Line(head, "bold"), *map(Line, lines)]
+
+
+def usage_rows(summary: Summary) -> Iterator[tuple[str, ...]]:
+    """Yield a row for each reviewer, part of its trials and model.
+
+    It has its name, requests and how many of them failed, tokens both ways, and dollars.
+    """
+    for own in summary.reviewers:
+        for one in own.usage:
+            counts = (one.requests, one.failed_requests, one.input_tokens, one.output_tokens)
+            shown = (NOTHING if count is None else f"{count:,}" for count in counts)
+            money = NOTHING if one.cost_usd is None else format_dollars(one.cost_usd)
+            yield (f"{own.reviewer} {one.part}: {one.model or 'unknown model'}", *shown, money)
+
+
+def _unknown(summary: Summary, width: int) -> list[Line]:
+    lines = [line for text in unknown_lines(summary) for line in _wrap(text, width, "yellow")]
+    return [Line(unknown_head(summary), "bold"), *lines] if lines else []
+
+
+def unknown_head(summary: Summary) -> str:
+    """Return the heading of the unknown verdicts, with the rule that rates apply to them."""
+    rule = "counted as missed" if summary.errors_as_misses else "not counted in any rate"
+    return f"Unknown {summary.words.many_counted}, {rule}"
+
+
+def unknown_lines(summary: Summary) -> Iterator[str]:
+    """Yield the bounds of each rate, and how many verdicts are unknown for each cause."""
+    texts = [(label(own), text) for own in summary.reviewers for text in _unknown_texts(own)]
+    yield from (line for _, line in _merged(texts, summary))
+
+
+def _unknown_texts(own: ReviewerSummary) -> Iterator[str]:
+    if not sum(own.outcomes.get(cause, 0) for cause in CAUSES):
+        return
+    low, high = format_percent(own.overall.low), format_percent(own.overall.high)
+    lacking = sum(oracle.value() is None for oracle in own.oracles)
+    partly = sum(oracle.value() is not None and oracle.counts().unknown > 0 for oracle in own.oracles)
+    texts = [
+        f"{format_count(count, own.counted)} {'has' if count == 1 else 'have'} no verdict{where}"
+        for count, where in ((lacking, ""), (partly, " in some of the repeats"))
+        if count
+    ]
+    yield f"{' and '.join(texts)}; the rate lies between {low}% and {high}%"
+    causes = [
+        f"{format_count(count, 'verdict')} unknown, {ascii_line(cause, 400)}"
+        for cause, count in own.unknown_causes.items()
+    ]
+    yield from causes[:_CAUSES]
+    if len(causes) > _CAUSES:
+        yield f"and {format_count(len(causes) - _CAUSES, 'more cause')}, in summary.json"
+
+
+def _notes(summary: Summary, width: int) -> list[Line]:
+    return [line for text, style in remarks(summary) for line in _wrap(text, width, style)]
+
+
+def _wrap(text: str, width: int, style: str = "") -> list[Line]:
+    return [Line(part, style) for part in textwrap.wrap(text, width, subsequent_indent="    ")]
+
+
+def remarks(summary: Summary) -> Iterator[tuple[str, str]]:
+    """Yield what is to be said beside the numbers, and its style."""
+    reviewers = summary.reviewers
+    for note in note_lines(reviewers):
+        yield ascii_line(note, 1000), "yellow"
+    for text in _by_reviewer(
+        summary, lambda reviewer: f"{format_count(reviewer.instances, 'instance')}: {_mix(reviewer)}"
+    ):
+        yield text, ""
+    for text in _by_reviewer(summary, _deciding_rulers) if any(own.decided_by for own in reviewers) else ():
+        yield text, "yellow"
+    for text in _by_reviewer(summary, _interval_scope) if any(map(_interval_scope, reviewers)) else ():
+        yield text, ""
+    if summary.oracle_errors is not None and (errors := summary.oracle_errors.words()):
+        yield f"oracles: {errors}", ""
+    if summary.superseded:
+        yield f"{format_count(summary.superseded, 'trial')} replaced by a later record of the same trial", ""
+    yield from _notes_by_reviewer(summary)
+
+
+def _notes_by_reviewer(summary: Summary) -> Iterator[tuple[str, str]]:
+    """Yield the notes on reviewers, each text once, and its style."""
+    if (note := lift_note(summary)) is not None:
+        yield note, ""
+    reviewers = summary.reviewers
+    own = [(label(reviewer), text, style) for reviewer in reviewers for text, style in _own_remarks(reviewer)]
+    styles = {text: style for _, text, style in own}
+    for text, line in _merged([(name, text) for name, text, _ in own], summary):
+        yield line, styles[text]
+
+
+def _merged(notes: Iterable[tuple[str, str]], summary: Summary) -> Iterator[tuple[str, str]]:
+    """Yield each text once, and the line that names the reviewers whom it is about."""
+    for text, own in names_by_text(notes).items():
+        every = len(own) == len(summary.reviewers) > 1
+        yield text, f"{f'each {summary.words.contestant}' if every else ', '.join(own)}: {text}"
+
+
+def _by_reviewer(summary: Summary, say: Callable[[ReviewerSummary], str]) -> list[str]:
+    """Return the sentences that ``say`` has for reviewers, each once with their names; without if it is one for all."""
+    said = names_by_text((label(own), text) for own in summary.reviewers if (text := say(own)))
+    return list(said) if len(said) == 1 else [f"{', '.join(names)}: {text}" for text, names in said.items()]
+
+
+def _deciding_rulers(reviewer: ReviewerSummary) -> str:
+    if not reviewer.decided_by:
+        return "rates are by oracles"
+    said = ", ".join(f"{ascii_line(ruler)} {count}" for ruler, count in reviewer.decided_by.items())
+    mixed = "rates mix rulers" if len(reviewer.decided_by) > 1 else "rates are not by oracles"
+    return f"{mixed}, verdicts by each: {said}"
+
+
+def _interval_scope(reviewer: ReviewerSummary) -> str:
+    interval = reviewer.overall.interval
+    return "" if interval is None else f"95% intervals over {interval.basis}"
+
+
+def _mix(reviewer: ReviewerSummary) -> str:
+    counts = ((reviewer.authored, "written for the set"), (reviewer.github, "from GitHub"))
+    return ", ".join(f"{count} {word}" for count, word in counts if count)
+
+
+def _own_remarks(reviewer: ReviewerSummary) -> Iterator[tuple[str, str]]:
+    if reviewer.repeats > 1:
+        yield f"{reviewer.repeats} repeats; {format_one(reviewer.counted)} counts as the mean of its repeats", ""
+    if (advice := advice_line(reviewer)) is not None:
+        yield advice, ""
+    if reviewer.resolvable is not None:
+        yield (
+            f"resolvable oracles: {', '.join(map(ascii_line, reviewer.agents))} resolves them from the human comment",
+            "",
+        )
+    if len(reviewer.agents) > 1:
+        yield f"its trials used different agents: {', '.join(map(ascii_line, reviewer.agents))}", "yellow"
+    if reviewer.skipped:
+        reasons = sorted(reviewer.skipped, key=lambda reason: -reviewer.skipped[reason])
+        shown = "; ".join(map(ascii_line, reasons[:3])) + ("; and other reasons" if len(reasons) > 3 else "")
+        yield f"{format_count(sum(reviewer.skipped.values()), 'trial')} skipped: {shown}", "yellow"
+    for text in suggestion_words(reviewer.suggestions):
+        yield text, ""
+    if reviewer.regressions.broken:
+        broken, trials = reviewer.regressions.broken, format_count(reviewer.regressions.measured, "trial")
+        yield f"{broken} of {trials} broke passing tests", "red"

@@ -1,0 +1,48 @@
+"""The part of the public release that may lie beside the checkout."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from pytest_crab.benchmarks.ccrab import reader as ccrab
+from pytest_crab.benchmarks.ccrab.recorded import read_recording
+from pytest_crab.benchmarks.ccrab.recorded_results import summarise_recording
+from pytest_crab.benchmarks.importing import import_ccrab
+from pytest_crab.instances import load_instances
+from pytest_crab.types import Kind
+
+RELEASE = Path(__file__).parents[4] / "shared" / "data" / "ccrab"
+
+pytestmark = pytest.mark.skipif(not RELEASE.is_dir(), reason="../shared/data/ccrab is not beside this checkout")
+
+
+def test_recorded_verdicts_give_the_paper_s_numbers() -> None:
+    summary = summarise_recording(ccrab.recording(ccrab.read(ccrab.find(RELEASE))))
+    assert (summary.oracles, summary.instances, summary.repositories) == (234, 184, 67)
+    rows = {tool.tool: tool for tool in summary.tools}
+    found = {name: (row.comments, row.overall.part, len(row.absent)) for name, row in rows.items()}
+    assert found == {"codex": (324, 47, 20), "pr-agent": (524, 54, 6)}
+    assert {name: f"{100 * (row.macro or 0):.1f}" for name, row in rows.items()} == {
+        "codex": "21.6",
+        "pr-agent": "25.4",
+    }
+    assert summary.union.part == 68
+    assert not any(row.unjudged for row in rows.values())
+
+
+def test_every_row_is_imported_with_all_its_oracles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CRAB_GIT_MIRROR", raising=False)
+    done = import_ccrab(RELEASE, tmp_path / "set")
+    assert (done.instances, done.comments, done.oracles) == (37, 49, 49)
+    (note,) = done.rows  # its agent moved a file with git mv, and the release kept what was not staged
+    assert note.startswith("ManimCommunity__manim-482@f2fd3e3: human: c0: recorded caught with an empty revision")
+    assert dict(done.resolved_kinds) == {Kind.BEHAVIORAL: 45, Kind.STRUCTURAL: 189}
+    instances = load_instances(tmp_path / "set")
+    assert sum(len(instance.with_oracles) for instance in instances) == 49
+    from_set = summarise_recording(read_recording(tmp_path / "set"))
+    from_release = summarise_recording(ccrab.recording(ccrab.read(ccrab.find(RELEASE))))
+    assert any("671 pull requests and 1313 comments" in note for note in from_release.notes)  # the stages, in no set
+    assert from_set == dataclasses.replace(from_release, notes=())

@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+
+import pytest
+
+from pytest_crab.results.summary import summarise
+from pytest_crab.show.page.headline import Clock, banners, idle_share, role, run_facts
+from pytest_crab.types import CONTROL, Reason, Trial
+
+GREEN, RED, LOST = Reason.GREEN, Reason.FAILED, Reason.BROKEN
+
+
+def heads(*trials: Trial) -> list[str]:
+    return [banner.head for banner in banners(summarise(trials))]
+
+
+def test_a_plain_run_has_no_banner(make_trial: Callable[..., Trial]) -> None:
+    assert heads(make_trial("a", "one", GREEN, RED), make_trial("none", "one", RED, RED, variant=CONTROL)) == []
+
+
+def test_banners_for_what_changes_the_meaning_of_rates(make_trial: Callable[..., Trial]) -> None:
+    assert heads(make_trial("a", "one", GREEN, simulated=True)) == ["Simulated agent: location overlap only."]
+    assert heads(make_trial("human", "one", GREEN, privileged=("human",))) == ["human is shown the answer."]
+    assert heads(make_trial("a", "one", GREEN, privileged=("simulated",))) == [], "the agent is, and is simulated"
+    assert heads(make_trial("devin", "one", GREEN, leaky=("devin",))) == ["devin worked on the public pull request."]
+
+
+def test_unknowns_are_a_banner_above_one_in_twenty(make_trial: Callable[..., Trial]) -> None:
+    few, many = [LOST, *[GREEN] * 19], [LOST, *[GREEN] * 18]
+    assert heads(make_trial("a", "one", *few)) == []
+    (banner,) = banners(summarise([make_trial("a", "one", *many)]))
+    assert banner.head == "a: 1 of 19 oracles have no verdict."
+    assert "between 94.7% and 100.0%" in banner.text
+
+
+def test_burden_is_the_share_of_findings_in_reviews_without_a_catch(make_trial: Callable[..., Trial]) -> None:
+    (own,) = summarise([make_trial("a", "1", GREEN, findings=3), make_trial("a", "2", RED, findings=1)]).reviewers
+    assert idle_share(own) == 0.25
+    (silent,) = summarise([make_trial("a", "1", RED, findings=0)]).reviewers
+    assert idle_share(silent) is None
+
+
+def test_roles(make_trial: Callable[..., Trial]) -> None:
+    trials = [
+        make_trial("a", "one", GREEN),
+        make_trial("human", "one", GREEN, privileged=("human",)),
+        make_trial("none", "one", RED, variant=CONTROL),
+    ]
+    assert [role(one) for one in summarise(trials).reviewers] == [
+        "",
+        "shown the answer",
+        "control: the agent gets no review",
+    ]
+
+
+def test_facts_name_agent_set_and_time(make_trial: Callable[..., Trial]) -> None:
+    trials = [make_trial("a", name, GREEN, RED, repo=f"o/{name}", simulated=True) for name in ("one", "two")]
+    facts = dict(run_facts(summarise(trials), "today"))
+    assert facts["When"] == "today"
+    assert facts["Coding agent"] == "claude-code (simulated)"
+    assert facts["Set"] == "2 pull requests (2 authored) from 2 repositories, with 4 oracles"
+    assert facts["Models"] == "none on record"
+    assert "Part of the run" not in facts
+    parts = summarise([make_trial("a", "one", GREEN), make_trial("b", "two", GREEN)])
+    assert dict(run_facts(parts, ""))["Set"] == "2 pull requests from 1 repository, with 2 oracles"
+
+
+@pytest.mark.parametrize(
+    ("starts", "words"),
+    [
+        ([None], ""),
+        (["no time"], ""),
+        (["2026-01-02T03:04:05+00:00"], "02 Jan 2026, 03:04 to 03:05 UTC"),
+        (["2026-01-02T03:04:05", "2026-01-01T23:00:00+00:00"], "01 Jan 2026, 23:00 to 02 Jan 2026, 03:05 UTC"),
+    ],
+)
+def test_the_time_of_a_run(make_trial: Callable[..., Trial], starts: list[str | None], words: str) -> None:
+    clock = Clock()
+    for start in starts:
+        clock.add(dataclasses.replace(make_trial("a", "one", GREEN, seconds=60.0), started=start))
+    assert clock.words() == words
