@@ -6,7 +6,7 @@ import dataclasses
 import importlib
 import re
 from collections.abc import Container, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -37,8 +37,6 @@ class AdapterSpec:
 class Family:
     """One kind of adapter: ``noun`` names it, ``verb`` is what it does, ``table`` is its own members.
 
-    ``old`` has the names that members had in the last release, each with its present one.
-
     A member is a frozen dataclass whose fields are its settings; a privileged one has ``bind`` instead of ``verb``, and
     so has one whose class attribute ``leaky`` is true: it gets the address of the public pull request.
     """
@@ -46,20 +44,6 @@ class Family:
     noun: str
     verb: str
     table: Mapping[str, str]
-    old: Mapping[str, str] = field(default_factory=dict)
-
-    def current(self, name: str) -> str:
-        """Return the present name of a member that was renamed; any other name comes back as it is."""
-        return self.old.get(name, name)
-
-    def names(self, name: str) -> tuple[str, ...]:
-        """Return all names of a member: those that it had before, and its own."""
-        return (*(old for old, now in self.old.items() if now == name), name)
-
-    def renaming(self, name: str) -> str | None:
-        """Return the sentence to warn with where a member is named as it was called before; None: there is no need."""
-        now = self.old.get(name)
-        return now and f"the {self.noun} {name} is now {now}; the old name works for one more release"
 
     def spec(
         self,
@@ -75,7 +59,7 @@ class Family:
         ``entries`` are the names that crab.yaml gives, which the error can then explain: no entry uses another.
         ``others`` are names that would do here too.
         """
-        path = self.table.get(self.current(name), name)
+        path = self.table.get(name, name)
         if not _CLASS_PATH.fullmatch(path):
             names = sorted({*self.table, *others})
             known = ", ".join(names)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -41,15 +40,12 @@ def run_trial(
     crab.yaml says how models are asked. Raises BadInput for names and settings that are wrong; what the world does is
     in the record.
     """
-    renaming = AGENTS.renaming(agent)
-    if renaming is not None:
-        warnings.warn(renaming, DeprecationWarning, stacklevel=2)
     here = Path.cwd()
     crew = Crew.build(
         CrewSpec(
             reviewer=reviewer,
             reviewer_spec=REVIEWERS.spec(reviewer, reviewer_settings or {}, here),
-            agent=AGENTS.current(agent),
+            agent=agent,
             agent_spec=AGENTS.spec(agent, agent_settings or {}, here),
             control=reviewer == "none",
         )

@@ -18,11 +18,10 @@ AGENTS = Family(
         "command": "pytest_crab.agents.command:CommandAgent",
         "mini": "pytest_crab.agents.mini:MiniAgent",
         "replay": "pytest_crab.agents.replay:ReplayAgent",
-        "simulated": "pytest_crab.agents.reference:ReferenceAgent",  # keys of stored revisions hold the path
+        "simulated": "pytest_crab.agents.simulated:SimulatedAgent",
         "suggestions": "pytest_crab.agents.suggestions:SuggestionsAgent",
-        "tool-loop": "pytest_crab.agents.anthropic:AnthropicAgent",  # the same
+        "tool-loop": "pytest_crab.agents.tool_loop:ToolLoopAgent",
     },
-    old={"anthropic": "tool-loop", "reference": "simulated"},
 )
 
 

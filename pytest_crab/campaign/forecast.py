@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from pytest_crab.agents import AGENTS
 from pytest_crab.formats import format_size
 from pytest_crab.protocols import ORACLE_LIMITS
 from pytest_crab.runtimes.environment_stock import BASE, Stock, typical
@@ -294,7 +293,7 @@ def _add_times(found: StepTimes, trial: Mapping[str, Any]) -> None:
             found.proved.add(trial["instance"])
         if not step["reused"]:
             reviewer = trial.get("review_by") or trial["reviewer"]
-            asked = {"answers": reviewer, "review": reviewer, "revision": AGENTS.current(trial["agent"])}
+            asked = {"answers": reviewer, "review": reviewer, "revision": trial["agent"]}
             contestant = asked.get(step["step"], "")
             found.seconds.setdefault((step["step"], contestant), []).append(float(step["seconds"]))
 
@@ -309,7 +308,7 @@ def duration(known: StepTimes, trials: Sequence[PlannedTrial], told: Forecast, t
         (to_build, [known.mean("image")]),
         (unproved, [known.mean("proof")]),
         (told.reviews, [known.mean("review", crew.spec.review_name) for _, crew in reviewed]),
-        (told.revisions, [known.mean("revision", AGENTS.current(crew.spec.agent)) for _, crew in reviewed]),
+        (told.revisions, [known.mean("revision", crew.spec.agent) for _, crew in reviewed]),
         (told.answers, [known.mean("answers", crew.spec.reviewer) for _, crew, _ in trials if crew.spec.answers]),
         (told.revisions, [known.mean("verdict")]),
     ]

@@ -45,14 +45,11 @@ def crew_with(agent: str) -> AgentCrew:
             where,
             settings.agents,
         )
-        renaming = AGENTS.renaming(variant.use if variant else agent)
-        if renaming is not None:
-            click.echo(f"warning: {renaming}", err=True)
         crew = Crew.build(
             CrewSpec(
                 reviewer="human",
                 reviewer_spec=REVIEWERS.spec("human", {}, settings.folder),
-                agent=agent if variant else AGENTS.current(agent),
+                agent=agent,
                 agent_spec=named,
             )
         )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from pytest_crab.agents import AGENTS
 from pytest_crab.formats import format_names
 
 #: Differences that are reported and never refused: they are under test, or cannot change a verdict.
@@ -43,7 +42,7 @@ def differences(before: Conditions, after: Conditions) -> dict[str, str]:
     changed = [name for name, digest in after.digests.items() if before.digests.get(name, digest) != digest]
     found = {
         "dataset": f"{_join_names(changed)} changed since" if changed else "",
-        "agent": _change("the agent", *(tuple(map(AGENTS.current, one.agents)) for one in (before, after))),
+        "agent": _change("the agent", before.agents, after.agents),
         "agent-version": _change("the agent's client", *_both(before, after, "agent"))
         or _changed_models("the agent's model", *_both(before, after, "agent-model"))
         or _changed_settings(before, after),

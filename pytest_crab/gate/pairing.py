@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Collection, Iterable, Mapping
 
-from pytest_crab.agents import AGENTS
 from pytest_crab.gate.baseline import BaselineComparison, Load
 from pytest_crab.gate.comparable import Conditions, differences, find_distrust, refusal, remarks
 from pytest_crab.gate.screening import Screen
@@ -119,9 +118,7 @@ def load(own: ReviewerSummary) -> Load:
 
 def full_names(reviewers: Iterable[ReviewerSummary]) -> dict[str, str]:
     """Return each reviewer's name with that of its agent, by the name that its run has for it."""
-    return {
-        own.reviewer: full_name(own.review_by or own.reviewer, map(AGENTS.current, own.agents)) for own in reviewers
-    }
+    return {own.reviewer: full_name(own.review_by or own.reviewer, own.agents) for own in reviewers}
 
 
 def counterpart(reviewer: str, before: Mapping[str, str], after: Mapping[str, str]) -> str | None:

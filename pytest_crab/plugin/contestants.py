@@ -187,7 +187,7 @@ def _answerer_spec(name: str, settings: Settings, config: pytest.Config) -> tupl
     """Return the spec of an answerer, and whether it is an agent: one of crab.yaml, or a built-in one."""
     variant = settings.answerers.get(name)
     use, own = (name, {}) if variant is None else (variant.use, variant.settings)
-    if use not in ANSWERERS.table and (use in settings.agents or AGENTS.current(use) in AGENTS.table):
+    if use not in ANSWERERS.table and (use in settings.agents or use in AGENTS.table):
         spec, _ = _spec(AGENTS, use, settings.agents, settings.folder, config.hook.pytest_crab_make_agent, config)
         return dataclasses.replace(spec, settings={**spec.settings, **own}), True
     where = _place(ANSWERERS, name, settings.answerers)
@@ -274,17 +274,13 @@ def _place(family: Family, name: str, variants: Mapping[str, Variant]) -> str:
 def _spec(
     family: Family, name: str, variants: Mapping[str, Variant], folder: Path, hook: Any, config: pytest.Config
 ) -> tuple[AdapterSpec, str]:
-    """Return the spec of a name, and the built-in name behind it; an old name gives its present one, and a warning."""
+    """Return the spec of a name, and the built-in name behind it."""
     variant = variants.get(name)
     use = variant.use if variant else name
     spec: AdapterSpec | None = hook(name=use, config=config)
     if spec is None:
         own = variant.settings if variant else {}
         spec = family.spec(use, own, folder, _place(family, name, variants), variants, () if variant else variants)
-        renaming = family.renaming(use)
-        if renaming is not None:
-            config.issue_config_time_warning(pytest.PytestDeprecationWarning(renaming), stacklevel=2)
-        use = family.current(use)
     elif variant:
         spec = AdapterSpec(path=spec.path, settings={**spec.settings, **variant.settings}, folder=str(folder))
     return spec, use

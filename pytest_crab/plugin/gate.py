@@ -8,7 +8,6 @@ from dataclasses import replace
 import pytest
 
 from pytest_crab.adapters import AdapterSpec
-from pytest_crab.agents import AGENTS
 from pytest_crab.errors import BadInput, CrabError
 from pytest_crab.gate.baseline import BaselineComparison
 from pytest_crab.gate.comparable import Conditions, differences, find_distrust, refusal
@@ -209,7 +208,7 @@ class RunGate:
         """Return the baseline's reviewer for each contestant of this run that has one."""
         found = contestants(before)
         specs = [crew.spec for crew in self._contestants.by_reviewer.values() if crew.spec.variant is None]
-        names = {spec.reviewer: full_name(spec.review_name, [AGENTS.current(spec.agent)]) for spec in specs}
+        names = {spec.reviewer: full_name(spec.review_name, [spec.agent]) for spec in specs}
         pairs = {name: counterpart(name, full_names(found.values()), names) for name in names}
         return {name: found[other] for name, other in pairs.items() if other is not None}
 
@@ -219,7 +218,7 @@ class RunGate:
             spec, crew = self._contestants.by_reviewer[name].spec, self._contestants.by_reviewer[name]
             if own.reviewer in (name, spec.review_by):
                 yield from _changes_of(f"reviewer {name}", "reviewer", spec.reviewer_spec, crew.reviewer, own)
-            if AGENTS.current(spec.agent) in map(AGENTS.current, own.agents):
+            if spec.agent in own.agents:
                 yield from _changes_of(f"agent {spec.agent}", "agent", spec.agent_spec, crew.agent, own)
 
     def _is_control(self, reviewer: str) -> bool:

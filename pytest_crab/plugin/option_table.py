@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 class Option(NamedTuple):
     """One option: ``--crab-NAME``, ``CRAB_NAME`` and ``crab_NAME`` in an ini file mean the same.
 
-    ``flag`` False: it is none of the command line's. ``old`` is a name that still works and warns. ``gate``: it may
+    ``flag`` False: it is none of the command line's. ``gate``: it may
     also stand in crab.yaml under ``gate``, by its name.
     """
 
@@ -27,7 +27,6 @@ class Option(NamedTuple):
     help: str
     many: bool = False
     short: str | None = None
-    old: str | None = None
     flag: bool = True
     gate: bool = False
 
@@ -124,7 +123,6 @@ class Options:
         (),
         "also run the agent with only the first N findings of every review; repeatable",
         many=True,
-        old="first",
     )
     explain: str = _option(
         kinds.EXPLAIN,
@@ -161,7 +159,7 @@ class Options:
     store: Path = _option(kinds.FOLDER, ".crab", "keep finished steps in this folder")
     plan: bool = _option(kinds.SWITCH, False, "print what is stored and what would run, and run nothing")
     rerun: tuple[str, ...] = _option(
-        kinds.STEP, (), "run this step again even if the store has its result; repeatable", many=True, old="fresh"
+        kinds.STEP, (), "run this step again even if the store has its result; repeatable", many=True
     )
     replay: bool = _option(
         kinds.SWITCH,

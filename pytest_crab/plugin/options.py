@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
@@ -25,10 +24,6 @@ def register(parser: pytest.Parser) -> None:
         parser.addini(option.dest, option.help, type=kind, default=None)
         if option.flag:
             group.addoption(f"--crab-{option.name}", **_settings(option))
-        if option.old is not None:
-            old = _old_option(option)
-            parser.addini(old.dest, f"the old name of {option.dest}", type=kind, default=None)
-            group.addoption(f"--crab-{old.name}", **{**_settings(old), "help": argparse.SUPPRESS})
 
 
 def register_short(parser: pytest.Parser) -> None:
@@ -121,11 +116,6 @@ def names_reviewers(config: pytest.Config, arguments: Sequence[str]) -> bool:
     return named_reviewers(config) or any(argument.split("=", 1)[0] in flags for argument in arguments)
 
 
-def _old_option(option: Option) -> Option:
-    """Return an option under the name that it had."""
-    return option._replace(name=option.old or option.name, old=None)
-
-
 def _raw(
     option: Option, config: pytest.Config, environ: Mapping[str, str], chosen: FileValue | None = None
 ) -> tuple[Any, str]:
@@ -152,12 +142,6 @@ def _value(
     option: Option, chosen: FileValue | None, agreed: FileValue | None, config: pytest.Config, problems: list[str]
 ) -> Any:
     raw, place = _raw(option, config, os.environ, chosen)
-    if raw is None and option.old is not None:
-        raw, place = _raw(_old_option(option), config, os.environ)
-        if raw is not None:
-            now = {"-": f"--crab-{option.name}", "C": option.variable, "c": option.dest}[place[0]]
-            sentence = f"{place} is now {now}; the old name works for one more release"
-            config.issue_config_time_warning(pytest.PytestDeprecationWarning(sentence), stacklevel=2)
     if raw is None and agreed is not None and agreed.value != []:
         raw, place = _from_file(option, agreed.value, config), agreed.place
     if raw is None:

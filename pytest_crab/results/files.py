@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
@@ -13,7 +13,6 @@ from pytest_crab import serialization
 from pytest_crab.atomic import SHARED, write_atomically
 from pytest_crab.errors import BadInput
 from pytest_crab.results.summary import Summary
-from pytest_crab.results.upgrades import upgraded_summary, upgraded_trial
 from pytest_crab.types import SCHEMA, TRIAL_SCHEMA, Trial, Unit, Verdict
 
 T = TypeVar("T")
@@ -169,12 +168,9 @@ def _no_number(word: str) -> object:
 
 
 def _record(cls: type[T], value: object, where: str) -> T:
-    upgrade, newest = _SCHEMAS[cls]
-    if isinstance(value, dict):
-        upgraded = upgrade(value)
-        schema, value = upgraded.get("schema", newest), upgraded
-        if schema != newest:
-            raise BadInput(where, [f"schema {schema!r} is not known here; this version reads 1 to {newest}"])
+    known = TRIAL_SCHEMA if cls is Trial else SCHEMA
+    if isinstance(value, dict) and value.get("schema", known) != known:
+        raise BadInput(where, [f"schema {value['schema']!r} is not known here; this version reads {known}"])
     problems: list[str] = []
     record = serialization.read(cls, value, problems)
     if isinstance(record, Trial):
@@ -196,11 +192,6 @@ def _contradictions(trial: Trial) -> Iterator[str]:
             yield f"scores[{at}].label is {score.label}, but {score.reason} means {score.reason.verdict}"
 
 
-#: For each record: the function that upgrades older data, and the newest schema.
-_SCHEMAS: dict[type, tuple[Callable[[Mapping[str, Any]], Mapping[str, Any]], int]] = {
-    Trial: (upgraded_trial, TRIAL_SCHEMA),
-    Summary: (upgraded_summary, SCHEMA),
-}
 #: Labels that a reason can contradict.
 _OPPOSED = (Verdict.CAUGHT, Verdict.MISSED)
 

@@ -11,7 +11,6 @@ from pathlib import Path
 from pytest_crab import serialization
 from pytest_crab.errors import BadInput
 from pytest_crab.results.files import write_report_file
-from pytest_crab.results.upgrades import upgraded_subject
 from pytest_crab.scoring.judges.reviews import pull_request_digest
 from pytest_crab.types import SCHEMA, Instance, Side
 
@@ -100,7 +99,7 @@ def read_subject(report: Path, instance: str) -> Subject | None:
         return None
     problems: list[str] = []
     try:
-        subject = serialization.read(Subject, upgraded_subject(serialization.load(path)), problems)
+        subject = serialization.read(Subject, serialization.load(path), problems)
     except (OSError, ValueError) as error:
         raise BadInput(str(path), [f"cannot be read: {error}"]) from error
     if subject is None:

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set as Abstra
 from dataclasses import dataclass, field
 from typing import Any
 
-from pytest_crab.agents import AGENTS
 from pytest_crab.benchmarks.codereviewqa.choice_statistics import probe_measures
 from pytest_crab.campaign.giving_up import without_own
 from pytest_crab.formats import format_count
@@ -202,7 +201,7 @@ def _reviewer(
     comments, reviewed = comments_of(rows)
     return ReviewerSummary(
         reviewer=name,
-        agents=tuple({AGENTS.current(row.agent): row.agent for row in rows}.values()),
+        agents=tuple(dict.fromkeys(row.agent for row in rows)),
         runtimes=_distinct(row.runtime for row in rows if row.runtime != NO_RUNTIME),
         privileged=privileged,
         leaky=leaky,

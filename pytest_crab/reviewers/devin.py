@@ -110,7 +110,7 @@ class BoundDevinReviewer:
 
     def _keys(self, caller: Caller) -> tuple[str, str | None]:
         """Return Devin's key and the forge's, which may be missing. Raises ReviewerError."""
-        for module in ("httpx2", "tenacity", "github"):
+        for module in ("httpx2", "github"):
             if importlib.util.find_spec(module) is None:
                 raise ReviewerError(f"devin needs {module}: install pytest-crab with its extra [hosted]")
         names = (self.settings.key_env, self.settings.forge_key_env)

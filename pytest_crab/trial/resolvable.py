@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from pytest_crab.agents import AGENTS
 from pytest_crab.errors import AgentError
 from pytest_crab.instances.resolvability import marks_of, settings_digest
 from pytest_crab.protocols import Agent
@@ -16,11 +15,7 @@ def resolvable_comments(context: TrialContext, agent: Callable[[], Agent]) -> di
 
     ``context.facts`` must have the instance's digest. Raises BadInput for a damaged file of marks.
     """
-    marks = {
-        name: mark
-        for known in AGENTS.names(context.crew.spec.agent)
-        for name, mark in marks_of(context.instance, known).items()
-    }
+    marks = marks_of(context.instance, context.crew.spec.agent)
     if not marks:
         return {}
     spec = context.crew.spec.agent_spec

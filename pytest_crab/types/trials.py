@@ -12,17 +12,16 @@ from pytest_crab.types.explanations import Explanation
 from pytest_crab.types.reviews import Review, Revision, ScorerUsage, Usage
 from pytest_crab.types.scores import COMPARED, VERDICTS, CommentResult, Score, ScoredComment
 
-#: The version of instance.yaml, of summaries and of the command contract; older ones are still read.
+#: The version of instance.yaml, of summaries and of the command contract.
 SCHEMA = 1
 
+#: The version of the trial record.
+TRIAL_SCHEMA = 2
 #: The subject of the score that says whether the project's own passing tests still pass.
 PASS_TO_PASS = "pass_to_pass"  # noqa: S105 - the field's term
 
 #: The runtime on the record of a trial in which no code ran.
 NO_RUNTIME = "none"
-
-#: The version of the trial record; older ones are still read.
-TRIAL_SCHEMA = 2
 
 
 class TrialId(NamedTuple):

@@ -70,16 +70,6 @@ def test_the_same_findings_get_the_same_revision_which_applies(
         assert workspace.diff()
 
 
-def test_renamed_agents_keep_the_paths_that_stored_keys_hold(tmp_path: Path) -> None:
-    paths = {"reference": "pytest_crab.agents.reference:ReferenceAgent"}
-    paths["anthropic"] = "pytest_crab.agents.anthropic:AnthropicAgent"
-    for old, path in paths.items():
-        assert AGENTS.spec(old, {}, tmp_path).path == path
-        assert AGENTS.spec(AGENTS.current(old), {}, tmp_path).path == path
-        assert AGENTS.current(old) in (AGENTS.renaming(old) or "")
-    assert AGENTS.renaming("mini") is None
-
-
 @pytest.mark.parametrize("name", ["simulated", "suggestions"])
 def test_without_findings_nothing_changes(name: str, folder: Path, instance: Instance, checkout: FakeCheckout) -> None:
     assert made(name, folder, instance).revise(checkout.pull_request(), (), checkout).diff == ""

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from pytest_crab.agents.reference import hits
 from pytest_crab.agents.replay import ReplayAgent
+from pytest_crab.agents.simulated import hits
 from pytest_crab.errors import AgentError
 from pytest_crab.testing.checkout import FakeCheckout
 from pytest_crab.types import Finding, Instance, Side

@@ -88,7 +88,7 @@ def test_a_plan_that_holds_a_key_is_refused_and_the_key_not_told(
         reviewer="tell",
         reviewer_spec=AdapterSpec(path="pytest_crab.reviewers.command:CommandReviewer", settings=own),
         agent="none",
-        agent_spec=AdapterSpec(path="pytest_crab.agents.reference:ReferenceAgent", settings={}),
+        agent_spec=AdapterSpec(path="pytest_crab.agents.simulated:SimulatedAgent", settings={}),
     )
     with pytest.raises(BadInput, match="tell: the value of ANTHROPIC_API_KEY stands in it") as refused:
         fill_plan(plan, [spec], tmp_path)

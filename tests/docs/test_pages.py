@@ -11,7 +11,6 @@ import pytest
 from pytest_crab.agents import AGENTS
 from pytest_crab.instances.yaml_reader import read_document
 from pytest_crab.plugin.option_table import OPTIONS
-from pytest_crab.results import upgrades
 from pytest_crab.reviewers import REVIEWERS
 from pytest_crab.scoring.judges import JUDGES
 from pytest_crab.settings import load_settings
@@ -61,10 +60,8 @@ def test_every_relative_link_leads_to_a_file_and_its_heading(page: Path) -> None
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_every_option_that_is_named_exists(page: Path) -> None:
-    old = [option._replace(name=option.old) for option in OPTIONS if option.old]
-    options = [*OPTIONS, *(old if page.name == "renamed.md" else [])]
-    known = {f"crab-{option.name}" for option in options}
-    variables = {option.variable for option in options} | {"CRAB_CLIENTS", "CRAB_GIT_MIRROR", "CRAB_PYTHON"}
+    known = {f"crab-{option.name}" for option in OPTIONS}
+    variables = {option.variable for option in OPTIONS} | {"CRAB_CLIENTS", "CRAB_GIT_MIRROR", "CRAB_PYTHON"}
     text = page.read_text()
     assert set(re.findall(r"--(crab-[a-z-]*[a-z])", text)) <= known
     assert {word for word in re.findall(r"\bCRAB_[A-Z_]+\b", text) if not word.startswith("CRAB_TEST_")} <= variables
@@ -102,10 +99,3 @@ def test_the_overview_leads_to_every_page() -> None:
     linked = {link.partition("#")[0] for link in _LINK.findall((ROOT / "docs" / "index.md").read_text())}
     pages = {str(page.relative_to(ROOT / "docs")) for page in PAGES[1:]}
     assert {page for page in pages if "/decisions/" not in page} - linked == {"index.md"}
-
-
-def test_the_page_of_renamed_things_has_every_name_that_still_works() -> None:
-    text = (ROOT / "docs" / "reference" / "renamed.md").read_text()
-    renamed = {f"--crab-{option.old}": f"--crab-{option.name}" for option in OPTIONS if option.old}
-    for old, new in {**renamed, **AGENTS.old, **upgrades._RENAMED}.items():
-        assert re.search(rf"^\| .* `{old}`.*\| `{new}`", text, re.MULTILINE), old

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from pytest_crab import load_instances, load_trials
-from pytest_crab.agents.reference import hits
+from pytest_crab.agents.simulated import hits
 from pytest_crab.parsing.review_output import read_review
 from pytest_crab.types import CommentResult, Trial, Verdict
 

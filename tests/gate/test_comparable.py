@@ -42,14 +42,6 @@ def test_each_difference_is_refused_and_can_be_allowed(condition: str) -> None:
     assert refusal(found, condition) is None
 
 
-@pytest.mark.parametrize(("old", "now"), [("reference", "simulated"), ("anthropic", "tool-loop")])
-def test_an_agent_that_was_renamed_is_the_same_one(old: str, now: str) -> None:
-    for names in ((old, now), (now, old)):
-        before, after = (changed(agents=(name,)) for name in names)
-        assert differences(before, after) == {}
-    assert differences(changed(agents=(old,)), changed(agents=("mini",)))["agent"] == f"the agent was {now} and is mini"
-
-
 def test_two_differences_are_refused_whichever_is_allowed() -> None:
     found = differences(BEFORE, changed(agents=("codex",), runtimes=("local",)))
     for allowed in (None, *CONDITIONS):

@@ -20,7 +20,7 @@ import pytest
 
 # and numpy and yaml cannot be imported twice
 import pytest_crab.agents.command
-import pytest_crab.agents.reference
+import pytest_crab.agents.simulated
 import pytest_crab.plugin.registration
 import pytest_crab.reviewers.command
 import pytest_crab.reviewers.human

@@ -12,7 +12,6 @@ from pytest_crab.agents import AGENTS
 from pytest_crab.plugin import option_types as kinds
 from pytest_crab.plugin.option_table import OPTIONS
 from pytest_crab.plugin.options import read_options
-from pytest_crab.results.files import read_trials
 from pytest_crab.reviewers import REVIEWERS
 from pytest_crab.settings import load_settings
 
@@ -109,36 +108,6 @@ def test_a_typo_is_held_against_the_names_of_crab_yaml_too(bare: Any) -> None:
     result.stderr.fnmatch_lines(
         ["ERROR: --reviewer=mien: 'mien' is no reviewer (did you mean mine?); use one of *, mine, *"]
     )
-
-
-def test_old_names_work_and_warn(bare: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    result = bare.pytester.runpytest("--collect-only", "instances", "--reviewer=human", "--crab-fresh=review")
-    assert result.ret == 0
-    result.stdout.fnmatch_lines(["*--crab-fresh is now --crab-rerun*"])
-    result = bare.pytester.runpytest(
-        "-Werror", "--collect-only", "instances", "--reviewer=human", "--crab-fresh=review"
-    )
-    assert result.ret == USAGE
-    result.stderr.fnmatch_lines(["ERROR: --crab-fresh is now --crab-rerun*"])
-    assert "INTERNALERROR" not in result.stdout.str()
-    monkeypatch.setenv("CRAB_FIRST", "none")
-    result = bare.pytester.runpytest("--collect-only", "instances", "--reviewer=human")
-    assert result.ret == USAGE
-    result.stderr.fnmatch_lines(["*CRAB_FIRST is 'none'; it should be a whole number from 1"])
-
-
-def test_an_agent_under_its_old_name_warns_and_finds_what_is_stored(lab: Any) -> None:
-    lab.run("--reviewer=human", "--agent=simulated", "instances/shop-1")
-    result = lab.run("--reviewer=human", "--agent=reference", "--crab-report=old", "instances/shop-1")
-    assert result.ret == 0
-    result.stdout.fnmatch_lines(["*the agent reference is now simulated; the old name works for one more release*"])
-    (trial,) = read_trials(lab.path / "old" / "trials.jsonl")
-    assert (trial.agent, trial.privileged) == ("simulated", ("human", "simulated"))
-    assert {step.step: step.reused for step in trial.steps}["revision"]
-    (lab.path / "crab.yaml").write_text("agents: {mine: {use: reference}}\n")
-    result = lab.run("--reviewer=human", "--agent=mine", "--crab-report=own", "instances/shop-1")
-    assert [each.agent for each in read_trials(lab.path / "own" / "trials.jsonl")] == ["mine"]
-    result.stdout.fnmatch_lines(["*the agent reference is now simulated*"])
 
 
 def test_a_folder_without_instances_is_told(bare: Any) -> None:

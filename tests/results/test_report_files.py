@@ -103,7 +103,7 @@ def damaged(trial: Trial) -> Iterator[tuple[bytes, str]]:
     yield b"", "is not JSON"
     yield b"[]", "the whole is a list"
     for change, sentence in (
-        ({"schema": 3}, "schema 3 is not known here; this version reads 1 to 2"),
+        ({"schema": 3}, "schema 3 is not known here; this version reads 2"),
         ({"colour": "red"}, "colour is not a known key"),
         ({"versions": {"harness": float("inf")}}, "is not JSON: Infinity is no number"),
         ({"repeat": "once"}, "repeat is 'once'; it should be a whole number"),

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, strategies as st
 
-from pytest_crab.agents.reference import ReferenceAgent, hits
+from pytest_crab.agents.simulated import SimulatedAgent, hits
 from pytest_crab.errors import AgentError
 from pytest_crab.testing.checkout import FakeCheckout
 from pytest_crab.types import Category, Comment, Finding, Instance, Kind, Oracle, Side
@@ -19,7 +19,7 @@ def on(
 
 def revised(checkout: FakeCheckout, instance: Instance, *findings: Finding) -> list[str]:
     """The lines that the agent adds."""
-    revision = ReferenceAgent().bind(instance).revise(checkout.pull_request(), findings, checkout)
+    revision = SimulatedAgent().bind(instance).revise(checkout.pull_request(), findings, checkout)
     lines = revision.diff.split("\n")
     return [line[1:] for line in lines if line.startswith("+") and not line.startswith("+++")]
 
@@ -86,14 +86,14 @@ def test_a_reference_that_is_gone_is_named(checkout: FakeCheckout, instance: Ins
 
 
 def test_the_identity_follows_the_references(instance: Instance, tmp_path: Path) -> None:
-    before = ReferenceAgent().bind(instance).identity()
+    before = SimulatedAgent().bind(instance).identity()
     (tmp_path / "reference" / "near.diff").write_text("other")
-    assert ReferenceAgent().bind(instance).identity() != before
+    assert SimulatedAgent().bind(instance).identity() != before
 
 
 def test_it_says_that_it_is_simulated(instance: Instance) -> None:
-    assert ReferenceAgent().simulated
-    assert ReferenceAgent().bind(instance).simulated
+    assert SimulatedAgent().simulated
+    assert SimulatedAgent().bind(instance).simulated
 
 
 numbers = st.integers(1, 80)

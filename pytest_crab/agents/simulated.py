@@ -20,18 +20,18 @@ VERSION = "2"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReferenceAgent:
+class SimulatedAgent:
     """Simulated and privileged: it reads no finding, it only looks where findings lie."""
 
     simulated: bool = field(default=True, init=False)
 
-    def bind(self, instance: Instance) -> BoundReferenceAgent:
+    def bind(self, instance: Instance) -> BoundSimulatedAgent:
         """The agent that knows this instance's references."""
-        return BoundReferenceAgent(folder=Path(instance.folder), comments=instance.with_oracles)
+        return BoundSimulatedAgent(folder=Path(instance.folder), comments=instance.with_oracles)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BoundReferenceAgent:
+class BoundSimulatedAgent:
     """The references of one instance, applied where findings overlap their comments."""
 
     free: ClassVar[bool] = True

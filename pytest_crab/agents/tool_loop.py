@@ -18,7 +18,7 @@ from pytest_crab.types import Finding, PullRequest, Revision
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AnthropicAgent(ToolLoopSettings):
+class ToolLoopAgent(ToolLoopSettings):
     """Lets the model use its tools until it says that it is done; ``provider`` and ``api`` choose the protocol."""
 
     role: ClassVar[str] = "revise"
