@@ -4,11 +4,14 @@ import subprocess
 import sys
 
 SCRIPT = """
+import inspect
 import json
 import pytest
 import jobqueue
+from jobqueue.backoff import exponential
 
 init, codes = jobqueue.Worker.__init__, {}
+default = inspect.signature(init).parameters["backoff"].default or exponential
 waits = {
     "as it is": lambda backoff: backoff,
     "no wait": lambda backoff: lambda attempts: 0.0,
@@ -21,8 +24,7 @@ waits = {
 }
 for mode, changed in waits.items():
     def patched(self, *args, changed=changed, **options):
-        init(self, *args, **options)
-        self.backoff = changed(self.backoff)
+        init(self, *args, **{**options, "backoff": changed(options.get("backoff") or default)})
 
     jobqueue.Worker.__init__ = patched
     codes[mode] = int(pytest.main(["-q", "-x", "-p", "no:cacheprovider", "tests"]))

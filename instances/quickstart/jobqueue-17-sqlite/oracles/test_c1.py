@@ -4,7 +4,7 @@ import pathlib
 
 import pytest
 
-from jobqueue import Job, SqliteStore, State
+from jobqueue import Job, QueueError, SqliteStore, State
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
@@ -51,17 +51,30 @@ def test_jobs_are_still_found(tmp_path, options, ids):
     store.close()
 
 
-@pytest.mark.parametrize("state", [None, State.WAITING])
-@pytest.mark.parametrize("limit", [0, 1, 2, 3, 9, None])
-def test_a_limit_that_stayed_limits(tmp_path, state, limit):
+@pytest.fixture
+def store(tmp_path):
     store = SqliteStore(tmp_path / "jobs.db")
     store.add_many([Job(id, "a", state=State.DONE if id % 2 else State.WAITING) for id in (6, 1, 4, 2, 5, 3)])
-    try:
-        jobs = store.jobs(state=state, limit=limit)
-    except TypeError:
-        left = inspect.signature(store.jobs).parameters
-        assert "limit" not in left and all(given.kind is not given.VAR_KEYWORD for given in left.values())
-        jobs = None
+    yield store
     store.close()
-    ids = [2, 4, 6] if state else [1, 2, 3, 4, 5, 6]
-    assert jobs is None or [job.id for job in jobs] == ids[:limit]
+
+
+def is_there(store):
+    left = inspect.signature(store.jobs).parameters
+    return "limit" in left or any(given.kind is given.VAR_KEYWORD for given in left.values())
+
+
+@pytest.mark.parametrize("state", [None, State.WAITING])
+@pytest.mark.parametrize("limit", [1, 2, 3, 9, None])
+def test_a_limit_that_stayed_limits(store, state, limit):
+    if is_there(store):
+        ids = [2, 4, 6] if state else [1, 2, 3, 4, 5, 6]
+        assert [job.id for job in store.jobs(state=state, limit=limit)] == ids[:limit]
+
+
+def test_a_limit_of_zero_is_not_all(store):
+    if is_there(store):
+        try:
+            assert list(store.jobs(limit=0)) == []
+        except (ValueError, QueueError):
+            pass  # a limit that makes no sense may be refused

@@ -39,25 +39,24 @@ def test_an_old_file_is_read(old):
     assert claimed(queue) == [2, 1]
 
 
-def test_its_jobs_stand_between_higher_and_lower_ones(old):
+def test_its_jobs_stand_behind_higher_ones_and_with_those_without_a_priority(old):
     queue = queue_of(old)
-    queue.put("low", priority=-1)
     queue.put("same")
     queue.put("high", priority=1)
-    assert claimed(queue) == [6, 2, 1, 5, 4]
+    assert claimed(queue) == [5, 2, 1, 4]
 
 
 def test_new_files_keep_priorities(tmp_path):
     queue = Queue(clock=lambda: 1000.0)
     queue.put("low")
     queue.put("high", priority=7)
-    queue.put("lowest", priority=-7)
+    queue.put("middle", priority=3)
     queue.put("done", priority=9)
     queue.finish(queue.claim())
     save(queue, tmp_path / "jobs")
     again = queue_of(tmp_path / "jobs")
-    assert [job.priority for job in again] == [0, 7, -7, 9]
-    assert claimed(again) == [2, 1, 3]
+    assert [job.priority for job in again] == [0, 7, 3, 9]
+    assert claimed(again) == [2, 3, 1]
 
 
 def without(key):
@@ -68,10 +67,10 @@ def without(key):
 
 def test_old_and_new_lines_in_one_file(old):
     with open(old, "a", encoding="utf-8") as file:
-        file.write(written_by_1_2(id=4, priority=2) + written_by_1_2(id=5, priority=-2) + written_by_1_2(id=6))
+        file.write(written_by_1_2(id=4, priority=2) + written_by_1_2(id=5, priority=1) + written_by_1_2(id=6))
     queue = queue_of(old)
-    assert [job.priority for job in queue] == [0, 0, 0, 2, -2, 0]
-    assert claimed(queue) == [4, 2, 1, 6, 5]
+    assert [job.priority for job in queue] == [0, 0, 0, 2, 1, 0]
+    assert claimed(queue) == [4, 5, 2, 1, 6]
 
 
 def test_an_old_file_is_written_and_read_once_more(old):
@@ -79,7 +78,7 @@ def test_an_old_file_is_written_and_read_once_more(old):
     assert [job.priority for job in queue_of(old)] == [0, 0, 0]
 
 
-@pytest.mark.parametrize("line", ["{}", "[]", "noise", *map(without, ["id", "task", "state"])])
+@pytest.mark.parametrize("line", ["{}", "[]", "noise", *map(without, ["id", "task"])])
 def test_what_is_no_job_is_still_an_error(line, tmp_path):
     (tmp_path / "jobs").write_text(line + "\n", encoding="utf-8")
     with pytest.raises(StorageError):
