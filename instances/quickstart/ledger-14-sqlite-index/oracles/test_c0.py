@@ -47,4 +47,4 @@ def test_no_name_is_read_as_sql(index, account):
 
 def test_rows_are_whole_and_the_oldest_comes_first(index):
     rows = [(date(2024, 3, 2), "Somebody", 1, "EUR"), (date(2024, 3, 2), "Somebody", 2, "EUR"), (date(2024, 3, 9), "It's late", 3, "EUR")]
-    assert [tuple(row) for row in index.postings("Income:D'Arcy")] == rows
+    assert [(row.date, row.payee, row.amount, row.commodity) for row in index.postings("Income:D'Arcy")] == rows

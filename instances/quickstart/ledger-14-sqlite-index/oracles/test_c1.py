@@ -15,9 +15,12 @@ def index():
 
 
 def add(index, *amounts):
-    for amount in map(Decimal, amounts):
+    """Add what no two transactions share, in one call."""
+    transactions = []
+    for number, amount in enumerate(map(Decimal, amounts), start=1):
         postings = (Posting("Expenses:Food", amount, "EUR"), Posting("Assets:Checking", -amount, "EUR"))
-        index.add([Transaction(date(2024, 3, 1), "Market", postings)])
+        transactions.append(Transaction(date(2024, 3, number), f"Market {number}", postings))
+    index.add(transactions)
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,13 @@ def test_a_bad_row_is_one_error_line(row, before):
     assert done.returncode == 2
     assert done.stderr.startswith(f"error: line {before + 2}: ")
     assert len(done.stderr.splitlines()) == 1
-    assert done.stdout == ""
+
+
+@pytest.mark.parametrize("row", [ROWS[0], ROWS[2], ROWS[4]], ids=["amount", "date", "cut-short"])
+def test_empty_lines_are_lines_too(row):
+    done = ledger(HEADER + GOOD + "\n\n" + row + "\n")
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: line 5: ")
 
 
 @pytest.mark.parametrize("column", ["date", "payee", "amount"])
