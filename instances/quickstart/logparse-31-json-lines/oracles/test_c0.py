@@ -43,6 +43,6 @@ def test_other_times_are_as_they_were():
 
 
 def test_fractions_are_kept():
-    record = parse_json_line('{"ts": 1709294400.25, "msg": "hello"}')
+    record = parse_json_line('{"ts": 1709294400.25, "level": "info", "msg": "hello"}')
     assert record.time.utcoffset() == datetime.timedelta(0)
     assert record.time == datetime.datetime(2024, 3, 1, 12, microsecond=250_000, tzinfo=UTC)

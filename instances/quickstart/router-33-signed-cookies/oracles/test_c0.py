@@ -1,34 +1,32 @@
-import ast
-import pathlib
+import hmac
+import secrets
+import sys
 
 import pytest
 
 from router import BadSignature, Signer
 
 
-def tree():
-    return ast.parse(pathlib.Path("src/router/signing.py").read_text(encoding="utf-8"))
+@pytest.fixture(params=[True, False])
+def answer(request, monkeypatch):
+    """What ``compare_digest`` says, whoever it is asked by and under whatever name."""
+    true = hmac.compare_digest
+    ours = [module for name, module in sys.modules.items() if name.split(".")[0] == "router"]
+    for module in (hmac, secrets, *ours):
+        for name in [name for name, value in vars(module).items() if value is true]:
+            monkeypatch.setattr(module, name, lambda one, other: request.param)
+    return request.param
 
 
-def compared(node):
-    """Pairs that are compared by value and are both computed, not written down."""
-    for part in ast.walk(node):
-        if isinstance(part, ast.Compare) and any(isinstance(op, (ast.Eq, ast.NotEq, ast.In, ast.NotIn)) for op in part.ops):
-            sides = [part.left, *part.comparators]
-            if not any(isinstance(side, ast.Constant) or measure(side) for side in sides):
-                yield part.lineno
-        elif isinstance(part, ast.Attribute) and part.attr in {"__eq__", "__ne__", "startswith", "endswith", "eq", "ne", "fullmatch"}:
-            yield part.lineno
-
-
-def measure(node):
-    return isinstance(node, ast.Call) and getattr(node.func, "id", "") in {"len", "type"}
-
-
-def test_signatures_are_compared_in_constant_time():
-    calls = [node.func for node in ast.walk(tree()) if isinstance(node, ast.Call)]
-    assert [call for call in calls if "compare_digest" in (getattr(call, "attr", ""), getattr(call, "id", ""))]
-    assert list(compared(tree())) == []
+def test_compare_digest_decides_and_nothing_else(answer):
+    """Whatever else looks at a signature would tell how much of it is right."""
+    signed = [Signer(key).sign("ada") for key in (b"key", b"other", b"another", b"a fourth")]
+    for text in signed:
+        if answer:
+            assert Signer(b"key").unsign(text) == "ada"
+        else:
+            with pytest.raises(BadSignature):
+                Signer(b"key").unsign(text)
 
 
 def test_what_was_signed_is_accepted():

@@ -5,7 +5,7 @@ import re
 DENIED = re.compile(r"\b(not|no|never|nothing|without|neither|nor|instead|cannot|rather than)\b|n't\b|\bunencrypted", re.IGNORECASE)
 SECRET = re.compile(
     r"\b(nobody|no one|no-one|only (the server|we|you|the key))\b( else)?[^.,;:]{0,25}\b(read|see|decode)\b"
-    r"|\b(cannot|can't|can not|could not) (be )?(\w+ (or|nor) )?(read|seen|decoded)\b|\bunreadable\b|\bconfidential\b|\bkeeps? [^.]{0,20}secret",
+    r"|\b(cannot|can't|can not|could not) (be )?(\w+ (or|nor) )?(read|seen|decoded)\b|\bunreadable\b|\bconfidential\b|\bkeeps? (it|them|what|(the |a |your )?values?|(the |a |your )?cookies?)\b[^.]{0,20}secret",
     re.IGNORECASE,
 )
 OPEN = re.compile(
@@ -46,4 +46,4 @@ def test_the_readme_says_that_it_can_be_read():
 
 
 def test_it_still_says_what_signing_is_for():
-    assert re.search(r"chang|tamper|forg|alter|modif|fak|manipulat", section(), re.IGNORECASE)
+    assert re.search(r"chang|tamper|integrity|authentic|trust|forg|alter|modif|fak|manipulat", section(), re.IGNORECASE)
