@@ -1,17 +1,19 @@
-"""Run git through GitPython with exact arguments, a fixed small environment and limits; see ``Git``."""
+"""The door to git: commands with a fixed small environment and limits, and GitPython to read a repository."""
 
 from __future__ import annotations
 
 import functools
+import io
 import os
 import resource
 import signal
 import subprocess
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import IO, TypeAlias
 
 from pytest_crab.ecosystems import LEFTOVERS
 from pytest_crab.errors import SourceError
@@ -19,23 +21,28 @@ from pytest_crab.scratch import scratch
 from pytest_crab.sources.requirements import OLDEST_GIT
 from pytest_crab.text import output_lines
 
+_ENVIRON_LOCK = threading.Lock()
+
 
 @contextmanager
-def _quiet_import() -> Iterator[None]:
-    """Keep GitPython from failing at import where there is no git; a command that needs git reports that."""
-    variable = "GIT_PYTHON_REFRESH"
-    before = os.environ.get(variable)
-    os.environ[variable] = "quiet"
-    try:
-        yield
-    finally:
-        del os.environ[variable]
-        os.environ.update({variable: before} if before is not None else {})
+def _without_git_variables(**instead: str) -> Iterator[None]:
+    """Hide this process's variables for git from GitPython, which would look for a repository where they say."""
+    with _ENVIRON_LOCK:
+        before = {name: os.environ.pop(name) for name in list(os.environ) if name.startswith("GIT_")}
+        os.environ.update(instead)
+        try:
+            yield
+        finally:
+            for name in instead:
+                del os.environ[name]
+            os.environ.update(before)
 
 
-with _quiet_import():
+# So that it does not fail at import where there is no git; a command that needs git reports that.
+with _without_git_variables(GIT_PYTHON_REFRESH="quiet"):
     import git
     import git.exc
+    from gitdb import OInfo, OStream
 
 Blob: TypeAlias = git.Blob
 Commit: TypeAlias = git.Commit
@@ -103,52 +110,45 @@ class GitSlow(GitError):
     """A git command was not done in time, though it had not used up what it may: the machine is too busy."""
 
 
-class _Commands(git.cmd.Git):
-    """GitPython's commands, given nothing of this process's environment but the search path, and within limits."""
+class _Objects(git.GitCmdObjectDB):
+    """The objects of a repository for GitPython, read by processes of ``Git``: its own would get our environment."""
 
-    #: None: the limits for files of a contestant or a set; else seconds of the processor, and any memory.
-    seconds: float | None = None
+    def __init__(self, repository: Git) -> None:
+        super().__init__(str(repository.folder / "objects"), git.Git(repository.folder))
+        self._repository = repository
+        self._processes: dict[str, subprocess.Popen[bytes]] = {}
 
-    def execute(self, command: Any, *_rest: Any, env: Mapping[str, str] | None = None, **_options: Any) -> Any:
-        """Start a command and return its process, which is what GitPython's readers ask for too.
+    def info(self, binsha: bytes) -> OInfo:
+        """Return the type and the size of an object. Raises ValueError if there is none."""
+        kind, size, _ = self._ask("--batch-check", binsha)
+        return OInfo(binsha, kind, size)
 
-        GitPython itself would add this process's whole environment. Raises GitError where there is no git.
-        """
-        own = {"PATH": os.environ.get("PATH", os.defpath), **_ENVIRONMENT, **self.environment(), **(env or {})}
-        argv = ["git", *_SETTINGS, *command[1:]]
-        pipe = subprocess.PIPE
-        try:
-            process = subprocess.Popen(argv, cwd=self.working_dir, env=own, stdin=pipe, stdout=pipe, stderr=pipe)
-        except FileNotFoundError as error:
-            if error.filename != argv[0]:
-                raise  # the folder is gone
-            missing = f"there is no git on the search path; git {OLDEST_GIT} or later should be installed"
-            raise GitError(_command(command[1:]), missing) from None
-        self._limit(process.pid)
-        return git.cmd.Git.AutoInterrupt(process, argv)
+    def stream(self, binsha: bytes) -> OStream:
+        """Return the type, the size and the content of an object. Raises ValueError if there is none."""
+        kind, size, answer = self._ask("--batch", binsha)
+        content = answer.read(size + 1)[:-1]
+        if len(content) < size:
+            raise ValueError(f"git ended within the object {binsha.hex()}")
+        return OStream(binsha, kind, size, io.BytesIO(content))
 
-    def _limit(self, process: int) -> None:
-        processor = int(PROCESSOR_SECONDS if self.seconds is None else self.seconds)
-        limits = {resource.RLIMIT_CPU: processor, resource.RLIMIT_CORE: 0}
-        if self.seconds is None:
-            limits[resource.RLIMIT_AS] = MEMORY_MIB << 20
-        for kind, most in limits.items():
-            _, hard = resource.prlimit(process, kind)
-            most = most if hard == resource.RLIM_INFINITY else min(most, hard)  # noqa: PLW2901 - what is allowed
-            resource.prlimit(process, kind, (most, hard))
+    def close(self) -> None:
+        """End the processes."""
+        for process in self._processes.values():
+            process.kill()
+            process.communicate()
 
-
-class _Repository(git.Repo):
-    """GitPython's repository, whose commands are ours, made without a look at this process's environment."""
-
-    def __init__(self, folder: Path, env: Mapping[str, str]) -> None:
-        self.git_dir = self.working_dir = str(folder)
-        self._common_dir = ""
-        self._working_tree_dir = None
-        self._bare = True
-        self.git = _Commands(folder)
-        self.git.update_environment(**env)
-        self.odb = git.GitCmdObjectDB(str(folder / "objects"), self.git)
+    def _ask(self, mode: str, binsha: bytes) -> tuple[bytes, int, IO[bytes]]:
+        process = self._processes.get(mode)
+        if process is None:
+            process = self._processes[mode] = self._repository.start("cat-file", mode)
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(binsha.hex().encode() + b"\n")
+        process.stdin.flush()
+        head = process.stdout.readline().split()
+        if len(head) != 3:
+            raise ValueError(f"the object {binsha.hex()} is missing or damaged")
+        return head[1], int(head[2]), process.stdout
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,15 +193,23 @@ class Git:
     @contextmanager
     def reading(self) -> Iterator[git.Repo]:
         """Yield the repository as GitPython reads it; its processes end with the context. Raises SourceError."""
-        repository = _Repository(self.folder, self._env(None))
+        objects = _Objects(self)
         try:
-            yield repository
+            with _without_git_variables():
+                repository = git.Repo(self.folder, expand_vars=False)
+            repository.odb = objects
+            with repository:
+                yield repository
         except (git.exc.GitError, git.exc.ODBError, ValueError, OSError) as error:
             if not (self.folder / "HEAD").is_file():
                 raise _folder_gone_error("cat-file", self.folder) from None
             raise SourceError(f"{self.folder} cannot be read ({str(error)[:500]})") from error
         finally:
-            repository.close()
+            objects.close()
+
+    def start(self, *arguments: str) -> subprocess.Popen[bytes]:
+        """Start a git command within the limits for foreign files. Raises GitError where there is no git."""
+        return _start(arguments, self.folder, self._env(None), None)
 
     def has(self, name: str) -> bool:
         """Return whether the repository has an object."""
@@ -257,9 +265,7 @@ def run(
 ) -> bytes:
     """Return what git prints. Raises GitError, and SourceError where the folder to run it in is gone."""
     command = _command(words)
-    started = _start(words, cwd, env, seconds)
-    process = started.proc
-    assert process is not None
+    process = _start(words, cwd, env, seconds)
     try:
         stdout, stderr = process.communicate(stdin, timeout=seconds or _CLOCK_SECONDS)
     except subprocess.TimeoutExpired:
@@ -270,7 +276,7 @@ def run(
             process.communicate()
     if process.returncode not in fine:
         raise _failure(command, process.returncode, stderr, seconds, cwd)
-    return bytes(stdout)
+    return stdout
 
 
 def create(folder: Path) -> Git:
@@ -304,11 +310,32 @@ def initialise(folder: Path, own: Path, *options: str) -> None:
     (own / "info" / "attributes").write_text(_ATTRIBUTES)
 
 
-def _start(words: Sequence[str], cwd: Path, env: Mapping[str, str], seconds: float | None) -> Any:
-    """Start a git command, which changes into ``cwd`` itself: GitPython would stay where it is if that is gone."""
-    commands = _Commands("/")
-    commands.seconds = seconds
-    return commands.execute(["git", "-C", str(cwd.absolute()), *words], env=env)
+def _start(words: Sequence[str], cwd: Path, env: Mapping[str, str], seconds: float | None) -> subprocess.Popen[bytes]:
+    """Start a git command, given nothing of this process's environment but the search path, and within limits.
+
+    git changes into ``cwd`` itself, so that one that is gone is git's to tell.
+    """
+    own = {"PATH": os.environ.get("PATH", os.defpath), **_ENVIRONMENT, **env}
+    argv = ["git", *_SETTINGS, "-C", str(cwd.absolute()), *words]
+    pipe = subprocess.PIPE
+    try:
+        process = subprocess.Popen(argv, cwd="/", env=own, stdin=pipe, stdout=pipe, stderr=pipe)
+    except FileNotFoundError:
+        missing = f"there is no git on the search path; git {OLDEST_GIT} or later should be installed"
+        raise GitError(_command(words), missing) from None
+    _limit(process.pid, seconds)
+    return process
+
+
+def _limit(process: int, seconds: float | None) -> None:
+    """Hold a process to these seconds of the processor; None: to the limits for files of a contestant or a set."""
+    limits = {resource.RLIMIT_CPU: int(PROCESSOR_SECONDS if seconds is None else seconds), resource.RLIMIT_CORE: 0}
+    if seconds is None:
+        limits[resource.RLIMIT_AS] = MEMORY_MIB << 20
+    for kind, most in limits.items():
+        _, hard = resource.prlimit(process, kind)
+        most = most if hard == resource.RLIM_INFINITY else min(most, hard)  # noqa: PLW2901 - what is allowed
+        resource.prlimit(process, kind, (most, hard))
 
 
 def _words_of(arguments: Sequence[str], settings: Mapping[str, str] | None) -> list[str]:

@@ -237,10 +237,11 @@ def _is_ancestor(git: Git, one: str, other: str) -> bool:
 
 
 def _commits(git: Git, base: str, tip: str) -> Iterator[tuple[str, str]]:
+    names = git.run("rev-list", "--reverse", f"{base}..{tip}", "--").decode().split()
     with git.reading() as repository:
-        for commit in repository.iter_commits(f"{base}..{tip}", reverse=True):
-            subject = _message(commit).partition("\n\n")[0]
-            yield commit.hexsha, " ".join(subject.split())
+        for name in names:
+            subject = _message(repository.commit(name)).partition("\n\n")[0]
+            yield name, " ".join(subject.split())
 
 
 def _message(commit: Commit) -> str:
