@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pytest_crab.types import Ending, Judgement, Proof, Reason, Run, TestOutcome
+from pytest_crab.types import Ending, Judgement, OraclePart, PartResult, Proof, Reason, Run, TestOutcome
 
 #: How pytest ends when a test failed; with a tripwire in every session there is no other right way to end.
 _FAILED = 1
@@ -37,7 +37,7 @@ _MOST_EXTRA = 20
 class ProofEvidence:
     """Every run that is to prove one oracle, by the state of the tree that it ran on.
 
-    ``own`` is head with the comment's own reference.
+    ``own`` is head with the comment's own reference; ``parts`` are the oracle's.
     """
 
     instance: str
@@ -45,6 +45,7 @@ class ProofEvidence:
     head: Sequence[Run]
     reference: Sequence[Run]
     own: Sequence[Run] = ()
+    parts: Sequence[OraclePart] = ()
 
     def green(self) -> Iterator[tuple[str, Sequence[Run]]]:
         """The states that must be green."""
@@ -70,6 +71,7 @@ def prove(evidence: ProofEvidence) -> Proof | tuple[str, ...]:
     Red is a test that ran and failed: an error in a fixture or while collecting does not count, since it says as much
     about the oracle as about the code. Green is every collected test passed, at least one. Both need a session that
     came to its own end with its tripwire. The states agree if every run of one saw the same outcomes.
+    Each part of the oracle is red and green by its own tests, and each test of the concern is in one part.
     """
     reasons = []
     states = [*evidence.green(), *evidence.red()]
@@ -81,18 +83,47 @@ def prove(evidence: ProofEvidence) -> Proof | tuple[str, ...]:
     expected = tuple(sorted(test.id for test in evidence.reference[0].tests)) if evidence.reference else ()
     altered = {name for _, runs in evidence.green() for run in runs for name in run.altered}
     count = sum(len(runs) for _, runs in states)
+    guards = guards_of(expected, evidence.head)
+    own = [name for name in expected if name not in guards]
     draft = Proof(
         comment=evidence.comment,
         expected=expected,
-        guards=guards_of(expected, evidence.head),
+        guards=guards,
+        parts=tuple(OraclePart(asks=part.asks, tests=tuple(filter(part.has, own))) for part in evidence.parts),
         altered=tuple(sorted(altered)),
         runs=count,
         flake_bound=flake_bound(max(1, count)),
     )
     reasons += _wrong_colours(draft, evidence.green(), evidence.red())
+    if evidence.parts and not reasons:
+        reasons += _wrong_parts(draft, evidence.head[0])
     if reasons:
         return tuple(f"{evidence.instance}: the oracle of {evidence.comment} {reason}" for reason in reasons)
     return draft
+
+
+def _wrong_parts(proof: Proof, head: Run) -> Iterator[str]:
+    """Yield a reason for each part that is not red at head, and for each test of the concern that is not in one."""
+    failed = {test.id for test in head.tests if test.outcome == "failed"}
+    for number, part in enumerate(proof.parts, 1):
+        if failed.isdisjoint(part.tests):
+            yield f"is not red on head for {_part_name(proof, number)} ({part.asks}): none of its tests failed"
+    for name in proof.expected:
+        count = sum(name in part.tests for part in proof.parts)
+        if name not in proof.guards and count != 1:
+            yield f"has {name}, which is red at head, in {count or 'none'} of its parts; it should be in one"
+
+
+def _part_name(proof: Proof, number: int) -> str:
+    return f"part {number} of {len(proof.parts)}"
+
+
+def part_results(proof: Proof, run: Run) -> tuple[PartResult, ...]:
+    """Return what a run tells of each part of the oracle; nothing where it has none, or its tests did not decide."""
+    if judge(proof, run).reason not in (Reason.GREEN, Reason.FAILED, Reason.GUARD):
+        return ()
+    passed = {test.id for test in run.tests if test.outcome == "passed"}
+    return tuple(PartResult(asks=part.asks, resolved=passed.issuperset(part.tests)) for part in proof.parts)
 
 
 def guards_of(expected: Sequence[str], head: Sequence[Run]) -> tuple[str, ...]:
@@ -206,7 +237,15 @@ def _faults(proof: Proof, run: Run) -> Judgement | None:
     first, *others = own or faulty
     more = f" and {len(others)} more" if others else ""
     where = f" in {safe_name(first.where)}" if first.where else ""
-    return Judgement(reason=Reason.FAILED if own else Reason.GUARD, detail=f"{first.id} {_outcome(first)}{where}{more}")
+    told = f"{first.id} {_outcome(first)}{where}{more}"
+    names = {test.id for test in own}
+    parts = [
+        f"{_part_name(proof, number)} is not resolved: {part.asks}"
+        for number, part in enumerate(proof.parts, 1)
+        if not names.isdisjoint(part.tests)
+    ]
+    detail = f"{'; '.join(parts)} ({told})" if parts else told
+    return Judgement(reason=Reason.FAILED if own else Reason.GUARD, detail=detail)
 
 
 def _absences(proof: Proof, run: Run) -> Judgement | None:

@@ -8,8 +8,17 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from pytest_crab.types import Ending, Proof, Reason, Run, TestOutcome, Verdict
-from pytest_crab.verdict import ProofEvidence, audit, flake_bound, judge, leaks, outcomes_for_record, prove
+from pytest_crab.types import Ending, OraclePart, Proof, Reason, Run, TestOutcome, Verdict
+from pytest_crab.verdict import (
+    ProofEvidence,
+    audit,
+    flake_bound,
+    judge,
+    leaks,
+    outcomes_for_record,
+    part_results,
+    prove,
+)
 
 A, B = "test_c0.py::test_a", "test_c0.py::test_b"
 PROOF = Proof(comment="c0", expected=(A, B), altered=("os.read",), runs=2, flake_bound=0.8)
@@ -314,3 +323,83 @@ def test_a_clean_workspace_tells_nothing() -> None:
 def test_each_leak_is_one_sentence(change: dict[str, Any], word: str) -> None:
     (sentence,) = leaks({**CLEAN, **change}, refs=REFS, version="1.0")
     assert word in sentence
+
+
+C, D = "test_c0.py::test_c[1]", "test_c0.py::test_c[2]"
+PARTS = (OraclePart(asks="say b", tests=("test_b",)), OraclePart(asks="say c", tests=("test_c", "test_a")))
+
+
+def four(**words: str) -> Run:
+    """A run of a guard and of three tests of the concern, which pass if nothing is said of them."""
+    return run(*(outcome(name, words.get(key, "passed")) for key, name in zip("abcd", (A, B, C, D), strict=True)))
+
+
+def in_parts(head: Run | None = None, parts: tuple[OraclePart, ...] = PARTS) -> Proof | tuple[str, ...]:
+    red = head or four(b="failed", c="failed", d="failed")
+    return prove(ProofEvidence(instance="inst", comment="c0", head=(red,), reference=(four(),), parts=parts))
+
+
+@pytest.mark.parametrize(
+    ("words", "reason", "resolved", "detail"),
+    [
+        ({}, Reason.GREEN, [True, True], None),
+        ({"b": "failed"}, Reason.FAILED, [False, True], f"part 1 of 2 is not resolved: say b ({B} failed)"),
+        ({"d": "failed"}, Reason.FAILED, [True, False], f"part 2 of 2 is not resolved: say c ({D} failed)"),
+        (
+            {"b": "failed", "c": "error"},
+            Reason.FAILED,
+            [False, False],
+            f"part 1 of 2 is not resolved: say b; part 2 of 2 is not resolved: say c ({B} failed and 1 more)",
+        ),
+        ({"a": "failed"}, Reason.GUARD, [True, True], f"{A} failed"),
+        ({"b": "skipped"}, Reason.SKIPPED, [], f"{B} skipped"),
+    ],
+)
+def test_an_oracle_is_green_once_all_its_parts_are_resolved(
+    words: dict[str, str], reason: Reason, resolved: list[bool], detail: str | None
+) -> None:
+    proof = in_parts()
+    assert isinstance(proof, Proof)
+    assert [part.tests for part in proof.parts] == [(B,), (C, D)]  # a guard is no test of a part
+    seen = four(**words)
+    judgement = judge(proof, seen)
+    assert (judgement.reason, judgement.detail) == (reason, detail)
+    assert [(part.asks, part.resolved) for part in part_results(proof, seen)] == list(
+        zip(("say b", "say c"), resolved, strict=False)
+    )
+    assert part_results(proof, replace(seen, tripwire=None)) == () or reason in (Reason.FAILED, Reason.GUARD)
+
+
+@pytest.mark.parametrize(
+    ("head", "parts", "words"),
+    [
+        (four(b="failed"), PARTS, "is not red on head for part 2 of 2 (say c): none of its tests failed"),
+        (four(b="failed", c="error", d="error"), PARTS, "is not red on head for part 2 of 2"),
+        (None, (PARTS[0], replace(PARTS[1], tests=("test_",))), "is not red on head for part 2 of 2"),
+        (None, (PARTS[0], replace(PARTS[1], tests=("test_c[1]",))), f"has {D}, which is red at head, in none of"),
+        (None, (PARTS[0], replace(PARTS[1], tests=("test_b", "test_c"))), f"has {B}, which is red at head, in 2 of"),
+    ],
+)
+def test_each_part_is_proved(head: Run | None, parts: tuple[OraclePart, ...], words: str) -> None:
+    reasons = in_parts(head, parts)
+    assert isinstance(reasons, tuple)
+    assert any(reason.startswith("inst: the oracle of c0 ") and words in reason for reason in reasons)
+
+
+@pytest.mark.parametrize(
+    ("name", "within", "others"),
+    [
+        (
+            "test_a",
+            ["test_c0.py::test_a", "test_c0.py::test_a[x::y]"],
+            ["test_c0.py::test_ab", "test_c0.py::A::test_a"],
+        ),
+        ("A", ["test_c0.py::A::test_b[1]"], ["test_c0.py::Ab::test_b"]),
+        ("A::test_b", ["test_c0.py::A::test_b"], ["test_c0.py::test_b"]),
+        ("a block", ["a block > adds"], ["a block of others > adds"]),
+        ("a block > adds", ["a block > adds"], ["adds"]),
+    ],
+)
+def test_a_name_stands_for_a_test_and_for_those_within(name: str, within: list[str], others: list[str]) -> None:
+    part = OraclePart(asks="x", tests=("no", name))
+    assert list(filter(part.has, [*within, *others])) == within

@@ -6,7 +6,7 @@ import functools
 import os
 import re
 import stat
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -18,6 +18,7 @@ from pytest_crab.types import (
     GitSource,
     Isolation,
     Oracle,
+    OraclePart,
     OracleRunner,
     PullRequestFacts,
     SdistSource,
@@ -58,6 +59,7 @@ _PATTERNS: Mapping[str, tuple[re.Pattern[str], str]] = {
     "license": (re.compile(r"\S.*"), "it should be the licence's SPDX name"),
 }
 _MOST_SECONDS = 3600
+_FEWEST_PARTS = 2
 
 #: What the file of an oracle is called, and how that ends in words, by what runs it.
 _ORACLES = {
@@ -215,6 +217,18 @@ def _oracle_faults(oracle: Oracle, at: str, folder: Path) -> Iterator[str]:
     if oracle.runner is not OracleRunner.PYTEST and oracle.plugins:
         yield f"{at}.oracle.plugins are pytest's; with runner {oracle.runner} there should be none"
     yield from _mismatches(f"{at}.oracle.plugins", oracle.plugins, _MODULE, "it should be the name of a module")
+    yield from _part_faults(f"{at}.oracle.parts", oracle.parts)
+
+
+def _part_faults(at: str, parts: Sequence[OraclePart] | None) -> Iterator[str]:
+    """Parts are several, and each has a sentence on one line and names of tests."""
+    if parts is not None and len(parts) < _FEWEST_PARTS:
+        yield f"{at} has {len(parts)} entries; it should have {_FEWEST_PARTS} or more, or be left out"
+    for number, part in enumerate(parts or ()):
+        if not part.asks.strip() or _CONTROL.search(part.asks):
+            yield f"{at}[{number}].asks is {part.asks!r}; it should be one line that says what is asked for"
+        if not all(map(str.strip, part.tests or [""])):
+            yield f"{at}[{number}].tests is {list(part.tests)!r}; it should name tests of the oracle"
 
 
 def oracle_faults(comments: Iterable[Comment]) -> Iterator[str]:

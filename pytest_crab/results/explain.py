@@ -114,8 +114,17 @@ def explain_result(result: CommentResult, trial: Trial) -> list[str]:
     explanation = trial.explanations.get(result.comment)
     if explanation is not None:
         lines.append(f"    {one_line(explanation.words)}")
+    lines += [f"    {line}" for line in part_lines(result)]
     near = () if trial.review is None else _findings_near(result, trial.review, explanation)
     return [*lines, *(f"    {line}" for line in near)]
+
+
+def part_lines(result: CommentResult) -> list[str]:
+    """Return a line for each thing that the comment asks for, where these are several and the tests told."""
+    return [
+        one_line(f"part {number} of {len(result.parts)} is {'' if part.resolved else 'not '}resolved: {part.asks}")
+        for number, part in enumerate(result.parts, 1)
+    ]
 
 
 def _told_at_length(trial: Trial) -> Iterator[str]:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from pytest_crab import diffs
 from pytest_crab.diffs import ChangedFile, Hunk
 from pytest_crab.formats import format_count, format_dollars
-from pytest_crab.results.explain import measured_words, review_faults, revision_faults, why
+from pytest_crab.results.explain import measured_words, part_lines, review_faults, revision_faults, why
 from pytest_crab.results.pull_requests import Subject
 from pytest_crab.show.transcripts import Transcript
 from pytest_crab.text import escape_controls, label_words, one_line, split_lines
@@ -151,6 +151,8 @@ def _oracle(result: CommentResult, comment: str, explanation: Explanation | None
     if explanation is not None:
         yield Styled(f"    {one_line(explanation.words)}", style)
     yield from _text(comment, "    | ", "comment")
+    for line in part_lines(result):
+        yield Styled(f"    {line}")
     for test in result.tests:
         stopped = f" with {test.exception}" if test.exception else ""
         where = f" at {test.where}" if test.where else ""

@@ -10,6 +10,7 @@ from pytest_crab.types import (
     PASS_TO_PASS,
     CommentResult,
     Judgement,
+    PartResult,
     Reason,
     Score,
     ScoredComment,
@@ -31,14 +32,17 @@ def comment_result(
     detail: str | None = None,
     tests: Sequence[TestOutcome] = (),
     guards: Sequence[str] | None = None,
+    parts: Sequence[PartResult] = (),
     **place: Any,
 ) -> CommentResult:
     """Return a verdict of the scorer ``oracles`` on a comment; ``place`` are further fields of its ScoredComment.
 
-    ``guards`` are the tests that passed at head too; None: the roles are not on record.
+    ``guards`` are the tests that passed at head too; None: the roles are not on record. ``parts`` are the oracle's.
     """
     labels = {"category": str(category), "kind": str(kind), **place.pop("labels", {})}
     evidence: dict[str, Any] = {"tests": serialization.dump(tests)} if tests else {}
+    if parts:
+        evidence["parts"] = serialization.dump(parts)
     if guards is not None:
         evidence["guards"] = list(guards)
     score = verdict_score(_SCORER, comment, Judgement(reason=reason, detail=detail), evidence)

@@ -49,7 +49,7 @@ from pytest_crab.types.reviews import (
     Usage,
     total_usage,
 )
-from pytest_crab.types.runs import Judgement, Proof, Run, TestOutcome
+from pytest_crab.types.runs import Judgement, OraclePart, PartResult, Proof, Run, TestOutcome
 from pytest_crab.types.scores import (
     COMPARED,
     CommentResult,
@@ -104,7 +104,9 @@ __all__ = [
     "LineOptions",
     "Oracle",
     "OracleError",
+    "OraclePart",
     "OracleRunner",
+    "PartResult",
     "Probes",
     "Proof",
     "Provenance",

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from pytest_crab.errors import ImageError
 from pytest_crab.types.enums import Category, ChangeType, Isolation, Kind, OracleRunner, Provenance, Side
+from pytest_crab.types.runs import OraclePart
 from pytest_crab.types.trials import SCHEMA
 
 #: Stands for the repository of an instance whose data set does not name it.
@@ -137,12 +138,17 @@ class Environment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Oracle:
-    """The executable test of one comment: red on the pull request, green once the comment is resolved."""
+    """The executable test of one comment: red on the pull request, green once the comment is resolved.
+
+    ``parts`` are the things that the comment asks for, where these are several: the oracle is green once all of them
+    are done. None where it asks for one, so that the digest of such an oracle does not know of parts.
+    """
 
     file: str
     runner: OracleRunner = OracleRunner.PYTEST
     isolation: Isolation = Isolation.NONE
     plugins: tuple[str, ...] = ()
+    parts: tuple[OraclePart, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,9 +2,35 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from pytest_crab.types.enums import Ending, Reason, Verdict
+
+#: The file in an id of pytest's, and what follows the name of a test with parameters, of a class and of a block.
+_OF_FILE = re.compile(r"\Atest_\w+\.py::")
+_INNER = ("[", "::", " > ")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OraclePart:
+    """One of several things that a comment asks for: what it is, in a sentence, and the names of its tests."""
+
+    asks: str
+    tests: tuple[str, ...]
+
+    def has(self, test: str) -> bool:
+        """Return whether a test of this id, alone or among others, is what one of the names stands for."""
+        own = _OF_FILE.sub("", test)
+        return any(own == name or own.startswith(tuple(name + end for end in _INNER)) for name in self.tests)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartResult:
+    """Whether a revision resolves one of the things that a comment asks for."""
+
+    asks: str
+    resolved: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,12 +67,14 @@ class Proof:
     ``guards`` are those of them that were green at head too: they hold what a fix must not break. The others are the
     concern's own. ``altered`` are the names that the project itself changes in the interpreter at the reference, and
     so may change. ``flake_bound`` is the 95% upper bound on the chance that a run disagrees, given that all ``runs``,
-    of every state together, came out as they should.
+    of every state together, came out as they should. ``parts`` are the oracle's, each with the ids of the concern's own
+    tests that are its.
     """
 
     comment: str
     expected: tuple[str, ...]
     guards: tuple[str, ...] = ()
+    parts: tuple[OraclePart, ...] = ()
     altered: tuple[str, ...] = ()
     runs: int
     flake_bound: float

@@ -8,7 +8,7 @@ from typing import Any
 
 from pytest_crab import serialization
 from pytest_crab.types.enums import Reason, Side, StrEnum, Unit, Verdict
-from pytest_crab.types.runs import Judgement, TestOutcome
+from pytest_crab.types.runs import Judgement, PartResult, TestOutcome
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,3 +187,9 @@ class CommentResult:
         """The oracle's tests, where the scorer ran one."""
         found = (serialization.read(TestOutcome, test, []) for test in self.score.evidence.get("tests", ()))
         return tuple(test for test in found if test is not None)
+
+    @property
+    def parts(self) -> tuple[PartResult, ...]:
+        """What became of each thing that the comment asks for, where these are several and the tests told."""
+        found = (serialization.read(PartResult, part, []) for part in self.score.evidence.get("parts", ()))
+        return tuple(part for part in found if part is not None)

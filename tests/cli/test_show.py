@@ -16,7 +16,19 @@ from pytest_crab.results.pull_requests import Subject, SubjectComment, write_sub
 from pytest_crab.show.transcripts import write_transcripts
 from pytest_crab.store import FileStore
 from pytest_crab.testing.trials import comment_result, trial_of
-from pytest_crab.types import Category, Finding, Kind, Provenance, Reason, Review, Revision, Side, TestOutcome, Trial
+from pytest_crab.types import (
+    Category,
+    Finding,
+    Kind,
+    PartResult,
+    Provenance,
+    Reason,
+    Review,
+    Revision,
+    Side,
+    TestOutcome,
+    Trial,
+)
 
 INSTANCE = """\
 schema: 1
@@ -52,6 +64,7 @@ def trial(instance: str = "shop-1", reviewer: str = "x", repeat: int = 1) -> Tri
     result = comment_result(
         "c0", path="shop.py", lines=(2, 2), category=Category.FUNCTIONAL, kind=Kind.BEHAVIORAL,
         reason=Reason.FAILED, detail=f"{HOSTILE} failed", tests=(test,),
+        parts=(PartResult(asks=HOSTILE, resolved=True), PartResult(asks="Say two.", resolved=False)),
     )  # fmt: skip
     return trial_of(
         instance=instance, repo="owner/shop", provenance=Provenance.AUTHORED, reviewer=reviewer, agent="simulated",
@@ -107,6 +120,8 @@ findings on lines that the diff does not show
 oracles
 c0 shop.py:2-2 (functional, behavioral): missed (test failed: ESCAPED failed)
     | This should say two.
+    part 1 of 2 is resolved: ESCAPED
+    part 2 of 2 is not resolved: Say two.
     test_c0.py::test_two: failed with AssertionError at shop.py:2
 tests that passed before still pass
 

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 from pytest_crab.instances import load_instance
 from pytest_crab.instances.dump import instance_yaml
-from pytest_crab.types import Comment, Environment, Instance
+from pytest_crab.types import Comment, Environment, Instance, OraclePart
 
 
 def again(folder: Path, instance: Instance) -> Instance:
@@ -28,6 +28,9 @@ def test_a_written_instance_is_read_as_the_same(write_instance: Callable[..., Pa
     )
     comments = (*instance.comments, dataclasses.replace(instance.comments[0], id="1.0", lines=None, url="https://x/y"))
     comments = (comments[0], Comment(id="on", path="a", body="x", category=comments[0].category))
+    parts = (OraclePart(asks="one: a", tests=("test_a",)), OraclePart(asks="b", tests=("test_b", "test_c")))
+    halves = dataclasses.replace(comments[0].required_oracle, parts=parts)
+    comments = (dataclasses.replace(comments[0], oracle=halves), comments[1])
     changed = dataclasses.replace(
         instance, environment=environment, comments=comments, tags={"true": "~"}, pass_to_pass=("a", "- b")
     )

@@ -43,6 +43,19 @@ def test_the_folder_stands_for_its_file(write_instance: Write) -> None:
     assert load_instance(path.parent) == load_instance(path)
 
 
+PARTS = (
+    "oracle: {file: oracles/test_c0.py, parts: [{asks: Say one., tests: [test_a]}, {asks: Say two., tests: [test_b]}]}"
+)
+
+
+def test_an_oracle_may_have_parts(write_instance: Write) -> None:
+    (comment,) = load_instance(write_instance("a", ("oracle: oracles/test_c0.py", PARTS))).comments
+    assert [(part.asks, part.tests) for part in comment.oracle.parts] == [
+        ("Say one.", ("test_a",)),
+        ("Say two.", ("test_b",)),
+    ]
+
+
 def test_an_oracle_may_be_spelled_out(write_instance: Write) -> None:
     spelled = "oracle: {file: oracles/test_c0.py, isolation: process, plugins: [pytest_asyncio.plugin]}"
     (comment,) = load_instance(write_instance("a", ("oracle: oracles/test_c0.py", spelled))).comments
@@ -127,6 +140,13 @@ def test_all_faults_of_a_file_come_at_once(write_instance: Write) -> None:
         ("../projects/shop", "tree", "which is not there"),
         ("../projects/shop", "../projects/shop/shop.py", "which is not a folder"),
         ("oracles/test_c0.py", "oracles/c0.py", "its name should be test_"),
+        (
+            "oracle: oracles/test_c0.py",
+            "oracle: {file: oracles/test_c0.py, parts: [{asks: One., tests: [test_a]}]}",
+            "comments[0].oracle.parts has 1 entries; it should have 2 or more",
+        ),
+        ("oracle: oracles/test_c0.py", PARTS.replace("Say two.", "''"), "oracle.parts[1].asks is ''"),
+        ("oracle: oracles/test_c0.py", PARTS.replace("[test_b]", "[]"), "oracle.parts[1].tests is []"),
         ("head: head.diff", "head: oracles", "is not a regular file"),
         ("oracles/test_c0.py", "oracles/test_c1.py", "which is not there"),
         ("path: shop.py", "path: /etc/passwd", "comments[0].path"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import subprocess
 from collections.abc import Callable
@@ -9,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from pytest_crab import serialization
 from pytest_crab.errors import BadInput
 from pytest_crab.instances import load_instances, lock
+from pytest_crab.types import OraclePart
 
 Write = Callable[..., Path]
 
@@ -150,6 +153,16 @@ def test_an_audit_on_record_holds_until_what_decides_it_changes(checked: Path) -
     with (checked / "a" / "oracles" / "test_c0.py").open("a") as file:
         file.write("# weaker\n")
     assert lock.count_unaudited(load_instances(checked)) == {checked: 1}
+
+
+def test_an_oracle_without_parts_has_the_digest_of_one_that_knows_none(checked: Path) -> None:
+    first, _ = load_instances(checked)
+    (comment,) = first.with_oracles
+    assert set(serialization.dump(comment.oracle)) == {"file", "runner", "isolation", "plugins"}
+    parts = tuple(OraclePart(asks=word, tests=(f"test_{word}",)) for word in "ab")
+    halves = dataclasses.replace(comment, oracle=dataclasses.replace(comment.required_oracle, parts=parts))
+    other = dataclasses.replace(first, comments=(halves,))
+    assert lock.audit_digests(other) != lock.audit_digests(first)
 
 
 def test_a_new_lock_keeps_only_the_audits_that_hold(checked: Path) -> None:

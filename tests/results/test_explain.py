@@ -12,6 +12,7 @@ from pytest_crab.types import (
     CommentResult,
     Finding,
     Judgement,
+    PartResult,
     Reason,
     Review,
     Revision,
@@ -77,6 +78,15 @@ def test_a_broken_guard_reads_otherwise_than_a_failed_test_of_the_concern(
         "0/2 caught; c0 missed (the concern's own tests fail: t.py::b failed); "
         "c1 missed (a guard that held on head broke: t.py::a failed); 0.0 s"
     )
+
+
+def test_each_part_of_an_oracle_has_a_line(make_trial: MakeTrial, make_result: MakeResult) -> None:
+    parts = (PartResult(asks="list the\nforms", resolved=True), PartResult(asks="say where the end is", resolved=False))
+    told = explain(make_trial("codex", "a", make_result("c0", Reason.FAILED, parts=parts)))
+    assert told[2:4] == [
+        "    part 1 of 2 is resolved: list the forms",
+        "    part 2 of 2 is not resolved: say where the end is",
+    ]
 
 
 def test_a_line_of_a_clean_trial_is_short(make_trial: MakeTrial) -> None:

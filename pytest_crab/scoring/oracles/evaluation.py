@@ -24,7 +24,6 @@ from pytest_crab.types import (
     Reason,
     Run,
     Score,
-    TestOutcome,
     Unit,
     verdict_score,
 )
@@ -87,11 +86,12 @@ class EvaluationStep:
         return result.unit is Unit.TRIAL or (result.label is not None and result.label == result.reason.verdict)
 
 
-def score_of(
-    comment: Comment, judgement: Judgement, *, tests: Sequence[TestOutcome] = (), proof: Proof | None = None
-) -> Score:
+def score_of(comment: Comment, judgement: Judgement, *, run: Run | None = None, proof: Proof | None = None) -> Score:
     """Return the score of one comment."""
-    evidence: dict[str, Any] = {"tests": serialization.dump(tests)} if tests else {}
+    evidence: dict[str, Any] = {}
+    if run is not None and proof is not None:
+        found = {"tests": verdict.outcomes_for_record(proof, run), "parts": verdict.part_results(proof, run)}
+        evidence |= {name: serialization.dump(own) for name, own in found.items() if own}
     if proof is not None:
         evidence["flake_bound"] = proof.flake_bound
         evidence["guards"] = list(proof.guards)
@@ -140,8 +140,7 @@ def _judge(
         assert one.proof is not None
         run = runs[one.comment.id]
         judgement = broken.get(one.comment.id) or verdict.judge(one.proof, run)
-        tests = verdict.outcomes_for_record(one.proof, run)
-        scores[one.comment.id] = score_of(one.comment, judgement, tests=tests, proof=one.proof)
+        scores[one.comment.id] = score_of(one.comment, judgement, run=run, proof=one.proof)
     return scores, _breaks_tests(context, answers.runs.get(PASS_TO_PASS))
 
 

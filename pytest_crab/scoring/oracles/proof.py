@@ -170,6 +170,7 @@ def _evidence(
         head=runs(trees.head),
         reference=runs(trees.reference),
         own=runs(trees.own) if trees.own else (),
+        parts=comment.required_oracle.parts or (),
     )
 
 

@@ -161,6 +161,7 @@ def _result(result: CommentResult, explanation: Explanation | None) -> dict[str,
         "resolvable": result.resolvable,
         "path": safe(result.path) or None,
         "detail": safe(result.detail) or None,
+        "parts": [[safe(part.asks), part.resolved] for part in result.parts],
         "tests": [[safe(test.id), test.outcome, safe(test.exception), safe(test.where)] for test in result.tests[:50]],
     }
 

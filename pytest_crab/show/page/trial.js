@@ -13,7 +13,9 @@ function oracle(result) {
         make("tbody", null, result.tests.map(testRow))))) : null;
   return make("div", { class: "oracle" }, make("strong", null, result.comment + " "), badge(result.verdict, result.verdict + " (" + result.reason + ")"),
     make("span", { class: "quiet" }, " " + (result.labels ? result.labels + ", " : "") + place(result) + (OUTCOME_WORDS[result.resolvable] || "")),
-    result.why ? make("p", { class: "text" }, result.why) : null, result.detail ? make("p", { class: "text" }, result.detail) : null, tests);
+    result.why ? make("p", { class: "text" }, result.why) : null, result.detail ? make("p", { class: "text" }, result.detail) : null,
+    result.parts.length ? make("ol", null, result.parts.map(([asks, resolved]) => make("li", null,
+      make("span", { class: resolved ? "caught" : "missed" }, resolved ? "resolved" : "not resolved"), ": " + asks))) : null, tests);
 }
 
 // A transcript is laid out with "- 1" before each message and "name:" before each of its fields, a step of two spaces each.

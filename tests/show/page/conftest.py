@@ -19,7 +19,7 @@ from pytest_crab.results.summary import summarise
 from pytest_crab.show.transcripts import write_transcripts
 from pytest_crab.show.write_report import render
 from pytest_crab.store import FileStore
-from pytest_crab.types import Category, Finding, Kind, Reason, Review, Revision, Trial, Usage
+from pytest_crab.types import Category, Finding, Kind, PartResult, Reason, Review, Revision, Trial, Usage
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -82,6 +82,7 @@ def _trial(
             path="src/m.py",
             lines=(2, 3),
             detail=HOSTILE,
+            parts=(PartResult(asks=HOSTILE, resolved=True), PartResult(asks="Say two.", resolved=False)),
         )
         for one in range(2)
     ]

@@ -106,6 +106,9 @@ def test_a_trial_is_a_pull_request_under_review(watched: Watched) -> None:
     assert page.is_hidden("#top"), "the overview's head gives way"
     verdict = page.locator("#trial .oracle").first.locator(".badge").inner_text().split()[0]
     assert page.locator("#trial .human").first.locator(".badge").inner_text() == verdict
+    parts = page.locator("#trial .oracle").first.locator("li").all_inner_texts()
+    assert [part.partition(":")[0] for part in parts] == ["resolved", "not resolved"]
+    assert parts[1].endswith(": Say two.")
     pair = page.locator("#trial section.pair").first
     assert pair.locator(".code").count() == 2, "the revision lies beside the file that it changes"
     untouched = page.locator("#trial details.file", has_text="docs/far.md")
