@@ -27,7 +27,7 @@ class OraclePart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartResult:
-    """Whether a revision resolves one of the things that a comment asks for."""
+    """The result for one of the things that a comment asks for: whether a revision resolves it."""
 
     asks: str
     resolved: bool

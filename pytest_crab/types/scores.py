@@ -190,6 +190,6 @@ class CommentResult:
 
     @property
     def parts(self) -> tuple[PartResult, ...]:
-        """What became of each thing that the comment asks for, where these are several and the tests told."""
+        """The result for each thing that the comment asks for, where these are several and the tests told."""
         found = (serialization.read(PartResult, part, []) for part in self.score.evidence.get("parts", ()))
         return tuple(part for part in found if part is not None)
