@@ -28,6 +28,11 @@ class ModelAccess:
     socket: Path
     token: str
 
+    @property
+    def asking(self) -> Path:
+        """The file that the gateway keeps while a request by this access is under way."""
+        return self.socket.with_suffix(".asking")
+
 
 class Models(Protocol):
     """The gateway as trials see it: it holds the keys, meters, keeps budgets, records and replays."""

@@ -11,7 +11,7 @@ from pytest_crab.clients.chat import ChatSettings
 from pytest_crab.clients.client_run import LONGEST_NOTES, redacted
 from pytest_crab.clients.conversation import open_conversation
 from pytest_crab.clients.prompting import instructions, prompt, revising
-from pytest_crab.clients.tool_loop import TOOLS, ToolLoop, ToolLoopSettings
+from pytest_crab.clients.tool_loop import ToolLoop, ToolLoopSettings, tools
 from pytest_crab.protocols import Checkout
 from pytest_crab.redaction import Redactor
 from pytest_crab.types import Finding, PullRequest, Revision
@@ -32,8 +32,8 @@ class ToolLoopAgent(ToolLoopSettings):
 
     def identity(self) -> Mapping[str, Any] | None:
         """Return the identity of every chat, with the tools."""
-        tools = [dataclasses.asdict(tool) for tool in TOOLS]
-        return {**(ChatSettings.identity(self) or {}), "adapter": "anthropic agent", "tools": tools}
+        offered = [dataclasses.asdict(tool) for tool in tools(self.timeout, "")]
+        return {**(ChatSettings.identity(self) or {}), "adapter": "anthropic agent", "tools": offered}
 
     def revise(self, pull_request: PullRequest, findings: Sequence[Finding], checkout: Checkout) -> Revision:
         """Let the model change the code. Raises ModelError, GatewayError, Cancelled, EngineError."""
@@ -41,7 +41,7 @@ class ToolLoopAgent(ToolLoopSettings):
         with (
             services.models(self.provider) as access,
             checkout.workspace(models=access) as workspace,
-            open_conversation(self, access, TOOLS) as conversation,
+            open_conversation(self, access, tools(self.timeout, workspace.root)) as conversation,
         ):
             loop = ToolLoop(self, services, access, conversation, workspace)
             asked = prompt(self.instructions(), pull_request, findings)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from pytest_crab import serialization
+from pytest_crab.clients.answer_limits import most_tokens
 from pytest_crab.clients.conversation import Conversation, Turn, open_conversation
 from pytest_crab.clients.prompting import digest_of, instructions
 from pytest_crab.clients.status_table import Status, model_error
@@ -35,8 +36,8 @@ class ChatSettings:
 
     ``model`` is asked of ``provider``, the gateway's name of it; ``api`` is the provider's protocol (None: the one that
     crab.yaml gives it). ``prompt`` is a file of instructions in place of ours, relative to ``folder``, which is
-    crab.yaml's. ``timeout`` is in seconds, for one pull request; ``max_tokens`` is the
-    most that one answer may be long (None: no limit is asked for), and ``token_limit`` the field that says so to
+    crab.yaml's. ``timeout`` is in seconds, for one pull request; ``max_tokens`` is the most that one answer may be long
+    (None: no limit is asked for; 0 stands for the limit of the model), and ``token_limit`` the field that says so to
     OpenAI's protocol (None: the one that crab.yaml gives the provider). ``options`` are further fields of the request,
     such as temperature or top_p; one that is null is left out, and one that limits the answer replaces ``max_tokens``.
     """
@@ -50,12 +51,14 @@ class ChatSettings:
     api: Api | None = None
     prompt: str | None = None
     timeout: float = 600.0
-    max_tokens: int | None = 8192
+    max_tokens: int | None = 0
     token_limit: TokenLimit | None = None
     options: Mapping[str, Any] | None = None
     folder: str = "."
 
     def __post_init__(self) -> None:
+        if self.max_tokens == 0:
+            object.__setattr__(self, "max_tokens", most_tokens(self.model))
         if self.timeout <= 0 or (self.max_tokens is not None and self.max_tokens <= 0):
             raise ValueError("timeout and max_tokens should be above 0")
         require_readable("prompt", self.prompt, self.instructions)

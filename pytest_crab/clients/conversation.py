@@ -56,11 +56,12 @@ class Tool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCall:
-    """The model's wish to use a tool; ``arguments`` None: what it gave is no JSON object."""
+    """The model's wish to use a tool; ``problem`` says why its arguments cannot be read, and then there are none."""
 
     id: str
     name: str
-    arguments: Mapping[str, Any] | None
+    arguments: Mapping[str, Any]
+    problem: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,6 +92,7 @@ class Conversation:
     ) -> None:
         self.messages: list[dict[str, Any]] = []
         self.exchanges: list[Mapping[str, Any]] = []
+        self._asked: Mapping[str, Any] = {}
         self._settings = settings
         self._access = access
         self._client = client
@@ -163,8 +165,8 @@ class _Messages(Conversation):
         }
         if document["max_tokens"] is None:
             raise model_error(Status.CLIENT_ERROR, "Anthropic's protocol asks for a limit: give max_tokens a number")
-        known = {name: value for name, value in document.items() if value is not None}
-        return GatewayRequest("v1/messages", known)
+        self._asked = {name: value for name, value in document.items() if value is not None}
+        return GatewayRequest("v1/messages", self._asked)
 
     def _read(self, told: Any) -> Turn:
         try:
@@ -174,14 +176,13 @@ class _Messages(Conversation):
             calls = tuple(self._call(part) for part in content if part["type"] == "tool_use")
         except (LookupError, TypeError, AttributeError) as error:
             raise model_error(Status.BAD_OUTPUT, _UNREADABLE) from error
-        require_whole(stop, self._settings.max_tokens, CALLS if self._tools else frozenset())
+        require_whole(stop, self._asked, CALLS if self._tools else frozenset())
         self.messages.append({"role": "assistant", "content": content})
         return Turn(text=text, calls=calls)
 
     def _call(self, part: Mapping[str, Any]) -> ToolCall:
-        given = part["input"]
-        arguments = given if isinstance(given, Mapping) else None
-        return ToolCall(id=str(part["id"]), name=str(part["name"]), arguments=arguments)
+        arguments, problem = _read_arguments(part["input"])
+        return ToolCall(id=str(part["id"]), name=str(part["name"]), arguments=arguments, problem=problem)
 
     def add_results(self, results: Sequence[ToolResult]) -> None:
         """See Conversation."""
@@ -205,13 +206,13 @@ class _ChatCompletions(Conversation):
             }
             for tool in self._tools
         ]
-        document = {
+        self._asked = {
             "model": settings.model,
             **settings.limited(settings.max_tokens),
             "messages": self.messages,
             **({"tools": tools} if tools else {}),
         }
-        return GatewayRequest("chat/completions", document)
+        return GatewayRequest("chat/completions", self._asked)
 
     def _read(self, told: Any) -> Turn:
         try:
@@ -225,18 +226,18 @@ class _ChatCompletions(Conversation):
             turn = Turn(text=text, calls=tuple(self._call(number, each) for number, each in enumerate(calls)))
         except (LookupError, TypeError, AttributeError) as error:
             raise model_error(Status.BAD_OUTPUT, _UNREADABLE) from error
-        require_whole(stop, self._settings.max_tokens, CALLS if self._tools else frozenset())
+        require_whole(stop, self._asked, CALLS if self._tools else frozenset())
         self.messages.append(_repeatable(turn))
         return turn
 
     def _call(self, number: int, call: Mapping[str, Any]) -> ToolCall:
         """Read one call; some servers give it no id, and some its arguments as an object."""
-        given = call["function"]["arguments"]
-        arguments = as_json(given) if isinstance(given, str) else given
+        arguments, problem = _read_arguments(call["function"]["arguments"])
         return ToolCall(
             id=str(call.get("id") or f"call_{len(self.messages)}_{number}"),
             name=str(call["function"]["name"]),
-            arguments=arguments if isinstance(arguments, Mapping) else None,
+            arguments=arguments,
+            problem=problem,
         )
 
     def add_results(self, results: Sequence[ToolResult]) -> None:
@@ -246,13 +247,24 @@ class _ChatCompletions(Conversation):
             self.messages.append({"role": "tool", "tool_call_id": each.id, "content": text})
 
 
+def _read_arguments(given: Any) -> tuple[Mapping[str, Any], str | None]:
+    """Return the arguments of a call; where they cannot be read, none and the reason."""
+    try:
+        arguments = json.loads(given) if isinstance(given, str) else given
+    except json.JSONDecodeError as error:
+        return {}, f"its arguments are not JSON ({error})"
+    except RecursionError:
+        return {}, "its arguments are nested too deeply"
+    return (arguments, None) if isinstance(arguments, Mapping) else ({}, "its arguments are no JSON object")
+
+
 def _repeatable(turn: Turn) -> dict[str, Any]:
     """Return an answer as the next request repeats it: nothing in it that a provider may refuse there."""
     calls = [
         {
             "id": call.id,
             "type": "function",
-            "function": {"name": call.name, "arguments": json.dumps(call.arguments or {})},
+            "function": {"name": call.name, "arguments": json.dumps(call.arguments)},
         }
         for call in turn.calls
     ]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_crab.clients.gateway_connection import GatewayAnswer, GatewayConnection, GatewayRequest
 from pytest_crab.clients.status_table import Status, http_status, model_error
+from pytest_crab.settings import TokenLimit
 
 if TYPE_CHECKING:
     from pytest_crab.model_access import ModelAccess
@@ -16,7 +17,8 @@ if TYPE_CHECKING:
 #: The stop reasons of a whole answer, of one that is cut, and of a refusal, in small letters: servers have their own
 #: words, and some none at all.
 _WHOLE = frozenset({"", "end_turn", "stop_sequence", "stop", "eos", "eos_token", "end", "complete", "completed"})
-_CUT = frozenset({"max_tokens", "length", "model_length", "max_length", "model_context_window_exceeded"})
+_CUT = frozenset({"max_tokens", "length", "max_length"})
+_FULL = frozenset({"model_length", "model_context_window_exceeded"})
 REFUSED = frozenset({"refusal", "content_filter", "safety"})
 #: Those of an answer that is whole and calls tools.
 CALLS = frozenset({"tool_use", "tool_calls", "function_call"})
@@ -89,14 +91,20 @@ def require_success(answer: GatewayAnswer) -> None:
         raise model_error(http_status(code, body), f"it answered {code}: {_explanation(body)}")
 
 
-def require_whole(stop: Any, max_tokens: int | None, also: frozenset[str] = frozenset()) -> None:
-    """Raise ModelError unless an answer that stopped for this reason is whole; ``also`` are further good reasons."""
+def require_whole(stop: Any, document: Mapping[str, Any], also: frozenset[str] = frozenset()) -> None:
+    """Raise ModelError unless an answer to ``document`` that stopped for this reason is whole.
+
+    ``also`` are further good reasons.
+    """
     stop = "" if stop is None else str(stop).lower()
     if stop in REFUSED:
         raise model_error(Status.REFUSED, "the model refuses")
     if stop in _CUT:
-        limit = "no max_tokens is asked for" if max_tokens is None else f"max_tokens is {max_tokens}"
+        asked = [f"{each.value} is {document[each.value]}" for each in TokenLimit if each.value in document]
+        limit = asked[0] if asked else "no limit is asked for, so it is the provider's own"
         raise model_error(Status.LIMIT, f"the answer was cut ({stop}; {limit})")
+    if stop in _FULL:
+        raise model_error(Status.LIMIT, f"the answer was cut ({stop}; the limit is the model's context window)")
     if stop not in _WHOLE | also:
         raise model_error(Status.BAD_OUTPUT, f"the answer is no whole one, it stopped for {stop!r}")
 

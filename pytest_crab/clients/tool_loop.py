@@ -27,29 +27,34 @@ _SHOWN = 20_000
 #: So many characters are taken for a token where the provider does not count.
 _CHARACTERS = 4
 
-TOOLS = (
-    Tool(
-        name="shell",
-        description="Run a command with sh in the repository's folder; there is no network. Returns what it prints.",
-        input_schema={
-            "type": "object",
-            "properties": {"command": {"type": "string"}},
-            "required": ["command"],
-        },
-    ),
-    Tool(
-        name="edit",
-        description=(
-            "Replace a text in a file by another. `old` must occur exactly once, with enough lines around it to say "
-            "which place is meant; an empty `old` makes a new file of `new`."
+
+def tools(seconds: float, root: str) -> tuple[Tool, ...]:
+    """Return the tools; a command has so many seconds, and ``root`` is the folder that it runs in."""
+    return (
+        Tool(
+            name="shell",
+            description=(
+                f"Run a command with sh in the repository's folder, {root}; there is no network. Each command starts "
+                f"there anew and is ended after {seconds:g} seconds. Returns what it prints; of more than {_SHOWN} "
+                "characters the middle is left out."
+            ),
+            input_schema=_schema("command"),
         ),
-        input_schema={
-            "type": "object",
-            "properties": {"path": {"type": "string"}, "old": {"type": "string"}, "new": {"type": "string"}},
-            "required": ["path", "old", "new"],
-        },
-    ),
-)
+        Tool(
+            name="edit",
+            description=(
+                "Replace a text in a file by another. `old` must occur exactly once, with enough lines around it to "
+                "say which place is meant; an empty `old` makes a new file of `new`. "
+                f"`path` is relative to the repository's folder, {root}."
+            ),
+            input_schema=_schema("path", "old", "new"),
+        ),
+    )
+
+
+def _schema(*names: str) -> dict[str, Any]:
+    """Return the schema of arguments that are texts, all of them needed."""
+    return {"type": "object", "properties": {name: {"type": "string"} for name in names}, "required": list(names)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,16 +152,13 @@ class ToolLoop(Chat):
             raise self.error(Status.LIMIT, f"it cost {cost} USD, and max_usd is {settings.max_usd:g}")
 
     def _result(self, call: ToolCall) -> ToolResult:
-        text, fine = self._use(call.name, call.arguments or {})
+        problem = call.problem or _problem(call.name, call.arguments)
+        text, fine = (problem, False) if problem is not None else self._use(call.name, call.arguments)
         return ToolResult(id=call.id, text=text, failed=not fine)
 
-    def _use(self, tool: str, given: Mapping[str, Any]) -> tuple[str, bool]:
+    def _use(self, tool: str, given: Mapping[str, str]) -> tuple[str, bool]:
         """Return what a tool says, and whether it did what it was asked to."""
-        if tool == "shell" and isinstance(given.get("command"), str):
-            return _output_of(self._shell(given["command"]))
-        if tool == "edit" and all(isinstance(given.get(name), str) for name in ("path", "old", "new")):
-            return self._edit(given["path"], given["old"], given["new"])
-        return f"there is no tool {tool!r} that takes this", False
+        return _output_of(self._shell(**given)) if tool == "shell" else self._edit(**given)
 
     def _edit(self, path: str, old: str, new: str) -> tuple[str, bool]:
         place = shlex.quote(path)
@@ -180,6 +182,20 @@ class ToolLoop(Chat):
         if done.too_much_disk:
             raise self.error(Status.LIMIT, "its commands wrote more to the disk than they may")
         return done
+
+
+def _problem(tool: str, given: Mapping[str, Any]) -> str | None:
+    """Return what is wrong with a call, for the model to mend; None if nothing is."""
+    known = {each.name: each.input_schema["required"] for each in tools(0, "")}
+    if tool not in known:
+        return f"there is no tool {tool!r}; there are {' and '.join(known)}"
+    names = known[tool]
+    wrong = [
+        *(f"`{name}` is missing" for name in names if name not in given),
+        *(f"`{name}` is no text" for name in names if name in given and not isinstance(given[name], str)),
+        *(f"`{name}` is not known" for name in given if name not in names),
+    ]
+    return f"{tool} takes {', '.join(f'`{name}`' for name in names)}, and {'; '.join(wrong)}" if wrong else None
 
 
 def _find(text: str, old: str) -> list[re.Match[str]]:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_crab.formats import format_dollars
+from pytest_crab.model_access import ModelAccess
 from pytest_crab.models.usage import Tokens
 from pytest_crab.text import split_lines
 
@@ -130,15 +131,26 @@ class Account:
         """Mark a request as under way, from its first line on: ``end`` breaks it off."""
         task = asyncio.current_task()
         assert task is not None
-        self.tasks.add(task)
+        self._mark(task)
         self.asking.add(task)
         if transport is not None:
             self.transports = {each for each in self.transports if not each.is_closing()} | {transport}
         try:
             yield
         finally:
-            self.tasks.discard(task)
+            self._mark(task, over=True)
             self.asking.discard(task)
+
+    def _mark(self, task: asyncio.Task[Any], *, over: bool = False) -> None:
+        """Note a request as under way or over; while there is one, the file lies there that says so to the run."""
+        before = bool(self.tasks)
+        (self.tasks.discard if over else self.tasks.add)(task)
+        if self.socket and before != bool(self.tasks):
+            mark = ModelAccess(socket=Path(self.socket), token=self.token).asking
+            if self.tasks:
+                mark.touch()
+            else:
+                mark.unlink(missing_ok=True)
 
     async def rest(self, seconds: float) -> None:
         """Wait, at most so long, until all is booked: the end of a client is noticed a moment later."""

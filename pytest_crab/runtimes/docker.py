@@ -36,7 +36,7 @@ from pytest_crab.runtimes import (
 )
 from pytest_crab.runtimes.container_exec import end_all, run_added, run_beside, run_main, start_idler
 from pytest_crab.runtimes.engine import USERS, Engine
-from pytest_crab.runtimes.environments import SOCKET_NAME, TMP, environment_identity, image_key
+from pytest_crab.runtimes.environments import SOCKET_NAME, TMP, WORKSPACE_ENV, environment_identity, image_key
 from pytest_crab.runtimes.host_clone import confined_clone, plain_clone
 from pytest_crab.runtimes.images import Images, repository_of
 from pytest_crab.runtimes.inventory import EngineImages, discard
@@ -209,7 +209,7 @@ class DockerRuntime:
         with ExitStack() as stack:
             container = stack.enter_context(self.engine.container(image.reference, IDLE, **options))
             stack.enter_context(start_idler(self.engine, container))
-            workspace = DockerWorkspace(self, container, image, snapshot, with_models=models is not None)
+            workspace = DockerWorkspace(self, container, image, snapshot, models)
             copied = workspace.run(("cp", "-a", f"{image.tree}/.", image.workdir), seconds=120)
             if copied.exit_code != 0:
                 raise EngineError(f"the tree could not be copied into a workspace: {build_failures.brief(copied)}")
@@ -242,11 +242,12 @@ class DockerWorkspace:
     folder: Path | None = None
 
     def __init__(
-        self, runtime: DockerRuntime, container: str, image: Image, snapshot: Snapshot, *, with_models: bool
+        self, runtime: DockerRuntime, container: str, image: Image, snapshot: Snapshot, models: ModelAccess | None
     ) -> None:
         self.root = image.workdir
-        self.models_url = gateway_relay.URL if with_models else None
-        self.home = gateway_relay.HOME if with_models else None
+        self.models_url = None if models is None else gateway_relay.URL
+        self.home = None if models is None else gateway_relay.HOME
+        self._asking = None if models is None else models.asking
         self._runtime = runtime
         self._container = container
         self._image = image
@@ -256,9 +257,9 @@ class DockerWorkspace:
         self, argv: Sequence[str], *, stdin: bytes = b"", env: Mapping[str, str] | None = None, seconds: float
     ) -> Completed:
         """See protocols.Workspace."""
-        command = Command(argv=argv, stdin=stdin, env=env or {})
+        command = Command(argv=argv, stdin=stdin, env={**WORKSPACE_ENV, **(env or {})})
         engine = self._runtime.engine
-        with self._runtime.slots.take(engine.stopped):
+        with self._runtime.slots.take(engine.stopped, self._asking):
             return run_added(
                 engine, self._container, command, workdir=self.root, env=self._image.facts["env"], seconds=seconds
             )
@@ -268,7 +269,7 @@ class DockerWorkspace:
         client = shutil.which("docker")
         if client is None:
             raise EngineError("a terminal in a container needs the docker client on PATH, and there is none")
-        variables = {"HOME": TMP, "LANG": "C.UTF-8", **self._image.facts["env"], **env}
+        variables = {"HOME": TMP, "LANG": "C.UTF-8", **WORKSPACE_ENV, **self._image.facts["env"], **env}
         given = [part for name, value in variables.items() for part in ("--env", f"{name}={value}")]
         place = ["--user", USERS["project"], "--workdir", self.root]
         line = [client, "exec", "--interactive", "--tty", *place, *given, self._container, *argv]

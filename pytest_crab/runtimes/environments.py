@@ -23,6 +23,8 @@ from pytest_crab.types import Environment
 SOCKET_FOLDER = OWN_PLACES["socket_folder"]
 #: The same where the sandbox has a network namespace of its own: a name in it, which no file system knows.
 SOCKET_NAME = "@crab"
+#: The variables of a contestant's commands, which may set them otherwise: Python leaves no bytecode in the tree.
+WORKSPACE_ENV = {"PYTHONDONTWRITEBYTECODE": "1"}
 #: What is temporary inside a sandbox, and its users' home.
 TMP = OWN_PLACES["tmp"]
 #: The name of the machine that a sandbox is, and its file of hosts; localhost is one address in all of them.

@@ -14,6 +14,7 @@ from pytest_crab.protocols import CLIENT_LIMITS, CloneRequest, Command, Complete
 from pytest_crab.runtimes import bubblewrap, gateway_relay
 from pytest_crab.runtimes.bubblewrap import ClientMounts
 from pytest_crab.runtimes.disk_quota import DiskQuota
+from pytest_crab.runtimes.environments import WORKSPACE_ENV
 from pytest_crab.runtimes.plain_processes import run_plain
 from pytest_crab.runtimes.run_lock import RunFolder
 from pytest_crab.runtimes.series import read_series
@@ -124,7 +125,7 @@ class ConfinedClone(HostClone):
                 writable=self._request.writable,
                 masked=self._request.masked,
                 way_out=internet,
-                env=env,
+                env={**WORKSPACE_ENV, **(env or {})},
                 stdin=stdin,
                 seconds=seconds,
                 cancel=self._stopped,
@@ -165,7 +166,7 @@ class PlainClone(HostClone):
             return run_plain(
                 [Command(argv=argv, stdin=stdin)],
                 cwd=self._tree,
-                env={"HOME": str(home), "LANG": "C.UTF-8", **asked, "PATH": path},
+                env={"HOME": str(home), "LANG": "C.UTF-8", **WORKSPACE_ENV, **asked, "PATH": path},
                 limits=CLIENT_LIMITS,
                 seconds=seconds,
                 cancelled=self._stopped,

@@ -85,7 +85,7 @@ class HostRuntime(ABC):
             "runtime": self.name,
             "version": layout.version,
             "built": built,
-            "env": dict(instance.required_environment.env),
+            "env": venvs.variables(layout, instance.required_environment),
             **({"node": layout.node, "node_version": layout.node_version} if layout.node else {}),
         }
         return Image(
@@ -232,6 +232,11 @@ class HostWorkspace(ABC):
     @abstractmethod
     def attach(self, argv: Sequence[str], env: Mapping[str, str]) -> int:
         """Run a command on this process's own terminal and return its exit code. Raises EngineError."""
+
+    @property
+    def _asking(self) -> Path | None:
+        """The file that is there while a client in here waits for a model."""
+        return None if self.client is None else self.client.models.asking
 
     def diff(self, since: str = "") -> str:
         """See protocols.Workspace; what the install, builds and test runs left in the tree is not part of it."""

@@ -25,16 +25,28 @@ class Slots:
         self._folder = folder
 
     @contextmanager
-    def take(self, stopped: threading.Event) -> Iterator[None]:
-        """Hold a slot; wait for one until ``stopped``. Raises Cancelled."""
+    def take(self, stopped: threading.Event, asking: Path | None = None) -> Iterator[None]:
+        """Hold a slot; wait for one until ``stopped``. Raises Cancelled.
+
+        While the file ``asking`` is there, what runs waits for a model: its slot is free for others, and it takes the
+        next one that is free afterwards.
+        """
         descriptor = self._try()
         if descriptor is None:
             with waiting():
                 descriptor = self._wait(stopped)
+        held, over = [descriptor], threading.Event()
+        lender = None if asking is None else threading.Thread(target=self._lend, args=(held, asking, over))
         try:
+            if lender is not None:
+                lender.start()
             yield
         finally:
-            os.close(descriptor)
+            over.set()
+            if lender is not None:
+                lender.join()
+            for each in held:
+                os.close(each)
 
     def __str__(self) -> str:
         words = format_count(self.count, "slot")
@@ -58,6 +70,15 @@ class Slots:
             if descriptor is not None:
                 return descriptor
         raise Cancelled("the run was interrupted while it waited for a slot")
+
+    def _lend(self, held: list[int], asking: Path, over: threading.Event) -> None:
+        """Keep ``held`` empty while the file is there, and else with a slot in it as soon as one is free."""
+        while not over.wait(_POLL):
+            if asking.exists():
+                while held:
+                    os.close(held.pop())
+            elif not held and (descriptor := self._try()) is not None:
+                held.append(descriptor)
 
     def _try(self) -> int | None:
         folder = self._place()

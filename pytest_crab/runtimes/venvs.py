@@ -42,6 +42,10 @@ _SYSTEM_PREFIXES = ("/usr", "/usr/local")
 #: Lets an installer that meets the limit of a file say so: the signal would end it without a word.
 _OUTSPOKEN = 'trap "" XFSZ'
 
+#: For environments that are the running interpreter's: pytest loads what else is installed there, and this package not.
+#: Its source may not be seen in a sandbox, and a project's own tests are none of its business.
+_WITHOUT_OURS = {"PYTEST_ADDOPTS": "-p no:pytest_crab.plugin"}
+
 #: Runs one command of the builder's in a view (or without any, where nothing is confined); its end.
 Builder = Callable[[View, Command, float], Completed]
 
@@ -139,6 +143,11 @@ def _without_dots(path: str) -> str:
     """Return a path without ``..``: in a sandbox the folders before it are not there. Later links stay."""
     head, dots, tail = path.rpartition("/../")
     return f"{os.path.realpath(f'{head}/..')}/{tail}" if dots else path
+
+
+def variables(layout: Layout, environment: Environment) -> dict[str, str]:
+    """Return the variables of an environment's commands."""
+    return {**(_WITHOUT_OURS if layout.venv is None else {}), **environment.env}
 
 
 def venv_layout(cache: Path, instance: Instance, chosen: Chosen, build: Builder, check: Callable[[], None]) -> Layout:

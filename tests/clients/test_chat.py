@@ -109,6 +109,47 @@ def test_the_limit_of_an_answer_goes_into_the_field_that_its_server_knows(
     assert {name: value for name, value in body.items() if "tokens" in name} == limits
 
 
+@pytest.mark.parametrize(
+    ("model", "most"),
+    [
+        ("claude-3-5-sonnet-20241022", 8192),
+        ("claude-3-7-sonnet-latest", 64_000),
+        ("claude-opus-4-20250514", 32_000),
+        ("claude-opus-4-1-20250805", 32_000),
+        ("claude-sonnet-4-5-20250929", 64_000),
+        ("anthropic/claude-opus-4.6", 128_000),
+        ("claude-opus-5", 128_000),
+        ("gpt-4.1-mini", 32_768),
+        ("openai/gpt-5.2", 128_000),
+        ("o4-mini", 100_000),
+        ("a-model-of-ones-own", 8192),
+    ],
+)
+def test_the_limit_of_an_answer_is_the_models_own(tmp_path: Path, model: str, most: int) -> None:
+    made: Any = reviewers.make("single-shot", {"model": model}, tmp_path)
+    assert made.max_tokens == most
+    assert made.identity()["settings"]["max_tokens"] == most
+    assert reviewers.make("single-shot", {"model": model, "max_tokens": "77"}, tmp_path).max_tokens == 77  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("provider", "settings", "reason", "said"),
+    [
+        ("anthropic", {"max_tokens": 77}, "max_tokens", "max_tokens is 77"),
+        ("openai", {"max_tokens": 77}, "length", "max_completion_tokens is 77"),
+        ("openai", {"options": {"max_tokens": "9"}}, "length", "max_tokens is 9"),
+        ("openai", {"max_tokens": "null"}, "length", "the provider's own"),
+        ("anthropic", {}, "model_context_window_exceeded", "the model's context window"),
+    ],
+)
+def test_a_cut_answer_says_which_limit_cut_it(
+    desk: Any, provider: str, settings: dict[str, Any], reason: str, said: str
+) -> None:
+    with pytest.raises(ReviewerError, match="the answer was cut") as caught:
+        desk.review("single-shot", turns(stopped(reason)), provider=provider, **settings)
+    assert said in str(caught.value)
+
+
 def test_a_provider_of_ones_own_is_asked_in_the_field_that_most_servers_know(tmp_path: Path) -> None:
     entry = "{base_url: 'http://127.0.0.1:1/v1', api: openai%s}"
     providers = f"a: {entry % ''}, b: {entry % ', token_limit: max_completion_tokens'}"

@@ -87,6 +87,17 @@ def test_an_edit_does_not_ask_what_the_lines_of_a_file_end_with(
 
 
 @both_protocols
+def test_tools_say_what_bounds_them(desk: Any, provider: str) -> None:
+    desk.revise("tool-loop", turns(call("shell", {"command": "pwd"}), say("Done.")), provider=provider, timeout=41)
+    shell, edit = (json.dumps(tool) for tool in desk.provider.asked[-1].body["tools"])
+    assert "41 seconds" in shell
+    assert "20000 characters" in shell
+    (root,) = re.findall(r"/[\w/.-]+", results_shown(desk)[0].replace("\\n", " "))
+    assert root in shell
+    assert root in edit
+
+
+@both_protocols
 def test_what_a_tool_cannot_do_is_told_to_the_model(desk: Any, provider: str) -> None:
     script = turns(
         edit("calc.py", "a", ""),
@@ -161,9 +172,19 @@ def chat(message: dict[str, Any], stop: str = "tool_calls") -> Reply:
     [
         ({"name": "shell", "arguments": '{"command": "cat calc.py"}'}, "def divide"),
         ({"name": "shell", "arguments": {"command": "cat calc.py"}}, "def divide"),
-        ({"name": "shell", "arguments": '{"command": "cat calc'}, "This failed: there is no tool 'shell' that takes"),
-        ({"name": "shell", "arguments": "[" * 9999}, "This failed: there is no tool 'shell' that takes"),
-        ({"name": "shell", "arguments": '["cat calc.py"]'}, "This failed: there is no tool 'shell' that takes"),
+        (
+            {"name": "shell", "arguments": '{"command": "cat calc'},
+            "This failed: its arguments are not JSON",
+        ),
+        ({"name": "shell", "arguments": "[" * 9999}, "This failed: its arguments are"),
+        ({"name": "shell", "arguments": '["cat calc.py"]'}, "This failed: its arguments are no JSON object"),
+        ({"name": "shell", "arguments": "{}"}, "This failed: shell takes `command`, and `command` is missing"),
+        ({"name": "shell", "arguments": '{"command": 3}'}, "and `command` is no text"),
+        (
+            {"name": "edit", "arguments": '{"path": "a", "new": "b", "text": ""}'},
+            "`old` is missing; `text` is",
+        ),
+        ({"name": "bash", "arguments": '{"command": "ls"}'}, "there is no tool 'bash'; there are shell and edit"),
     ],
 )
 @pytest.mark.parametrize("own_id", [{"id": "call_7"}, {}])

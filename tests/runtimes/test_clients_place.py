@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import socket
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ import pytest
 
 from pytest_crab.model_access import ModelAccess
 from pytest_crab.protocols import CLIENT_LIMITS
+from pytest_crab.runtimes.slots import Slots
 
 REACH = """
 import sys, urllib.request
@@ -91,6 +94,42 @@ def test_the_models_are_reached_through_the_relay(place: Any, access: ModelAcces
     with opened(place) as workspace:
         done = workspace.run([place.image.python, "-c", REACH, "http://127.0.0.1:8417/x"], seconds=20)
         assert done.exit_code != 0
+
+
+def test_a_client_holds_no_slot_while_it_waits_for_a_model(
+    place: Any, access: ModelAccess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slots, script = Slots(4, tmp_path / "slots"), "until test -e go; do sleep 0.05; done"
+    monkeypatch.setattr(place.runtime, "slots", slots)
+    with opened(place, models=access) as workspace, ThreadPoolExecutor() as pool:
+        client = pool.submit(workspace.run, ["sh", "-c", script], seconds=60)
+        wait_for(lambda: slots.count_held() == 1)
+        access.asking.touch()
+        wait_for(lambda: slots.count_held() == 0)
+        access.asking.unlink()
+        wait_for(lambda: slots.count_held() == 1)
+        assert workspace.run(["touch", "go"], seconds=60).exit_code == 0
+        assert client.result().exit_code == 0
+
+
+def wait_for(holds: Callable[[], bool]) -> None:
+    end = time.monotonic() + 60
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def test_python_leaves_no_bytecode_and_pytest_does_not_load_this_package(place: Any) -> None:
+    write = "echo 'def test(): import other' > test_it.py; echo 'n = 1' > other.py"
+    with opened(place) as workspace:
+        assert workspace.run(["sh", "-c", write], seconds=20).exit_code == 0
+        done = workspace.run(
+            [place.image.python, "-m", "pytest", "-p", "no:cacheprovider", "--trace-config", "."], seconds=60
+        )
+        assert done.exit_code == 0, done.stdout + done.stderr
+        assert b"<module 'pytest_crab" not in done.stdout
+        found = workspace.run(["find", ".", "-name", "*.pyc"], seconds=20)
+        assert found.stdout == b""
 
 
 def test_a_home_is_writable_and_gone_afterwards(place: Any, access: ModelAccess) -> None:

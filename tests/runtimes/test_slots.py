@@ -52,6 +52,19 @@ def test_no_more_than_the_count_run_at_once(tmp_path: Path) -> None:
     assert most == 2
 
 
+def test_a_slot_is_lent_to_others_while_a_model_is_asked(tmp_path: Path) -> None:
+    slots, never, asking = Slots(1, tmp_path / "slots"), threading.Event(), tmp_path / "asking"
+    with slots.take(never, asking):
+        assert slots.count_held() == 1
+        asking.touch()
+        with slots.take(never):  # which waits until it is lent
+            asking.unlink()
+            assert slots.count_held() == 1
+        while slots.count_held() == 0:  # until it is taken back
+            pass
+    assert slots.count_held() == 0
+
+
 def test_a_slot_of_another_process_counts_and_ends_with_it(tmp_path: Path) -> None:
     stopped = threading.Event()
     argv = [sys.executable, "-c", HOLDER, str(tmp_path)]
