@@ -169,6 +169,7 @@ class Image:
     ``key`` is the digest of everything it was made of; ``tree`` is the pristine built tree, ``workdir`` where it is
     to lie, ``python`` the interpreter, ``site`` the folders that hold its packages, ``scratch`` a writable folder.
     ``contained`` is whether a sandbox has a process space of its own, so that everything in it may be killed.
+    ``compiled`` are the paths of the modules of the tree that the install compiled.
     """
 
     key: str
@@ -179,7 +180,21 @@ class Image:
     site: tuple[str, ...]
     scratch: str = "/tmp"  # noqa: S108 - inside the sandbox
     contained: bool = True
+    compiled: tuple[str, ...] = ()
     facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InstallResult:
+    """The files that the install of a revised tree made otherwise than head's, by path.
+
+    ``metadata`` are texts of the project's own distribution. ``compiled`` are files of the tree and ``modules`` files
+    among the packages, each compressed by zlib and in base64; None: it is gone.
+    """
+
+    metadata: Mapping[str, str] = field(default_factory=dict)
+    compiled: Mapping[str, str | None] = field(default_factory=dict)
+    modules: Mapping[str, str | None] = field(default_factory=dict)
 
 
 class Workspace(Protocol):
@@ -280,8 +295,8 @@ class Runtime(Protocol):
         Raises EngineError, Cancelled.
         """
 
-    def reinstall(self, image: Image, instance: Instance, snapshot: Snapshot, tree: str) -> Mapping[str, str]:
-        """Run the install on a revised tree in a sandbox of its own; the project's own metadata files, path to text.
+    def reinstall(self, image: Image, instance: Instance, snapshot: Snapshot, tree: str) -> InstallResult:
+        """Run the install on a revised tree in a sandbox of its own, without network and with nothing of head's built.
 
         Raises InstallFailed, EngineError, Cancelled.
         """

@@ -23,6 +23,7 @@ _ENDINGS = {
     Ending.LOST: Reason.EXITED,
     Ending.TAMPERED: Reason.TAMPERED,
     Ending.UNSTARTED: Reason.BROKEN,
+    Ending.UNINSTALLED: Reason.INSTALL,
 }
 _SKIPPED = ("skipped", "xfailed", "xpassed")
 _FAULTY = ("failed", "error")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import dataclasses
 import hashlib
 import json
 import re
@@ -15,7 +16,7 @@ from typing import Any
 
 from pytest_crab import serialization
 from pytest_crab.harness import channel
-from pytest_crab.protocols import Command, Completed, FileChange, Image
+from pytest_crab.protocols import Command, Completed, FileChange, Image, InstallResult
 from pytest_crab.types import Ending, Environment, Isolation, Oracle, OracleRunner, Run
 
 #: What the supervisor's interpreter is started with: it reads a length and that many bytes of JSON from its input.
@@ -97,15 +98,16 @@ class LeakQuestion:
 class Job:
     """Everything that one sandbox is to do, in order; a state is what turns the pristine tree into the one to run on.
 
-    Oracles of one job are all isolated or all not. ``output`` is how many bytes a run may print. ``key`` is what the
-    report is authenticated by; a job is done once.
+    ``installs`` are what installs made of the states that were installed anew. Oracles of one job are all isolated or
+    all not. ``output`` is how many bytes a run may print. ``key`` is what the report is authenticated by; a job is done
+    once.
     """
 
     image: Image
     environment: Environment
     states: Mapping[str, Sequence[FileChange]]
     runs: Sequence[OracleRun | CommandRun]
-    overlay: Mapping[str, str] = field(default_factory=dict)
+    installs: Mapping[str, InstallResult] = field(default_factory=dict)
     leaks: LeakQuestion | None = None
     output: int = 16 << 20
     key: bytes = field(default_factory=channel.new_key, repr=False)
@@ -184,7 +186,9 @@ def encode(job: Job, role: str | None = None, token: str | None = None) -> bytes
         "env": dict(job.environment.env),
         "limits": {"output": job.output},
         "states": {} if role == "oracles" else {name: encode_changes(changes) for name, changes in job.states.items()},
-        "overlay": {} if role == "oracles" else dict(job.overlay),
+        "installs": {}
+        if role == "oracles"
+        else {name: dataclasses.asdict(made) for name, made in job.installs.items()},
         "node": {"program": str(facts["node"]), "options": options(facts)} if facts.get("node") else None,
         "runs": [] if role == "project" else [_run(run) for run in job.runs],
     }

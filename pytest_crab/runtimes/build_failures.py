@@ -26,6 +26,7 @@ _POINTING = re.compile(
     r"(?i)^\W*(hint|note|help):|\bsee (also|above|below|the)\b|\b(mentioned|listed|shown) above\b|"
     r"\bfor (more|further) (information|details)\b|\b(complete|full) log\b|can be found (in|at)|\bre-?run\b|"
     r"\brun with [-`]|get more help|\[help \d+\] http|encountered error while|did not run successfully|"
+    r"does the error still persist|maybe the error was already fixed|"
     r"(subprocess-exited-with-error|metadata-generation-failed|failed-wheel-build\S*|legacy-install-failure)\W*$|"
     r"errors occurred!|finished with status|npm (err!|error) (code|errno|syscall|path)\b"
 )
@@ -34,6 +35,8 @@ _REPEATING = re.compile(
     r"(?i)returned non-zero|exit (code|status)|returned an error|previous errors?\b|^make\b.*\*\*\*|subcommand failed|"
     r"^\W*(error: )?(failed building|failed to build|could not build|could not compile)\b"
 )
+#: What a compiler says of a place in a source; the first of these is the cause of the others.
+_OF_SOURCE = re.compile(r"\S+:\d+(:\d+)?: (fatal )?error:")
 #: Tools whose first line is the cause, where others' last one is.
 _CAUSE_FIRST = re.compile(r"(?i)npm (err!|error)")
 
@@ -159,8 +162,9 @@ def why(said: str, advice: str = "") -> str:
     lines = [line for line in lines if line and not _POINTING.search(line)]
     telling = [line for line in lines if _TELLING.search(line)]
     causes = [line for line in telling if not _REPEATING.search(line)]
-    named = [line for line in telling if _REPEATING.search(line)]
-    cause = (causes[:1] if causes and _CAUSE_FIRST.match(causes[0]) else causes[-1:]) or telling[-1:]
+    compiling = [line for line in causes if _OF_SOURCE.match(line)][:1]
+    named = [line for line in telling if _REPEATING.search(line) and not (compiling and "CalledProcessError" in line)]
+    cause = compiling or (causes[:1] if causes and _CAUSE_FIRST.match(causes[0]) else causes[-1:]) or telling[-1:]
     chosen = [*(named or telling)[:1], *cause] if telling else lines[-1:] or ["it said nothing"]
     sentence = "; ".join(" ".join(line.split())[:200] for line in dict.fromkeys(chosen))
     missing = [line for line in output_lines(said) if _MISSING.search(line)]

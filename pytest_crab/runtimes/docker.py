@@ -21,6 +21,7 @@ from pytest_crab.protocols import (
     Command,
     Completed,
     Image,
+    InstallResult,
     Limits,
     Snapshot,
     Workspace,
@@ -46,7 +47,7 @@ from pytest_crab.runtimes.slots import Slots
 from pytest_crab.types import Instance, RevisionCommit
 
 #: Raised by one when what the harness leaves in an image, or how it runs one, changes.
-LAYOUT = 3
+LAYOUT = 4
 #: What a container idles with until its input ends, as a user whom the processes beside it cannot signal.
 IDLE = Command(argv=("cat",), user="root")
 _TREE = f"{OWN_PLACES['trees']}/tree"
@@ -126,6 +127,7 @@ class DockerRuntime:
             workdir=instance.required_environment.workdir,
             python=facts["python"],
             site=tuple(facts["site"]),
+            compiled=tuple(facts["compiled"]),
             facts={
                 "runtime": self.name,
                 "base": identity["base"],
@@ -173,10 +175,15 @@ class DockerRuntime:
                 return (run_main(self.engine, container, commands[0].stdin, seconds=seconds),)
             return run_beside(self.engine, container, commands, workdir=image.workdir, env=env, seconds=seconds)
 
-    def reinstall(self, image: Image, instance: Instance, snapshot: Snapshot, tree: str) -> Mapping[str, str]:
+    def reinstall(self, image: Image, instance: Instance, snapshot: Snapshot, tree: str) -> InstallResult:
         """See protocols.Runtime."""
         return reinstall.reinstall(
-            image, instance, snapshot.changes(tree), _DISTRIBUTIONS, lambda asked: self._install(image, instance, asked)
+            image,
+            instance,
+            snapshot.changes(tree),
+            snapshot.tracked(),
+            _DISTRIBUTIONS,
+            lambda asked: self._install(image, instance, asked),
         )
 
     def _install(self, image: Image, instance: Instance, asked: Command) -> Completed:

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 from pytest_crab.errors import Cancelled
 from pytest_crab.model_access import ModelAccess
-from pytest_crab.protocols import Command, Completed, Image, Limits, Snapshot
+from pytest_crab.protocols import Command, Completed, Image, InstallResult, Limits, Snapshot
 from pytest_crab.runtimes import cgroups, environment_use, hidden_paths, interpreters, reinstall, tree_diff, venvs
 from pytest_crab.runtimes.bubblewrap import ClientMounts, View
 from pytest_crab.runtimes.environment_use import EnvironmentsInUse
@@ -23,7 +23,7 @@ from pytest_crab.runtimes.slots import Slots, one_builder
 from pytest_crab.types import Instance, RevisionCommit
 
 #: Raised by one when what is kept in the cache, or how it is run, changes.
-LAYOUT = 2
+LAYOUT = 3
 
 
 class HostRuntime(ABC):
@@ -96,6 +96,7 @@ class HostRuntime(ABC):
             python=layout.python,
             site=layout.site,
             contained=not self.unconfined,
+            compiled=layout.compiled,
             facts=facts,
         )
 
@@ -123,12 +124,13 @@ class HostRuntime(ABC):
     ) -> tuple[Completed, ...]:
         """See protocols.Runtime."""
 
-    def reinstall(self, image: Image, instance: Instance, snapshot: Snapshot, tree: str) -> Mapping[str, str]:
+    def reinstall(self, image: Image, instance: Instance, snapshot: Snapshot, tree: str) -> InstallResult:
         """See protocols.Runtime."""
         return reinstall.reinstall(
             image,
             instance,
             snapshot.changes(tree),
+            snapshot.tracked(),
             venvs.DISTRIBUTIONS,
             lambda asked: self._install(image, instance, asked),
         )

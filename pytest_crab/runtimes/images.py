@@ -17,9 +17,10 @@ import docker.errors
 import requests.exceptions
 
 from pytest_crab import serialization
+from pytest_crab.ecosystems.python import COMPILED
 from pytest_crab.errors import ImageError
 from pytest_crab.lazy import lazy
-from pytest_crab.protocols import ORACLE_LIMITS, Command, Snapshot
+from pytest_crab.protocols import ORACLE_LIMITS, OWN_PLACES, Command, Snapshot
 from pytest_crab.runtimes import build_failures, nodes, run_lock
 from pytest_crab.runtimes.base_images import LOCAL_BASE, LOCAL_NODE_BASE, NODE_BASE
 from pytest_crab.runtimes.build_log import BuildLog
@@ -40,7 +41,8 @@ BUILDER_LABEL = "pytest-crab.builder"
 _ROUTE = "/opt/crab/route/ca.crt"
 #: What isolated builds may take, in an image that is built.
 _CONSTRAINTS = "/opt/crab/route/build-constraints.txt"
-_PROBE = """\
+_PROBE = f"""\
+{importlib.resources.files("pytest_crab.runtimes.inside").joinpath("compiled.py").read_text(encoding="utf-8")}
 import json, shutil, subprocess, sys, sysconfig
 sites = [sysconfig.get_path(name) for name in ("purelib", "platlib")]
 try:
@@ -49,7 +51,8 @@ try:
 except (ImportError, AttributeError):
     pass
 seen = [path for number, path in enumerate(sites) if path not in sites[:number]]
-found = {"python": sys.executable, "site": seen, "version": sys.version.split()[0]}
+found = {{"python": sys.executable, "site": seen, "version": sys.version.split()[0]}}
+found["compiled"] = compiled_modules({f"{OWN_PLACES['trees']}/tree"!r}, {COMPILED!r})
 node = shutil.which("node")
 if node:
     found["node"] = node

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+from pytest_crab import pyenv
 from pytest_crab.errors import ImageError
 
 #: The first setuptools and wheel that build under uv; before that moment these two are taken as of it.
@@ -34,7 +35,7 @@ def program() -> Path:
             "packages as of a moment are installed by uv; install pytest-crab with its extra [environments]",
             of_machine=True,
         )
-    return Path(found)
+    return pyenv.behind_shim(Path(found), "/") or Path(found)  # in a sandbox, a shim finds no pyenv
 
 
 def arguments(moment: str) -> list[str]:

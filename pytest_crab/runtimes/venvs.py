@@ -18,12 +18,14 @@ from pathlib import Path
 from typing import Any
 
 from pytest_crab import serialization
+from pytest_crab.ecosystems.python import COMPILED
 from pytest_crab.errors import ImageError
 from pytest_crab.protocols import INSTALL_LIMITS, INSTALL_SECONDS, OWN_PLACES, Command, Completed, Snapshot
 from pytest_crab.runtimes import build_failures, interpreters, nodes, seeds, uv_cli
 from pytest_crab.runtimes.bubblewrap import View
 from pytest_crab.runtimes.build_pins import build_constraints
 from pytest_crab.runtimes.environments import PackageRoute, install_script, packages_of, pins_nothing, python_of
+from pytest_crab.runtimes.inside.compiled import compiled_modules
 from pytest_crab.runtimes.run_lock import remove_folder
 from pytest_crab.runtimes.slots import one_builder
 from pytest_crab.types import Environment, Instance
@@ -52,7 +54,10 @@ Builder = Callable[[View, Command, float], Completed]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """The paths of an environment's parts: ``binds`` are places on the host by place inside, where ``python`` is."""
+    """The paths of an environment's parts: ``binds`` are places on the host by place inside, where ``python`` is.
+
+    ``compiled`` are those of the modules that the install compiled in the tree.
+    """
 
     python: str
     site: tuple[str, ...]
@@ -62,6 +67,7 @@ class Layout:
     venv: str | None = None
     node: str | None = None
     node_version: str | None = None
+    compiled: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -282,10 +288,8 @@ def build_tree(
     if done.exit_code != 0:
         raise _failure(f"{instance.id}: the install commands failed", done)
     final = folder.parent / folder.name.removesuffix(NEW)
-    return Layout(
-        python=layout.python, site=layout.site, version=layout.version, masked=layout.masked, venv=layout.venv,
-        binds={**binds, layout.venv: str(final / "venv")},
-    )  # fmt: skip
+    compiled = tuple(compiled_modules(str(tree), COMPILED))
+    return dataclasses.replace(layout, binds={**binds, layout.venv: str(final / "venv")}, compiled=compiled)
 
 
 def _put_constraints(venv: Path, inside: str, instance: Instance, snapshot: Snapshot) -> str | None:

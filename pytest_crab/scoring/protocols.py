@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeVar
 
 from pytest_crab.benchmarks.codereviewqa.choices.answers import Answerer
 from pytest_crab.model_access import Services
-from pytest_crab.protocols import Command, Completed, Image, Limits, Snapshot, Store
+from pytest_crab.protocols import Command, Completed, Image, InstallResult, Limits, Snapshot, Store
 from pytest_crab.types import Artefact, Comment, Instance, PullRequest, Review, Revision, Score, Unit, Usage
 
 R = TypeVar("R")
@@ -169,8 +169,8 @@ class ScoringContext(Protocol):
     def services(self, step: str | None = None) -> Services:
         """Models, waiting and transcripts for ``step``, None: that under way; costs are booked on this trial."""
 
-    def reinstall(self, tree: str) -> Mapping[str, str]:
-        """Install a revised tree; the project's metadata files. Raises InstallFailed, EngineError, Cancelled."""
+    def reinstall(self, tree: str) -> InstallResult:
+        """Install a revised tree; what that made. Raises InstallFailed, EngineError, Cancelled."""
 
 
 class ScorerEvidence(Protocol):

@@ -20,6 +20,7 @@ from pytest_crab.locks import lock_file
 #: The kinds of objects that are kept: steps of trials and of curation, transcripts, and what models judged or scored.
 STEPS = (
     *(
+        "install",
         "proof",
         "review",
         "revision",

@@ -14,7 +14,7 @@ from pytest_crab.clients.services import StepServices
 from pytest_crab.errors import AgentError, Cancelled, CrabError, ReviewerError, SourceError
 from pytest_crab.instances.resolvability import settings_digest
 from pytest_crab.lazy import lazy
-from pytest_crab.protocols import Agent, Command, Completed, Image, Limits, Snapshot
+from pytest_crab.protocols import Agent, Command, Completed, Image, InstallResult, Limits, Snapshot
 from pytest_crab.scoring.protocols import Step, StepClock, StepResults
 from pytest_crab.scoring.step_cache import StepCache
 from pytest_crab.sources import drop, fetcher_for
@@ -211,7 +211,7 @@ class TrialContext:
             done = clone.run(argv, seconds=60)
         return None if asked else done
 
-    def reinstall(self, tree: str) -> Mapping[str, str]:
+    def reinstall(self, tree: str) -> InstallResult:
         """See scoring.protocols.ScoringContext."""
         return self.run_context.runtime.reinstall(self.image, self.instance, self.snapshot, tree)
 

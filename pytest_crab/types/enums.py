@@ -157,7 +157,7 @@ class Ending(StrEnum):
     """The end of one run in the workspace.
 
     ``lost``: its sandbox ended, and nothing inside could report how; ``tampered``: another process wrote into the
-    harness's report.
+    harness's report; ``uninstalled``: its tree does not install, so it was not started.
     """
 
     COMPLETED = "completed"
@@ -170,3 +170,4 @@ class Ending(StrEnum):
     LOST = "lost"
     TAMPERED = "tampered"
     UNSTARTED = "unstarted"
+    UNINSTALLED = "uninstalled"

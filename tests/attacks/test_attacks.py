@@ -15,7 +15,7 @@ from hostile.revisions import NO_TESTS, RIGHT, WRONG
 from hostile.shape import Kind, Revision
 
 from pytest_crab import harness
-from pytest_crab.protocols import ORACLE_LIMITS, FileChange, Limits
+from pytest_crab.protocols import ORACLE_LIMITS, FileChange, InstallResult, Limits
 from pytest_crab.types import Environment, Judgement, Oracle, Proof, Reason, Run, Verdict
 from pytest_crab.verdict import ProofEvidence, judge, prove
 
@@ -44,7 +44,7 @@ def changes(files: Mapping[str, str | bytes]) -> list[FileChange]:
 def examine(
     place: Place, states: Mapping[str, Mapping[str, str | bytes]], paths: tuple[str, ...] = (".",),
     *, limits: Limits = ORACLE_LIMITS, seconds: Mapping[str, float] | None = None, output: int = 16 << 20,
-    overlay: Mapping[str, str] | None = None,
+    installed: InstallResult | None = None,
 ) -> dict[str, Run]:  # fmt: skip
     """Run the oracle once in each state, all in one sandbox; if one of them ends it, each in its own."""
     oracle = Oracle(file="oracles/test_c0.py")
@@ -54,12 +54,13 @@ def examine(
     ]
     job = harness.Job(
         image=place.image, environment=Environment(dockerfile="python", paths=paths), runs=runs,
-        states={state: changes(files) for state, files in states.items()}, output=output, overlay=overlay or {},
+        states={state: changes(files) for state, files in states.items()}, output=output,
+        installs=dict.fromkeys(states, installed or InstallResult()),
     )  # fmt: skip
     done = place.runtime.execute(place.image, harness.commands(job), limits=limits, seconds=job.seconds)
     report = harness.parse(job, done)
     if report.problems and len(states) > 1:
-        more = {"limits": limits, "seconds": seconds, "output": output, "overlay": overlay}
+        more = {"limits": limits, "seconds": seconds, "output": output, "installed": installed}
         return {state: examine(place, {state: files}, paths, **more)[state] for state, files in states.items()}
     return {run.id: run for run in report.runs}
 
@@ -91,15 +92,15 @@ def played(place: Place, doors: Mapping[str, str]) -> Callable[[Revision], Run]:
             told = {**doors, **sizes(limits, OUTPUT, attack.seconds)}
             states = {other.name: filled(other.files, {**told, "seconds": str(other.seconds)}) for other in together}
             seconds = {other.name: other.seconds for other in together}
-            overlay = install(place, attack) if attack.install and place.instance is not None else {}
+            installed = install(place, attack) if attack.install and place.instance is not None else None
             roots = tuple(attack.roots.split(":"))
-            known.update(examine(place, states, roots, seconds=seconds, overlay=overlay, **small))  # type: ignore[arg-type]
+            known.update(examine(place, states, roots, seconds=seconds, installed=installed, **small))  # type: ignore[arg-type]
         return known[attack.name]
 
     return play
 
 
-def install(place: Place, attack: Revision) -> Mapping[str, str]:
+def install(place: Place, attack: Revision) -> InstallResult:
     """Install the revised tree as a trial does; what of it is carried over."""
     assert place.snapshot is not None
     tree = place.snapshot.apply(setup_diff(str(attack.files["setup.py"])))

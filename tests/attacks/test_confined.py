@@ -189,15 +189,15 @@ for name, text in {'zz.pth': patch, 'sitecustomize.py': patch, 'pytest.py': 'rai
 def test_an_install_script_changes_nothing_that_runs_oracles(confined: Place) -> None:
     assert confined.snapshot is not None
     tree = confined.snapshot.apply(setup_diff(PLANT))
-    overlay = confined.runtime.reinstall(confined.image, confined.instance, confined.snapshot, tree)
-    assert all(path.startswith(("evil-1.0.dist-info/", "ledger-")) for path in overlay)
+    installed = confined.runtime.reinstall(confined.image, confined.instance, confined.snapshot, tree)
+    assert all(path.startswith(("evil-1.0.dist-info/", "ledger-")) for path in installed.metadata)
     oracle = Oracle(file="oracles/test_c0.py")
     source = "def test_it():\n    import evil\n"
     job = harness.Job(
         image=confined.image,
         environment=Environment(dockerfile="python"),
         states={"revision": confined.snapshot.changes(tree)},
-        overlay=overlay,
+        installs={"revision": installed},
         runs=[harness.OracleRun(id="a", state="revision", seconds=30, oracle=oracle, source=source)],
     )
     done = confined.runtime.execute(confined.image, harness.commands(job), limits=LIMITS, seconds=job.seconds)

@@ -14,6 +14,7 @@ from hostile.channel import DOORS, KILLER
 from hostile.ledger import setup_diff
 
 from pytest_crab.errors import InstallFailed
+from pytest_crab.protocols import InstallResult
 from pytest_crab.runtimes import disk_quota
 
 if TYPE_CHECKING:
@@ -37,16 +38,16 @@ time.sleep(600)
 """
 
 
-def install(place: Place, text: str) -> dict[str, str]:
+def install(place: Place, text: str) -> InstallResult:
     """Install the tree with another setup.py."""
     assert place.snapshot is not None
     tree = place.snapshot.apply(setup_diff(text))
-    return dict(place.runtime.reinstall(place.image, place.instance, place.snapshot, tree))
+    return place.runtime.reinstall(place.image, place.instance, place.snapshot, tree)
 
 
 @everywhere
 def test_an_install_that_writes_into_every_door_reaches_nothing_that_tells_of_it(confined: Place) -> None:
-    assert install(confined, DOORS) == {}
+    assert install(confined, DOORS) == InstallResult()
 
 
 @everywhere

@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 import pytest
 
 from pytest_crab import harness
-from pytest_crab.protocols import Command, Completed, FileChange, Image
+from pytest_crab.protocols import Command, Completed, FileChange, Image, InstallResult
 from pytest_crab.types import Environment, Isolation, Oracle, Run
 
 
@@ -52,7 +52,7 @@ class Bench:
     paths: tuple[str, ...] = (".",)
     env: Mapping[str, str] = field(default_factory=dict)
     output: int = 1 << 20
-    overlay: Mapping[str, str] = field(default_factory=dict)
+    installs: Mapping[str, InstallResult] = field(default_factory=dict)
     leaks: harness.LeakQuestion | None = None
     facts: Mapping[str, Any] = field(default_factory=dict)
 
@@ -78,7 +78,7 @@ class Bench:
         environment = Environment(dockerfile="python", paths=self.paths, env=self.env)
         return harness.Job(
             image=self.image(), environment=environment, states={"head": (), **states}, runs=runs,
-            overlay=self.overlay, leaks=self.leaks, output=self.output,
+            installs=self.installs, leaks=self.leaks, output=self.output,
         )  # fmt: skip
 
     def report(

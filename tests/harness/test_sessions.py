@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_crab.protocols import InstallResult
 from pytest_crab.types import Ending
 
 if TYPE_CHECKING:
@@ -150,7 +151,7 @@ def test_commands_of_an_oracle_can_import_the_project(bench: Bench) -> None:
 
 def test_metadata_of_a_reinstalled_project_comes_before_the_environments(bench: Bench) -> None:
     info = "Metadata-Version: 2.1\nName: pytest\nVersion: 99.0\n"
-    bench.overlay = {"pytest-99.0.dist-info/METADATA": info}
+    bench.installs = {"head": InstallResult(metadata={"pytest-99.0.dist-info/METADATA": info})}
     source = "from importlib.metadata import version\ndef test_it():\n    assert version('pytest') == '99.0'\n"
     assert [test.outcome for test in bench.run(source).tests] == ["passed"]
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import base64
 import os
 import subprocess
 import sys
+import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from pytest_crab.harness.inside import tree
-from pytest_crab.protocols import FileChange
+from pytest_crab.protocols import FileChange, InstallResult
 from pytest_crab.types import Ending
 
 if TYPE_CHECKING:
@@ -45,7 +47,7 @@ def test_a_folder_becomes_a_file_and_a_file_a_folder(tmp_path: Path) -> None:
     (tmp_path / "a" / "x").write_text("")
     (tmp_path / "b").write_text("")
     changes = [["a/x", "100644", None], ["a", "100644", "file"], ["b", "100644", None], ["b/x", "100644", "file"]]
-    tree.apply(str(tmp_path), changes, encoded=False)
+    tree.apply(str(tmp_path), changes, decode=str.encode)
     assert (tmp_path / "a").read_text() == (tmp_path / "b" / "x").read_text() == "file"
 
 
@@ -59,7 +61,7 @@ def test_a_folder_becomes_a_file_and_a_file_a_folder(tmp_path: Path) -> None:
 def test_a_change_that_leaves_the_tree_is_refused(tmp_path: Path, path: str, mode: str) -> None:
     (tmp_path / "root").mkdir()
     with pytest.raises(ValueError, match="a change"):
-        tree.apply(str(tmp_path / "root"), [[path, mode, "text"]], encoded=False)
+        tree.apply(str(tmp_path / "root"), [[path, mode, "text"]], decode=str.encode)
     assert os.listdir(tmp_path) == ["root"]
 
 
@@ -70,11 +72,11 @@ def test_nothing_is_written_through_a_symbolic_link(tmp_path: Path) -> None:
     (out / "file").write_text("kept")
     (root / "file").symlink_to(out / "file")
     (root / "folder").symlink_to(out)
-    tree.apply(str(root), [["file", "100644", "new"]], encoded=False)
+    tree.apply(str(root), [["file", "100644", "new"]], decode=str.encode)
     assert (root / "file").read_text() == "new" and (out / "file").read_text() == "kept"
     for content in ("new", None):
         with pytest.raises(ValueError, match="symbolic link"):
-            tree.apply(str(root), [["folder/file", "100644", content]], encoded=False)
+            tree.apply(str(root), [["folder/file", "100644", content]], decode=str.encode)
     assert (out / "file").read_text() == "kept"
 
 
@@ -83,14 +85,14 @@ def test_a_link_that_is_replaced_by_a_folder_is_not_followed(tmp_path: Path) -> 
     for folder in (root, out):
         folder.mkdir()
     (root / "way").symlink_to(out)
-    tree.apply(str(root), [["way/file", "100644", "new"], ["way", "120000", None]], encoded=False)
+    tree.apply(str(root), [["way/file", "100644", "new"], ["way", "120000", None]], decode=str.encode)
     assert (root / "way" / "file").read_text() == "new" and os.listdir(out) == []
 
 
 def test_a_removal_leaves_no_empty_folder_and_absent_files_alone(tmp_path: Path) -> None:
     (tmp_path / "a" / "b").mkdir(parents=True)
     (tmp_path / "a" / "b" / "c").write_text("")
-    tree.apply(str(tmp_path), [["a/b/c", "100644", None], ["no/such", "100644", None]], encoded=False)
+    tree.apply(str(tmp_path), [["a/b/c", "100644", None], ["no/such", "100644", None]], decode=str.encode)
     assert os.listdir(tmp_path) == []
 
 
@@ -128,3 +130,50 @@ def test_a_state_that_cannot_be_restored_starts_nothing(bench: Bench) -> None:
                           bad=(change("../x", ""),))  # fmt: skip
     assert [run.ending for run in report.runs] == [Ending.UNSTARTED, Ending.COMPLETED]
     assert "'../x'" in (report.runs[0].detail or "")
+
+
+def packed(text: str) -> str:
+    return base64.b64encode(zlib.compress(text.encode())).decode()
+
+
+def test_what_an_install_compiled_takes_the_place_of_heads_and_nothing_else(bench: Bench) -> None:
+    for name in ("kept.so", "old.so", "pack/inner.so"):
+        bench.write(name, "head")
+    changes = (change("evil.so", "evil"), change("pack/inner.so", None), change("pack", "..", "120000"))
+    compiled = {
+        "old.so": None,
+        "deep/new.so": packed("new"),
+        "pack/inner.so": packed("through"),
+        "ledger.py/x.so": packed(""),
+    }
+    bench.installs = {"new": InstallResult(compiled=compiled)}
+    source = (
+        "import os\n"
+        "def test_it():\n"
+        "    assert sorted(os.listdir('.')) == ['deep', 'kept.so', 'ledger.py', 'pack']\n"
+        "    assert open('deep/new.so').read() == 'new' and not os.path.exists('../inner.so')\n"
+        "def test_import():\n"
+        "    import ledger\n"
+    )
+    runs = bench.report(
+        [bench.oracle(source, state="new"), bench.oracle("def test_it():\n    open('old.so')\n", name="c1")],
+        new=changes,
+    ).runs
+    assert [test.outcome for run in runs for test in run.tests] == ["passed", "passed", "passed"]
+
+
+def test_a_module_among_the_packages_that_an_install_made_otherwise_is_the_one_that_counts(
+    bench: Bench, tmp_path: Path
+) -> None:
+    site = tmp_path / "site"
+    (site / "space").mkdir(parents=True)
+    for name in ("gone", "space/gone"):
+        (site / f"{name}.py").write_text("")
+    bench.site = (*bench.site, str(site))
+    bench.installs = {
+        "new": InstallResult(modules={"gone.cpython-311-x86_64-linux-gnu.so": None, "space/gone.so": None})
+    }
+    source = "def test_gone():\n    import gone\ndef test_inner():\n    import space.gone\n"
+    head, new = bench.report([bench.oracle(source), bench.oracle(source, state="new", name="c1")], new=()).runs
+    assert [test.outcome for test in head.tests] == ["passed", "passed"]
+    assert [test.exception for test in new.tests] == ["ModuleNotFoundError", "ModuleNotFoundError"]

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NoReturn
 import pytest
 
 from pytest_crab.errors import Cancelled, ImageError, InstallFailed
-from pytest_crab.protocols import ORACLE_LIMITS, Command, Limits
+from pytest_crab.protocols import ORACLE_LIMITS, Command, InstallResult, Limits
 from pytest_crab.runtimes import container_exec
 
 if TYPE_CHECKING:
@@ -423,10 +423,11 @@ def test_reinstall_gives_the_projects_metadata_and_carries_nothing_else_over(ins
         "from setuptools import setup\nsetup()\n"
     )
     found = _reinstall(installed_place, 'version = "1.0"', 'version = "1.1"', extra={"setup.py": hostile})
-    assert set(found) == {
+    assert found.compiled == found.modules == {}
+    assert set(found.metadata) == {
         f"demo_crab-1.1.dist-info/{name}" for name in ("METADATA", "entry_points.txt", "top_level.txt")
     }
-    assert "Version: 1.1" in found["demo_crab-1.1.dist-info/METADATA"]
+    assert "Version: 1.1" in found.metadata["demo_crab-1.1.dist-info/METADATA"]
     listing = installed_place.run("ls", installed_place.image.site[0])
     assert b"evil" not in listing.stdout
 
@@ -438,7 +439,7 @@ def test_what_the_install_leaves_is_no_change(installed_place: Place) -> None:
         assert workspace.diff() == ""
 
 
-def _reinstall(place: Place, old: str, new: str, extra: dict[str, str] | None = None) -> dict[str, str]:
+def _reinstall(place: Place, old: str, new: str, extra: dict[str, str] | None = None) -> InstallResult:
     snapshot = place.snapshot
     with place.runtime.workspace(place.image, snapshot, limits=ORACLE_LIMITS) as workspace:
         code = "import sys, pathlib; p = pathlib.Path(sys.argv[1]); p.write_text(sys.stdin.read())"
@@ -449,7 +450,7 @@ def _reinstall(place: Place, old: str, new: str, extra: dict[str, str] | None = 
             done = workspace.run((place.image.python, "-c", code, name), stdin=text.encode(), seconds=20)
             assert done.exit_code == 0
         tree = snapshot.apply(workspace.diff())
-    return dict(place.runtime.reinstall(place.image, place.instance, snapshot, tree))
+    return place.runtime.reinstall(place.image, place.instance, snapshot, tree)
 
 
 def _running(mark: str) -> list[str]:

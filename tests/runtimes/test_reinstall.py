@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import dataclasses
 import json
+import shutil
 import subprocess
 import sys
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,14 +16,14 @@ import pytest
 
 from pytest_crab.errors import DiskShort, EngineError, InstallFailed
 from pytest_crab.instances import load_instance
-from pytest_crab.protocols import Command, Completed, FileChange, Image
+from pytest_crab.protocols import Command, Completed, FileChange, Image, InstallResult
 from pytest_crab.runtimes import reinstall
 from pytest_crab.types import Instance
 
 #: Leaves metadata that holds the name in the tree.
 INSTALL = "mkdir -p $SITE/demo-1.0.dist-info && echo Name: $(cat name) > $SITE/demo-1.0.dist-info/METADATA"
 NAME = FileChange(path="name", mode="100644", content=b"revised")
-FOUND = {"demo-1.0.dist-info/METADATA": "Name: revised\n"}
+FOUND = InstallResult(metadata={"demo-1.0.dist-info/METADATA": "Name: revised\n"})
 
 Install = Callable[[Command], Completed]
 
@@ -42,11 +45,13 @@ def place(tmp_path: Path) -> Path:
 
 
 def on_this_machine(place: Path) -> Install:
-    """What runs the real program, without a sandbox and in an empty folder of packages each time."""
+    """What runs the real program, without a sandbox: each time in the tree as it is now, without packages."""
+    site, tree, head = place / "site", place / "tree", place / "head"
+    shutil.copytree(tree, head, symlinks=True)
 
     def install(command: Command) -> Completed:
-        site = place / "site"
-        subprocess.run(["rm", "-rf", site], check=True)
+        subprocess.run(["rm", "-rf", site, tree], check=True)
+        shutil.copytree(head, tree, symlinks=True)
         (site / "demo-0.9.dist-info").mkdir(parents=True)
         env = {"PATH": "/usr/bin:/bin", "SITE": str(site)}
         done = subprocess.run(list(command.argv), input=command.stdin, env=env, capture_output=True, check=False)
@@ -56,7 +61,7 @@ def on_this_machine(place: Path) -> Install:
     return install
 
 
-def reinstalled(instance: Instance, place: Path, install: Install) -> dict[str, str]:
+def reinstalled(instance: Instance, place: Path, install: Install) -> InstallResult:
     image = Image(
         key="k",
         reference="r",
@@ -65,11 +70,11 @@ def reinstalled(instance: Instance, place: Path, install: Install) -> dict[str, 
         python=sys.executable,
         site=(str(place / "site"),),
     )
-    return reinstall.reinstall(image, instance, [NAME], str(place / "distributions"), install)
+    return reinstall.reinstall(image, instance, [NAME], {"name"}, str(place / "distributions"), install)
 
 
 def is_revised(command: Command) -> bool:
-    return b"name" in command.stdin
+    return b'["name", ' in command.stdin
 
 
 def test_the_projects_own_metadata_is_what_comes_back(instance: Instance, place: Path) -> None:
@@ -79,7 +84,9 @@ def test_the_projects_own_metadata_is_what_comes_back(instance: Instance, place:
 SPOILT: dict[str, Callable[[Completed], Completed]] = {
     "a line before": lambda done: dataclasses.replace(done, stdout=b'{"x": 1}\n' + done.stdout),
     "an open line behind": lambda done: dataclasses.replace(done, stdout=done.stdout + b'{"x": '),
-    "a result of its own": lambda done: dataclasses.replace(done, stdout=json.dumps(FOUND).encode()),
+    "a result of its own": lambda done: dataclasses.replace(
+        done, stdout=json.dumps(dataclasses.asdict(FOUND)).encode()
+    ),
     "nothing": lambda done: dataclasses.replace(done, stdout=b""),
     "half of it": lambda done: dataclasses.replace(done, stdout=done.stdout[:-9]),
     "an exit code": lambda done: dataclasses.replace(done, exit_code=1),
@@ -107,7 +114,7 @@ def test_a_result_that_is_spoilt_on_head_as_well_is_the_machines_doing(
 
 @pytest.mark.parametrize(("short", "outcome"), [(1, FOUND), (2, InstallFailed)])
 def test_a_disk_that_is_short_whenever_the_revision_installs_is_its_doing(
-    instance: Instance, place: Path, short: int, outcome: dict[str, str] | type[Exception]
+    instance: Instance, place: Path, short: int, outcome: InstallResult | type[Exception]
 ) -> None:
     real, seen = on_this_machine(place), []
 
@@ -117,7 +124,7 @@ def test_a_disk_that_is_short_whenever_the_revision_installs_is_its_doing(
             raise DiskShort("less than is needed was left")
         return real(command)
 
-    if isinstance(outcome, dict):
+    if isinstance(outcome, InstallResult):
         assert reinstalled(instance, place, install) == outcome
     else:
         with pytest.raises(outcome, match="less than is needed"):
@@ -160,8 +167,53 @@ def test_only_metadata_of_bounded_size_is_carried_over() -> None:
         "evil.pth": "import os",
         "demo-1.0.dist-info/top_level.txt": 5,
     }
-    assert reinstall.metadata(json.dumps(said).encode()) == {"demo-1.0.dist-info/METADATA": "Name: demo"}
+    sent = {"metadata": said, "compiled": {}, "modules": {}}
+    believed = reinstall.believed(json.dumps(sent).encode())
+    assert believed == InstallResult(metadata={"demo-1.0.dist-info/METADATA": "Name: demo"})
 
 
 def _same(done: Completed) -> Completed:
     return done
+
+
+#: What a build of head left: a module of an old source, what tells the build that it is fresh, and a link to a folder.
+BUILT = "cp name old.so && echo fresh > stamp && ln -s . loop && mkdir -p build && cp name build/kept.so"
+#: Compiles only what has not been compiled, as builds do that go by the times of files.
+COMPILE = f"""
+set -e
+{INSTALL}
+[ -e stamp ] || cp name $SITE/top.so
+[ -e stamp ] || cp name new.so
+"""
+
+
+def test_nothing_that_heads_build_left_serves_the_revised_tree(instance: Instance, place: Path) -> None:
+    subprocess.run(["sh", "-c", BUILT], cwd=place / "tree", check=True)
+    (place / "tree/.git").mkdir()
+    (place / "tree/.git/kept.so").touch()
+    environment = dataclasses.replace(instance.required_environment, install=(COMPILE,))
+    made = reinstalled(dataclasses.replace(instance, environment=environment), place, on_this_machine(place))
+    assert set(made.compiled) == {"old.so", "build/kept.so", "new.so"}
+    assert made.compiled["old.so"] is made.compiled["build/kept.so"] is None
+    assert [unpacked(text) for text in (made.compiled["new.so"], made.modules["top.so"])] == [b"revised", b"revised"]
+    assert sorted(path.name for path in (place / "tree").iterdir()) == [".git", "name", "new.so"]
+    assert (place / "tree/.git/kept.so").exists()
+
+
+def test_what_is_compiled_as_at_head_is_not_carried_over(instance: Instance, place: Path) -> None:
+    (place / "tree/same.so").write_text("same")
+    same = f"{INSTALL}; printf same > same.so"
+    environment = dataclasses.replace(instance.required_environment, install=(same,))
+    assert reinstalled(dataclasses.replace(instance, environment=environment), place, on_this_machine(place)) == FOUND
+
+
+def test_more_compiled_code_than_is_carried_is_the_revisions_doing(instance: Instance, place: Path) -> None:
+    large = f"{INSTALL}; grep -q head name || truncate -s 200M large.so"  # what is none at head
+    environment = dataclasses.replace(instance.required_environment, install=(large,))
+    with pytest.raises(InstallFailed, match=r"compiles .* too much"):
+        reinstalled(dataclasses.replace(instance, environment=environment), place, on_this_machine(place))
+
+
+def unpacked(text: str | None) -> bytes:
+    assert text is not None
+    return zlib.decompress(base64.b64decode(text))

@@ -185,12 +185,12 @@ def prepare(tree, job, folder, oracle):
     words = {"n": name, "v": int.from_bytes(os.urandom(4), "big"), "watch": WATCH}
     spec = {"name": name, "file": file, "root": os.path.realpath(job["workdir"]), "jest": jest}
     spec["wires"] = {"%s %s" % (name, wire): said for wire, said in (JEST_WIRES if jest else NODE_WIRES).items()}
-    tree.apply(job["workdir"], [[file, "100644", oracle["source"]]], encoded=False)
+    tree.apply(job["workdir"], [[file, "100644", oracle["source"]]], decode=str.encode)
     private = os.path.join(folder, "oracle")
     if jest:
         words["oracle"] = json.dumps("./" + file)
         entry = name + ".test.js"
-        tree.apply(job["workdir"], [[entry, "100644", JEST_ENTRY % words]], encoded=False)
+        tree.apply(job["workdir"], [[entry, "100644", JEST_ENTRY % words]], decode=str.encode)
         spec["report"] = os.path.join(private, "report.json")
         spec["argv"] = [job["node"]["program"], program(job["workdir"]), *JEST, "--outputFile=" + spec["report"]]
         spec["argv"] += ["--cacheDirectory=" + os.path.join(private, "cache"), "--runTestsByPath", entry]

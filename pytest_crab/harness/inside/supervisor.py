@@ -43,6 +43,7 @@ class Supervisor:
         signal.set_wakeup_fd(wake)
         self.kept = set(os.listdir(job["scratch"]))
         self.folder = ""
+        self.installed = {}  # what the install of the tree as it is now made
         self.parts = {}
         for name, text in parts.items():
             part = self.parts[name] = types.ModuleType("crab_" + name)
@@ -61,7 +62,9 @@ class Supervisor:
 
     def restore(self, state):
         """Put the tree into one state. Raises OSError, ValueError."""
-        self.tree.restore(self.job["tree"], self.job["workdir"], self.job["states"][state])
+        self.installed = self.job["installs"].get(state, {})
+        compiled = self.installed.get("compiled", {})
+        self.tree.restore(self.job["tree"], self.job["workdir"], self.job["states"][state], compiled)
 
     def fresh_folder(self):
         """Make the private folder of one run; what earlier runs left in scratch is gone."""
@@ -77,15 +80,14 @@ class Supervisor:
         for name in ("home", "tmp", "oracle", "overlay"):
             os.mkdir(os.path.join(self.folder, name))
         overlay = os.path.join(self.folder, "overlay")
-        changes = [[path, "100644", text] for path, text in self.job["overlay"].items()]
-        self.tree.apply(overlay, changes, encoded=False)
+        self.tree.overlay(overlay, self.installed)
         return self.folder
 
     def environment(self):
         """Return the environment of a run and the import roots: nothing of the supervisor's own is handed on."""
         job, folder = self.job, self.folder
         roots = [os.path.normpath(os.path.join(job["workdir"], path)) for path in job["paths"]]
-        if job["overlay"]:
+        if self.installed:
             roots.append(os.path.join(folder, "overlay"))
         natural = os.path.dirname(os.path.dirname(sys.executable))
         ahead = roots + [path for path in job["site"] if not path.startswith((natural + os.sep, sys.prefix + os.sep))]

@@ -4,15 +4,16 @@ import base64
 import os
 import stat
 import subprocess
+import zlib
 
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-def restore(pristine, workdir, changes):
+def restore(pristine, workdir, changes, compiled=None):
     """Make the work folder a copy of the pristine tree with some changes. Raises OSError, ValueError.
 
     Changes of compiled modules are left out: Python takes them before the source or without asking whether they are
-    what it says, and what is reviewed is the source.
+    what it says, and what is reviewed is the source. ``compiled`` are those that an install of that source made.
     """
     empty(workdir)
     argv = ["cp", "-a", os.path.join(pristine, "."), workdir]
@@ -21,6 +22,36 @@ def restore(pristine, workdir, changes):
     if copied.returncode:
         raise OSError("the tree was not copied: " + copied.stderr.decode("utf-8", "replace")[-200:])
     apply(workdir, [change for change in changes if not is_compiled(change[0])])
+    for path, text in sorted((compiled or {}).items()):
+        try:
+            apply(workdir, [[path, "100755", text]], decode=unpack)
+        except (
+            ValueError,
+            FileExistsError,
+            NotADirectoryError,
+        ):  # the folder that it was made in is none of the tree's
+            continue
+
+
+def overlay(folder, installed):
+    """Write what an install made among the packages into a folder that comes before them. Raises OSError, ValueError.
+
+    A module that is gone there is one that cannot be imported here.
+    """
+    texts = dict(installed.get("metadata", {}))
+    modules = installed.get("modules", {})
+    for path in [path for path, text in modules.items() if text is None]:
+        where, slash, name = path.rpartition("/")
+        module = name.partition(".")[0]
+        texts[where + slash + module + ".py"] = "raise ModuleNotFoundError(%r)\n" % ("No module named " + module)
+    apply(folder, [[path, "100644", text] for path, text in texts.items()], decode=str.encode)
+    made = [[path, "100755", text] for path, text in modules.items() if text is not None]
+    apply(folder, made, decode=unpack)
+
+
+def unpack(text):
+    """Return the bytes of a packed file."""
+    return zlib.decompress(base64.b64decode(text))
 
 
 def is_compiled(path):
@@ -28,8 +59,11 @@ def is_compiled(path):
     return path.lower().endswith((".pyc", ".pyo", ".so", ".pyd"))
 
 
-def apply(root, changes, *, encoded=True):
-    """Change files below ``root``: removals first; never outside it, through a symbolic link or in .git."""
+def apply(root, changes, *, decode=base64.b64decode):
+    """Change files below ``root``: removals first; never outside it, through a symbolic link or in .git.
+
+    ``decode`` makes bytes of the text that a change has for a file's content.
+    """
     for path, mode, content in sorted(changes, key=lambda change: (change[2] is not None, change[0])):
         parts = path.split("/")
         if any(part in ("", ".", "..") or part.lower() == ".git" or "\0" in part for part in parts):
@@ -49,7 +83,7 @@ def apply(root, changes, *, encoded=True):
         if content is None:
             prune(where, root)
         else:
-            write(target, mode, base64.b64decode(content) if encoded else content.encode())
+            write(target, mode, decode(content))
 
 
 def write(target, mode, content):

@@ -1,23 +1,29 @@
-"""Put changes into a tree, run its install commands and send the metadata of the project's own distribution.
+"""Put changes into a tree, run its install commands and send what they made: see protocols.InstallResult.
 
-The one argument is JSON: workdir, site, distributions (a file of the names in site before the project's own install)
-and script. Standard input is JSON: a list of [path, mode, content in base64 or null]. The result is JSON, sent over the
-channel; what the commands print goes to standard error.
+The one argument is JSON: workdir, site, distributions (a file of the names in site before the project's own install),
+script and compiled (how the names of compiled files end). Standard input is JSON: tracked, the paths of head's files,
+and changes, a list of [path, mode, content in base64 or null]. The result is JSON, sent over the channel; what the
+commands print goes to standard error.
 """
 
-# ruff: noqa: PTH101, PTH102, PTH108, PTH112, PTH113, PTH114, PTH118, PTH123, PTH202, PTH208, PTH211
+# ruff: noqa: PTH101, PTH102, PTH106, PTH108, PTH112, PTH113, PTH114, PTH118, PTH123, PTH202, PTH206, PTH208, PTH211
 # Few imports, for a fast start; annotations are quoted, since the oldest interpreters cannot evaluate them.
 import base64
+import hashlib
 import json
 import os
 import re
 import shutil
+import stat
 import subprocess
 import sys
+import zlib
 from typing import Any
 
 KEPT = ("METADATA", "entry_points.txt", "top_level.txt")
 MOST = 256 * 1024
+#: Bytes of a folder's compiled files that differ from head's, unpacked and packed: one message holds all.
+MOST_COMPILED, MOST_PACKED = 128 << 20, 24 << 20
 
 
 def place(root: "str", path: "str") -> "str":
@@ -48,6 +54,47 @@ def put(root: "str", path: "str", mode: "str", content: "str | None") -> "None":
     with open(target, "wb") as handle:
         handle.write(data)
     os.chmod(target, 0o755 if mode == "100755" else 0o644)
+
+
+def clear(root: "str", tracked: "set[str]") -> "None":
+    """Remove all that a build left in a tree: what an older one compiled must not serve, nor tell that it is fresh."""
+    for folder, folders, names in os.walk(root, topdown=False):
+        inside = os.path.relpath(folder, root)
+        if inside.split(os.sep)[0] == ".git":
+            continue
+        for name in names + [name for name in folders if os.path.islink(os.path.join(folder, name))]:
+            if os.path.normpath(os.path.join(inside, name)) not in tracked:
+                os.unlink(os.path.join(folder, name))
+        if folder != root and not os.listdir(folder):
+            os.rmdir(folder)
+
+
+def digests(root: "str", endings: "tuple[str, ...]") -> "dict[str, str]":
+    """Return the digest of each compiled file below a folder, by path."""
+    found = {}
+    for folder, folders, names in os.walk(root):
+        folders[:] = [name for name in folders if name != ".git"]
+        for name in names:
+            path = os.path.join(folder, name)
+            if name.endswith(endings) and stat.S_ISREG(os.lstat(path).st_mode):
+                with open(path, "rb") as handle:
+                    found[os.path.relpath(path, root)] = hashlib.sha256(handle.read()).hexdigest()
+    return found
+
+
+def packed(root: "str", before: "dict[str, str]", after: "dict[str, str]") -> "dict[str, str | None]":
+    """Return what has changed of compiled files, packed; None for what is gone. Ends the program if it is too much."""
+    found = {path: None for path in before if path not in after}  # type: dict[str, str | None]
+    unpacked = size = 0
+    for path in [path for path in sorted(after) if after[path] != before.get(path)]:
+        unpacked += os.path.getsize(os.path.join(root, path))
+        if unpacked <= MOST_COMPILED:
+            with open(os.path.join(root, path), "rb") as handle:
+                text = found[path] = base64.b64encode(zlib.compress(handle.read())).decode()
+            size += len(text)
+        if unpacked > MOST_COMPILED or size > MOST_PACKED:
+            sys.exit("failed: what it compiles otherwise than head is too much")
+    return found
 
 
 def project(name: "str") -> "str":
@@ -99,10 +146,16 @@ def main(channel: "Any") -> "int":
     settings = json.loads(sys.argv[1])
     with open(settings["distributions"]) as handle:
         before = set(handle.read().split("\n"))
-    projects = own(settings["site"], before, settings["workdir"])
-    for path, mode, content in json.loads(sys.stdin.buffer.read().decode()):
-        put(settings["workdir"], path, mode, content)
-    if run(settings["script"], settings["workdir"]):
+    workdir, site, endings = settings["workdir"], settings["site"], tuple(settings["compiled"])
+    projects = own(site, before, workdir)
+    asked = json.loads(sys.stdin.buffer.read().decode())
+    built = [(root, digests(root, endings)) for root in (workdir, site)]
+    clear(workdir, set(asked["tracked"]))
+    for path, mode, content in asked["changes"]:
+        put(workdir, path, mode, content)
+    if run(settings["script"], workdir):
         return 1
-    channel.end(json.dumps(collect(settings["site"], projects)).encode())
+    compiled, modules = [packed(root, known, digests(root, endings)) for root, known in built]
+    result = {"metadata": collect(site, projects), "compiled": compiled, "modules": modules}
+    channel.end(json.dumps(result).encode())
     return 0

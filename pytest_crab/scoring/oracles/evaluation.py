@@ -6,11 +6,9 @@ import dataclasses
 import itertools
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from pathlib import PurePosixPath
 from typing import Any
 
 from pytest_crab import serialization, verdict
-from pytest_crab.errors import InstallFailed
 from pytest_crab.scoring.oracles import keys
 from pytest_crab.scoring.oracles.oracle_runs import OracleRequest, run_oracles
 from pytest_crab.scoring.oracles.proof import ProvedComment
@@ -31,11 +29,10 @@ from pytest_crab.types import (
 #: The scorer's name on its scores.
 ORACLES = "oracles"
 
-#: A revision that touches one of these is installed again, in a sandbox of its own.
-PACKAGING = frozenset({"setup.py", "setup.cfg", "pyproject.toml", "MANIFEST.in"})
-
 #: How many runs of a tree may lose their sandbox and be made again: what kills one from outside may do so twice.
 _LOSSES = 2
+#: How runs end that need no look at the machine.
+_DECIDED = (Ending.COMPLETED, Ending.UNINSTALLED)
 #: How runs end that were seen to end themselves.
 _SEEN = (Ending.EXITED, Ending.TAMPERED)
 #: How runs end whose sandbox did: under way, or before their turn.
@@ -120,21 +117,14 @@ def _judge(
     context: ScoringContext, todo: Sequence[ProvedComment], tree: str, reruns: list[str], *, regressions: bool
 ) -> tuple[dict[str, Score], bool | None]:
     """Run these oracles and, for ``regressions``, pass_to_pass on the tree; the scores, and what pass_to_pass gave."""
-    overlay: Mapping[str, str] = {}
-    environment = context.instance.required_environment
-    if environment.install and environment.node is None and _touches_packaging(context, tree):
-        try:
-            overlay = context.reinstall(tree)
-        except InstallFailed as error:
-            return all_scores(todo, Reason.INSTALL, str(error)), None
     requests = {one.comment.id: OracleRequest(comment=one.comment, tree=tree) for one in todo}
-    answers = run_oracles(context, list(requests.values()), pass_to_pass=tree if regressions else None, overlay=overlay)
+    answers = run_oracles(context, list(requests.values()), pass_to_pass=tree if regressions else None)
     runs = {name: answers.runs[request.id] for name, request in requests.items()}
-    suspects = [one for one in todo if runs[one.comment.id].ending is not Ending.COMPLETED]
+    suspects = [one for one in todo if runs[one.comment.id].ending not in _DECIDED]
     broken, unsure = _blame(context, suspects, runs)
     endings = (runs[one.comment.id].ending for one in unsure)
     reruns.extend(dict.fromkeys(str(Ending.LOST if ending in _GONE else ending) for ending in endings))
-    runs |= _run_again(context, unsure, tree, overlay)
+    runs |= _run_again(context, unsure, tree)
     scores = {}
     for one in todo:
         assert one.proof is not None
@@ -145,8 +135,8 @@ def _judge(
 
 
 def _breaks_tests(context: ScoringContext, run: Run | None) -> bool | None:
-    """Return whether pass_to_pass fails; None if it was not run, or if it does not end at head either."""
-    if run is None:
+    """Return whether pass_to_pass fails; None if it was not started, or if it does not end at head either."""
+    if run is None or run.ending is Ending.UNINSTALLED:
         return None
     if run.ending is not Ending.COMPLETED:
         control = run_oracles(context, [], pass_to_pass=context.snapshot.head_tree).runs[PASS_TO_PASS]
@@ -186,9 +176,7 @@ def _blame(
     return broken, unsure
 
 
-def _run_again(
-    context: ScoringContext, unsure: Sequence[ProvedComment], tree: str, overlay: Mapping[str, str]
-) -> dict[str, Run]:
+def _run_again(context: ScoringContext, unsure: Sequence[ProvedComment], tree: str) -> dict[str, Run]:
     """Return for each oracle the run that counts, after a first one that may have been ended from outside.
 
     One green run more is wanted than runs were ended, so that a tree which ends those that would be red gains little by
@@ -201,7 +189,7 @@ def _run_again(
         if not todo:
             break
         requests = {name: OracleRequest(comment=one.comment, tree=tree, number=number) for name, one in todo.items()}
-        answers = run_oracles(context, list(requests.values()), overlay=overlay).runs
+        answers = run_oracles(context, list(requests.values())).runs
         for name, request in requests.items():
             proof, run = todo[name].proof, answers[request.id]
             assert proof is not None
@@ -215,7 +203,3 @@ def _run_again(
             if not undecided:
                 del todo[name]
     return runs
-
-
-def _touches_packaging(context: ScoringContext, tree: str) -> bool:
-    return any(PurePosixPath(change.path).name in PACKAGING for change in context.snapshot.changes(tree))

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from pytest_crab import harness
-from pytest_crab.protocols import FileChange
+from pytest_crab.protocols import InstallResult
+from pytest_crab.scoring.oracles.installs import install_all
 from pytest_crab.scoring.protocols import ScoringContext
 from pytest_crab.types import PASS_TO_PASS, Comment, Ending, Isolation, Run
 
@@ -41,39 +42,46 @@ def run_oracles(
     requests: Sequence[OracleRequest],
     *,
     pass_to_pass: str | None = None,
-    overlay: Mapping[str, str] | None = None,
     leaks: harness.LeakQuestion | None = None,
 ) -> OracleResults:
-    """Run oracles, and pass_to_pass on one tree, each in a fresh copy of its tree. Raises EngineError, Cancelled."""
+    """Run oracles, and pass_to_pass on one tree, each in a fresh copy of its tree, installed anew where that is needed.
+
+    Raises EngineError, StoreError, Cancelled.
+    """
     environment = context.instance.required_environment
-    states: dict[str, Sequence[FileChange]] = {}
-    for tree in {request.tree for request in requests} | ({pass_to_pass} if pass_to_pass else set()):
-        states[tree] = () if tree == context.snapshot.head_tree else context.snapshot.changes(tree)
-    plain_runs: list[harness.OracleRun | harness.CommandRun] = []
-    isolated: list[harness.OracleRun | harness.CommandRun] = []
-    for request in requests:
-        run = harness.OracleRun(
+    runs: list[harness.OracleRun | harness.CommandRun] = [
+        harness.OracleRun(
             id=request.id,
             state=request.tree,
             seconds=environment.timeout,
             oracle=request.comment.required_oracle,
             source=Path(context.instance.folder, request.comment.required_oracle.file).read_text("utf-8"),
         )
-        (isolated if request.comment.required_oracle.isolation is Isolation.PROCESS else plain_runs).append(run)
+        for request in requests
+    ]
     if pass_to_pass and context.instance.pass_to_pass:
-        command = harness.CommandRun(
-            id=PASS_TO_PASS, state=pass_to_pass, seconds=environment.timeout, command=context.instance.pass_to_pass
+        command = context.instance.pass_to_pass
+        runs.append(
+            harness.CommandRun(id=PASS_TO_PASS, state=pass_to_pass, seconds=environment.timeout, command=command)
         )
-        plain_runs.append(command)
-    if leaks is not None:
-        states.setdefault(leaks.state, ())
+    installs, uninstalled = install_all(context, {run.state for run in runs})
+    ready = [run for run in runs if run.state not in uninstalled]
+    isolated = [
+        run for run in ready if isinstance(run, harness.OracleRun) and run.oracle.isolation is Isolation.PROCESS
+    ]
+    plain = [run for run in ready if run not in isolated]
     answers = [
-        _execute(context, states, runs, overlay or {}, question)
-        for runs, question in ((plain_runs, leaks), (isolated, None))
-        if runs or question
+        _execute(context, of_kind, installs, question)
+        for of_kind, question in ((plain, leaks), (isolated, None))
+        if of_kind or question
+    ]
+    failed = [
+        Run(id=run.id, ending=Ending.UNINSTALLED, detail=uninstalled[run.state])
+        for run in runs
+        if run.state in uninstalled
     ]
     return OracleResults(
-        runs={run.id: run for report in answers for run in report.runs},
+        runs={run.id: run for run in (*failed, *(run for report in answers for run in report.runs))},
         leaks=next((report.leaks for report in answers if report.leaks is not None), None),
         problems=tuple(problem for report in answers for problem in report.problems),
     )
@@ -87,18 +95,17 @@ def tests_pass(context: ScoringContext, tree: str) -> bool:
 
 def _execute(
     context: ScoringContext,
-    states: Mapping[str, Sequence[FileChange]],
     runs: Sequence[harness.OracleRun | harness.CommandRun],
-    overlay: Mapping[str, str],
+    installs: Mapping[str, InstallResult],
     leaks: harness.LeakQuestion | None,
 ) -> harness.HarnessReport:
     used = {run.state for run in runs} | ({leaks.state} if leaks else set())
     job = harness.Job(
         image=context.image,
         environment=context.instance.required_environment,
-        states={name: changes for name, changes in states.items() if name in used},
+        states={tree: context.snapshot.changes(tree) for tree in used},
         runs=runs,
-        overlay=overlay,
+        installs={name: made for name, made in installs.items() if name in used},
         leaks=leaks,
     )
     completed = context.execute(harness.commands(job), seconds=job.seconds)

@@ -161,7 +161,7 @@ def through_a_link(folder: Path) -> str:
     (folder / "root").mkdir()
     (folder / "root" / "way").symlink_to(folder)
     try:
-        inside.apply(str(folder / "root"), [["way/out", "100644", "x"]], encoded=False)
+        inside.apply(str(folder / "root"), [["way/out", "100644", "x"]], decode=str.encode)
     except ValueError as error:
         assert not (folder / "out").exists()
         return str(error)
