@@ -17,9 +17,6 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-# A run of pytest in this process takes away what it imported first, and httpx2 would go on with classes of this module.
-import httpcore2  # noqa: F401
-import hypothesis
 import pytest
 
 from pytest_crab.locks import locked_file
@@ -46,16 +43,6 @@ from pytest_crab.types import (
 
 #: In CI nothing that the machine can run may be skipped: a missing program named here is a failure, not a skip.
 REQUIRED = frozenset(filter(None, os.environ.get("CRAB_TEST_REQUIRE", "").split(",")))
-
-# How long one example takes is the machine's load, not the code's fault; and a gate asks the same of every change.
-hypothesis.settings.register_profile(
-    "steady",
-    deadline=None,
-    suppress_health_check=[hypothesis.HealthCheck.too_slow],
-    derandomize="CRAB_TEST_REQUIRE" in os.environ,
-)
-hypothesis.settings.load_profile("steady")
-
 
 #: Marks of tests that need these.
 MARKS = ("docker", "bubblewrap", "node", "browser")
@@ -104,6 +91,22 @@ def pytest_configure(config: pytest.Config) -> None:
         folder = tempfile.mkdtemp(prefix="")  # short, since sockets lie below it
         config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
         os.environ["TMPDIR"] = tempfile.tempdir = folder
+
+
+def pytest_sessionstart() -> None:
+    """Set up what the extra ``test`` brings along; ``pytest --help`` needs nothing of it."""
+    # A run of pytest in this process takes away what it imported first, and httpx2 would go on with this one's classes.
+    import httpcore2  # noqa: F401
+    import hypothesis
+
+    # How long one example takes is the machine's load, not the code's fault; and a gate asks the same of every change.
+    hypothesis.settings.register_profile(
+        "steady",
+        deadline=None,
+        suppress_health_check=[hypothesis.HealthCheck.too_slow],
+        derandomize="CRAB_TEST_REQUIRE" in os.environ,
+    )
+    hypothesis.settings.load_profile("steady")
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -189,7 +189,6 @@ def run_in_folder(
     readable: Sequence[Path] = (),
     writable: Sequence[Path] = (),
     masked: Sequence[Path] = (),
-    network: bool = False,
     way_out: Path | None = None,
     env: Mapping[str, str] | None = None,
     stdin: bytes = b"",
@@ -210,7 +209,6 @@ def run_in_folder(
         readable={str(path): path for path in readable},
         writable={str(path): path for path in (*writable, folder)},
         masked=[str(path) for path in masked],
-        network=network,
         way_out=way_out,
         cwd=str(folder),
     )

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -54,3 +56,22 @@ def test_the_page_on_installing_says_why() -> None:
 )
 def test_the_search_finds_them(line: str, *, bare: bool) -> None:
     assert (BARE.search(line) is not None) is bare
+
+
+#: Shows pytest's options where some packages cannot be imported.
+HELP = """
+import sys
+import pytest
+class Lacking:
+    def find_spec(self, name, path=None, target=None):
+        if name in ("httpcore2", "httpx2", "hypothesis"):
+            raise ModuleNotFoundError(name)
+sys.meta_path.insert(0, Lacking())
+sys.exit(pytest.main(["--help"]))
+"""
+
+
+def test_the_options_are_shown_in_a_clone_without_the_tests_own_packages() -> None:
+    done = subprocess.run([sys.executable, "-c", HELP], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "--reviewer" in done.stdout

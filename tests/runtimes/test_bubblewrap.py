@@ -9,16 +9,16 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
 
 from pytest_crab.errors import Cancelled
-from pytest_crab.protocols import ORACLE_LIMITS
+from pytest_crab.protocols import INSTALL_LIMITS, ORACLE_LIMITS, Command, Completed
 from pytest_crab.runtimes import cgroups
-from pytest_crab.runtimes.bubblewrap import run_in_folder
+from pytest_crab.runtimes.bubblewrap import View, run_confined, run_in_folder
 from pytest_crab.runtimes.bubblewrap_runtime import BubblewrapRuntime
 from pytest_crab.runtimes.run_lock import RunFolder
 
@@ -60,19 +60,28 @@ def test_environment_is_what_is_given(tmp_path: Path, monkeypatch: pytest.Monkey
     assert names == {"GIVEN", "HOME", "PATH", "LANG", "PWD"}
 
 
+def built(argv: Sequence[str], *, network: bool) -> Completed:
+    """Run a command as a build does."""
+    run = RunFolder()
+    try:
+        view = View(readable={}, writable={}, network=network)
+        (done,) = run_confined(run, [view], [Command(argv=argv)], limits=INSTALL_LIMITS, seconds=20)
+        return done
+    finally:
+        run.close()
+
+
 @pytest.mark.parametrize("network", [True, False])
-def test_network_is_there_when_asked_for(tmp_path: Path, *, network: bool) -> None:
-    names = run_in_folder(["ls", "/sys/class/net"], tmp_path, network=network, seconds=20)
-    assert names.exit_code != 0
-    interfaces = run_in_folder(["cat", "/proc/net/dev"], tmp_path, network=network, seconds=20).stdout.decode()
+def test_network_is_there_when_asked_for(*, network: bool) -> None:
+    assert built(["ls", "/sys/class/net"], network=network).exit_code != 0
+    interfaces = built(["cat", "/proc/net/dev"], network=network).stdout.decode()
     outside = Path("/proc/net/dev").read_text()
     assert (interfaces.count(":") == outside.count(":")) is network
-    resolver = run_in_folder(["cat", "/etc/resolv.conf"], tmp_path, network=network, seconds=20)
-    assert (resolver.exit_code == 0) is network
+    assert (built(["cat", "/etc/resolv.conf"], network=network).exit_code == 0) is network
 
 
 def test_private_keys_of_the_machine_are_not_there(tmp_path: Path) -> None:
-    listing = run_in_folder(["ls", "/etc/ssl", "/etc", "/"], tmp_path, network=True, seconds=20).stdout.decode().split()
+    listing = built(["ls", "/etc/ssl", "/etc", "/"], network=True).stdout.decode().split()
     assert not {"private", "shadow", "home", "var", "ssh"} & set(listing) - set(str(tmp_path).split("/"))
 
 
