@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
+
 from pytest_crab.ecosystems.patterns import Patterns
 
 LEFTOVERS = Patterns(
@@ -11,3 +13,8 @@ LEFTOVERS = Patterns(
 
 #: Where a system keeps packages for all its users.
 PACKAGES = ("/usr/lib/node_modules", "/usr/local/lib/node_modules", "/usr/share/nodejs")
+
+
+def needs_install(changed: Iterable[str], compiled: Collection[str]) -> bool:  # noqa: ARG001 - as in each language
+    """Return False: what is installed is the environment's, whatever a tree changes."""
+    return False

@@ -158,7 +158,7 @@ def why(said: str, advice: str = "") -> str:
 
     ``advice`` says what to do about these packages; ``{packages}`` in it is how a command line names them.
     """
-    lines = [re.sub(r"^[^\w(\"'<]+", "", line).strip() for line in output_lines(said)]
+    lines = [re.sub(r"^[^\w(\"'</]+", "", line).strip() for line in output_lines(said)]
     lines = [line for line in lines if line and not _POINTING.search(line)]
     telling = [line for line in lines if _TELLING.search(line)]
     causes = [line for line in telling if not _REPEATING.search(line)]

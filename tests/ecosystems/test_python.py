@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from pytest_crab import ecosystems
 from pytest_crab.ecosystems.python import COMPILED, needs_install
 from pytest_crab.runtimes.inside.compiled import compiled_modules
+from pytest_crab.types import Environment
 
 
 @pytest.mark.parametrize(
@@ -48,3 +50,11 @@ def test_a_module_that_the_install_compiled_is_a_source(tmp_path: Path) -> None:
     assert compiled == ["a/fast.py", "top.py"]
     assert needs_install(["a/fast.py"], compiled)
     assert not needs_install(["a/slow.py", "b/fast.py"], compiled)
+
+
+def test_only_a_project_of_python_with_install_commands_is_installed_anew() -> None:
+    python = Environment(dockerfile="python", install=("pip install -e .",))
+    node = Environment(dockerfile="node", node="20", install=("npm run build",))
+    assert ecosystems.needs_install(python, ["a.c"], ())
+    assert not ecosystems.needs_install(node, ["a.c"], ())
+    assert not ecosystems.needs_install(Environment(dockerfile="python"), ["a.c"], ())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from pytest_crab import serialization
-from pytest_crab.ecosystems.python import needs_install
+from pytest_crab.ecosystems import needs_install
 from pytest_crab.errors import InstallFailed
 from pytest_crab.protocols import InstallResult
 from pytest_crab.scoring.protocols import ScoringContext
@@ -27,15 +27,12 @@ def install_all(context: ScoringContext, trees: Iterable[str]) -> tuple[Mapping[
 
 
 def _needs_install(context: ScoringContext, tree: str) -> bool:
-    environment = context.instance.required_environment
-    if not environment.install or environment.node is not None:
-        return False
     changed = (change.path for change in context.snapshot.changes(tree))
-    return needs_install(changed, frozenset(context.image.compiled))
+    return needs_install(context.instance.required_environment, changed, frozenset(context.image.compiled))
 
 
 class _InstallStep:
-    """The step that installs one revised tree; a failure is kept by the verdicts that it decides."""
+    """The step that installs one tree; a failure is kept by the verdicts that it decides."""
 
     name = "install"
     record = InstallResult
