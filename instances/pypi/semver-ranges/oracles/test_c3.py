@@ -19,7 +19,10 @@ def match(self, expression):
     if not expression.startswith({operator!r}) or len(expression) < 2:
         return original(self, expression)
     inside = original(self, expression)
-    lower = type(self).parse(expression[1:])
+    try:
+        lower = type(self).parse(expression[1:])
+    except ValueError:  # not all that is a range need be written in full
+        return inside
     return inside or {extra}
 
 
