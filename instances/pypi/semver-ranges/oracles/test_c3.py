@@ -16,7 +16,7 @@ original = Version.match
 
 
 def match(self, expression):
-    if not expression.startswith({operator!r}) or len(expression) < 2:
+    if not isinstance(expression, str) or not expression.startswith({operator!r}) or len(expression) < 2:
         return original(self, expression)
     inside = original(self, expression)
     try:
