@@ -11,7 +11,6 @@ from pathlib import Path
 import click
 
 from pytest_crab import serialization
-from pytest_crab.benchmarks.aacr.match_sources import stored_reviews
 from pytest_crab.cli.judges import Asking, judge_options, print_plan, use_lines
 from pytest_crab.curation.augment import Augmentation, augment as merge_reviews, augmentation_questions
 from pytest_crab.errors import BadInput, CrabError
@@ -20,6 +19,7 @@ from pytest_crab.instances import FILE, load_instances
 from pytest_crab.instances.dump import instance_yaml
 from pytest_crab.instances.native import new_set, require_new
 from pytest_crab.results.loading import trials_file
+from pytest_crab.results.match_sources import stored_reviews
 from pytest_crab.scoring.judges.same_concern import CONCERNS
 from pytest_crab.scoring.stored_reviews import StoredReview
 from pytest_crab.types import Instance

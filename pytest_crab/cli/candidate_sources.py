@@ -10,16 +10,15 @@ from pathlib import Path
 
 import click
 
-from pytest_crab.benchmarks.swebench.reader import BASE, has_issue_rows, issue_candidates
 from pytest_crab.clients.github_pulls import API, TOKENS, GitHubPulls
 from pytest_crab.curation.collect import CandidateSource
 from pytest_crab.curation.discussion import read_discussions
 from pytest_crab.curation.github_repository import GitHubRepository
-from pytest_crab.curation.introducing import FixedBugs
 from pytest_crab.curation.known_set import KnownSet
 from pytest_crab.curation.local_clone import LocalClone
 from pytest_crab.formats import format_names
 from pytest_crab.instances.loading import find_instances
+from pytest_crab.registry import offered
 from pytest_crab.sources.remotes import address_of, is_repository
 
 _REPOSITORY = re.compile(r"(?:https://github\.com/)?([\w.-]+/[\w.-]+?)(?:\.git)?/?")
@@ -75,10 +74,13 @@ def open_source(wanted: SourceArguments) -> CandidateSource:
             raise click.UsageError(f"{option} is for a repository, and {wanted.source} is none on this machine")
     if place.is_dir() and any(find_instances(place)):
         return KnownSet(folder=place)
-    if place.is_file() and has_issue_rows(place):
-        repos = None if wanted.only is None else frozenset(wanted.only.split(","))
-        return FixedBugs(rows=tuple(issue_candidates(place)), fixed_on=BASE, only=repos)
+    repos = None if wanted.only is None else frozenset(wanted.only.split(","))
+    readers = dict(offered(lambda benchmark: benchmark.candidates))
+    for read in readers.values() if place.is_file() else ():
+        found: CandidateSource | None = read(place, repos)
+        if found is not None:
+            return found
     raise click.UsageError(
         f"{wanted.source} is no repository on this machine or on GitHub (as OWNER/NAME), no set of instances and no "
-        "file of SWE-bench's rows"
+        f"file that a benchmark has candidates in ({format_names(list(readers), 20)})"
     )

@@ -32,7 +32,7 @@ def embedding_option(text: str) -> Callable[[F], F]:
 #: The rule by which places match.
 location_rule_option: Callable[[F], F] = click.option(
     "--location-rule", "rule", type=click.Choice(list(RULES)), default="paper", show_default=True,
-    help="How places match: as AACR-Bench's paper says, or as one of its releases computes.",
+    help="How places match: as arXiv 2601.19494 says, or as one of its releases computes.",
 )  # fmt: skip
 
 json_option: Callable[[F], F] = click.option("--json", "as_json", is_flag=True, help="Print data instead of text.")

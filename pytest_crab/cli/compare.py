@@ -11,8 +11,6 @@ from pathlib import Path
 import click
 
 from pytest_crab import serialization
-from pytest_crab.benchmarks.ccrab.reader import recording_at
-from pytest_crab.benchmarks.ccrab.recorded_results import labels_of, measured_of
 from pytest_crab.errors import BadInput
 from pytest_crab.formats import format_table, parse_points, parse_share
 from pytest_crab.gate.baseline import BaselineComparison, rule_on_baselines
@@ -22,9 +20,8 @@ from pytest_crab.gate.pairing import ANCHOR, contestants, counterpart, full_name
 from pytest_crab.gate.references import Reference, load_reference
 from pytest_crab.gate.terms import MARGIN, GateTerms
 from pytest_crab.gate.wording import explain_baseline
-from pytest_crab.instances import load_instances
-from pytest_crab.instances.recorded import FOLDER
 from pytest_crab.results.loading import load_summary
+from pytest_crab.results.recorded_results import require_recorded
 from pytest_crab.results.reviewer_summary import ReviewerSummary
 from pytest_crab.results.summary import Summary
 from pytest_crab.show.label_changes import label_table
@@ -85,7 +82,7 @@ Compared = tuple[list[BaselineComparison], list[OracleCounts], list[tuple[str, s
 @click.option(
     "--recorded",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Compare recorded verdicts: BEFORE and AFTER name tools of this set, or of c-CRAB's release.",
+    help="Compare recorded verdicts: BEFORE and AFTER name tools of this set, or of a benchmark's release.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print data instead of text.")
 @click.option(
@@ -280,16 +277,14 @@ def _pairs(
 
 def _compare_recorded(folder: Path, before: str, after: str, terms: GateTerms) -> Compared:
     """Compare two tools of a set's recorded verdicts. Raises BadInput."""
-    recording = recording_at(folder)
+    verdicts = next((one.verdicts for one in require_recorded(folder) if one.verdicts is not None), None)
+    if verdicts is None:
+        raise BadInput(str(folder), ["it holds judgements only, and no verdicts of oracles to compare"])
+    recorded = verdicts()
     for tool in (before, after):
-        if tool not in recording.results:
-            raise BadInput(str(folder), [f"there is no recorded tool {tool}; there are {', '.join(recording.results)}"])
-    instances = load_instances(folder) if (folder / FOLDER).is_dir() else ()
-    first, second, words = (
-        measured_of(recording, before),
-        measured_of(recording, after),
-        labels_of(recording, instances),
-    )
+        if tool not in recorded.tools:
+            raise BadInput(str(folder), [f"there is no recorded tool {tool}; there are {', '.join(recorded.tools)}"])
+    first, second, words = recorded.tools[before], recorded.tools[after], recorded.labels
     found = BaselineComparison(
         reviewer=after,
         baseline=before,

@@ -12,12 +12,12 @@ from pytest_crab.cli.choices import embedding_option, json_option, load_similari
 from pytest_crab.cli.judges import Asking, judge_options, labels_option, print_plan, require_judge, use_lines
 from pytest_crab.errors import CrabError
 from pytest_crab.formats import NOTHING, format_count, format_decimal, format_percent, format_table
-from pytest_crab.results.judging import labels_of, questions_of
 from pytest_crab.results.loading import trials_file
 from pytest_crab.results.recorded_rulers import ruler_lines
 from pytest_crab.results.ruler_cells import BINARY, Cell
 from pytest_crab.results.rulers import RulerComparison, RulerPair, compare_rulers as compare, reviews_of
 from pytest_crab.scoring.judges import require_hits
+from pytest_crab.scoring.judges.judging import labels_of, questions_of
 from pytest_crab.scoring.similarity import EMBEDDING, MEASURES
 from pytest_crab.show.judge_text import judge_lines
 from pytest_crab.show.mediator_text import ranks_text

@@ -16,10 +16,10 @@ from pathlib import Path
 
 import click
 
-from pytest_crab.benchmarks.crbench.gold_command import annotate, calibrate
 from pytest_crab.cli.asking import spent_line
 from pytest_crab.cli.candidate_sources import SourceArguments, open_source
 from pytest_crab.cli.choices import choose_runtime, runtime_option, store_option
+from pytest_crab.cli.curate_gold import annotate, calibrate
 from pytest_crab.cli.judges import Asking, asked_line
 from pytest_crab.cli.progress import as_they_end
 from pytest_crab.cli.run_contexts import proving_context
@@ -170,8 +170,8 @@ def run(
     """Make a set of instances of the merged pull requests of SOURCE.
 
     SOURCE is a repository's folder with refs/pull, a repository on GitHub (OWNER/NAME), a set of instances (import
-    makes one of another benchmark), or a file of SWE-bench's rows. Each pull request passes the stages in their order;
-    each decision is stored with its reason, so an interrupted command continues where it stopped.
+    makes one of another benchmark), or a benchmark's file of fixed issues. Each pull request passes the stages in their
+    order; each decision is stored with its reason, so an interrupted command continues where it stopped.
 
     The exit status is 1 if a pull request failed, for example because of the network: run the command again.
     Rejected pull requests do not change it, and with --status it is 0.

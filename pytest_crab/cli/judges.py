@@ -16,10 +16,10 @@ from pytest_crab.cli.asking import AskingOptions, asking_options, plan_line, spe
 from pytest_crab.clients.services import StepServices
 from pytest_crab.errors import BadInput
 from pytest_crab.formats import format_count
-from pytest_crab.results.judging import calibrate_findings
 from pytest_crab.scoring.judges import JUDGES, build_judge
 from pytest_crab.scoring.judges.bench import JudgeBench, JudgeUse
 from pytest_crab.scoring.judges.calibration import calibration_line
+from pytest_crab.scoring.judges.judging import calibrate_findings
 from pytest_crab.scoring.judges.reviews import JudgedFinding
 from pytest_crab.scoring.judges.votes import JudgeQuestion
 from pytest_crab.settings import Settings, load_settings

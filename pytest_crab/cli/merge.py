@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from pytest_crab.errors import BadInput
-from pytest_crab.results import pull_requests
+from pytest_crab.instances import pull_requests
 from pytest_crab.results.files import copy_trials, locate_trials
 from pytest_crab.results.loading import SUMMARY, TRIALS, load_summary, trials_file
 from pytest_crab.show import transcripts

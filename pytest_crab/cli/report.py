@@ -11,25 +11,11 @@ from typing import Any
 import click
 
 from pytest_crab import serialization
-from pytest_crab.benchmarks.aacr.match_text import match_lines
-from pytest_crab.benchmarks.aacr.matching import match_reviews
-from pytest_crab.benchmarks.aacr.submissions import has_submissions, read_submissions
-from pytest_crab.benchmarks.ccrab.agreement import agreement_lines, agreements
-from pytest_crab.benchmarks.ccrab.reader import recording_at
-from pytest_crab.benchmarks.ccrab.recorded import Recording
-from pytest_crab.benchmarks.ccrab.recorded_results import recorded_lines, summarise_recording
-from pytest_crab.benchmarks.crbench.judged_bugs import judged_bugs_lines, summarise_judged_bugs
-from pytest_crab.benchmarks.crbench.reader import has_judged_bugs, read_judged_bugs
-from pytest_crab.benchmarks.martian.judged import is_judged, read_judged
-from pytest_crab.benchmarks.martian.judged_results import judged_lines, summarise_judged
-from pytest_crab.benchmarks.martian.reader import has_martian, martian_reviews, read_martian
-from pytest_crab.benchmarks.sweprbench import tables as prbench
-from pytest_crab.benchmarks.sweprbench.reports import has_reports, read_reports
-from pytest_crab.benchmarks.sweprbench.text import prbench_lines
 from pytest_crab.errors import BadInput
 from pytest_crab.results.files import read_summary, read_trials
 from pytest_crab.results.finding_labels import add_finding_labels
 from pytest_crab.results.loading import SUMMARY, trials_file
+from pytest_crab.results.recorded_results import require_recorded
 from pytest_crab.results.summary import Summary
 from pytest_crab.show.page import FILE as PAGE
 from pytest_crab.show.stored_report import write_reviews
@@ -46,7 +32,7 @@ _STORE = Path(".crab")
     "--recorded",
     "folder",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="An imported set, AACR-Bench's leaderboard, or the release of c-CRAB, Martian or BC-Bench: runs nothing.",
+    help="An imported set, or a benchmark's release with recorded results: runs nothing.",
 )
 @click.option(
     "--against",
@@ -57,7 +43,7 @@ _STORE = Path(".crab")
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
-    help="With --recorded: write Martian's reviews, or submissions to AACR-Bench, as a report into this new folder.",
+    help="With --recorded: write the reviews that it holds as a report into this new folder.",
 )
 @click.option(
     "--finding-labels",
@@ -116,15 +102,11 @@ def _again(place: Path, labels: Path | None) -> tuple[Any, Iterable[str]]:
 
 
 def _as_report(folder: Path, out: Path) -> tuple[Any, Iterable[str]]:
-    if has_submissions(folder):
-        summary = write_reviews(read_submissions(folder), out, "")
-    elif has_martian(folder):
-        release = read_martian(folder)
-        summary = write_reviews(martian_reviews(release), out, f"Martian, {release.golden}")
-    else:
-        raise BadInput(
-            str(folder), ["it has no texts of reviews; --out takes Martian's release and AACR-Bench's submissions"]
-        )
+    found = next((one.reviews for one in require_recorded(folder) if one.reviews is not None), None)
+    if found is None:
+        raise BadInput(str(folder), ["it has no texts of reviews, which --out writes"])
+    reviews, version = found()
+    summary = write_reviews(reviews, out, version)
     return summary, _report_lines(summary, out / PAGE)
 
 
@@ -134,31 +116,10 @@ def _report_lines(summary: Summary, page: Path) -> list[str]:
 
 
 def _read_recorded(folder: Path, trials: Path | None) -> tuple[Any, Iterable[str]]:
-    if has_submissions(folder) and trials is None:
-        matched = match_reviews(read_submissions(folder), "paper")
-        return matched, match_lines(matched)
-    if trials is not None and (is_judged(folder) or has_judged_bugs(folder) or has_reports(folder)):
+    found = require_recorded(folder)
+    if trials is None:
+        return found[0].report()
+    against = next((one.against for one in found if one.against is not None), None)
+    if against is None:
         raise click.UsageError(f"--against compares verdicts of oracles, and {folder} holds judgements only")
-    if has_reports(folder):
-        scores = read_reports(folder)
-        scored = prbench.recorded_report(scores)
-        heading = "SWE-PRBench: recorded judgements, scored again; nothing was run"
-        return scored, [heading, *prbench_lines(scored), *prbench.recorded_lines(scores, scored)]
-    if has_judged_bugs(folder):
-        bugs = summarise_judged_bugs(read_judged_bugs(folder))
-        return bugs, judged_bugs_lines(bugs)
-    if is_judged(folder):
-        judged = summarise_judged(read_judged(folder))
-        return judged, judged_lines(judged)
-    recording = recording_at(folder)
-    return _summary(recording) if trials is None else _agreement(recording, trials)
-
-
-def _summary(recording: Recording) -> tuple[Any, Iterable[str]]:
-    summary = summarise_recording(recording)
-    return summary, recorded_lines(summary)
-
-
-def _agreement(recording: Recording, trials: Path) -> tuple[Any, Iterable[str]]:
-    found = agreements(read_trials(trials / "trials.jsonl" if trials.is_dir() else trials), recording)
-    return found, agreement_lines(found)
+    return against(read_trials(trials / "trials.jsonl" if trials.is_dir() else trials))

@@ -12,7 +12,7 @@ from pytest_crab.cli.choices import record_option, store_option
 from pytest_crab.cli.lookup import named_trials
 from pytest_crab.errors import BadInput, CrabError, StoreError
 from pytest_crab.instances import find_instances, load_instance
-from pytest_crab.results.pull_requests import Subject, read_subject, subject_of
+from pytest_crab.instances.pull_requests import Subject, read_subject, subject_of
 from pytest_crab.show.transcripts import Transcript, read_transcript, stored_transcript
 from pytest_crab.show.trial_view import Styled, show_transcripts, show_trial, transcript_lines
 from pytest_crab.sources import fetcher_for

@@ -43,6 +43,8 @@ class ChatSettings:
     """
 
     role: ClassVar[str]
+    #: The package that has the built-in instructions, in its folder prompts.
+    package: ClassVar[str] = "pytest_crab.clients"
     #: The diff is shown with numbers, which the answer is to give. Part of the identity, so that reviews are made anew.
     numbered: ClassVar[bool] = False
 
@@ -65,7 +67,7 @@ class ChatSettings:
 
     def instructions(self) -> str:
         """Return the text that goes before the data."""
-        return instructions(self.role, self.prompt, self.folder)
+        return instructions(self.role, self.prompt, self.folder, self.package)
 
     def identity(self) -> Mapping[str, Any] | None:
         """The model, its endpoint, the prompt's digest and every other setting. Raises BadInput."""

@@ -31,11 +31,14 @@ _NOTICE = (
 )
 
 
-def instructions(role: str, file: str | None, folder: str) -> str:
-    """Return the text of ``file``, relative to ``folder``, else ours for the role. Raises OSError, ValueError."""
+def instructions(role: str, file: str | None, folder: str, package: str = __package__) -> str:
+    """Return the text of ``file``, relative to ``folder``, else that of the role in ``prompts/`` of a package.
+
+    Raises OSError, ValueError.
+    """
     if file is not None:
         return Path(folder, file).expanduser().read_text("utf-8").strip()
-    return (resources.files("pytest_crab") / "clients" / "prompts" / f"{role}.md").read_text("utf-8").strip()
+    return (resources.files(package) / "prompts" / f"{role}.md").read_text("utf-8").strip()
 
 
 def revising(*, series: bool) -> str:

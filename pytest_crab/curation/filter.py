@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_crab import serialization
-from pytest_crab.benchmarks.crbench.gold import find_filter_calibration
+from pytest_crab.curation.gold import find_filter_calibration
 from pytest_crab.curation.stages import CurationContext, Rejection, SettingsStage
 from pytest_crab.diffs import excerpt, parse_hunks
 from pytest_crab.errors import BadInput, ModelUnavailable

@@ -38,8 +38,8 @@ class FixedBugs:
 
     rows: Sequence[PullCandidate]
     fixed_on: str
+    kind: str
     only: frozenset[str] | None = None
-    kind: str = "swe-bench"
     _refs: dict[str, PullRefs] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 

@@ -1,13 +1,15 @@
-"""Reads result files out of a zip or an unpacked folder: bounded, one at a time, each fault one sentence."""
+"""Reads the files of a release, bounded and one at a time: each fault is one sentence."""
 
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import json
 import os
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import Any, TypeVar
 
@@ -188,3 +190,28 @@ class _Total:
         if size > MOST_BYTES:
             problems.append(f"{member}: it is more than {MOST_BYTES >> 20} MiB unpacked")
         return size <= MOST_BYTES
+
+
+@contextmanager
+def reading(folder: Path) -> Iterator[None]:
+    """Turn what reading a release of another shape raises into BadInput."""
+    try:
+        yield
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
+        what = f"{type(error).__name__}: {str(error)[:80]}"
+        raise BadInput(str(folder), [f"it is no release of this shape ({what}); fetch it again"]) from error
+    except OSError as error:
+        raise BadInput(str(error.filename), [f"it cannot be read ({error.strerror})"]) from error
+
+
+def load(path: Path) -> Any:
+    """Return the JSON in a file. Raises BadInput, OSError."""
+    try:
+        return json.loads(path.read_bytes())
+    except (ValueError, RecursionError) as error:
+        raise BadInput(str(path), [f"it is no JSON ({error}); fetch it again"]) from error
+
+
+def digest_of(paths: Iterable[Path]) -> str:
+    """Return the digest that names a version of these files."""
+    return hashlib.sha256(b"".join(path.read_bytes() for path in paths)).hexdigest()[:12]

@@ -27,6 +27,18 @@ class Import:
     comments: int = 0
     notes: list[str] = field(default_factory=list)
 
+    def counts(self) -> str:
+        """Return what was imported, as one line."""
+        return f"{self.instances} instances, {self.comments} comments, no oracles"
+
+    def details(self) -> Iterable[str]:
+        """Return further lines on what was imported."""
+        return ()
+
+    def all_notes(self) -> list[str]:
+        """Return the sentences on what is missing, those on the release as a whole first."""
+        return self.notes
+
 
 def import_rows(
     file: Path,

@@ -266,7 +266,7 @@ class Options:
         gate=True,
     )
     errors_as_misses: bool = _option(
-        kinds.SWITCH, False, "count oracles without a verdict as missed, as the c-CRAB paper does", gate=True
+        kinds.SWITCH, False, "count oracles without a verdict as missed, as arXiv 2603.23448 does", gate=True
     )
 
     @property

@@ -9,8 +9,6 @@ from typing import Any
 
 import pytest
 
-from pytest_crab.benchmarks.ccrab.agreement import agreement_lines, agreements
-from pytest_crab.benchmarks.ccrab.recorded import read_recording
 from pytest_crab.campaign.giving_up import cause_of
 from pytest_crab.errors import BadInput
 from pytest_crab.formats import format_count, format_one
@@ -22,6 +20,7 @@ from pytest_crab.plugin.resources import Resources
 from pytest_crab.plugin.runner import Runner
 from pytest_crab.results.explain import instance_line, why
 from pytest_crab.results.gate_record import Gate
+from pytest_crab.results.recorded_results import recorded_at
 from pytest_crab.results.summary import Summary
 from pytest_crab.settings import base_url_variable, base_urls
 from pytest_crab.show.headline import gate_line, says_all
@@ -244,12 +243,13 @@ class RecordedAgreement:
         lines: list[str] = []
         for folder in self._recorder.recorded_sets():
             try:
-                found = agreements(self._recorder.in_order(), read_recording(folder))
+                against = next((one.against for one in recorded_at(folder) if one.against is not None), None)
+                found, said = ((), ()) if against is None else against(self._recorder.in_order())
             except BadInput as error:
                 faults = map(one_line, split_lines(str(error)))
                 lines += [f"recorded verdicts of {folder.name} cannot be read:", *faults]
                 continue
-            lines += [f"recorded verdicts of {folder.name}:", *agreement_lines(found)] if found else []
+            lines += [f"recorded verdicts of {folder.name}:", *said] if found else []
         return lines
 
 

@@ -16,12 +16,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pytest_crab.errors import BadInput
+from pytest_crab.instances.pull_requests import Subject, read_subject
 from pytest_crab.results.files import read_trials
-from pytest_crab.results.judging import JudgeReport, judge_report, judge_trials
-from pytest_crab.results.pull_requests import Subject, read_subject
 from pytest_crab.results.recorded_rulers import RecordedRuler, recorded_rulers
 from pytest_crab.results.ruler_cells import BINARY, Cell, cells_of, hit_rulers_of
 from pytest_crab.scoring.judges.bench import JudgeBench, JudgeUse
+from pytest_crab.scoring.judges.judging import JudgeReport, judge_report, judge_trials
 from pytest_crab.scoring.review_rulers import PAPER
 from pytest_crab.scoring.similarity import Similarity
 from pytest_crab.statistics.paired import kappa

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from pytest_crab.adapters import AdapterSpec
 from pytest_crab.benchmarks.codereviewqa.choices.scorer import ChoiceScorer
+from pytest_crab.registry import Members, load
 from pytest_crab.scoring.judges import JUDGES, require_hits
 from pytest_crab.scoring.judges.scorer import JudgeScorer
 from pytest_crab.scoring.oracles import OracleScorer
@@ -14,12 +15,12 @@ from pytest_crab.scoring.protocols import Scorer
 from pytest_crab.scoring.refinement import RefinementScorer
 from pytest_crab.scoring.review_rulers import SimilarityScorer, review_rulers
 
-#: What makes each built-in scorer of a trial with a reviewer, by name.
-SCORERS: dict[str, Callable[[], Scorer]] = {
-    OracleScorer.name: OracleScorer,
-    RefinementScorer.name: RefinementScorer,
-    **review_rulers(),
-}
+#: What makes each scorer of a trial with a reviewer, by name.
+SCORERS: Mapping[str, Callable[[], Scorer]] = Members(
+    {OracleScorer.name: OracleScorer, RefinementScorer.name: RefinementScorer, **review_rulers()},
+    lambda benchmark: benchmark.scorers,
+    load,
+)
 
 #: The scorers of a trial with an answerer, which is asked for no review.
 ANSWER_SCORERS: tuple[Scorer, ...] = (ChoiceScorer(),)

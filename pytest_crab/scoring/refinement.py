@@ -33,7 +33,7 @@ class RefinementScorer(UnpreparedScorer):
     unit = Unit.COMMENT
     needs = frozenset({Artefact.REVISION})
     knows_hits = True
-    version = "CodeReviewQA, exact match"
+    version = "arXiv 2503.16167, exact match"
 
     def comments(self, instance: Instance) -> tuple[Comment, ...]:
         """See scoring.protocols.Scorer."""

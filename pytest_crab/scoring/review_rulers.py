@@ -63,8 +63,8 @@ def best_match(
     return value, None if at is None else -at
 
 
-class _ReviewRuler(UnpreparedScorer):
-    """The part of a scorer that is the same for all that need a review and nothing else."""
+class ReviewRuler(UnpreparedScorer):
+    """The part of a scorer that is the same for all that need a review and nothing else; ``scores`` is its rule."""
 
     name: str
     unit = Unit.COMMENT
@@ -75,7 +75,7 @@ class _ReviewRuler(UnpreparedScorer):
         del evidence, revision
         comments = self.comments(context.instance)
         if has_texts(review):
-            return list(self._scores(comments, review.findings))
+            return list(self.scores(comments, review.findings))
         lost = Judgement(reason=Reason.NOT_JUDGED, detail=NOT_ON_RECORD)
         return [verdict_score(self.name, comment.id, lost) for comment in comments]
 
@@ -83,11 +83,12 @@ class _ReviewRuler(UnpreparedScorer):
         """See scoring.protocols.Scorer."""
         return instance.comments
 
-    def _scores(self, comments: Sequence[Comment], findings: Sequence[Finding]) -> Iterator[Score]:
+    def scores(self, comments: Sequence[Comment], findings: Sequence[Finding]) -> Iterator[Score]:
+        """Yield the score of each comment, by the texts and places of the findings."""
         raise NotImplementedError
 
 
-class LocationScorer(_ReviewRuler):
+class LocationScorer(ReviewRuler):
     """A comment is caught if a finding is matched with it by place (arXiv 2601.19494, appendix C.1)."""
 
     knows_hits = True
@@ -99,13 +100,14 @@ class LocationScorer(_ReviewRuler):
     @property
     def version(self) -> str:
         """See scoring.protocols.Scorer."""
-        return f"AACR-Bench, {self._rule}"
+        return f"arXiv 2601.19494, {self._rule}"
 
     def comments(self, instance: Instance) -> tuple[Comment, ...]:
         """Those with a place, as far as the rule needs one."""
         return tuple(comment for comment in instance.comments if has_place(comment, self._rule))
 
-    def _scores(self, comments: Sequence[Comment], findings: Sequence[Finding]) -> Iterator[Score]:
+    def scores(self, comments: Sequence[Comment], findings: Sequence[Finding]) -> Iterator[Score]:
+        """Yield a verdict on each comment that the rule can place."""
         matched = match_by_place(findings, comments, self._rule)
         missed = Reason.NO_HIT if findings else Reason.NO_FINDINGS
         for comment in comments:
@@ -114,7 +116,7 @@ class LocationScorer(_ReviewRuler):
             yield verdict_score(self.name, comment.id, judgement, {} if at is None else {"finding": at})
 
 
-class SimilarityScorer(_ReviewRuler):
+class SimilarityScorer(ReviewRuler):
     """The best similarity of any finding to a comment, from 0 to 1; it is a number and no verdict."""
 
     knows_hits = False
@@ -128,7 +130,8 @@ class SimilarityScorer(_ReviewRuler):
         library = similarity.library_of(self.name)
         return f"{library} {metadata.version(library)}"
 
-    def _scores(self, comments: Sequence[Comment], findings: Sequence[Finding]) -> Iterator[Score]:
+    def scores(self, comments: Sequence[Comment], findings: Sequence[Finding]) -> Iterator[Score]:
+        """Yield the highest similarity of each comment."""
         measure = similarity.measure_of(self.name)
         for comment in comments:
             value, at = best_match(measure, comment.body, findings)

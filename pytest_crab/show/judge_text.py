@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from pytest_crab.formats import format_count, format_decimal, format_percent, format_table
-from pytest_crab.results.judging import JudgeAgreement, JudgeReport
+from pytest_crab.scoring.judges.judging import JudgeAgreement, JudgeReport
 from pytest_crab.statistics.signal import Measure, Signal
 from pytest_crab.text import one_line
 

@@ -14,9 +14,9 @@ from urllib.parse import unquote
 
 from pytest_crab.errors import BadInput
 from pytest_crab.formats import format_count, format_percent
+from pytest_crab.instances.pull_requests import read_subject
 from pytest_crab.results.files import read_record, read_summary
 from pytest_crab.results.loading import SUMMARY, TRIALS, load_summary, trials_file
-from pytest_crab.results.pull_requests import read_subject
 from pytest_crab.results.rates import Rate
 from pytest_crab.results.run_progress import PLAN, FollowedRun, has_plan, read_run
 from pytest_crab.results.summary import Summary, SummaryBuilder

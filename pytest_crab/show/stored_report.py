@@ -7,9 +7,9 @@ from pathlib import Path
 
 from pytest_crab.errors import BadInput
 from pytest_crab.instances.native import new_set
+from pytest_crab.instances.pull_requests import Subject, SubjectComment, write_subject
 from pytest_crab.results.files import write_trials
 from pytest_crab.results.loading import TRIALS
-from pytest_crab.results.pull_requests import Subject, SubjectComment, write_subject
 from pytest_crab.results.summary import Summary
 from pytest_crab.scoring.judges.calibration import CALIBRATIONS
 from pytest_crab.scoring.stored_reviews import StoredReview

@@ -9,8 +9,8 @@ from typing import NamedTuple
 from pytest_crab import diffs
 from pytest_crab.diffs import ChangedFile, Hunk
 from pytest_crab.formats import format_count, format_dollars
+from pytest_crab.instances.pull_requests import Subject
 from pytest_crab.results.explain import measured_words, part_lines, review_faults, revision_faults, why
-from pytest_crab.results.pull_requests import Subject
 from pytest_crab.show.transcripts import Transcript
 from pytest_crab.text import escape_controls, label_words, one_line, split_lines
 from pytest_crab.types import CommentResult, Explanation, Finding, Review, Side, Trial

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pytest_crab.benchmarks.importing import import_ccrab
+from pytest_crab.benchmarks.ccrab.importing import import_ccrab
 from pytest_crab.instances import load_instance
 
 

@@ -11,8 +11,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from pytest_crab.cli import main
+from pytest_crab.instances.pull_requests import Subject, SubjectComment, write_subject
 from pytest_crab.results.files import write_trials
-from pytest_crab.results.pull_requests import Subject, SubjectComment, write_subject
 from pytest_crab.show.transcripts import write_transcripts
 from pytest_crab.store import FileStore
 from pytest_crab.testing.trials import comment_result, trial_of

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from pytest_crab.benchmarks.crbench.gold import (
+from pytest_crab.cli import main
+from pytest_crab.curation.gold import (
     TEST,
     TUNING,
     Annotation,
@@ -22,7 +23,6 @@ from pytest_crab.benchmarks.crbench.gold import (
     gold_labels,
     part_of,
 )
-from pytest_crab.cli import main
 from pytest_crab.curation.publish import copies
 from pytest_crab.instances import load_instances
 from pytest_crab.testing.dialogue import Reply

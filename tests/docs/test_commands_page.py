@@ -22,6 +22,15 @@ def sections() -> dict[str, str]:
     return {name: text for name, text in _SECTION.findall(PAGE.read_text()) if name in COMMANDS}
 
 
+def text_on(path: tuple[str, ...]) -> str:
+    """The section of a command; of one that a benchmark brings, its part of the section."""
+    text = sections()[path[0]]
+    if len(path) < 3:
+        return text
+    (part,) = re.findall(rf"^### {' '.join(path[1:])}\n(.*?)(?=^### |\Z)", text, re.MULTILINE | re.DOTALL)
+    return str(part)
+
+
 def leaves(command: click.Command, *path: str) -> Iterator[tuple[tuple[str, ...], click.Command]]:
     """Every command that is no group, with its words."""
     if isinstance(command, click.Group):
@@ -45,7 +54,7 @@ def examples(text: str) -> Iterator[list[str]]:
 
 def split(words: list[str]) -> tuple[tuple[str, ...], list[str]]:
     """The words that name the command, and its arguments; ``curate SOURCE`` is ``curate run SOURCE``."""
-    for count in (2, 1):
+    for count in (3, 2, 1):
         if tuple(words[:count]) in LEAVES:
             return tuple(words[:count]), words[count:]
     return ("curate", "run"), words[1:]
@@ -59,7 +68,7 @@ def test_every_command_has_a_section_in_the_order_of_the_help() -> None:
 
 @pytest.mark.parametrize("path", LEAVES, ids=" ".join)
 def test_every_option_is_explained_and_has_an_example(path: tuple[str, ...]) -> None:
-    text = sections()[path[0]]
+    text = text_on(path)
     explained = set(re.findall(r"`(-{1,2}[\w-]+)", "\n".join(re.findall(r"^\|.*", text, re.MULTILINE))))
     shown = {word.partition("=")[0] for words in examples(text) if split(words)[0] == path for word in words}
     for option in LEAVES[path].params:

@@ -75,7 +75,7 @@ def test_every_ruler_scores_beside_the_oracles_and_each_vote_is_paid_for_once(
         assert (used["answers"], used["judge"], used["usage"]["cost_usd"]) == (4, True, pytest.approx(4 * 0.0003))
         assert used["paid_usd"] == pytest.approx(4 * 0.0003)
         assert trial["versions"]["rulers"]["strict"].startswith("cr-evaluator of m, settings ")
-        assert trial["versions"]["rulers"]["location"] == "AACR-Bench, paper"
+        assert trial["versions"]["rulers"]["location"] == "arXiv 2601.19494, paper"
     asked = len(provider.asked)
     assert asked == 8
     booked = [json.loads(line) for file in (lab.store / "ledger").iterdir() for line in file.read_text().splitlines()]
@@ -111,7 +111,7 @@ def shown_everywhere(lab: Any, result: pytest.RunResult) -> None:
     assert warning in markdown
     page = (lab.store / "report" / "index.html").read_text()
     section = page.partition('<section id="rulers"')[2].partition("</section>")[0]
-    for said in ("AACR-Bench, paper", "cr-evaluator of m, settings", warning, "50.0% of 4", "#t=shop-1%3A%3Ahuman"):
+    for said in ("arXiv 2601.19494, paper", "cr-evaluator of m, settings", warning, "50.0% of 4", "#t=shop-1%3A%3Ahuman"):
         assert said in section, said
     junit = (lab.path / "rulers.xml").read_text()
     assert re.search(r'name="crab.ruler.strict" value="0.5"', junit)

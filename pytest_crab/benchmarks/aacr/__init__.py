@@ -1,1 +1,19 @@
 """AACR-Bench: its release, its submissions, and matching by its rule."""
+
+from __future__ import annotations
+
+from pytest_crab.registry import Benchmark, Subcommand
+
+BENCHMARK = Benchmark(
+    title="AACR-Bench",
+    importer="pytest_crab.benchmarks.aacr.reader:aacr",
+    recorded="pytest_crab.benchmarks.aacr.recorded:recorded",
+    commands={
+        "match": Subcommand(
+            "pytest_crab.benchmarks.aacr.command:match", "Match findings of stored reviews with known comments."
+        ),
+        "export": Subcommand(
+            "pytest_crab.benchmarks.aacr.export:export", "Write a run's reviews as a submission to the leaderboard."
+        ),
+    },
+)

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import click
 
-from pytest_crab.benchmarks.aacr.match_sources import count_without_review, stored_reviews
 from pytest_crab.benchmarks.aacr.match_text import match_lines
 from pytest_crab.benchmarks.aacr.matching import (
     EQUAL_TEXTS,
@@ -25,6 +24,7 @@ from pytest_crab.cli.judges import Asking, judge_options, print_plan, require_ju
 from pytest_crab.errors import CrabError
 from pytest_crab.formats import format_names
 from pytest_crab.results.loading import trials_file
+from pytest_crab.results.match_sources import count_without_review, stored_reviews
 from pytest_crab.scoring.judges.bench import JudgeBench
 from pytest_crab.scoring.judges.issue_category import CATEGORIES
 from pytest_crab.scoring.judges.same_concern import CONCERNS

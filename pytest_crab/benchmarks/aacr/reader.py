@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from pytest_crab.cli.import_ import import_command
 from pytest_crab.errors import BadInput
 from pytest_crab.instances.archives import to_record
 from pytest_crab.instances.native import Import, import_rows
@@ -164,3 +165,9 @@ def _comment(row: AnnotatedPull, at: int, comment: AnnotatedComment) -> Comment:
         body=comment.note,
         labels=row.labels(comment),
     )
+
+
+aacr = import_command(
+    import_aacr,
+    "Import AACR-Bench's FILE, positive_samples.json, as instances without environment and oracles.",
+)

@@ -266,18 +266,20 @@ def _verdicts(rows: Sequence[tuple[str, bool | None]]) -> dict[str, bool | None]
     return {text: verdicts.pop() if len(verdicts) == 1 else None for text, verdicts in said.items()}
 
 
+def has_recording(folder: Path) -> bool:
+    """Return True if ``recording_at`` reads the folder. Raises BadInput for a part that is there twice."""
+    if (folder / FOLDER).is_dir():
+        return True
+    try:
+        find(folder)
+    except NoRelease:
+        return False
+    return True
+
+
 def recording_at(folder: Path) -> Recording:
     """The recorded results of a set that was imported, or of c-CRAB's release itself. Raises BadInput."""
-    if (folder / FOLDER).is_dir():
-        return read_recording(folder)
-    try:
-        return recording(read(find(folder)))
-    except NoRelease as error:
-        sentence = (
-            f"it holds no recorded results: neither {FOLDER}/ of a set, nor a release of c-CRAB, Martian or BC-Bench, "
-            "nor reports of SWE-PRBench, judgements for CR-Bench or submissions to AACR-Bench"
-        )
-        raise BadInput(str(folder), [sentence]) from error
+    return read_recording(folder) if (folder / FOLDER).is_dir() else recording(read(find(folder)))
 
 
 def recording(release: Release) -> Recording:

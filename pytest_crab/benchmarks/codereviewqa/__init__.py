@@ -1,1 +1,24 @@
-"""CodeReviewQA: probes by choice, their distractors, and tests of contamination."""
+"""CodeReviewQA: probes of comprehension, contamination, and wrong answers for one's own code."""
+
+from __future__ import annotations
+
+from pytest_crab.registry import Benchmark, Subcommand
+
+BENCHMARK = Benchmark(
+    title="CodeReviewQA",
+    importer="pytest_crab.benchmarks.codereviewqa.reader:codereviewqa",
+    commands={
+        "comprehension": Subcommand(
+            "pytest_crab.benchmarks.codereviewqa.comprehension_command:comprehension",
+            "Print how well models read review comments.",
+        ),
+        "contamination": Subcommand(
+            "pytest_crab.benchmarks.codereviewqa.contamination_command:contamination",
+            "Measure whether models have seen a set.",
+        ),
+        "distractors": Subcommand(
+            "pytest_crab.benchmarks.codereviewqa.distractors_command:distractors",
+            "Make questions on your own reviewed code.",
+        ),
+    },
+)

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from pytest_crab.cli.import_ import import_command
 from pytest_crab.errors import BadInput
 from pytest_crab.instances.archives import json_lines, read_record
 from pytest_crab.instances.native import Import, import_rows
@@ -152,3 +153,9 @@ def _files(row: QuestionRow) -> Mapping[str, str]:
 def strip_marks(marked: str) -> str:
     """Return marked code without the marks."""
     return "\n".join(line[1:] for line in marked.split("\n"))
+
+
+codereviewqa = import_command(
+    import_codereviewqa,
+    "Import CodeReviewQA's FILE, JSON lines, as questions about review comments for pytest --answerer.",
+)

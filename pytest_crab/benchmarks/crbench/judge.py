@@ -17,5 +17,6 @@ class CrEvaluator(LabelJudge):
     """Asks a model for one of the three labels."""
 
     role: ClassVar[str] = "cr-evaluator"
+    package: ClassVar[str] = __package__
     labels: ClassVar[tuple[str, ...]] = LABELS
     headings: ClassVar[tuple[str, str]] = ("Known issue, in", "Comment to label, on")

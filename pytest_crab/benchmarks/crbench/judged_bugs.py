@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from statistics import fmean
 
-from pytest_crab.benchmarks.crbench.reader import JudgedBugs
+from pytest_crab.benchmarks.crbench.reader import JudgedBugs, has_judged_bugs, read_judged_bugs
 from pytest_crab.formats import format_count, format_decimal
-from pytest_crab.results.judging import JudgeReport, ReviewerSignal
+from pytest_crab.results.recorded_results import RecordedResults, Told
+from pytest_crab.scoring.judges.judging import JudgeReport, ReviewerSignal
 from pytest_crab.show.judge_text import judge_lines
 from pytest_crab.statistics.signal import signal
 from pytest_crab.text import one_line
@@ -82,3 +84,15 @@ def judged_bugs_lines(report: JudgedBugsReport) -> Iterator[str]:
 def _mean(values: Sequence[int | None]) -> float | None:
     known = [value for value in values if value is not None]
     return fmean(known) if known and len(known) == len(values) else None
+
+
+def recorded(folder: Path) -> RecordedResults | None:
+    """Return the numbers of recorded judgements; None where the folder holds none."""
+    if not has_judged_bugs(folder):
+        return None
+
+    def report() -> Told:
+        bugs = summarise_judged_bugs(read_judged_bugs(folder))
+        return bugs, judged_bugs_lines(bugs)
+
+    return RecordedResults(report=report)

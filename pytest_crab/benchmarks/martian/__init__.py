@@ -1,1 +1,10 @@
-"""Martian's code review benchmark and BC-Bench's code review runs: recorded judgements."""
+"""Martian's code review benchmark: its recorded judgements."""
+
+from __future__ import annotations
+
+from pytest_crab.registry import Benchmark
+
+BENCHMARK = Benchmark(
+    title="Martian",
+    recorded="pytest_crab.benchmarks.martian.judged:recorded",
+)

@@ -5,17 +5,15 @@ Each judge's model took the candidates out of a tool's review in its own words, 
 
 from __future__ import annotations
 
-import hashlib
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pytest_crab import serialization
 from pytest_crab.errors import BadInput
+from pytest_crab.instances.archives import digest_of, load, reading
 from pytest_crab.scoring.stored_reviews import KnownComment, StoredReview
 from pytest_crab.types import Finding, Judgement, Reason, Score, verdict_score
 
@@ -157,28 +155,3 @@ def _instance(url: str) -> str:
     if match is None:
         raise ValueError(f"{url} is no address of a pull request")
     return f"{match[1]}__{match[2]}-{match[3]}"
-
-
-@contextmanager
-def reading(folder: Path) -> Iterator[None]:
-    """Turn what reading a release of another shape raises into BadInput."""
-    try:
-        yield
-    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
-        what = f"{type(error).__name__}: {str(error)[:80]}"
-        raise BadInput(str(folder), [f"it is no release of this shape ({what}); fetch it again"]) from error
-    except OSError as error:
-        raise BadInput(str(error.filename), [f"it cannot be read ({error.strerror})"]) from error
-
-
-def load(path: Path) -> Any:
-    """Return the JSON in a file. Raises BadInput, OSError."""
-    try:
-        return json.loads(path.read_bytes())
-    except (ValueError, RecursionError) as error:
-        raise BadInput(str(path), [f"it is no JSON ({error}); fetch it again"]) from error
-
-
-def digest_of(paths: Iterable[Path]) -> str:
-    """Return the digest that names a version of these files."""
-    return hashlib.sha256(b"".join(path.read_bytes() for path in paths)).hexdigest()[:12]

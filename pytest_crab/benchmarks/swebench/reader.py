@@ -6,8 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from pytest_crab.curation.introducing import FixedBugs
 from pytest_crab.instances.rows import read_lines
 from pytest_crab.types import FIX, PullCandidate, PullRequestFacts
+
+#: The origin of the candidates.
+KIND = "swe-bench"
 
 #: The tag of a candidate with the commit that its patch is made for.
 BASE = "fix_base"
@@ -39,7 +43,7 @@ def issue_candidates(file: Path) -> Iterator[PullCandidate]:
     for row in read_lines(file, IssueRow, {}, "instance_id"):
         yield PullCandidate(
             id=row.instance_id,
-            origin="swe-bench",
+            origin=KIND,
             repo=row.repo,
             pull_request=PullRequestFacts(
                 number=1, title=row.problem_statement.strip().partition("\n")[0], body=row.problem_statement
@@ -47,3 +51,10 @@ def issue_candidates(file: Path) -> Iterator[PullCandidate]:
             files={FIX: row.patch},
             tags={BASE: row.base_commit},
         )
+
+
+def candidates(file: Path, only: frozenset[str] | None) -> FixedBugs | None:
+    """Return the bugs that the rows of a file fix, of these repositories; None for another file. Raises BadInput."""
+    if not has_issue_rows(file):
+        return None
+    return FixedBugs(rows=tuple(issue_candidates(file)), fixed_on=BASE, only=only, kind=KIND)

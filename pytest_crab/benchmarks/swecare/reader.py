@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from pytest_crab.cli.import_ import import_command
 from pytest_crab.instances.inferred import category_of
 from pytest_crab.instances.native import Import, import_rows
 from pytest_crab.instances.rows import PullRequestRow, read_rows, to_instance
@@ -27,3 +28,9 @@ def _instance(row: PullRequestRow, folder: Path) -> Instance:
         for number, remark in enumerate(row.reference_review_comments)
     )
     return to_instance(row, folder, comments, row.base_commit, {"category": "inferred", "base": "unchecked"})
+
+
+swecare = import_command(
+    import_swecare,
+    "Import the rows of SWE-CARE's FILE, JSON lines, as instances without oracles.",
+)

@@ -1,1 +1,17 @@
-"""SWE-PRBench: its release, its judge, its measures and tables."""
+"""SWE-PRBench: its release, its rule, its judge and its recorded reports."""
+
+from __future__ import annotations
+
+from pytest_crab.registry import Benchmark, Subcommand
+
+BENCHMARK = Benchmark(
+    title="SWE-PRBench",
+    importer="pytest_crab.benchmarks.sweprbench.reader:sweprbench",
+    recorded="pytest_crab.benchmarks.sweprbench.recorded:recorded",
+    commands={
+        "score": Subcommand(
+            "pytest_crab.benchmarks.sweprbench.command:score", "Score stored reviews by the benchmark's rule."
+        ),
+    },
+    judges={"swe-prbench": "pytest_crab.benchmarks.sweprbench.judge:SwePrbenchJudge"},
+)

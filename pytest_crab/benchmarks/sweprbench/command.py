@@ -1,4 +1,4 @@
-"""The sweprbench command: stored reviews scored by SWE-PRBench's rule."""
+"""The score command: stored reviews scored by SWE-PRBench's rule."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from pytest_crab.cli.choices import embedding_option, json_option, load_embeddin
 from pytest_crab.cli.judges import Asking, judge_options, labels_option, print_plan, use_lines
 from pytest_crab.errors import CrabError
 from pytest_crab.results.files import read_trials
-from pytest_crab.results.judging import judge_agreements, labels_by_finding, labels_of, questions_of
 from pytest_crab.results.loading import trials_file
+from pytest_crab.scoring.judges.judging import judge_agreements, labels_by_finding, labels_of, questions_of
 from pytest_crab.scoring.similarity import Similarity
 from pytest_crab.show.judge_text import agreement_line
 
 
-@click.command("sweprbench")
+@click.command()
 @click.argument("report", type=click.Path(exists=True, path_type=Path))
 @click.option(
     "--judge", "judges", multiple=True, required=True, metavar="NAME", help="A judge of crab.yaml; repeatable."
@@ -36,7 +36,7 @@ from pytest_crab.show.judge_text import agreement_line
 @labels_option
 @judge_options
 @json_option
-def sweprbench(
+def score(
     report: Path,
     *,
     judges: tuple[str, ...],

@@ -28,6 +28,7 @@ class SwePrbenchJudge(LabelJudge):
     """
 
     role: ClassVar[str] = "swe-prbench"
+    package: ClassVar[str] = __package__
     labels: ClassVar[tuple[str, ...]] = LABELS
     headings: ClassVar[tuple[str, str]] = ("Human comment, on", "Comment to label, on")
     rates: ClassVar[bool] = True
@@ -42,7 +43,7 @@ class SwePrbenchJudge(LabelJudge):
     def instructions(self) -> str:
         """Return the text that goes before the data."""
         role = self.role if self.criteria == PAPER else f"{self.role}-{self.criteria}"
-        return instructions(role, self.prompt, self.folder)
+        return instructions(role, self.prompt, self.folder, self.package)
 
     def identity(self) -> Mapping[str, Any]:
         """Return what decides one vote, which is the prompt and not the name of its criteria."""

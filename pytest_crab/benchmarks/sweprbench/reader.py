@@ -12,6 +12,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
+import click
+
+from pytest_crab.cli.import_ import import_command
 from pytest_crab.errors import BadInput
 from pytest_crab.instances.archives import MOST_BYTES_PER_LINE, read_record
 from pytest_crab.instances.native import Import, import_rows
@@ -235,3 +238,13 @@ def _comment(pull: BenchPull, comment: BenchComment) -> Comment:
         body=comment.body,
         labels={dimension: label for dimension, label in labels.items() if label},
     )
+
+
+sweprbench = import_command(
+    import_sweprbench,
+    "Import SWE-PRBench's data set, a FOLDER with prs.jsonl and annotations/, as instances without environment.",
+    folder=True,
+    options=[
+        click.Option(["--sample"], metavar="NAME", help="Only the tasks of this sample, such as eval_100."),
+    ],
+)

@@ -25,8 +25,8 @@ from pytest_crab.benchmarks.sweprbench.reports import RecordedScore
 from pytest_crab.benchmarks.sweprbench.scorer import MIDDLE_ACTIONABILITY, LabelledFinding, match_review
 from pytest_crab.clients.status_table import Status
 from pytest_crab.diffs import changed_lines
-from pytest_crab.results.judging import questions_by_trial
-from pytest_crab.results.pull_requests import read_subject
+from pytest_crab.instances.pull_requests import read_subject
+from pytest_crab.scoring.judges.judging import questions_by_trial
 from pytest_crab.scoring.judges.reviews import Cell, JudgedFinding, label_of_finding
 from pytest_crab.scoring.judges.votes import Decide, VotedLabel
 from pytest_crab.scoring.location import Place

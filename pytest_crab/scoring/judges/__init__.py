@@ -6,32 +6,35 @@ from typing import Any
 
 from pytest_crab.adapters import Family
 from pytest_crab.errors import BadInput
+from pytest_crab.registry import Members
 from pytest_crab.scoring.judges.votes import Judge
 from pytest_crab.settings import Settings
 
 JUDGES = Family(
     noun="judge",
     verb="judge",
-    table={
-        "bug-category": "pytest_crab.scoring.judges.curation_labels:BugCategory",
-        "bug-impact": "pytest_crab.scoring.judges.curation_labels:BugImpact",
-        "bug-severity": "pytest_crab.scoring.judges.curation_labels:BugSeverity",
-        "cr-evaluator": "pytest_crab.benchmarks.crbench.judge:CrEvaluator",
-        "detectable-bug": "pytest_crab.scoring.judges.curation_labels:DetectableBug",
-        "issue-category": "pytest_crab.scoring.judges.issue_category:IssueCategory",
-        "own-words": "pytest_crab.scoring.judges.curation_labels:OwnWords",
-        "problem-domain": "pytest_crab.scoring.judges.curation_labels:ProblemDomain",
-        "review-filter": "pytest_crab.scoring.judges.curation_labels:ReviewFilter",
-        "same-concern": "pytest_crab.scoring.judges.same_concern:SameConcern",
-        "swe-prbench": "pytest_crab.benchmarks.sweprbench.judge:SwePrbenchJudge",
-    },
+    table=Members(
+        {
+            "bug-category": "pytest_crab.scoring.judges.curation_labels:BugCategory",
+            "bug-impact": "pytest_crab.scoring.judges.curation_labels:BugImpact",
+            "bug-severity": "pytest_crab.scoring.judges.curation_labels:BugSeverity",
+            "detectable-bug": "pytest_crab.scoring.judges.curation_labels:DetectableBug",
+            "issue-category": "pytest_crab.scoring.judges.issue_category:IssueCategory",
+            "own-words": "pytest_crab.scoring.judges.curation_labels:OwnWords",
+            "problem-domain": "pytest_crab.scoring.judges.curation_labels:ProblemDomain",
+            "review-filter": "pytest_crab.scoring.judges.curation_labels:ReviewFilter",
+            "same-concern": "pytest_crab.scoring.judges.same_concern:SameConcern",
+        },
+        lambda benchmark: benchmark.judges,
+        str,
+    ),
 )
 
 
 def require_hits(judge: Judge, name: str) -> None:
     """Raise BadInput for a judge that cannot be a ruler, since it compares no finding with a comment."""
     if not judge.knows_hits:
-        problem = f"{judge.role} compares no finding with a comment, so it knows no hits; match --categories asks it"
+        problem = f"{judge.role} compares no finding with a comment, so it knows no hits"
         raise BadInput(JUDGES.where(name), [problem])
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from pytest_crab import serialization
 from pytest_crab.scoring.judges.votes import Gold, JudgeQuestion, VotedLabel
 from pytest_crab.types import Finding
 
@@ -30,11 +29,6 @@ class JudgedTrial:
     findings: tuple[JudgedFinding, ...]
     hits: Mapping[str, bool | None]
     matched: Mapping[str, int]
-
-
-def pull_request_digest(repo: str, title: str, body: str, diff: str) -> str:
-    """Return the digest that names a pull request in questions."""
-    return serialization.digest([repo, title, body, diff])
 
 
 def questions_of(

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pytest_crab import serialization
+from pytest_crab.instances.pull_requests import pull_request_digest
 from pytest_crab.scoring.judges.bench import JudgeBench
 from pytest_crab.scoring.judges.calibration import CALIBRATIONS
 from pytest_crab.scoring.judges.reviews import (
@@ -13,7 +14,6 @@ from pytest_crab.scoring.judges.reviews import (
     JudgedFinding,
     JudgedTrial,
     judged_trial,
-    pull_request_digest,
     questions_of,
 )
 from pytest_crab.scoring.judges.votes import JUDGEMENT, Gold, Judge, JudgeQuestion, VotedLabel

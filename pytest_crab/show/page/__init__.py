@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import IO, Any
 from urllib.parse import quote
 
+from pytest_crab.instances.pull_requests import Subject, read_subject
 from pytest_crab.lazy import lazy
 from pytest_crab.results.files import write_report_file
-from pytest_crab.results.pull_requests import Subject, read_subject
 from pytest_crab.results.summary import Summary
 from pytest_crab.show.detail_tables import detail_tables
 from pytest_crab.show.mediator_text import mediator_lines, mediator_tables

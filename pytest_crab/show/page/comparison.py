@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from pytest_crab.errors import BadInput
+from pytest_crab.instances.pull_requests import read_subject
 from pytest_crab.results.files import read_trials, write_report_file
 from pytest_crab.results.loading import TRIALS, trials_file
-from pytest_crab.results.pull_requests import read_subject
 from pytest_crab.show.page.rendering import packed_block, render_page
 from pytest_crab.show.page.rows import safe, subject_detail, trial_detail
 from pytest_crab.statistics.comparison import Comparison

@@ -10,8 +10,8 @@ from typing import Any
 from pytest_crab import diffs
 from pytest_crab.diffs import HUNK_HEAD, split_files
 from pytest_crab.formats import NOTHING, format_dollars
+from pytest_crab.instances.pull_requests import Subject, SubjectComment
 from pytest_crab.results.explain import NEAR, review_faults, revision_faults
-from pytest_crab.results.pull_requests import Subject, SubjectComment
 from pytest_crab.show.transcripts import Transcript
 from pytest_crab.text import cut, escape_controls, label_words, split_lines
 from pytest_crab.types import NO_RUNTIME, CommentResult, Explanation, Finding, Review, Revision, Trial, Usage, Verdict

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from pytest_crab.formats import NOTHING, format_percent
-from pytest_crab.results.pull_requests import Subject
+from pytest_crab.instances.pull_requests import Subject
 from pytest_crab.results.recorded_rulers import RecordedRuler, merge_rulers, rulers_of
 from pytest_crab.results.ruler_cells import Cell, cells_of, hit_rulers_of
 from pytest_crab.results.rulers import RulerComparison, RulerPair, compare_cells

@@ -67,7 +67,7 @@ def test_submissions_are_matched_with_the_leaderboards_comments(folder: Path) ->
     write(folder, submission(finding(), finding(content="Other.", start_line=None, end_line=None), finding(path="b.c")))
     (one, other) = read_submissions(folder)
     assert (len(one.findings or ()), other.findings, len(other.comments)) == (3, None, 1)
-    result = CliRunner().invoke(main, ["match", str(folder), "--judge", "equal-texts", "--json"])
+    result = CliRunner().invoke(main, ["benchmark", "aacr", "match", str(folder), "--judge", "equal-texts", "--json"])
     assert result.exit_code == 0, result.output
     (mine,) = json.loads(result.output)["reviewers"]
     line, semantic = mine["overall"]["line"], mine["overall"]["semantic"]
@@ -110,7 +110,17 @@ def test_submissions_on_other_pull_requests_and_none_at_all_are_refused(folder: 
 
 
 def export(folder: Path, *options: str) -> tuple[int, str]:
-    arguments = ["export", "aacr", str(folder), "--set", str(folder / "set"), "--out", str(folder / "out"), *options]
+    arguments = [
+        "benchmark",
+        "aacr",
+        "export",
+        str(folder),
+        "--set",
+        str(folder / "set"),
+        "--out",
+        str(folder / "out"),
+        *options,
+    ]
     result = CliRunner().invoke(main, arguments)
     return result.exit_code, result.output
 
@@ -218,7 +228,9 @@ def test_what_cannot_be_exported_is_one_sentence(run: Path) -> None:
 
 @needs_data
 def test_the_leaderboards_example_has_its_published_result() -> None:
-    result = CliRunner().invoke(main, ["match", str(LEADERBOARD), "--judge", "equal-texts", "--json"])
+    result = CliRunner().invoke(
+        main, ["benchmark", "aacr", "match", str(LEADERBOARD), "--judge", "equal-texts", "--json"]
+    )
     assert result.exit_code == 0, result.output
     (example,) = json.loads(result.output)["reviewers"]
     published = json.loads((LEADERBOARD / "example" / "example-ocr.json").read_text())["summary"]

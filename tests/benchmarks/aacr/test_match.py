@@ -66,7 +66,7 @@ def provider(judging: Judging) -> ScriptedProvider:
 
 def match(folder: Path, trials: list[Trial], *options: str) -> tuple[int, str]:
     write_trials(folder / "trials.jsonl", trials)
-    result = CliRunner().invoke(main, ["match", str(folder), *options])
+    result = CliRunner().invoke(main, ["benchmark", "aacr", "match", str(folder), *options])
     return result.exit_code, result.output
 
 

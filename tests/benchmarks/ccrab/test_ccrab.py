@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from pytest_crab.benchmarks.ccrab import reader as ccrab
+from pytest_crab.benchmarks.ccrab.importing import changes, import_ccrab
 from pytest_crab.benchmarks.ccrab.recorded import read_recording
 from pytest_crab.benchmarks.ccrab.recorded_results import RecordedSummary, summarise_recording
-from pytest_crab.benchmarks.importing import changes, import_ccrab
 from pytest_crab.errors import BadInput
 from pytest_crab.instances import load_instance, load_instances
 from pytest_crab.types import Category, Kind, OracleRunner

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from pytest_crab.benchmarks.ccrab import reader as ccrab
+from pytest_crab.benchmarks.ccrab.importing import import_ccrab
 from pytest_crab.benchmarks.ccrab.recorded import read_recording
 from pytest_crab.benchmarks.ccrab.recorded_results import summarise_recording
-from pytest_crab.benchmarks.importing import import_ccrab
 from pytest_crab.instances import load_instances
 from pytest_crab.types import Kind
 

@@ -110,7 +110,18 @@ def test_other_reviewers_and_the_record_of_before_do_not_count() -> None:
 
 def test_the_command_marks_the_best_of_each_scale(tmp_path: Path) -> None:
     write_trials(tmp_path / "trials.jsonl", [*TRIALS, answered("tiny", "c-0", "mmmmm")])
-    arguments = ["comprehension", str(tmp_path), "--scale", "small=<=3B", "--scale", "tiny=<=3B", "--scale", "big=<=9B"]
+    arguments = [
+        "benchmark",
+        "codereviewqa",
+        "comprehension",
+        str(tmp_path),
+        "--scale",
+        "small=<=3B",
+        "--scale",
+        "tiny=<=3B",
+        "--scale",
+        "big=<=9B",
+    ]
     lines = CliRunner().invoke(main, arguments).output.splitlines()
     rows = [line.split() for line in lines]
     assert rows[2:7] == [
@@ -131,5 +142,5 @@ def test_the_command_marks_the_best_of_each_scale(tmp_path: Path) -> None:
 )
 def test_a_wrong_option_is_said(tmp_path: Path, options: list[str], said: str) -> None:
     write_trials(tmp_path / "trials.jsonl", TRIALS)
-    result = CliRunner().invoke(main, ["comprehension", str(tmp_path), *options])
+    result = CliRunner().invoke(main, ["benchmark", "codereviewqa", "comprehension", str(tmp_path), *options])
     assert (result.exit_code, said in result.output) == (2, True)

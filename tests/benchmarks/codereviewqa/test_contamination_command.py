@@ -94,7 +94,7 @@ def provider(model: Model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> I
 
 
 def run(*options: str) -> tuple[int, str]:
-    told = CliRunner().invoke(main, ["contamination", "probes", *options])
+    told = CliRunner().invoke(main, ["benchmark", "codereviewqa", "contamination", "probes", *options])
     return told.exit_code, told.output
 
 
@@ -182,5 +182,5 @@ def test_a_server_that_is_one_place_too_late_is_refused(model: Model, provider: 
 
 def test_a_set_without_rows_is_one_sentence(provider: ScriptedProvider, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
-    told: Any = CliRunner().invoke(main, ["contamination", "empty", "--answerer=small"])
+    told: Any = CliRunner().invoke(main, ["benchmark", "codereviewqa", "contamination", "empty", "--answerer=small"])
     assert (told.exit_code, "no row of CodeReviewQA" in told.output) == (1, True)

@@ -79,7 +79,10 @@ def test_rows_become_questions_that_can_be_imported(tmp_path: Path) -> None:
     small = {**ROW, "old": "-a", "new": "+b"}
     rows = [ROW, added, {**ROW, "review": "Lint it, please."}, same, small]
     (tmp_path / "rows.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
-    done = CliRunner().invoke(main, ["distractors", str(tmp_path / "rows.jsonl"), "--out", str(tmp_path / "q.jsonl")])
+    done = CliRunner().invoke(
+        main,
+        ["benchmark", "codereviewqa", "distractors", str(tmp_path / "rows.jsonl"), "--out", str(tmp_path / "q.jsonl")],
+    )
     assert done.exit_code == 0, done.output
     assert "2 rows with questions, 3 left out" in done.output
     reasons = {
@@ -94,13 +97,19 @@ def test_rows_become_questions_that_can_be_imported(tmp_path: Path) -> None:
     assert (second["type_correct"], second["loc_correct"], second["kept"]) == ("add_only", [0, 2], 1)
     assert import_codereviewqa(tmp_path / "q.jsonl", tmp_path / "set").instances == 2
     assert all(each.probes and each.probes.solution is None for each in load_instances(tmp_path / "set"))
-    again = CliRunner().invoke(main, ["distractors", str(tmp_path / "rows.jsonl"), "--out", str(tmp_path / "q.jsonl")])
+    again = CliRunner().invoke(
+        main,
+        ["benchmark", "codereviewqa", "distractors", str(tmp_path / "rows.jsonl"), "--out", str(tmp_path / "q.jsonl")],
+    )
     assert (again.exit_code, "there already" in again.output) == (1, True)
 
 
 def test_a_line_that_is_no_row_is_named_and_nothing_is_written(tmp_path: Path) -> None:
     (tmp_path / "rows.jsonl").write_text(f"{json.dumps(ROW)}\n{{}}\n")
-    done = CliRunner().invoke(main, ["distractors", str(tmp_path / "rows.jsonl"), "--out", str(tmp_path / "q.jsonl")])
+    done = CliRunner().invoke(
+        main,
+        ["benchmark", "codereviewqa", "distractors", str(tmp_path / "rows.jsonl"), "--out", str(tmp_path / "q.jsonl")],
+    )
     assert done.exit_code == 1
     assert "line 2" in done.output
     assert not (tmp_path / "q.jsonl").exists()
@@ -151,7 +160,10 @@ def provider(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Script
 
 
 def ask_for(out: str, *options: str) -> Any:
-    return CliRunner().invoke(main, ["distractors", "rows.jsonl", "--out", out, "--surrogate", "own:coder", *options])
+    return CliRunner().invoke(
+        main,
+        ["benchmark", "codereviewqa", "distractors", "rows.jsonl", "--out", out, "--surrogate", "own:coder", *options],
+    )
 
 
 def test_questions_on_solutions_are_made_by_models_and_paid_for_once(
@@ -241,7 +253,9 @@ def test_a_row_whose_element_has_too_few_others_is_left_out_and_counted(provider
 def test_options_that_name_no_model_are_one_sentence(
     provider: ScriptedProvider, options: tuple[str, ...], said: str
 ) -> None:
-    done = CliRunner().invoke(main, ["distractors", "rows.jsonl", "--out", "q.jsonl", *options])
+    done = CliRunner().invoke(
+        main, ["benchmark", "codereviewqa", "distractors", "rows.jsonl", "--out", "q.jsonl", *options]
+    )
     assert done.exit_code != 0
     assert said in done.output
     assert not provider.asked

@@ -69,7 +69,7 @@ def provider(judging: Judging) -> ScriptedProvider:
 
 def score(folder: Path, trials: list[Trial], *options: str) -> tuple[int, str]:
     write_trials(folder / "trials.jsonl", trials)
-    told = CliRunner().invoke(main, ["sweprbench", str(folder), *options])
+    told = CliRunner().invoke(main, ["benchmark", "sweprbench", "score", str(folder), *options])
     return told.exit_code, told.output
 
 

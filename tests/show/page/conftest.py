@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_crab.instances.pull_requests import Subject, SubjectComment, write_subject
 from pytest_crab.results.files import write_summary, write_trials
-from pytest_crab.results.pull_requests import Subject, SubjectComment, write_subject
 from pytest_crab.results.summary import summarise
 from pytest_crab.show.transcripts import write_transcripts
 from pytest_crab.show.write_report import render

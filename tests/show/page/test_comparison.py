@@ -12,8 +12,8 @@ import pytest
 from click.testing import CliRunner
 
 from pytest_crab.cli import main
+from pytest_crab.instances.pull_requests import Subject, SubjectComment, write_subject
 from pytest_crab.results.files import write_summary, write_trials
-from pytest_crab.results.pull_requests import Subject, SubjectComment, write_subject
 from pytest_crab.results.summary import summarise
 from pytest_crab.types import CommentResult, Finding, Reason, Review, Revision, Trial
 

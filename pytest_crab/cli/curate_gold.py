@@ -7,7 +7,11 @@ from pathlib import Path
 
 import click
 
-from pytest_crab.benchmarks.crbench.gold import (
+from pytest_crab.cli.choices import store_option
+from pytest_crab.cli.judges import Asking, asked_line, check_lines, judge_options, print_plan
+from pytest_crab.curation.collect import Collection
+from pytest_crab.curation.filter import comment_questions
+from pytest_crab.curation.gold import (
     RESOLVED,
     TEST,
     TUNING,
@@ -24,10 +28,6 @@ from pytest_crab.benchmarks.crbench.gold import (
     read_annotations,
     sample,
 )
-from pytest_crab.cli.choices import store_option
-from pytest_crab.cli.judges import Asking, asked_line, check_lines, judge_options, print_plan
-from pytest_crab.curation.collect import Collection
-from pytest_crab.curation.filter import comment_questions
 from pytest_crab.curation.listing import listing_path, read_listing
 from pytest_crab.curation.pipeline import walk
 from pytest_crab.curation.stages import make_stages

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_crab.errors import BadInput
-from pytest_crab.results.pull_requests import Subject, read_subject
+from pytest_crab.instances.pull_requests import Subject, read_subject
 from pytest_crab.scoring.judges.bench import JudgeBench
 from pytest_crab.scoring.judges.calibration import Calibration
 from pytest_crab.scoring.judges.reviews import (

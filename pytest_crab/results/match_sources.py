@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from pytest_crab import serialization
+from pytest_crab.instances.pull_requests import Subject, read_subject
 from pytest_crab.results.files import read_trials
-from pytest_crab.results.pull_requests import Subject, read_subject
 from pytest_crab.results.rulers import reviews_of
 from pytest_crab.scoring.stored_reviews import KnownComment, StoredReview
 from pytest_crab.types import Trial, Unit

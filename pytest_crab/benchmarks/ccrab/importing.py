@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pytest_crab.benchmarks.ccrab import reader as ccrab
+import click
+
+from pytest_crab.benchmarks.ccrab import reader as parts
 from pytest_crab.benchmarks.ccrab.recorded import EMPTY_CATCH, HUMAN, Result, write_result
+from pytest_crab.cli.import_ import import_command
 from pytest_crab.diffs import split_files
 from pytest_crab.errors import BadInput
 from pytest_crab.instances.inferred import category_of
-from pytest_crab.instances.native import new_set, write_instance
+from pytest_crab.instances.native import Import, new_set, write_instance
 from pytest_crab.instances.rows import PullRequestRow, read_rows, to_instance
 from pytest_crab.sources.merge_base import Fork, find_fork
 from pytest_crab.types import Comment, Kind, Oracle
@@ -23,7 +26,7 @@ PAPER_KINDS: Mapping[Kind, int] = {Kind.BEHAVIORAL: 42, Kind.STRUCTURAL: 192}
 
 
 @dataclass(slots=True)
-class ReleaseImport:
+class ReleaseImport(Import):
     """The report of an import of c-CRAB: counts, and a sentence for each thing that is missing or differs.
 
     ``notes`` are on the release as a whole, ``rows`` on single instances. ``checked`` counts what was found where a
@@ -31,16 +34,34 @@ class ReleaseImport:
     ``kinds`` are those of the oracles that were written, ``resolved_kinds`` those of all resolved comments on record.
     """
 
-    instances: int = 0
-    comments: int = 0
     oracles: int = 0
     kinds: Counter[Kind] = field(default_factory=Counter)
     resolved_kinds: Counter[Kind] = field(default_factory=Counter)
     recorded: Counter[str] = field(default_factory=Counter)
     checked: Counter[str] = field(default_factory=Counter)
     unchecked: Counter[str] = field(default_factory=Counter)
-    notes: list[str] = field(default_factory=list)
     rows: list[str] = field(default_factory=list)
+
+    def counts(self) -> str:
+        """Return what was imported, as one line."""
+        return f"{self.instances} instances, {self.comments} comments, {self.oracles} oracles"
+
+    def details(self) -> Iterator[str]:
+        """Yield kinds, recorded results, and what the mirrors said of bases."""
+        kinds, resolved, paper = (_kinds_text(counts) for counts in (self.kinds, self.resolved_kinds, PAPER_KINDS))
+        yield f"kinds, inferred: {kinds}; of all resolved comments here {resolved}; of all in the paper {paper}"
+        yield from (f"recorded results of {tool}: {count}" for tool, count in sorted(self.recorded.items()))
+        yield from (f"{what}: {count}" for what, count in self.checked.items())
+        for reason, count in self.unchecked.items():
+            yield f"base not checked for {count} instances: {reason}"
+
+    def all_notes(self) -> list[str]:
+        """Return the sentences on the release, then those on single instances."""
+        return [*self.notes, *self.rows]
+
+
+def _kinds_text(counts: Mapping[Kind, int]) -> str:
+    return " and ".join(f"{counts.get(kind, 0)} {kind}" for kind in Kind)
 
 
 def import_ccrab(folder: Path, out: Path, *, stage: int = 4, only: re.Pattern[str] | None = None) -> ReleaseImport:
@@ -49,12 +70,12 @@ def import_ccrab(folder: Path, out: Path, *, stage: int = 4, only: re.Pattern[st
     Raises BadInput for damaged archives, rows of another shape and ids that are there twice, and where no row can be
     imported; then nothing is written.
     """
-    place = ccrab.find(folder)
+    place = parts.find(folder)
     if stage not in place.stages:
         others = "".join(f", or take --stage {number}" for number in sorted(place.stages))
         problem = f"stage{stage}_*.jsonl, which holds the rows, is not there: put it there and run again{others}"
         raise BadInput(str(folder), [problem])
-    release = ccrab.read(place, only)
+    release = parts.read(place, only)
     done = ReleaseImport(notes=list(place.parts()), rows=release.notes)
     with new_set(out) as aside:
         texts = _write_rows(place, stage, only, release, aside, done)
@@ -82,10 +103,10 @@ def import_ccrab(folder: Path, out: Path, *, stage: int = 4, only: re.Pattern[st
 
 
 def _write_rows(
-    place: ccrab.ReleaseParts,
+    place: parts.ReleaseParts,
     stage: int,
     only: re.Pattern[str] | None,
-    release: ccrab.Release,
+    release: parts.Release,
     aside: Path,
     done: ReleaseImport,
 ) -> dict[str, tuple[str, ...]]:
@@ -98,7 +119,7 @@ def _write_rows(
     return texts
 
 
-def _write_row(row: PullRequestRow, release: ccrab.Release, aside: Path, done: ReleaseImport) -> None:
+def _write_row(row: PullRequestRow, release: parts.Release, aside: Path, done: ReleaseImport) -> None:
     found = release.oracles.get(row.instance_id, {})
     comments: list[Comment] = []
     files: dict[str, str] = {}
@@ -139,8 +160,8 @@ def _write_row(row: PullRequestRow, release: ccrab.Release, aside: Path, done: R
         done.kinds.update(comment.kind for comment in instance.with_oracles if comment.kind)
 
 
-def _oracle(number: int, generated: ccrab.ReleasedOracle) -> Oracle:
-    return Oracle(file=f"oracles/test_c{number}{generated.suffix}", runner=ccrab.SUFFIXES[generated.suffix])
+def _oracle(number: int, generated: parts.ReleasedOracle) -> Oracle:
+    return Oracle(file=f"oracles/test_c{number}{generated.suffix}", runner=parts.SUFFIXES[generated.suffix])
 
 
 def _base(row: PullRequestRow, done: ReleaseImport) -> tuple[str, dict[str, str]]:
@@ -195,8 +216,20 @@ def _note_absent_rows(names: set[str], texts: Mapping[str, tuple[str, ...]], don
         done.notes.append(f"{those} have no row: only their recorded results are here")
 
 
-def _note_absent_results(release: ccrab.Release, names: set[str], done: ReleaseImport) -> None:
+def _note_absent_results(release: parts.Release, names: set[str], done: ReleaseImport) -> None:
     for tool in sorted(release.outcomes):
         absent = names - release.outcomes[tool].keys()
         if absent:
             done.notes.append(f"{len(absent)} of {len(names)} instances have no result of {tool}: they count as missed")
+
+
+ccrab = import_command(
+    import_ccrab,
+    "Import c-CRAB's public release, a FOLDER with its zips or with what was in them.",
+    folder=True,
+    options=[
+        click.Option(
+            ["--stage"], type=click.IntRange(0, 9), default=4, show_default=True, help="Rows of this stage file."
+        ),
+    ],
+)

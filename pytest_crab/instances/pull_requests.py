@@ -9,9 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pytest_crab import serialization
+from pytest_crab.atomic import SHARED, write_atomically
 from pytest_crab.errors import BadInput
-from pytest_crab.results.files import write_report_file
-from pytest_crab.scoring.judges.reviews import pull_request_digest
 from pytest_crab.types import SCHEMA, Instance, Side
 
 #: Where these files lie in a report's folder.
@@ -51,6 +50,11 @@ class Subject:
         return pull_request_digest(self.repo, self.title, self.body, self.diff)
 
 
+def pull_request_digest(repo: str, title: str, body: str, diff: str) -> str:
+    """Return the digest that names a pull request in questions."""
+    return serialization.digest([repo, title, body, diff])
+
+
 def subject_of(instance: Instance, diff: str) -> Subject:
     """The subject of an instance, whose pull request has this diff."""
     facts = instance.pull_request
@@ -80,7 +84,9 @@ def subject_of(instance: Instance, diff: str) -> Subject:
 def write_subject(report: Path, subject: Subject) -> None:
     """Put a subject into a report's folder; an older one of the same instance is replaced. Raises OSError."""
     text = json.dumps(serialization.dump(subject), indent=1, allow_nan=False)
-    write_report_file(report / FOLDER / f"{subject.instance}.json", [text.encode() + b"\n"])
+    path = report / FOLDER / f"{subject.instance}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, text.encode() + b"\n", SHARED)
 
 
 def copy_subjects(report: Path, into: Path) -> None:

@@ -2,23 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from statistics import fmean
 
-from pytest_crab.benchmarks.martian.judged import JudgedRelease, JudgedRun
-from pytest_crab.formats import NOTHING, format_percent, format_table
-from pytest_crab.results.judging import JudgeAgreement, judge_agreements
-from pytest_crab.show.judge_text import agreement_line
+from pytest_crab.scoring.judges.judging import JudgeAgreement, judge_agreements
 from pytest_crab.statistics.signal import f_measure
-from pytest_crab.text import one_line
 
 #: A known issue under one reviewer: reviewer, pull request, number.
 _Cell = tuple[str, str, int]
-_HEADS = (
-    "reviewer", "known issues", "runs", "expected", "matched", "incorrect", "neutral", "precision", "recall", "F1",
-    "F0.5", "F2", "false alarms",
-)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedRun:
+    """One reviewer's run under one judge, in counts of comments.
+
+    ``golden`` names the version of the known issues. ``expected`` are known issues, ``matched`` those that the judge
+    found in the review, ``incorrect`` the reviewer's comments that match none. Comments that count neither for nor
+    against are ``neutral``. ``found`` says of each known issue, by pull request and number, whether it was matched;
+    empty where the release has counts only. ``clean`` are pull requests without a known issue, ``alarmed`` those of
+    them on which the reviewer commented.
+    """
+
+    reviewer: str
+    judge: str
+    golden: str
+    pull_requests: int
+    expected: int
+    matched: int
+    incorrect: int
+    neutral: int = 0
+    clean: int = 0
+    alarmed: int = 0
+    found: Mapping[tuple[str, int], bool] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedRelease:
+    """The runs of a release; ``golden`` names the version of its known issues, by count and digest.
+
+    ``notes`` say which runs counted other known issues than these.
+    """
+
+    benchmark: str
+    golden: str
+    runs: tuple[JudgedRun, ...]
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,33 +107,6 @@ def summarise_judged(release: JudgedRelease) -> JudgedSummary:
         agreements=tuple(judge_agreements(found)),
         notes=release.notes,
     )
-
-
-def judged_lines(summary: JudgedSummary) -> Iterator[str]:
-    """Yield the tables as text, names escaped."""
-    yield one_line(f"{summary.benchmark}: recorded judgements; its file has {summary.golden}; nothing was run")
-    yield from map(one_line, summary.notes)
-    for judge in sorted({rates.judge for rates in summary.rates}):
-        yield ""
-        yield f"judge {one_line(judge)}, rates in percent"
-        rows = [rates for rates in summary.rates if rates.judge == judge]
-        own = 0 if {rates.golden for rates in rows} == {summary.golden} else 1
-        yield from format_table([[*row[:1], *row[2 - own :]] for row in (_HEADS, *map(_cells, rows))])
-        if judge in summary.union:
-            yield f"found by any reviewer: {summary.union[judge]}"
-    for one in summary.agreements:
-        yield ""
-        yield f"{agreement_line(one)}, each a known issue under one reviewer"
-
-
-def _cells(rates: JudgedRates) -> list[str]:
-    counts = [f"{value:g}" for value in (rates.expected, rates.matched, rates.incorrect, rates.neutral)]
-    shares = (rates.precision, rates.recall, rates.f1, rates.f_half, rates.f2, rates.false_alarms)
-    return [rates.reviewer, rates.golden, str(rates.runs), *counts, *(_percent(share) for share in shares)]
-
-
-def _percent(share: float | None) -> str:
-    return NOTHING if share is None else format_percent(share)
 
 
 def _rates(runs: Sequence[JudgedRun]) -> JudgedRates:

@@ -6,7 +6,7 @@ import pytest
 
 from pytest_crab.errors import BadInput
 from pytest_crab.instances import load_instances
-from pytest_crab.results.pull_requests import copy_subjects, read_subject, subject_of, write_subject
+from pytest_crab.instances.pull_requests import copy_subjects, read_subject, subject_of, write_subject
 
 SET = Path(__file__).parents[2] / "instances" / "quickstart"
 

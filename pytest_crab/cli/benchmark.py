@@ -1,0 +1,31 @@
+"""The benchmark command: the commands that the installed benchmarks bring."""
+
+from __future__ import annotations
+
+import click
+
+from pytest_crab.cli.lazy_group import LazyGroup, Sections
+from pytest_crab.registry import Subcommand, benchmarks
+
+
+class _Benchmarks(LazyGroup):
+    """A group of one group for each benchmark."""
+
+    def load(self, name: str, command: Subcommand) -> click.Command:
+        """Return the group of a benchmark's commands."""
+        own = benchmarks()[name].commands
+        return LazyGroup(name, sections=lambda: {"Commands": own}, help=command.summary)
+
+
+def _sections() -> Sections:
+    offering = {name: one for name, one in benchmarks().items() if one.commands}
+    return {
+        "Benchmarks": {
+            name: Subcommand("", f"{one.title}: {', '.join(one.commands)}.") for name, one in offering.items()
+        }
+    }
+
+
+@click.group(cls=_Benchmarks, sections=_sections)
+def benchmark() -> None:
+    """Call a command that one published benchmark brings: benchmark NAME COMMAND."""

@@ -1,0 +1,72 @@
+"""A click group that knows its commands by a table alone, and imports each when it is called."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import click
+
+from pytest_crab import systems
+from pytest_crab.errors import BadInput
+from pytest_crab.registry import Subcommand, load
+
+#: The subcommands below the headings of the help.
+Sections = Mapping[str, Mapping[str, Subcommand]]
+
+
+class LazyGroup(click.Group):
+    """A group whose ``sections`` are asked for when it is used; asking for help imports none of its commands."""
+
+    def __init__(self, *args: Any, sections: Callable[[], Sections], **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        self._sections = sections
+
+    def table(self) -> dict[str, Subcommand]:
+        """Return the subcommands by name, in the order of the help."""
+        return {name: command for section in self._sections_here().values() for name, command in section.items()}
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's own signature
+        """Name every subcommand."""
+        return sorted(self.table())
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - the same
+        """Import the subcommand that was called."""
+        command = self.table().get(cmd_name)
+        if command is None:
+            return None
+        reason = systems.refusal()
+        if reason is not None:
+            raise click.ClickException(reason)
+        return self.load(cmd_name, command)
+
+    def load(self, name: str, command: Subcommand) -> click.Command:  # noqa: ARG002 - for groups of groups
+        """Return the command of a target. Raises ClickException."""
+        try:
+            found: click.Command = load(command.target)
+        except BadInput as error:
+            raise click.ClickException(str(error)) from error
+        return found
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Name the nearest subcommand where there is none of that name."""
+        if args and args[0] not in self.table() and not args[0].startswith("-"):
+            from pytest_crab.formats import format_near
+
+            ctx.fail(f"No such command {args[0]!r}{format_near(args[0], self.table())}.")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - the same
+        """Write the table into the help, a section for each heading."""
+        widest = max(map(len, self.table()), default=0)
+        for title, commands in self._sections_here().items():
+            with formatter.section(title):
+                formatter.write_dl([(name.ljust(widest), command.summary) for name, command in commands.items()])
+
+    def _sections_here(self) -> Sections:
+        try:
+            return self._sections()
+        except BadInput as error:
+            raise click.ClickException(str(error)) from error
