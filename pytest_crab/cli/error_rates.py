@@ -4,37 +4,43 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import click
 
+from pytest_crab import serialization
 from pytest_crab.cli.certify_agent import AgentCrew, crew_with
 from pytest_crab.cli.choices import choose_runtime, runtime_option, store_option
-from pytest_crab.cli.lookup import instance_files
+from pytest_crab.cli.lookup import display_path, instance_files
 from pytest_crab.cli.progress import as_they_end
 from pytest_crab.cli.run_contexts import proving_context, refuse_foreign
-from pytest_crab.curation import near_misses
+from pytest_crab.curation import briefs, near_misses
+from pytest_crab.curation.briefs import Authored
 from pytest_crab.curation.near_misses import ChangedTree
 from pytest_crab.curation.resolutions import measure_false_rejects
 from pytest_crab.errors import BadInput, CrabError
-from pytest_crab.formats import format_count
+from pytest_crab.formats import NOTHING, format_count, format_percent, format_table
 from pytest_crab.instances import load_instance
 from pytest_crab.instances.oracle_errors import (
     ErrorDecision,
     Measurement,
     OracleErrors,
     error_rate,
+    errors_of,
+    measured_again,
     write_decision,
     write_measurements,
 )
 from pytest_crab.scoring.oracles.proof import ProvedComment, prove
 from pytest_crab.side_by_side import side_by_side
+from pytest_crab.statistics.clusters import rate_interval
 from pytest_crab.trial.context import TrialContext
 from pytest_crab.trial.crew import Crew
 from pytest_crab.trial.run_context import RunContext
-from pytest_crab.types import Instance, OracleError
+from pytest_crab.types import Comment, ErrorRate, Instance, OracleError
 
 _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 
@@ -43,11 +49,12 @@ _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 class Sources:
     """The sources of changes: folders of diffs, how many mutants for an oracle, how many resolutions of an agent.
 
-    ``authors`` made the diffs, and had not seen the oracles.
+    ``authors`` made the diffs, and had not seen the oracles. ``fresh`` is the folder of their briefs.
     """
 
     near: Path | None
     fixes: Path | None
+    fresh: Path | None
     authors: int
     mutants: int
     agent: AgentCrew | None
@@ -56,12 +63,22 @@ class Sources:
 
 @dataclass(slots=True, kw_only=True)
 class MeasuredInstance:
-    """The measurements of one instance by comment and source, and sentences for the reader."""
+    """The measurements of one instance by comment and source, and sentences for the reader.
+
+    ``known`` is what was on record. ``to_rule`` names oracles and answers that a person has not decided on.
+    """
 
     instance: Instance
+    known: Mapping[str, OracleErrors] = field(default_factory=dict)
     by_comment: dict[str, dict[str, Measurement]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    to_rule: list[tuple[str, str]] = field(default_factory=list)
     problem: str | None = None
+
+    @property
+    def errors(self) -> list[OracleErrors]:
+        """The errors of its oracles by these measurements and the decisions on record."""
+        return [measured_again(self.known.get(name, OracleErrors()), own) for name, own in self.by_comment.items()]
 
 
 def _decisions(
@@ -84,11 +101,15 @@ def _decisions(
 )  # fmt: skip
 @click.option("--right-fixes", "fixes", type=_FOLDER, help="Changes that are right, named in the same way.")
 @click.option(
-    "--authors", type=click.IntRange(min=0), default=0, show_default=True,
+    "--fresh", type=click.Path(file_okay=False, path_type=Path),
+    help="Write a brief for authors into FOLDER/INSTANCE; where there is one, judge what they put there.",
+)  # fmt: skip
+@click.option(
+    "--authors", type=click.IntRange(min=0), show_default="1 with --fresh, else 0",
     help="How many authors, who have not seen the oracles, made these changes; 0: they only check the oracles.",
 )  # fmt: skip
 @click.option(
-    "--mutants", type=click.IntRange(min=0), default=20, show_default=True,
+    "--mutants", type=click.IntRange(min=0), show_default="0 with --fresh, else 20",
     help="The most mutants of each reference; needs the extra mutation.",
 )  # fmt: skip
 @click.option("--agent", metavar="NAME", help="Let this agent resolve each comment from its text alone.")
@@ -117,8 +138,9 @@ def error_rates(
     *,
     near: Path | None,
     fixes: Path | None,
-    authors: int,
-    mutants: int,
+    fresh: Path | None,
+    authors: int | None,
+    mutants: int | None,
     agent: str | None,
     attempts: int,
     budget: float | None,
@@ -140,7 +162,15 @@ def error_rates(
         return
     instances = [one for one in map(load_instance, instance_files(names)) if one.with_oracles]
     asked = None if agent is None else crew_with(agent)
-    sources = Sources(near=near, fixes=fixes, authors=authors, mutants=mutants, agent=asked, attempts=attempts)
+    sources = Sources(
+        near=near,
+        fixes=fixes,
+        fresh=fresh,
+        authors=int(fresh is not None) if authors is None else authors,
+        mutants=(20 if fresh is None else 0) if mutants is None else mutants,
+        agent=asked,
+        attempts=attempts,
+    )
     settings = None if asked is None else asked.settings
     name = choose_runtime(runtime)
     with (
@@ -154,7 +184,9 @@ def error_rates(
             for _, measured in ended:
                 _report(measured, write=write)
                 found.append(measured)
-    _summarise(found)
+    if any(one.by_comment for one in found):
+        _summarise(found)
+        _ask_to_rule(found)
     ctx.exit(1 if any(one.problem is not None for one in found) else 0)
 
 
@@ -178,64 +210,103 @@ def _measure(
     measured = MeasuredInstance(instance=instance)
     context = TrialContext(instance, crew, run_context, notice)
     try:
+        if sources.fresh is not None and not _is_written(context, sources.fresh / instance.id, measured.notes):
+            return measured
+        measured.known = errors_of(instance)
         if run_context.unconfined:
             run_context.require_sandbox(instance, crew)
         for one in prove(context):
             if one.proof is None:
                 measured.problem = f"the oracle of {one.comment.id} is not proved: {one.problem}"
                 continue
-            measured.by_comment[one.comment.id] = _measure_one(context, one, sources, measured.notes)
-    except CrabError as error:
+            own = _measure_one(context, one, sources, measured)
+            if own:
+                measured.by_comment[one.comment.id] = own
+    except (CrabError, OSError) as error:
         measured.problem = " ".join(str(error).split())
     return measured
 
 
-def _measure_one(
-    context: TrialContext, one: ProvedComment, sources: Sources, notes: list[str]
-) -> dict[str, Measurement]:
-    found: dict[str, Measurement] = {}
-    wrong, right = (
-        near_misses.changes_of(context, one.comment, folder) if folder is not None else ()
+def _is_written(context: TrialContext, place: Path, notes: list[str]) -> bool:
+    """Return whether authors may have written into a brief's folder; where there is no brief yet, it is written."""
+    if not place.exists():
+        briefs.write_brief(context, place)
+        notes.append(f"the brief is {place / briefs.BRIEF}")
+        return False
+    notes += [
+        f"{place / name} is not judged: it is a diff of no comment" for name in briefs.strays(context.instance, place)
+    ]
+    return True
+
+
+def _authored(context: TrialContext, comment: Comment, sources: Sources) -> Authored:
+    if sources.fresh is not None:
+        return briefs.authored(context, comment, sources.fresh / context.instance.id)
+    near, right = (
+        near_misses.changes_of(context, folder / context.instance.id, f"{comment.id}-*.diff") if folder else ()
         for folder in (sources.near, sources.fixes)
     )
-    for changes, source, error in (
-        (wrong, near_misses.NEAR_MISSES, OracleError.FALSE_ACCEPT),
-        (right, near_misses.RIGHT_FIXES, OracleError.FALSE_REJECT),
-        (near_misses.in_company(context, one.comment, right), near_misses.IN_COMPANY, OracleError.FALSE_REJECT),
+    return Authored(near=near, right=right)
+
+
+def _measure_one(
+    context: TrialContext, one: ProvedComment, sources: Sources, measured: MeasuredInstance
+) -> dict[str, Measurement]:
+    found: dict[str, Measurement] = {}
+    notes = measured.notes
+    decisions = measured.known.get(one.comment.id, OracleErrors()).decisions
+    made = _authored(context, one.comment, sources)
+    together = near_misses.in_company(context, one.comment, made.right, made.company)
+    for changes, by_authors, source, error in (
+        (made.near, made.near, near_misses.NEAR_MISSES, OracleError.FALSE_ACCEPT),
+        (made.right, made.right, near_misses.RIGHT_FIXES, OracleError.FALSE_REJECT),
+        (together, made.right, near_misses.IN_COMPANY, OracleError.FALSE_REJECT_IN_COMPANY),
+        (made.thorough, made.thorough, near_misses.THOROUGH, OracleError.FALSE_REJECT_IN_COMPANY),
     ):
         if changes:
-            measured, answers = near_misses.measure(context, one, changes, error, sure=True)
-            found[source] = dataclasses.replace(measured, authors=sources.authors)
-            notes += _error_sentences(
-                one, found[source], changes, {name: answer.detail for name, answer in answers.items()}
-            )
+            result, answers = near_misses.measure(context, one, changes, error, sure=True)
+            details = {name: answer.detail for name, answer in answers.items()}
+            refused = result.wrong if error is not OracleError.FALSE_ACCEPT else ()
+            damaging = near_misses.damaging(context, changes, refused)
+            if source == near_misses.IN_COMPANY:
+                result = near_misses.without(result, damaging)
+            details |= {name: f"{details[name]}; the project's own tests fail with it" for name in damaging}
+            digest = serialization.digest(sorted(change.tree for change in by_authors))[:16]
+            found[source] = dataclasses.replace(result, authors=sources.authors, changes=digest)
+            notes += _error_sentences(one, found[source], changes, details, decisions)
+            measured.to_rule += [(one.comment.id, name) for name in result.wrong if name not in decisions]
     if sources.mutants:
         changes = near_misses.mutated_references(context, one.comment, sources.mutants)
         if changes:
             found[near_misses.MUTANTS], _ = near_misses.measure(
                 context, one, changes, OracleError.FALSE_ACCEPT, sure=False
             )
-            notes += _error_sentences(one, found[near_misses.MUTANTS], changes, {})
+            notes += _error_sentences(one, found[near_misses.MUTANTS], changes, {}, decisions)
     if sources.agent is not None:
         crew = sources.agent.crew
-        result = measure_false_rejects(context, one, crew, sources.attempts)
-        notes += [f"{one.comment.id}: {problem}" for problem in result.problems]
-        if result.measurement is not None:
-            found[f"agent {crew.spec.agent}"] = result.measurement
+        resolved = measure_false_rejects(context, one, crew, sources.attempts)
+        notes += [f"{one.comment.id}: {problem}" for problem in resolved.problems]
+        if resolved.measurement is not None:
+            found[f"agent {crew.spec.agent}"] = resolved.measurement
     return found
 
 
 def _error_sentences(
-    one: ProvedComment, measurement: Measurement, changes: Iterable[ChangedTree], details: Mapping[str, str | None]
+    one: ProvedComment,
+    measurement: Measurement,
+    changes: Iterable[ChangedTree],
+    details: Mapping[str, str | None],
+    decisions: Mapping[str, ErrorDecision],
 ) -> list[str]:
-    """Return a sentence for each error and each undecided answer."""
+    """Return a sentence for each error and each undecided answer, with what a person decided on it."""
     told = {change.name: change.told or details.get(change.name) or "" for change in changes}
     verb = "accepts" if measurement.error is OracleError.FALSE_ACCEPT else "refuses"
-    lines = [
-        f"{one.comment.id} {verb} {name}" + (f" ({told[name]})" if told[name] else "") for name in measurement.wrong
+    doubt = dict.fromkeys(measurement.wrong, "") | dict.fromkeys(measurement.undecided, ", undecided")
+    doubt |= {name: f", decided: {decisions[name]}" for name in doubt.keys() & decisions.keys()}
+    return [
+        f"{one.comment.id} {verb} {name}{word}" + (f" ({told[name]})" if told[name] else "")
+        for name, word in doubt.items()
     ]
-    lines += [f"{one.comment.id} {verb} {name}, undecided ({told[name]})" for name in measurement.undecided]
-    return lines
 
 
 def _report(measured: MeasuredInstance, *, write: bool) -> None:
@@ -251,11 +322,39 @@ def _report(measured: MeasuredInstance, *, write: bool) -> None:
             raise click.ClickException(str(error)) from error
 
 
-def _summarise(found: Iterable[MeasuredInstance]) -> None:
-    errors = [OracleErrors(measurements=by_source) for measured in found for by_source in measured.by_comment.values()]
+def _summarise(found: Sequence[MeasuredInstance]) -> None:
+    """Print a table of the rates of each kind of error, by source of changes."""
+    errors = [one for measured in found for one in measured.errors]
+    rows = [("errors", "changes", "rate", "95% interval", "measured on")]
     for error in OracleError:
         sources = dict.fromkeys(name for one in errors for name, own in one.measurements.items() if own.error is error)
         for source in sources:
-            click.echo(f"{error}s, {source}: {error_rate(errors, error, source)}")
+            rate = error_rate(errors, error, source)
+            rows.append((error.plural, source, rate.figures, _interval(found, error, source), rate.basis))
         if not sources:
-            click.echo(f"{error}s: not measured")
+            rows.append((error.plural, NOTHING, ErrorRate().figures, NOTHING, NOTHING))
+    for line in format_table(rows, right=False):
+        click.echo(line)
+
+
+def _interval(found: Iterable[MeasuredInstance], error: OracleError, source: str) -> str:
+    """Return the interval of a rate; the answers of one instance are alike. Undecided ones have none."""
+    rates = {one.instance.id: error_rate(one.errors, error, source) for one in found}
+    values = [float(at < rate.wrong) for rate in rates.values() for at in range(rate.total)]
+    if not values or any(rate.undecided for rate in rates.values()):
+        return NOTHING
+    low, high = rate_interval(values, [name for name, rate in rates.items() for _ in range(rate.total)])
+    return f"{format_percent(low)}-{format_percent(high)}"
+
+
+def _ask_to_rule(found: Iterable[MeasuredInstance]) -> None:
+    """Print how a person rules on the answers that count as errors; each was named above."""
+    pending = [(one.instance, *answer) for one in found for answer in one.to_rule]
+    if not pending:
+        return
+    instance, comment, name = pending[0]
+    oracle = f"{display_path(Path(instance.folder))}:{comment}"
+    click.echo(
+        f"{format_count(len(pending), 'answer')} above counted as errors: look at each, and where the oracle is right "
+        f"record that, as in: pytest-crab error-rates {shlex.quote(oracle)} --decide {shlex.quote(f'{name}=right')}"
+    )

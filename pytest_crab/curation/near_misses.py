@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,6 +27,7 @@ MUTANTS = "mutants"
 NEAR_MISSES = "near misses"
 RIGHT_FIXES = "right fixes"
 IN_COMPANY = "right fixes in company"
+THOROUGH = "thorough revisions"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,36 +117,54 @@ def _with_file(context: TrialContext, tree: str, path: str, content: bytes) -> s
     return context.snapshot.apply(diffs.of_file(path, before, content), tree)
 
 
-def changes_of(context: TrialContext, comment: Comment, folder: Path) -> tuple[ChangedTree, ...]:
-    """Return the changes of ``folder``/<instance>/<comment>-<name>.diff, each a diff from head.
+def read_diff(file: Path) -> str:
+    """Return the text of a diff; bytes that are not UTF-8 become surrogates, which apply takes."""
+    return file.read_bytes().decode("utf-8", "surrogateescape")
 
-    Raises DiffRejected, which names the file, for one that does not apply.
+
+def changes_of(context: TrialContext, folder: Path, pattern: str) -> tuple[ChangedTree, ...]:
+    """Return the changes of the diffs below ``folder`` that the pattern matches, each a diff from head.
+
+    Each is named by its path there. Raises DiffRejected, which names the file, for one that does not apply.
     """
     found = []
-    for file in sorted(folder.glob(f"{context.instance.id}/{comment.id}-*.diff")):
-        text = file.read_text("utf-8", "surrogateescape")
+    for file in sorted(folder.glob(pattern)):
+        name = file.relative_to(folder).with_suffix("").as_posix()
         try:
-            found.append(ChangedTree(name=file.stem, tree=context.snapshot.apply(text)))
+            found.append(ChangedTree(name=name, tree=context.snapshot.apply(read_diff(file))))
         except DiffRejected as error:
             raise DiffRejected(f"{file} does not apply to head: {error}") from error
     return tuple(found)
 
 
-def in_company(context: TrialContext, comment: Comment, changes: Sequence[ChangedTree]) -> tuple[ChangedTree, ...]:
-    """Return the changes, each beside each other comment's reference and each change of the instance's ``company``.
+def in_company(
+    context: TrialContext, comment: Comment, changes: Sequence[ChangedTree], others: Mapping[str, str]
+) -> tuple[ChangedTree, ...]:
+    """Return the changes, each beside each other comment's reference and each of the instance's ``company``.
 
-    Left out are pairs that change the same lines, and those that break the project's own tests together. Raises
-    EngineError, Cancelled.
+    ``others``, diffs from head by name, are more company. Left out are pairs that change the same lines.
     """
+    company = {name: diff_text(context.instance, name) for name in company_of(context.instance, comment)}
     found = []
-    for change, name in itertools.product(changes, company_of(context.instance, comment)):
+    for change, (name, diff) in itertools.product(changes, {**company, **others}.items()):
         try:
-            tree = context.snapshot.apply(diff_text(context.instance, name), change.tree)
+            tree = context.snapshot.apply(diff, change.tree)
         except DiffRejected:
             continue
-        if goes_together(context, tree):
-            found.append(ChangedTree(name=f"{change.name} with {name}", tree=tree))
+        found.append(ChangedTree(name=f"{change.name} with {name}", tree=tree))
     return tuple(found)
+
+
+def damaging(context: TrialContext, changes: Iterable[ChangedTree], names: Collection[str]) -> frozenset[str]:
+    """Return the names, of these, of changes with which the project's own tests fail. Raises EngineError, Cancelled."""
+    named = (change for change in changes if change.name in names)
+    return frozenset(change.name for change in named if not goes_together(context, change.tree))
+
+
+def without(measurement: Measurement, names: Collection[str]) -> Measurement:
+    """Return the measurement without these of its errors: a pair that damages the project is no right change."""
+    wrong = tuple(name for name in measurement.wrong if name not in names)
+    return dataclasses.replace(measurement, wrong=wrong, total=measurement.total - len(names))
 
 
 def measure(
@@ -157,12 +177,13 @@ def measure(
     StoreError, Cancelled.
     """
     answers = dict(context.perform(OracleAnswerStep(context, one, changes)))
-    bad = Verdict.CAUGHT if error is OracleError.FALSE_ACCEPT else Verdict.MISSED
+    accepting = error is OracleError.FALSE_ACCEPT
+    bad = Verdict.CAUGHT if accepting else Verdict.MISSED
     suspects = [change for change in changes if answers[change.name].verdict is bad]
     if sure:
         wrong = {change.name for change in suspects}
     else:
-        wrong = set(_broken(context, one.comment, suspects)) if error is OracleError.FALSE_ACCEPT else set()
+        wrong = set(_broken(context, one.comment, suspects)) if accepting else set()
     return (
         Measurement(
             error=error,

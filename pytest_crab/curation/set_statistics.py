@@ -60,20 +60,9 @@ def error_lines(errors: Sequence[OracleErrors], oracles: int) -> Iterator[str]:
             source for one in errors for source, own in one.measurements.items() if own.error is error
         )
         if sources:
-            told = ", ".join(_source_text(errors, error, source) for source in sources)
+            told = ", ".join(f"{source} {error_rate(errors, error, source)}" for source in sources)
             count = sum(any(own.error is error for own in one.measurements.values()) for one in errors)
-            yield f"{error}s of {count} of {oracles} oracles: {told}"
-
-
-def _source_text(errors: Sequence[OracleErrors], error: OracleError, source: str) -> str:
-    """Return the rate of one source of changes, and on what it was measured."""
-    own = [one.measurements[source] for one in errors if source in one.measurements]
-    authors = {one.authors for one in own}
-    dates = sorted({one.date for one in own})
-    days = dates[0] if len(dates) == 1 else f"{dates[0]} to {dates[-1]}"
-    kind = "checks, after repair" if authors == {0} else f"fresh, {format_count(max(authors), 'author')}"
-    mixed = ", some after repair" if 0 in authors and len(authors) > 1 else ""
-    return f"{source} {error_rate(errors, error, source)} ({kind}{mixed}, {days})"
+            yield f"{error.plural} of {count} of {oracles} oracles: {told}"
 
 
 def _line(heading: str, counts: Mapping[str, int]) -> str:

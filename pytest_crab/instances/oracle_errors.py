@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,7 +20,7 @@ FILE = "oracle-errors.json"
 
 
 class ErrorDecision(StrEnum):
-    """A person's decision on one accepted change, or on one refused resolution."""
+    """A person's decision on an oracle's answer: it is wrong, it is right, or the change does the same as the fix."""
 
     WRONG = "wrong"
     EQUIVALENT = "equivalent"
@@ -34,7 +35,7 @@ class Measurement:
     those that are errors unless a person finds otherwise: an accepted mutant may do the same as the fix, and a refused
     resolution may be no fix. ``oracle`` is the digest of the oracle's file then. ``authors`` is how many people or
     models, who had not seen the oracle, made the changes. 0: it was written or mended with them in sight, so that they
-    check it and measure nothing.
+    check it and measure nothing. ``changes`` is the digest of what these authors made.
     """
 
     error: OracleError
@@ -44,6 +45,7 @@ class Measurement:
     oracle: str
     date: str
     authors: int = 0
+    changes: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,10 +70,14 @@ def _rate(one: Measurement, decisions: Mapping[str, ErrorDecision]) -> ErrorRate
     named = [decisions.get(name) for name in one.undecided]
     clear = [name for name in one.wrong if decisions.get(name) in (None, ErrorDecision.WRONG)]
     excused = len(one.wrong) - len(clear)
+    total = one.total - excused - named.count(ErrorDecision.EQUIVALENT) - named.count(ErrorDecision.RIGHT)
     return ErrorRate(
         wrong=len(clear) + named.count(ErrorDecision.WRONG),
         undecided=named.count(None),
-        total=one.total - excused - named.count(ErrorDecision.EQUIVALENT) - named.count(ErrorDecision.RIGHT),
+        total=total,
+        authors=one.authors,
+        repaired=0 if one.authors else total,
+        dates=(one.date,),
     )
 
 
@@ -138,8 +144,27 @@ def write_measurements(folder: Path, instance: str, measured: Mapping[str, Mappi
         own = known.setdefault(instance, {})
         for comment, by_source in measured.items():
             before = own.get(comment, OracleErrors())
-            own[comment] = OracleErrors(measurements={**before.measurements, **by_source}, decisions=before.decisions)
+            now = measured_again(before, by_source)
+            own[comment] = dataclasses.replace(now, measurements={**before.measurements, **now.measurements})
         _write(folder, known)
+
+
+def measured_again(before: OracleErrors, by_source: Mapping[str, Measurement]) -> OracleErrors:
+    """Return new measurements of an oracle with the decisions on record.
+
+    One that differs from the oracle on record, and is asked about the very same changes, was mended on them: no author
+    counts any more.
+    """
+
+    def count(name: str, one: Measurement) -> Measurement:
+        known = before.measurements.get(name)
+        if known is None or one.changes is None or known.changes != one.changes:
+            return one
+        seen = known.oracle != one.oracle or not known.authors
+        return dataclasses.replace(one, authors=0) if seen else one
+
+    measurements = {name: count(name, one) for name, one in by_source.items()}
+    return OracleErrors(measurements=measurements, decisions=before.decisions)
 
 
 def write_decision(folder: Path, instance: str, comment: str, name: str, decision: ErrorDecision) -> None:

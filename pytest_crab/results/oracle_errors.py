@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from pytest_crab.results.trial_rows import TrialRow
-from pytest_crab.types import ErrorRate
+from pytest_crab.types import ErrorRate, OracleError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,27 +15,37 @@ class MeasuredErrors:
 
     false_accept: ErrorRate
     false_reject: ErrorRate
+    false_reject_in_company: ErrorRate
     oracles: int
     unmeasured: int
 
     def words(self) -> str:
-        """Return both rates in words, and how many oracles have none."""
-        if self.unmeasured == self.oracles and not self.false_reject.total:
+        """Return the rates in words, each with what it was measured on, and how many oracles have none."""
+        refused = (self.false_reject, self.false_reject_in_company)
+        if self.unmeasured == self.oracles and not any(rate.total for rate in refused):
             return "error rates not measured on changes by authors who have not seen them"
         rest = f"; {self.unmeasured} of {self.oracles} oracles not measured" if self.unmeasured else ""
-        return f"wrong fixes accepted {self.false_accept}, right ones refused {self.false_reject}{rest}"
+        alone, together = refused
+        return (
+            f"wrong fixes accepted {self.false_accept}, right ones refused alone {alone}, in company {together}{rest}"
+        )
 
 
 def measured_errors(rows: Iterable[TrialRow]) -> MeasuredErrors | None:
-    """Return the error rates of the oracles in these rows; None if there is no oracle."""
+    """Return the error rates of the oracles in these rows; None if there is no oracle.
+
+    What a record calls a rate and was measured by no author is none: older versions recorded rates after repair.
+    """
     by_oracle = {(row.instance, comment): rates for row in rows for comment, rates in row.error_rates.items()}
     if not by_oracle:
         return None
-    accepts = [accept for accept, _ in by_oracle.values() if accept is not None]
-    rejects = [reject for _, reject in by_oracle.values() if reject is not None]
+    found = {
+        error: [rate for rates in by_oracle.values() if (rate := rates.get(error)) is not None and rate.authors]
+        for error in OracleError
+    }
+    accepts = found[OracleError.FALSE_ACCEPT]
     return MeasuredErrors(
-        false_accept=sum(accepts, ErrorRate()),
-        false_reject=sum(rejects, ErrorRate()),
+        **{error.name.lower(): sum(rates, ErrorRate()) for error, rates in found.items()},
         oracles=len(by_oracle),
         unmeasured=len(by_oracle) - len(accepts),
     )

@@ -17,7 +17,18 @@ from pytest_crab.results.outcomes import OracleRecord
 from pytest_crab.results.recorded_rulers import RecordedRuler, rulers_of
 from pytest_crab.results.review_cost import TrialLoad, load
 from pytest_crab.statistics.comparison import Key
-from pytest_crab.types import ErrorRate, Explanation, Provenance, Review, Revision, Trial, Unit, Usage, Verdict
+from pytest_crab.types import (
+    ErrorRate,
+    Explanation,
+    OracleError,
+    Provenance,
+    Review,
+    Revision,
+    Trial,
+    Unit,
+    Usage,
+    Verdict,
+)
 from pytest_crab.types.reviews import SuggestionCounts
 
 #: The scorer whose errors are measured.
@@ -44,7 +55,7 @@ class TrialRow:
     ``oracles`` have this trial's verdict alone, by the scorer ``decided_by``. ``causes`` has the cause of each unknown
     verdict. ``ruler_values`` are of each scorer, comment by comment. ``shared_cost`` is what its review has cost, if an
     earlier trial of this reviewer has the same review; ``prices`` are the dollars of its review and of its revision.
-    ``error_rates`` are the rates of false accepts and false rejects of each comment that has an oracle's verdict.
+    ``error_rates`` are those of the oracle of each comment that has an oracle's verdict.
     ``unit`` is what its verdicts are on: PROBE for an answerer's. ``cut`` are those, reviewer or agent, whose prompt
     did not hold all of the pull request.
     """
@@ -82,7 +93,7 @@ class TrialRow:
     review_by: str | None = None
     shared_cost: float = 0.0
     prices: tuple[float | None, float | None] = (None, None)
-    error_rates: Mapping[str, tuple[ErrorRate | None, ErrorRate | None]] = field(default_factory=dict)
+    error_rates: Mapping[str, Mapping[OracleError, ErrorRate]] = field(default_factory=dict)
     explanations: Mapping[str, Explanation] = field(default_factory=dict)
     cut: tuple[str, ...] = ()
 
@@ -113,9 +124,7 @@ def row_of(trial: Trial) -> TrialRow:
         versions=_versions(trial),
         digest=trial.versions.get("instance"),
         error_rates={
-            result.comment: (result.place.false_accept, result.place.false_reject)
-            for result in trial.results
-            if result.score.scorer == _ORACLES
+            result.comment: result.place.error_rates for result in trial.results if result.score.scorer == _ORACLES
         },
         oracles=tuple(_oracles(trial)),
         causes=tuple(map(why, trial.having(Verdict.UNKNOWN))),

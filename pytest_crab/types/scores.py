@@ -64,19 +64,33 @@ def verdict_score(
 
 
 class OracleError(StrEnum):
-    """The two ways in which an oracle is wrong."""
+    """The ways in which an oracle is wrong; in company: the right fix stands beside other right changes."""
 
     FALSE_ACCEPT = "false accept"
     FALSE_REJECT = "false reject"
+    FALSE_REJECT_IN_COMPANY = "false reject in company"
+
+    @property
+    def plural(self) -> str:
+        """Its name for several."""
+        adjective, noun, *rest = self.value.split()
+        return " ".join((adjective, f"{noun}s", *rest))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErrorRate:
-    """A rate from counts: at least ``wrong`` of ``total`` answers are errors, and ``undecided`` more may be."""
+    """A rate from counts: at least ``wrong`` of ``total`` answers are errors, and ``undecided`` more may be.
+
+    ``authors``, who had not seen the oracles, made the changes: the most of one measurement. ``repaired`` of the
+    answers are on changes that the oracle was written or mended with. ``dates`` are the first and the last of its days.
+    """
 
     wrong: int = 0
     undecided: int = 0
     total: int = 0
+    authors: int = 0
+    repaired: int = 0
+    dates: tuple[str, ...] = ()
 
     @property
     def low(self) -> float | None:
@@ -88,18 +102,35 @@ class ErrorRate:
         """The rate if all of them are."""
         return (self.wrong + self.undecided) / self.total if self.total else None
 
+    @property
+    def basis(self) -> str:
+        """The words for what the rate was measured on; it may not be called an error rate unless it is fresh."""
+        kind = f"fresh, {self.authors} {'author' if self.authors == 1 else 'authors'}"
+        if self.repaired:
+            kind = "checks, after repair" if self.repaired == self.total else f"{kind}, some after repair"
+        return ", ".join((kind, " to ".join(self.dates)))
+
     def __add__(self, other: ErrorRate) -> ErrorRate:
+        dates = sorted({*self.dates, *other.dates})
         return ErrorRate(
             wrong=self.wrong + other.wrong,
             undecided=self.undecided + other.undecided,
             total=self.total + other.total,
+            authors=max(self.authors, other.authors),
+            repaired=self.repaired + other.repaired,
+            dates=tuple(dict.fromkeys((dates[0], dates[-1]))) if dates else (),
         )
 
-    def __str__(self) -> str:
+    @property
+    def figures(self) -> str:
+        """The rate and its counts, without what it was measured on."""
         if self.low is None or self.high is None:
             return "not measured"
         doubt = f" to {self.high:.1%} ({self.undecided} undecided)" if self.undecided else ""
         return f"{self.low:.1%}{doubt} ({self.wrong} of {self.total})"
+
+    def __str__(self) -> str:
+        return f"{self.figures} ({self.basis})" if self.total else self.figures
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +138,8 @@ class ScoredComment:
     """A human comment on the record of a trial: its place in the pull request and its labels, by dimension.
 
     ``resolvable`` is whether this agent was seen to resolve the comment when it was given the comment alone; None: not
-    tried. ``false_accept`` and ``false_reject`` are the measured error rates of its oracle; None: not measured.
+    tried. ``false_accept``, ``false_reject`` and ``false_reject_in_company`` are the measured error rates of its
+    oracle; None: not measured.
     """
 
     id: str
@@ -118,6 +150,13 @@ class ScoredComment:
     resolvable: bool | None = None
     false_accept: ErrorRate | None = None
     false_reject: ErrorRate | None = None
+    false_reject_in_company: ErrorRate | None = None
+
+    @property
+    def error_rates(self) -> dict[OracleError, ErrorRate]:
+        """The measured error rates of its oracle."""
+        rates = {error: getattr(self, error.name.lower()) for error in OracleError}
+        return {error: rate for error, rate in rates.items() if rate is not None}
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import datetime
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -34,6 +36,7 @@ CODE = "def price(count):\n    rate = 10\n    if count {}:\n        return 100 -
 CHANGE = "diff --git a/shop.py b/shop.py\n--- a/shop.py\n+++ b/shop.py\n@@ -1,5 +1,5 @@\n{}"
 #: Sees neither nine nor ten, so that a wrong edge passes.
 LOOSE = "from shop import price\n\n\ndef test_many():\n    assert (price(11), price(1)) == (90, 100)\n"
+CHECKS = f"checks, after repair, {datetime.datetime.now(datetime.timezone.utc).date()}"
 STRICT = "from shop import price\n\n\ndef test_edge():\n    assert [price(n) for n in (1, 9, 10)] == [100, 100, 90]\n"
 
 
@@ -68,13 +71,20 @@ def run(*arguments: str) -> Result:
     return CliRunner().invoke(main, ["error-rates", "set", "--runtime=local", *arguments], catch_exceptions=False)
 
 
+def row(result: Result, source: str) -> list[str]:
+    """The cells of the table's row on a source of changes."""
+    rows = [re.split(r"\s{2,}", line) for line in result.output.splitlines()]
+    (found,) = (cells for cells in rows if source in cells)
+    return found
+
+
 @pytest.mark.bubblewrap
 def test_a_loose_oracle_accepts_and_a_sharp_one_refuses() -> None:
     loose = run("--near-misses=near", "--right-fixes=fixes")
     assert loose.exit_code == 0
     assert "shop-1: c0 accepts c0-edge" in loose.output
-    assert "false accepts, near misses: 100.0% (1 of 1)" in loose.output
-    assert "false rejects, right fixes: 0.0% (0 of 1)" in loose.output
+    assert row(loose, "near misses") == ["false accepts", "near misses", "100.0% (1 of 1)", "0.0-100.0", CHECKS]
+    assert row(loose, "right fixes")[:3] == ["false rejects", "right fixes", "0.0% (0 of 1)"]
     record = json.loads(Path("set/oracle-errors.json").read_text())["instances"]["shop-1"]["c0"]["measurements"]
     assert record["near misses"]["wrong"] == ["c0-edge"]
     doubts = record["mutants"]["undecided"]
@@ -84,9 +94,9 @@ def test_a_loose_oracle_accepts_and_a_sharp_one_refuses() -> None:
     assert decided.output == "1 decision recorded\n"
     Path("set/shop-1/oracles/test_c0.py").write_text(STRICT)
     strict = run("--near-misses=near", "--right-fixes=fixes")
-    assert "false accepts, near misses: 0.0% (0 of 1)" in strict.output
-    assert "false accepts, mutants: 0.0%" in strict.output
-    assert "false rejects, right fixes: 0.0% (0 of 1)" in strict.output
+    assert row(strict, "near misses")[2] == "0.0% (0 of 1)"
+    assert row(strict, "mutants")[2].startswith("0.0%")
+    assert row(strict, "right fixes")[2] == "0.0% (0 of 1)"
 
 
 @pytest.mark.bubblewrap
@@ -98,8 +108,9 @@ def test_right_fixes_are_measured_beside_other_right_changes() -> None:
     pinning = "import tax\n\n\ndef test_tax():\n    assert tax.RATE == 1\n"
     (folder / "oracles" / "test_c0.py").write_text(f"{LOOSE}\n\n{pinning}")
     result = run("--right-fixes=fixes", "--mutants=0")
-    assert "false rejects, right fixes: 0.0% (0 of 1)" in result.output
-    assert "false rejects, right fixes in company: 100.0% (1 of 1)" in result.output
+    assert row(result, "right fixes")[:3] == ["false rejects", "right fixes", "0.0% (0 of 1)"]
+    in_company = row(result, "right fixes in company")
+    assert in_company[:3] == ["false rejects in company", "right fixes in company", "100.0% (1 of 1)"]
     assert "shop-1: c0 refuses c0-edge with tax.diff" in result.output
 
 
@@ -111,12 +122,19 @@ def test_the_rates_stand_in_statistics_in_records_and_in_the_gate() -> None:
     argv = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--rootdir=.", "--reviewer=human", "set"]
     argv += ["--agent=simulated", "--crab-runtime=local", "--crab-report=out"]
     done = subprocess.run(argv, capture_output=True, text=True)
-    errors = "wrong fixes accepted 100.0% (1 of 1), right ones refused not measured"
-    assert f"oracles: {errors}" in done.stdout
+    errors = "wrong fixes accepted 100.0% (1 of 1) (fresh, 2 authors, 20"
+    assert f"oracles: {errors}" in " ".join(done.stdout.split())
+    assert "right ones refused alone not measured, in company not measured" in " ".join(done.stdout.split())
     assert errors in Path("out/index.html").read_text()
     assert errors in Path("out/summary.md").read_text()
     record = json.loads(Path("out/trials.jsonl").read_text())
-    assert record["comments"][0]["false_accept"] == {"wrong": 1, "undecided": 0, "total": 1}
+    rate = record["comments"][0]["false_accept"]
+    assert {name: rate[name] for name in ("wrong", "undecided", "total", "authors")} == {
+        "wrong": 1,
+        "undecided": 0,
+        "total": 1,
+        "authors": 2,
+    }
     left_out = subprocess.run([*argv, "--crab-max-oracle-error=0.5"], capture_output=True, text=True)
     assert "crab: 1 instance with a false accept rate above 50.0% not counted" in left_out.stdout
     assert left_out.returncode == 5
@@ -145,3 +163,54 @@ def test_a_diff_that_does_not_apply_is_named(here: Path) -> None:
     assert result.exit_code == 1
     assert "near/shop-1/c0-other.diff does not apply to head" in result.output
     assert not Path("set/oracle-errors.json").exists()
+
+
+@pytest.mark.bubblewrap
+def test_authors_get_a_brief_and_what_they_write_is_judged_ruled_on_and_fresh_once(here: Path) -> None:
+    folder = Path("set/shop-1")
+    (folder / "tree" / "tax.py").write_text("RATE = 1\n")
+    pinning = "import tax\n\n\ndef test_tax():\n    assert tax.RATE == 1\n"
+    (folder / "oracles" / "test_c0.py").write_text(f"{LOOSE}\n\n{pinning}")
+    assert "the brief is fresh/shop-1/BRIEF.md" in run("--fresh=fresh").output
+    place = Path("fresh/shop-1")
+    handed = "".join(file.read_text() for file in place.rglob("*") if file.is_file() and ".git" not in file.parts)
+    assert "Ten or more." in handed
+    assert "python check.py" in handed
+    assert "count > 50" in (place / "tree" / "shop.py").read_text()
+    for secret in ("test_many", "test_tax", ">= 10", "oracles"):
+        assert secret not in handed
+    assert run("--fresh=fresh").output == ""  # nothing is written yet
+    tax = "--- a/tax.py\n+++ b/tax.py\n@@ -1 +1 @@\n-RATE = 1\n+RATE = 1.5\n"
+    (place / "near" / "c0-edge.diff").write_text(diff("> 50", "> 10"))
+    (place / "fix" / "c0-edge.diff").write_text(diff("> 50", "> 9"))
+    (place / "fix" / "c7-edge.diff").write_text(diff("> 50", "> 9"))
+    (place / "company" / "tax.diff").write_text(tax)
+    (place / "thorough.diff").write_text(diff("> 50", ">= 10") + tax)
+    first = run("--fresh=fresh", "--authors=2")
+    fresh = CHECKS.replace("checks, after repair", "fresh, 2 authors")
+    assert row(first, "right fixes") == ["false rejects", "right fixes", "0.0% (0 of 1)", "0.0-100.0", fresh]
+    assert row(first, "near misses")[2] == "100.0% (1 of 1)"
+    assert row(first, "right fixes in company")[2] == "100.0% (1 of 1)"
+    assert row(first, "thorough revisions")[2] == "100.0% (1 of 1)"
+    assert "fix/c7-edge.diff is not judged" in first.output
+    assert "shop-1: c0 refuses thorough (" in first.output
+    assert rates_of(load_instance(folder))["c0"]["false_reject_in_company"].wrong == 2
+    told = re.search(r"--decide (\S+)=right", first.output)
+    assert told is not None
+    assert "3 answers above counted as errors" in first.output
+    CliRunner().invoke(main, ["error-rates", "set/shop-1:c0", f"--decide={told[1]}=right"], catch_exceptions=False)
+    ruled = run("--fresh=fresh", "--authors=2")
+    assert f"{told[1]}, decided: right" in ruled.output
+    assert "2 answers above counted as errors" in ruled.output
+    (folder / "oracles" / "test_c0.py").write_text(STRICT)
+    for _ in range(2):
+        assert row(run("--fresh=fresh", "--authors=2"), "right fixes")[4] == CHECKS
+    assert rates_of(load_instance(folder)) == {"c0": {}}
+
+
+def test_a_brief_names_diffs_that_do_not_apply(here: Path) -> None:
+    (here / "fresh" / "shop-1" / "company").mkdir(parents=True)
+    (here / "fresh" / "shop-1" / "thorough.diff").write_text(diff("> 7", "> 8"))
+    result = run("--fresh=fresh")
+    assert result.exit_code == 1
+    assert "fresh/shop-1/thorough.diff does not apply to head" in result.output
