@@ -8,10 +8,11 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pytest_crab.curation import manifests, python_version
+from pytest_crab.curation import python_version
 from pytest_crab.curation.missing_modules import Diagnosis
 from pytest_crab.curation.module_packages import distribution_of
 from pytest_crab.curation.pinning import Requirements, Resolver
+from pytest_crab.ecosystems import manifests
 from pytest_crab.errors import ImageError
 from pytest_crab.scoring.oracles.proof import ProvedComment
 from pytest_crab.trial.context import TrialContext

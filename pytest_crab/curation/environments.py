@@ -29,11 +29,11 @@ from pytest_crab.curation.environment_probe import (
     write_probes,
 )
 from pytest_crab.curation.environment_search import BARE, Attempt, Candidate, EnvironmentSearch
-from pytest_crab.curation.manifests import import_roots
 from pytest_crab.curation.pinning import Requirements
 from pytest_crab.curation.proposals import Proposing
 from pytest_crab.curation.publish import to_instance
 from pytest_crab.curation.stages import CurationContext, Rejection
+from pytest_crab.ecosystems.manifests import import_roots
 from pytest_crab.trial.context import TrialContext
 from pytest_crab.types import CandidateComment, Comment, Environment, Instance, PullCandidate
 

@@ -6,17 +6,19 @@ import re
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
-from pytest_crab.curation import manifests
+from pytest_crab.ecosystems import manifests
 from pytest_crab.errors import ImageError
-from pytest_crab.protocols import INSTALL_LIMITS, Command, Completed
+from pytest_crab.protocols import INSTALL_LIMITS, Command, Completed, FileChange
 from pytest_crab.runtimes import bubblewrap, build_failures, interpreters, uv_cli, venvs
 from pytest_crab.runtimes.run_lock import RunFolder
+from pytest_crab.runtimes.tree_diff import put
 from pytest_crab.text import split_lines
 
 _SECONDS = 600
 _TREE = "/opt/crab/project"
+_VERSION_TAG = re.compile(r"(?m)^tag[_-](?:build|date)[ \t]*[=:].*\n?")
 _PIN = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*)==(\S+)")
 
 
@@ -56,7 +58,7 @@ class Resolver:
         assert interpreter is not None
         uv = uv_cli.program()
         for folder in wanted.projects:
-            manifests.drop_version_tags(tree, folder)
+            drop_version_tags(tree, folder)
         self._cache.mkdir(parents=True, exist_ok=True)
         arguments = [
             *(str(uv), "pip", "compile", "-", "--no-header", "--no-annotate"),
@@ -115,3 +117,15 @@ def _pins(printed: str) -> tuple[str, ...]:
             name = text.partition(" ")[0]
             raise ImageError(f"it depends on {name} at an address of its own, which no version pins")
     return tuple(sorted(pins))
+
+
+def drop_version_tags(tree: Path, folder: str) -> None:
+    """Remove from the setup.cfg in a folder of a tree the tags that setuptools adds to the version of a build.
+
+    Older ones add both in each step of a build, so that a tree with a tag and a date has no valid version.
+    """
+    path = PurePosixPath(folder, "setup.cfg")
+    text = manifests.text_of(tree / path)
+    plain = _VERSION_TAG.sub("", text)
+    if plain != text:  # no link of a foreign tree may lead this out of it
+        put(tree, [FileChange(path=str(path), mode="100644", content=plain.encode())])

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pytest_crab.curation import pinning
-from pytest_crab.curation.pinning import Requirements, Resolver
+from pytest_crab.curation.pinning import Requirements, Resolver, drop_version_tags
 from pytest_crab.errors import ImageError
 from pytest_crab.runtimes import interpreters, uv_cli
 from pytest_crab.runtimes.run_lock import RunFolder
@@ -78,3 +78,31 @@ def test_members_of_a_workspace_that_is_not_at_hand_come_from_the_index(tmp_path
     wanted = Requirements(requirements=(), projects=(".",))
     pins = resolver.pins(wanted, tree, interpreters.running_version(), "2024-01-01T00:00:00Z")
     assert pins == ("iniconfig==2.0.0",)
+
+
+def test_a_build_of_the_tree_has_an_untagged_version(tmp_path: Path) -> None:
+    kept = "[metadata]\nname = shop\n\n[egg_info]\n"
+    (tmp_path / "setup.cfg").write_text(f"{kept}tag_build = .dev\ntag-date=true\n\n[flake8]\nmax-line-length = 95\n")
+    drop_version_tags(tmp_path, ".")
+    assert (tmp_path / "setup.cfg").read_text() == f"{kept}\n[flake8]\nmax-line-length = 95\n"
+
+
+def test_the_settings_of_a_tree_may_lie_elsewhere(tmp_path: Path) -> None:
+    outside = tmp_path / "outside.cfg"
+    outside.write_text("[egg_info]\ntag_build = .dev\n")
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    drop_version_tags(tree, ".")
+    (tree / "setup.cfg").symlink_to(outside)
+    drop_version_tags(tree, ".")
+    assert outside.read_text() == "[egg_info]\ntag_build = .dev\n"
+
+
+def test_a_link_to_a_folder_leads_nothing_out_of_the_tree(tmp_path: Path) -> None:
+    outside, tree = tmp_path / "outside", tmp_path / "tree"
+    outside.mkdir()
+    tree.mkdir()
+    (outside / "setup.cfg").write_text("[egg_info]\ntag_build = .dev\n")
+    (tree / "shop").symlink_to(outside)
+    drop_version_tags(tree, "shop")
+    assert (outside / "setup.cfg").read_text() == "[egg_info]\ntag_build = .dev\n"

@@ -1,4 +1,4 @@
-"""Read a tree's manifests without running any of it: Python versions, requirements, import roots."""
+"""Read what a tree of Python asks for without running any of it: versions, requirements, import roots."""
 
 from __future__ import annotations
 
@@ -15,15 +15,11 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib  # what tomllib is where Python has none
 
-from pytest_crab.protocols import FileChange
-from pytest_crab.runtimes.tree_diff import put
-
 _MANIFESTS = ("pyproject.toml", "setup.cfg", "setup.py")
 _MOST_BYTES = 1 << 20
 _CLASSIFIER = re.compile(r"Programming Language :: Python :: (3\.\d{1,2})\b")
 _SETUP_REQUIRES = re.compile(r"""python_requires["']?\s*[=:]\s*\(?\s*["']([^"']+)["']""")
 _MAIN_FILES = ("requirements.txt", "requirements/base.txt", "requirements/main.txt", "requirements/default.txt")
-_VERSION_TAG = re.compile(r"(?m)^tag[_-](?:build|date)[ \t]*[=:].*\n?")
 _TESTING = re.compile(r"(?:^|[^a-z])(?:tests?|testing|dev|develop|development|units?)(?:[^a-z]|$)")
 _ROOTS = ("src", "lib", "python")
 
@@ -54,7 +50,7 @@ def is_project(folder: Path) -> bool:
 
 def python_support(folder: Path) -> PythonSupport:
     """Return the Python versions that a folder's manifests declare."""
-    texts = {name: _text(folder / name) for name in _MANIFESTS}
+    texts = {name: text_of(folder / name) for name in _MANIFESTS}
     document = _toml(folder / "pyproject.toml")
     project = document.get("project", {})
     poetry = document.get("tool", {}).get("poetry", {})
@@ -114,18 +110,6 @@ def names_sources(folder: Path) -> bool:
     return bool(_toml(folder / "pyproject.toml").get("tool", {}).get("uv", {}).get("sources"))
 
 
-def drop_version_tags(tree: Path, folder: str) -> None:
-    """Remove from the setup.cfg in a folder of a tree the tags that setuptools adds to the version of a build.
-
-    Older ones add both in each step of a build, so that a tree with a tag and a date has no valid version.
-    """
-    path = PurePosixPath(folder, "setup.cfg")
-    text = _text(tree / path)
-    plain = _VERSION_TAG.sub("", text)
-    if plain != text:  # no link of a foreign tree may lead this out of it
-        put(tree, [FileChange(path=str(path), mode="100644", content=plain.encode())])
-
-
 def import_roots(tree: Path, paths: Sequence[str]) -> tuple[str, ...]:
     """Return the folders of a tree for the import path of oracles of comments on ``paths``.
 
@@ -178,7 +162,7 @@ def _unique(items: Any) -> list[Any]:
     return list(dict.fromkeys(items))
 
 
-def _text(path: Path) -> str:
+def text_of(path: Path) -> str:
     """Return a manifest's text; empty for a link, a special file or one that is too long."""
     if path.is_symlink() or not path.is_file() or path.stat().st_size > _MOST_BYTES:
         return ""
@@ -187,7 +171,7 @@ def _text(path: Path) -> str:
 
 def _toml(path: Path) -> dict[str, Any]:
     try:
-        return dict(tomllib.loads(_text(path)))
+        return dict(tomllib.loads(text_of(path)))
     except (tomllib.TOMLDecodeError, RecursionError):
         return {}
 

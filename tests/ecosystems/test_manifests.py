@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_crab.curation import manifests
+from pytest_crab.ecosystems import manifests
 
 SETUP_PY = """\
 from setuptools import setup
@@ -125,34 +125,6 @@ def test_the_trees_own_modules_are_told_from_foreign_ones(tmp_path: Path) -> Non
     assert manifests.provides(tmp_path, roots, "pkg")
     assert manifests.provides(tmp_path, roots, "single")
     assert not manifests.provides(tmp_path, roots, "folder")
-
-
-def test_a_build_of_the_tree_has_an_untagged_version(tmp_path: Path) -> None:
-    kept = "[metadata]\nname = shop\n\n[egg_info]\n"
-    (tmp_path / "setup.cfg").write_text(f"{kept}tag_build = .dev\ntag-date=true\n\n[flake8]\nmax-line-length = 95\n")
-    manifests.drop_version_tags(tmp_path, ".")
-    assert (tmp_path / "setup.cfg").read_text() == f"{kept}\n[flake8]\nmax-line-length = 95\n"
-
-
-def test_the_settings_of_a_tree_may_lie_elsewhere(tmp_path: Path) -> None:
-    outside = tmp_path / "outside.cfg"
-    outside.write_text("[egg_info]\ntag_build = .dev\n")
-    tree = tmp_path / "tree"
-    tree.mkdir()
-    manifests.drop_version_tags(tree, ".")
-    (tree / "setup.cfg").symlink_to(outside)
-    manifests.drop_version_tags(tree, ".")
-    assert outside.read_text() == "[egg_info]\ntag_build = .dev\n"
-
-
-def test_a_link_to_a_folder_leads_nothing_out_of_the_tree(tmp_path: Path) -> None:
-    outside, tree = tmp_path / "outside", tmp_path / "tree"
-    outside.mkdir()
-    tree.mkdir()
-    (outside / "setup.cfg").write_text("[egg_info]\ntag_build = .dev\n")
-    (tree / "shop").symlink_to(outside)
-    manifests.drop_version_tags(tree, "shop")
-    assert (outside / "setup.cfg").read_text() == "[egg_info]\ntag_build = .dev\n"
 
 
 @pytest.mark.parametrize(
