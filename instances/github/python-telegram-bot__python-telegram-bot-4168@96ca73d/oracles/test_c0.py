@@ -55,7 +55,7 @@ def test_a_post_has_a_sender_next_to_its_channel(kind):
 
 def test_it_is_not_on_the_list_of_what_has_no_sender():
     lines = [line.strip() for line in Update.effective_sender.__doc__.splitlines()]
-    assert "* :attr:`poll`" in lines
+    assert any(":attr:`poll`" in line for line in lines)
     assert [line for line in lines if line.startswith("*") and line.endswith("channel_post`")] == []
 
 
