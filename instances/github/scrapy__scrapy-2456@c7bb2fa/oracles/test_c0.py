@@ -95,7 +95,7 @@ def test_what_is_expected_is_compared_with_what_was_exported(test):
 
 
 def test_the_cases_are_all_there(test):
-    assert {(case["format"], case["indent"]) for case in cases(test)} == CASES
+    assert {(case["format"], case["indent"]) for case in cases(test)} >= CASES
 
 
 def written(format, indent):
@@ -122,5 +122,7 @@ def written(format, indent):
 
 def test_what_is_expected_is_what_the_exporters_write(test):
     for case in cases(test):
+        if (case["format"], case["indent"]) not in CASES:
+            continue
         assert isinstance(case["expected"], bytes)
         assert case["expected"].decode() == written(case["format"], case["indent"])
