@@ -33,7 +33,8 @@ for (const words of [['--silent', '--debug'], ['--debug', '--silent']]) {
     assert.equal(error.exitCode, 1)
     assert.match(error.message, /--silent/)
     assert.match(error.message, /--debug/)
-    assert.match(written, /cannot be used with/)
+    assert.match(written, /--silent/)
+    assert.match(written, /--debug/)
   })
 }
 
@@ -58,7 +59,7 @@ test('without a conflict nothing fails, and other errors have their own code', (
 test('a conflict in a subcommand, and one between two values of the environment, have the code too', () => {
   const { made } = program()
   const sub = made.command('sub').exitOverride().configureOutput({ writeErr: () => {} }).action(() => {})
-  sub.addOption(new Option('--fast').env('CRAB_FAST').conflicts('slow')).addOption(new Option('--slow').env('CRAB_SLOW'))
+  sub.addOption(new Option('--fast').env('CRAB_FAST').conflicts(['slow'])).addOption(new Option('--slow').env('CRAB_SLOW'))
   assert.throws(() => made.parse(['sub', '--fast', '--slow'], { from: 'user' }), { code: 'commander.conflictingOption' })
   process.env.CRAB_FAST = process.env.CRAB_SLOW = '1'
   try {
