@@ -6,7 +6,6 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.dialects import dialect
 from sqlglot.dialects.databricks import Databricks
-from sqlglot.dialects.spark import Spark
 
 
 def test_nothing_is_wrapped_around_the_function():
@@ -40,19 +39,3 @@ def test_the_sql_is_still_the_same(written, expected):
 )
 def test_other_dialects_are_untouched(dialect, expected):
     assert sqlglot.transpile("GROUP_CONCAT(x SEPARATOR '-')", read="mysql", write=dialect) == [expected]
-
-
-def test_the_other_transforms_are_still_there():
-    own = {
-        exp.DateAdd,
-        exp.DateDiff,
-        exp.DatetimeAdd,
-        exp.DatetimeSub,
-        exp.DatetimeTrunc,
-        exp.Select,
-        exp.JSONExtract,
-        exp.ToChar,
-    }
-    assert own <= set(Databricks.Generator.TRANSFORMS)
-    assert exp.TryCast not in Databricks.Generator.TRANSFORMS
-    assert Spark.Generator.TRANSFORMS.get(exp.GroupConcat) is not dialect.groupconcat_sql
