@@ -268,6 +268,33 @@ def test_a_token_that_gets_into_the_code_is_left_out(desk: Any, monkeypatch: pyt
     assert tokens[0] not in "".join(desk.transcripts)
 
 
+def test_the_gateway_says_while_a_model_is_asked_so_that_slots_are_lent(
+    desk: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    marks: list[Path] = []
+    seen: list[bool] = []
+    opening = desk.gateway.open
+
+    @contextmanager
+    def noting(**step: Any) -> Iterator[Any]:
+        with opening(**step) as access:
+            marks.append(access.asking)
+            yield access
+
+    def answering(answer: Any) -> Any:
+        def answered(_asked: Any) -> Any:
+            seen.append(marks[0].exists())
+            return answer
+
+        return answered
+
+    monkeypatch.setattr(desk.gateway, "open", noting)
+    look = call("shell", {"command": "sleep 0.2"})
+    desk.revise("tool-loop", turns(answering(look), answering(say("Done."))))
+    assert seen == [True, True]
+    assert not marks[0].exists()
+
+
 @pytest.mark.parametrize("limit", ["max_turns", "total_tokens", "max_usd", "seconds"])
 def test_a_limit_of_nothing_is_no_setting(tmp_path: Path, limit: str) -> None:
     with pytest.raises(BadInput, match=f"{limit} should be above 0"):
