@@ -123,6 +123,10 @@ def part_results(proof: Proof, run: Run) -> tuple[PartResult, ...]:
     """Return what a run tells of each part of the oracle; nothing where it has none, or its tests did not decide."""
     if judge(proof, run).reason not in (Reason.GREEN, Reason.FAILED, Reason.GUARD):
         return ()
+    return _results(proof, run)
+
+
+def _results(proof: Proof, run: Run) -> tuple[PartResult, ...]:
     passed = {test.id for test in run.tests if test.outcome == "passed"}
     return tuple(PartResult(asks=part.asks, resolved=passed.issuperset(part.tests)) for part in proof.parts)
 
@@ -239,11 +243,10 @@ def _faults(proof: Proof, run: Run) -> Judgement | None:
     more = f" and {len(others)} more" if others else ""
     where = f" in {safe_name(first.where)}" if first.where else ""
     told = f"{first.id} {_outcome(first)}{where}{more}"
-    names = {test.id for test in own}
     parts = [
         f"{_part_name(proof, number)} is not resolved: {part.asks}"
-        for number, part in enumerate(proof.parts, 1)
-        if not names.isdisjoint(part.tests)
+        for number, part in enumerate(_results(proof, run), 1)
+        if not part.resolved
     ]
     detail = f"{'; '.join(parts)} ({told})" if parts else told
     return Judgement(reason=Reason.FAILED if own else Reason.GUARD, detail=detail)

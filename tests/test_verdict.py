@@ -351,6 +351,12 @@ def in_parts(head: Run | None = None, parts: tuple[OraclePart, ...] = PARTS) -> 
             [False, False],
             f"part 1 of 2 is not resolved: say b; part 2 of 2 is not resolved: say c ({B} failed and 1 more)",
         ),
+        (
+            {"b": "failed", "c": "skipped"},
+            Reason.FAILED,
+            [False, False],
+            f"part 1 of 2 is not resolved: say b; part 2 of 2 is not resolved: say c ({B} failed)",
+        ),
         ({"a": "failed"}, Reason.GUARD, [True, True], f"{A} failed"),
         ({"b": "skipped"}, Reason.SKIPPED, [], f"{B} skipped"),
     ],

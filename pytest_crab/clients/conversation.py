@@ -251,10 +251,8 @@ def _read_arguments(given: Any) -> tuple[Mapping[str, Any], str | None]:
     """Return the arguments of a call; where they cannot be read, none and the reason."""
     try:
         arguments = json.loads(given) if isinstance(given, str) else given
-    except json.JSONDecodeError as error:
+    except (ValueError, RecursionError) as error:
         return {}, f"its arguments are not JSON ({error})"
-    except RecursionError:
-        return {}, "its arguments are nested too deeply"
     return (arguments, None) if isinstance(arguments, Mapping) else ({}, "its arguments are no JSON object")
 
 

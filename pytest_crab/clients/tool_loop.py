@@ -156,9 +156,11 @@ class ToolLoop(Chat):
         text, fine = (problem, False) if problem is not None else self._use(call.name, call.arguments)
         return ToolResult(id=call.id, text=text, failed=not fine)
 
-    def _use(self, tool: str, given: Mapping[str, str]) -> tuple[str, bool]:
+    def _use(self, tool: str, given: Mapping[str, Any]) -> tuple[str, bool]:
         """Return what a tool says, and whether it did what it was asked to."""
-        return _output_of(self._shell(**given)) if tool == "shell" else self._edit(**given)
+        if tool == "shell":
+            return _output_of(self._shell(given["command"]))
+        return self._edit(given["path"], given["old"], given["new"])
 
     def _edit(self, path: str, old: str, new: str) -> tuple[str, bool]:
         place = shlex.quote(path)
@@ -185,7 +187,7 @@ class ToolLoop(Chat):
 
 
 def _problem(tool: str, given: Mapping[str, Any]) -> str | None:
-    """Return what is wrong with a call, for the model to mend; None if nothing is."""
+    """Return what is wrong with a call, for the model to mend; None if nothing is, whatever else it gives."""
     known = {each.name: each.input_schema["required"] for each in tools(0, "")}
     if tool not in known:
         return f"there is no tool {tool!r}; there are {' and '.join(known)}"
@@ -193,9 +195,11 @@ def _problem(tool: str, given: Mapping[str, Any]) -> str | None:
     wrong = [
         *(f"`{name}` is missing" for name in names if name not in given),
         *(f"`{name}` is no text" for name in names if name in given and not isinstance(given[name], str)),
-        *(f"`{name}` is not known" for name in given if name not in names),
     ]
-    return f"{tool} takes {', '.join(f'`{name}`' for name in names)}, and {'; '.join(wrong)}" if wrong else None
+    if not wrong:
+        return None
+    wrong += [f"`{name}` is not known" for name in given if name not in names]
+    return f"{tool} takes {', '.join(f'`{name}`' for name in names)}, and {'; '.join(wrong)}"
 
 
 def _find(text: str, old: str) -> list[re.Match[str]]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pytest_crab import diffs
 from pytest_crab.instances.lock import named_diffs
-from pytest_crab.types import Instance
+from pytest_crab.types import Instance, Oracle, OracleRunner
 
 MOST_MIB = 4
 
@@ -22,8 +22,20 @@ def content_faults(instance: Instance) -> Iterator[str]:
     for key, name in named_diffs(instance).items():
         yield from _diff_faults(f"{key} ({name})", Path(instance.folder, name))
     for number, comment in enumerate(instance.comments):
-        if comment.oracle and not Path(instance.folder, comment.oracle.file).read_bytes().strip():
-            yield f"comments[{number}].oracle.file ({comment.oracle.file}) is empty; it should hold tests"
+        if comment.oracle is not None:
+            yield from _oracle_faults(f"comments[{number}].oracle", comment.oracle, Path(instance.folder))
+
+
+def _oracle_faults(at: str, oracle: Oracle, folder: Path) -> Iterator[str]:
+    """The file holds tests, and those that parts name; titles of node and jest may be made as they run."""
+    text = (folder / oracle.file).read_bytes().decode("utf-8", "replace")
+    if not text.strip():
+        yield f"{at}.file ({oracle.file}) is empty; it should hold tests"
+    for number, part in enumerate(oracle.parts or () if oracle.runner is OracleRunner.PYTEST else ()):
+        for name in part.tests:
+            missing = [word for word in name.partition("[")[0].split("::") if word not in text]
+            if missing:
+                yield f"{at}.parts[{number}].tests names {name}, and there is no {missing[0]} in {oracle.file}"
 
 
 def _stray_files(instance: Instance) -> Iterator[str]:

@@ -147,10 +147,8 @@ class Account:
         (self.tasks.discard if over else self.tasks.add)(task)
         if self.socket and before != bool(self.tasks):
             mark = ModelAccess(socket=Path(self.socket), token=self.token).asking
-            if self.tasks:
-                mark.touch()
-            else:
-                mark.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):  # then the slot is not lent, and the request matters more
+                mark.touch() if self.tasks else mark.unlink(missing_ok=True)
 
     async def rest(self, seconds: float) -> None:
         """Wait, at most so long, until all is booked: the end of a client is noticed a moment later."""

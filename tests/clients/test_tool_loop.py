@@ -172,6 +172,8 @@ def chat(message: dict[str, Any], stop: str = "tool_calls") -> Reply:
     [
         ({"name": "shell", "arguments": '{"command": "cat calc.py"}'}, "def divide"),
         ({"name": "shell", "arguments": {"command": "cat calc.py"}}, "def divide"),
+        ({"name": "shell", "arguments": '{"command": "cat calc.py", "description": "Look"}'}, "def divide"),
+        ({"name": "shell", "arguments": "1" * 5000}, "This failed: its arguments are"),
         (
             {"name": "shell", "arguments": '{"command": "cat calc'},
             "This failed: its arguments are not JSON",

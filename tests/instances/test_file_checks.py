@@ -49,3 +49,11 @@ def test_an_empty_oracle_is_refused(write_instance: Write) -> None:
     (path.parent / "oracles" / "test_c0.py").write_text("\n")
     (problem,) = content_faults(load_instance(path))
     assert "comments[0].oracle.file (oracles/test_c0.py) is empty" in problem
+
+
+def test_a_part_names_tests_that_the_oracle_has(write_instance: Write) -> None:
+    parts = "[{asks: One, tests: [test_two]}, {asks: Two, tests: ['test_two[a]', 'TestThree::test_two']}]"
+    path = write_instance("a", ("oracle: oracles/test_c0.py", f"oracle: {{file: oracles/test_c0.py, parts: {parts}}}"))
+    (problem,) = content_faults(load_instance(path))
+    assert "comments[0].oracle.parts[1].tests names TestThree::test_two" in problem
+    assert "no TestThree in oracles/test_c0.py" in problem
