@@ -27,7 +27,7 @@ from pytest_crab.protocols import (
 from pytest_crab.runtimes import bubblewrap, build_failures, cgroups, gateway_relay, venvs
 from pytest_crab.runtimes.bubblewrap import ClientMounts, View
 from pytest_crab.runtimes.disk_quota import DiskQuota
-from pytest_crab.runtimes.environments import SOCKET_FOLDER, TMP, WORKSPACE_ENV
+from pytest_crab.runtimes.environments import SOCKET_FOLDER, TMP
 from pytest_crab.runtimes.host_clone import confined_clone
 from pytest_crab.runtimes.host_runtime import HostRuntime, HostWorkspace
 from pytest_crab.runtimes.installed_copies import installed_copies
@@ -174,7 +174,7 @@ class BubblewrapWorkspace(HostWorkspace):
     ) -> Completed:
         """See protocols.Workspace."""
         runtime, image = self._runtime, self._image
-        command = Command(argv=argv, stdin=stdin, env={**WORKSPACE_ENV, **(env or {})})
+        command = Command(argv=argv, stdin=stdin, env={**self._env, **(env or {})})
         with runtime.slots.take(runtime.stopped, self._asking):
             view = runtime.view(image, empty=(TMP,), writable={image.workdir: self._tree})
             view = dataclasses.replace(view, readable={**view.readable, **self._readable})
@@ -200,9 +200,8 @@ class BubblewrapWorkspace(HostWorkspace):
         """See HostWorkspace."""
         runtime, image = self._runtime, self._image
         view = runtime.view(image, empty=(TMP,), writable={image.workdir: self._tree})
-        return bubblewrap.attach(
-            runtime.run, view, with_env(image, Command(argv=argv, env={**WORKSPACE_ENV, **env})), limits=self._limits
-        )
+        command = Command(argv=argv, env={**self._env, **env})
+        return bubblewrap.attach(runtime.run, view, with_env(image, command), limits=self._limits)
 
 
 def with_env(image: Image, command: Command) -> Command:

@@ -85,7 +85,7 @@ class HostRuntime(ABC):
             "runtime": self.name,
             "version": layout.version,
             "built": built,
-            "env": venvs.variables(layout, instance.required_environment),
+            "env": dict(instance.required_environment.env),
             **({"node": layout.node, "node_version": layout.node_version} if layout.node else {}),
         }
         return Image(
@@ -224,6 +224,7 @@ class HostWorkspace(ABC):
         self._image = image
         self._snapshot = snapshot
         self._limits = limits
+        self._env = venvs.workspace_env(Path(image.reference))
 
     @abstractmethod
     def run(

@@ -16,7 +16,6 @@ from pytest_crab.errors import EngineError
 from pytest_crab.protocols import INSTALL_LIMITS, CloneRequest, Command, Completed, Image, Limits, Snapshot, Workspace
 from pytest_crab.runtimes import build_failures, gateway_relay
 from pytest_crab.runtimes.bubblewrap import ClientMounts, View
-from pytest_crab.runtimes.environments import WORKSPACE_ENV
 from pytest_crab.runtimes.host_clone import plain_clone
 from pytest_crab.runtimes.host_runtime import HostRuntime, HostWorkspace
 from pytest_crab.runtimes.plain_processes import run_plain
@@ -127,11 +126,11 @@ class SubprocessWorkspace(HostWorkspace):
         """See protocols.Workspace."""
         runtime = self._runtime
         with runtime.slots.take(runtime.stopped, self._asking), runtime.run.scratch() as home:
-            command = Command(argv=argv, stdin=stdin, env={"HOME": str(home), **WORKSPACE_ENV, **(env or {})})
+            command = Command(argv=argv, stdin=stdin, env={"HOME": str(home), **self._env, **(env or {})})
             return runtime.run_in(self._tree, self._image, [command], self._limits, seconds)[0]
 
     def attach(self, argv: Sequence[str], env: Mapping[str, str]) -> int:
         """See HostWorkspace."""
         with self._runtime.run.scratch() as home:
-            variables = {**os.environ, **WORKSPACE_ENV, **self._image.facts["env"], **env, "HOME": str(home)}
+            variables = {**os.environ, **self._env, **self._image.facts["env"], **env, "HOME": str(home)}
             return subprocess.run(list(argv), cwd=self._tree, env=variables, check=False).returncode

@@ -24,7 +24,14 @@ from pytest_crab.protocols import INSTALL_LIMITS, INSTALL_SECONDS, OWN_PLACES, C
 from pytest_crab.runtimes import build_failures, interpreters, nodes, seeds, uv_cli
 from pytest_crab.runtimes.bubblewrap import View
 from pytest_crab.runtimes.build_pins import build_constraints
-from pytest_crab.runtimes.environments import PackageRoute, install_script, packages_of, pins_nothing, python_of
+from pytest_crab.runtimes.environments import (
+    WORKSPACE_ENV,
+    PackageRoute,
+    install_script,
+    packages_of,
+    pins_nothing,
+    python_of,
+)
 from pytest_crab.runtimes.inside.compiled import compiled_modules
 from pytest_crab.runtimes.run_lock import remove_folder
 from pytest_crab.runtimes.slots import one_builder
@@ -151,9 +158,9 @@ def _without_dots(path: str) -> str:
     return f"{os.path.realpath(f'{head}/..')}/{tail}" if dots else path
 
 
-def variables(layout: Layout, environment: Environment) -> dict[str, str]:
-    """Return the variables of an environment's commands."""
-    return {**(_WITHOUT_OURS if layout.venv is None else {}), **environment.env}
+def workspace_env(folder: Path) -> dict[str, str]:
+    """Return the variables of a contestant's commands in the environment of this folder. Raises ImageError."""
+    return {**WORKSPACE_ENV, **(_WITHOUT_OURS if read(folder).venv is None else {})}
 
 
 def venv_layout(cache: Path, instance: Instance, chosen: Chosen, build: Builder, check: Callable[[], None]) -> Layout:
