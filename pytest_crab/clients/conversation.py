@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
+from pytest_crab.clients.anthropic_messages import MessagesClient, kept
 from pytest_crab.clients.gateway_connection import GatewayRequest
 from pytest_crab.clients.model_http import CALLS, as_json, connection, post, require_success, require_whole
 from pytest_crab.clients.status_table import Status, model_error
@@ -128,6 +129,9 @@ class Conversation:
         """Answer the calls of the last turn."""
         raise NotImplementedError
 
+    def close(self) -> None:
+        """Close what this conversation alone has opened."""
+
 
 @contextmanager
 def open_conversation(
@@ -135,7 +139,11 @@ def open_conversation(
 ) -> Iterator[Conversation]:
     """Open a conversation in the protocol of the settings' provider, over a connection of its own."""
     with connection(access) as client:
-        yield start_conversation(settings, access, client, tools)
+        conversation = start_conversation(settings, access, client, tools)
+        try:
+            yield conversation
+        finally:
+            conversation.close()
 
 
 def start_conversation(
@@ -147,7 +155,30 @@ def start_conversation(
 
 
 class _Messages(Conversation):
-    """Anthropic's Messages."""
+    """Anthropic's Messages; ``library`` asks them, and is shared with the conversations that are made of this one."""
+
+    def __init__(
+        self,
+        settings: RequestSettings,
+        access: ModelAccess,
+        client: GatewayConnection,
+        tools: Sequence[Tool],
+        library: MessagesClient | None = None,
+    ) -> None:
+        super().__init__(settings, access, client, tools)
+        self._library = library or MessagesClient(access, settings.provider)
+
+    def anew(self) -> Conversation:
+        """See Conversation."""
+        return _Messages(self._settings, self._access, self._client, self._tools, self._library)
+
+    def next_turn(self, seconds: float) -> Turn:
+        """See Conversation."""
+        return self.take(self._library.ask(self.request().document, seconds))
+
+    def close(self) -> None:
+        """See Conversation."""
+        self._library.close()
 
     def request(self) -> GatewayRequest:
         """See Conversation."""
@@ -159,7 +190,7 @@ class _Messages(Conversation):
         document = {
             "model": settings.model,
             "max_tokens": settings.max_tokens,
-            "messages": self.messages,
+            "messages": kept(self.messages) if tools else self.messages,
             **({"tools": tools} if tools else {}),
             **settings.typed_options(),
         }

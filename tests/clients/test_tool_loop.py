@@ -65,6 +65,17 @@ def test_the_agents_tools_act_inside_the_workspace(desk: Any, provider: str) -> 
     assert "def divide" in transcript
 
 
+def test_each_turn_is_streamed_and_marks_what_the_next_one_begins_with(desk: Any) -> None:
+    script = turns(call("shell", {"command": "cat calc.py"}), edit("calc.py", "a / b", "a // b"), say("Done."))
+    desk.revise("tool-loop", script, provider="anthropic", options={"temperature": 0})
+    bodies = [asked.body for asked in desk.provider.asked]
+    assert [(body["stream"], body["temperature"]) for body in bodies] == [(True, 0)] * 3
+    for body in bodies:
+        *before, last = body["messages"]
+        assert "cache_control" in last["content"][-1]
+        assert "cache_control" not in json.dumps(before)
+
+
 @pytest.mark.parametrize(
     ("before", "old", "new", "after"),
     [

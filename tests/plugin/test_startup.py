@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 HEAVY = (
-    *("click", "docker", "git", "httpx2", "hypothesis", "jinja2", "junitparser", "requests", "unidiff"),
+    *("anthropic", "click", "docker", "git", "httpx2", "hypothesis", "jinja2", "junitparser", "requests", "unidiff"),
     *("urllib3", "yaml", "pytest_crab.protocols", "pytest_crab.results", "pytest_crab.runtimes", "pytest_crab.trial"),
     *("pytest_crab.formats", "pytest_crab.gate", "pytest_crab.plugin.experiments", "pytest_crab.types"),
 )
@@ -49,4 +49,18 @@ LOOKING = """
 import sys
 def pytest_unconfigure():
     print("imported:", [name for name in ("git", "gitdb", "pytest_crab.sources.git_cli") if name in sys.modules])
+"""
+
+
+def test_what_asks_no_model_imports_no_library_of_a_protocol(lab: Any) -> None:
+    lab.write({"conftest.py": ASKING})
+    done = lab.spawn("--reviewer=human", "instances/shop-1")
+    assert "imported: []" in done.stdout.str()
+    assert "caught" in done.stdout.str()
+
+
+ASKING = """
+import sys
+def pytest_unconfigure():
+    print("imported:", [name for name in ("anthropic", "pydantic", "httpx2") if name in sys.modules])
 """
