@@ -111,7 +111,13 @@ def shown_everywhere(lab: Any, result: pytest.RunResult) -> None:
     assert warning in markdown
     page = (lab.store / "report" / "index.html").read_text()
     section = page.partition('<section id="rulers"')[2].partition("</section>")[0]
-    for said in ("arXiv 2601.19494, paper", "cr-evaluator of m, settings", warning, "50.0% of 4", "#t=shop-1%3A%3Ahuman"):
+    for said in (
+        "arXiv 2601.19494, paper",
+        "cr-evaluator of m, settings",
+        warning,
+        "50.0% of 4",
+        "#t=shop-1%3A%3Ahuman",
+    ):
         assert said in section, said
     junit = (lab.path / "rulers.xml").read_text()
     assert re.search(r'name="crab.ruler.strict" value="0.5"', junit)
