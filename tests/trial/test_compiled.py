@@ -39,6 +39,14 @@ SETUP = """\
 from setuptools import Extension, setup
 setup(name="values", version="1", ext_modules=[Extension("%sfast", ["%sfast.c"])], %s)
 """
+ORACLE_OF_COMPILED = """\
+import value
+
+
+def test_value():
+    assert value.__file__.endswith(".so")
+    assert value.value() == 3
+"""
 #: How a project is laid out and installed: the folder of the module, its name's beginning, what setup is told, install.
 LAYOUTS = {
     "editable": ("pack/", "pack.", 'packages=["pack"]', "pip install --no-build-isolation --no-deps -e ."),
@@ -228,3 +236,21 @@ def test_an_agent_can_build_in_its_workspace_and_what_it_built_is_no_change(comp
         shown = workspace.run(("python", "-c", "import pack; print(pack.value())"), seconds=30)
         assert shown.stdout == b"7\n", shown.stderr
         assert diffs.touched_paths(workspace.diff()) == {compiled.header}
+
+
+@pytest.mark.bubblewrap
+def test_a_module_of_python_that_the_install_compiled_is_compiled_anew(make_lab: Callable[..., Any]) -> None:
+    lab = make_lab()
+    setup = "from Cython.Build import cythonize\nfrom setuptools import setup\n"
+    lab.put("tree/setup.py", f'{setup}setup(name="values", version="1", ext_modules=cythonize(["value.py"]))\n')
+    lab.put("oracles/test_c0.py", ORACLE_OF_COMPILED)
+    lab.document["comments"] = lab.document["comments"][:1]
+    lab.document["environment"] |= {
+        "packages": ["setuptools==75.8.0", "Cython==3.0.11"],
+        "install": ["python setup.py build_ext --inplace"],
+        "timeout": "120",
+    }
+    for value, reason in ((3, "green"), (5, "test failed")):
+        lab.acting({"value.py": f"def value():\n    return {value}\n"})
+        trial = lab.trial()
+        assert lab.reasons(trial) == {"c0": reason}, [result.detail for result in trial.results]
