@@ -18,6 +18,7 @@ from pytest_crab.gate.conditions import CONDITIONS
 from pytest_crab.gate.exit import MAX_BROKEN, MAX_UNKNOWN, OracleCounts, RunOutcome, decide
 from pytest_crab.gate.pairing import ANCHOR, contestants, counterpart, full_names, pair
 from pytest_crab.gate.references import Reference, load_reference
+from pytest_crab.gate.resolved import ACCOUNT, RATE, RESOLVED, decided_on
 from pytest_crab.gate.terms import MARGIN, GateTerms
 from pytest_crab.gate.wording import explain_baseline
 from pytest_crab.results.loading import load_summary
@@ -73,6 +74,7 @@ Compared = tuple[list[BaselineComparison], list[OracleCounts], list[tuple[str, s
 )
 @click.option("--looks", type=click.IntRange(1), default=1, help="As --crab-gate-looks.")
 @click.option("--unit", type=click.Choice(UNITS), default=REPOSITORY, help="As --crab-gate-unit.")
+@click.option("--on", type=click.Choice((RATE, RESOLVED)), default=RATE, help="As --crab-gate-on.")
 @click.option("--allow-difference", type=click.Choice(CONDITIONS), help="Compare even if this one thing differs.")
 @click.option(
     "--pool", multiple=True, type=click.Path(exists=True, path_type=Path), help="Pool this run with BEFORE; repeatable."
@@ -101,6 +103,7 @@ def compare(
     max_unknown: float,
     looks: int,
     unit: str,
+    on: str,
     allow_difference: str | None,
     pool: Sequence[Path],
     anchor: Path | None,
@@ -116,7 +119,9 @@ def compare(
     """
     if recorded is not None and (page, anchor, *pool) != (None, None):
         raise click.UsageError("--html, --pool and --anchor are for runs, and --recorded names tools; leave it out")
-    terms = _gate_terms(margins, allow_difference, looks, unit)
+    if recorded is not None and on != RATE:
+        raise click.UsageError("--on=resolved is for runs, whose verdicts are explained; leave out --recorded")
+    terms = dataclasses.replace(_gate_terms(margins, allow_difference, looks, unit), on=on)
     try:
         if recorded is not None:
             against, counts, pairs = _compare_recorded(recorded, before, after, terms)
@@ -133,13 +138,14 @@ def compare(
         max_broken=max_broken,
         max_unknown=max_unknown,
         max_unknown_option="--max-unknown",
+        account="" if on == RATE else ACCOUNT,
     )
     decision = decide(dataclasses.replace(outcome, counts=tuple(counts), baselines=tuple(against)))
     paragraph = decision.paragraph if terms.gated else None
     if page is not None:
         compared = _reviewers_of_page([Path(before), *pool], anchor, against, pairs)
         _write_page(page, Path(after), compared, paragraph)
-    _print_comparisons(against, paragraph, as_json=as_json)
+    _print_comparisons(against, paragraph, as_json=as_json, on=on)
     if terms.gated:
         sys.exit(decision.exit_code)
 
@@ -155,12 +161,14 @@ def _gate_terms(margins: Mapping[str, float], allowed: str | None, looks: int, u
     )
 
 
-def _print_comparisons(against: Sequence[BaselineComparison], paragraph: str | None, *, as_json: bool) -> None:
+def _print_comparisons(against: Sequence[BaselineComparison], paragraph: str | None, *, as_json: bool, on: str) -> None:
     if as_json:
         click.echo(json.dumps({one.name: serialization.dump(one) for one in against}, indent=1, allow_nan=False))
         return
     if paragraph is not None:
         click.echo(_visible(paragraph))
+    elif on != RATE:
+        click.echo(ACCOUNT)
     for one, ruling in zip(against, rule_on_baselines(against), strict=True):
         if paragraph is None:
             click.echo(_visible(explain_baseline(one, ruling)))
@@ -223,8 +231,8 @@ def _read_margins(texts: Sequence[str]) -> dict[str, float]:
 
 def _references(runs: Sequence[Path], anchor: Path | None, terms: GateTerms) -> list[Reference]:
     """Load the pooled runs and the anchor. Raises BadInput."""
-    anchors = [] if anchor is None else [load_reference([anchor], role=ANCHOR)]
-    return [load_reference(runs, allowed=terms.allowed), *anchors]
+    anchors = [] if anchor is None else [load_reference([anchor], role=ANCHOR, on=terms.on)]
+    return [load_reference(runs, allowed=terms.allowed, on=terms.on), *anchors]
 
 
 def _compare_runs(
@@ -234,7 +242,7 @@ def _compare_runs(
 
     The names of both are last. Raises BadInput.
     """
-    second = load_summary(after)
+    second = decided_on(load_summary(after), terms.on)
     found = [(one, list(_pairs(one.summary, second, names))) for one in references]
     against = [
         pair(one.summary, was, second, now, name=one.name, terms=terms, whole=whole)

@@ -176,11 +176,13 @@ def refuse(
     gated: bool = True,
     baseline: bool = False,
     sharded: bool = False,
+    explained: bool = True,
 ) -> str | None:
     """Return the sentence of a usage error if this gate cannot be trusted, else None; ask before anything runs.
 
     The flags say of the agent that it is shown the answer, understands no finding, or was not chosen by the caller;
-    ``runtime_named`` is whether the caller chose the runtime, ``gated`` whether any reviewer is no control.
+    ``runtime_named`` is whether the caller chose the runtime, ``gated`` whether any reviewer is no control, and
+    ``explained`` whether what the gate decides on will be on record.
     """
     for name, share in (("broken", max_broken), ("unknown", max_unknown)):
         if not 0 <= share <= 1:
@@ -196,6 +198,7 @@ def refuse(
         f"the agent {agent} is shown the answer; name another with --agent": privileged,
         "the runtime is not named, so it may differ between runs; add --crab-runtime": not runtime_named,
         "no reviewer but the control is named; add --reviewer": not gated,
+        "--crab-gate-on=resolved needs every verdict explained; leave out --crab-explain": not explained,
         "a shard is only a part; merge all of them and use pytest-crab compare --margin": sharded,
     }
     option = "--crab-baseline" if fail_under is None else "--crab-fail-under"

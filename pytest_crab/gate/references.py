@@ -11,6 +11,7 @@ from pytest_crab.errors import BadInput
 from pytest_crab.formats import format_count
 from pytest_crab.gate.comparable import differences, refusal
 from pytest_crab.gate.pairing import conditions, contestants
+from pytest_crab.gate.resolved import RATE, decided_on
 from pytest_crab.results.loading import load_summary
 from pytest_crab.results.outcomes import OracleRecord
 from pytest_crab.results.reviewer_summary import ReviewerSummary
@@ -27,9 +28,12 @@ class Reference:
     name: str
 
 
-def load_reference(paths: Sequence[Path], *, allowed: str | None = None, role: str = "") -> Reference:
-    """Load past runs and pool them; ``role`` stands before the name. Raises BadInput if they cannot be pooled."""
-    runs = [load_summary(path) for path in paths]
+def load_reference(paths: Sequence[Path], *, allowed: str | None = None, role: str = "", on: str = RATE) -> Reference:
+    """Load past runs and pool them, with the verdicts that a gate decides ``on``; ``role`` stands before the name.
+
+    Raises BadInput if they cannot be pooled.
+    """
+    runs = [decided_on(load_summary(path), on) for path in paths]
     name = f"{role}{paths[0].name}"
     if len(runs) > 1:
         name += f" pooled with {format_count(len(runs) - 1, 'other run')}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from pytest_crab.gate.resolved import RATE
 from pytest_crab.statistics.clusters import LEVEL
 from pytest_crab.statistics.comparison import REPOSITORY
 from pytest_crab.statistics.sequential import look_chances
@@ -20,7 +21,7 @@ class GateTerms:
     ``margin`` and ``margins`` (by label, or by dimension:label) are in points. ``looks`` is how often the gate is asked
     at most before its answer is taken; the chance of an error is divided among them: evenly (Bonferroni), or, where it
     is known after which of as many equal parts of a run ``look`` comes, by what the later looks leave. ``unit`` is what
-    clusters are. ``allowed`` is the one condition that may differ.
+    clusters are. ``allowed`` is the one condition that may differ. ``on`` is what the gate decides on.
     """
 
     margin: float = MARGIN
@@ -30,6 +31,7 @@ class GateTerms:
     look: int | None = None
     unit: str = REPOSITORY
     gated: bool = True
+    on: str = RATE
 
     @property
     def level(self) -> float:

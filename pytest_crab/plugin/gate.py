@@ -26,6 +26,7 @@ from pytest_crab.gate.pairing import (
 )
 from pytest_crab.gate.power_statement import power_statement
 from pytest_crab.gate.references import Reference, load_reference
+from pytest_crab.gate.resolved import ACCOUNT, RATE, decided_on
 from pytest_crab.gate.results import GateResult
 from pytest_crab.gate.screening import Screen, stable_instances
 from pytest_crab.gate.terms import GateTerms
@@ -40,7 +41,7 @@ from pytest_crab.results.outcomes import oracle_counts
 from pytest_crab.results.reviewer_summary import ReviewerSummary
 from pytest_crab.results.summary import Summary
 from pytest_crab.trial.run_context import versions_here
-from pytest_crab.types import full_name
+from pytest_crab.types import Explain, full_name
 
 
 class RunGate:
@@ -72,6 +73,7 @@ class RunGate:
             return []
         terms = self._options.terms
         rest = f"; the {terms.allowed} may differ" if terms.allowed else ""
+        rest += "" if terms.on == RATE else "; on resolved alone"
         margins = "".join(f", {name} {points:g} points" for name, points in terms.margins.items())
         looks = f"; one of at most {terms.looks} looks" if terms.looks > 1 else ""
         if self.looks is not None:
@@ -146,9 +148,11 @@ class RunGate:
         if looks is not None:
             planned = [one for one in planned if looks.is_due(one.instance.repo)]
         objections = self._config.hook.pytest_crab_gate(summary=summary, config=self._config)
-        against = self._against(summary, planned) if self._references else None
+        judged = decided_on(summary, options.gate_on)
+        against = self._against(judged, planned) if self._references else None
         absent = _absent_oracles(summary, planned)
-        account = " ".join(one.account for one in (looks, self.screen) if one is not None)
+        said = [] if options.gate_on == RATE else [ACCOUNT]
+        account = " ".join([*said, *(one.account for one in (looks, self.screen) if one is not None)])
         decision = decide(
             RunOutcome(
                 status=status,
@@ -166,7 +170,7 @@ class RunGate:
                         counted=row.counted,
                         unmeasured=row.unmeasured,
                     )
-                    for row in summary.reviewers
+                    for row in judged.reviewers
                 ),
                 baselines=against,
                 objections=tuple(text for text in objections if text),
@@ -242,6 +246,7 @@ class RunGate:
             gated=any(crew.spec.variant is None for crew in crews),
             baseline=bool(self._options.baselines),
             sharded=self._options.shard is not None,
+            explained=self._options.gate_on == RATE or self._options.explain == Explain.ALL.value,
         )
         if sentence:
             raise pytest.UsageError(sentence)
@@ -265,7 +270,7 @@ def _load_references(options: Options) -> Iterator[Reference]:
     for option, paths, role in (("baseline", options.baselines, ""), ("anchor", anchors, ANCHOR)):
         if paths:
             try:
-                found = load_reference(paths, allowed=options.terms.allowed, role=role)
+                found = load_reference(paths, allowed=options.terms.allowed, role=role, on=options.gate_on)
             except BadInput as error:
                 raise pytest.UsageError(f"--crab-{option}: {error}") from error
             if not contestants(found.summary):

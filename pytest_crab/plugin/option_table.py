@@ -250,6 +250,12 @@ class Options:
         "only (pull-request)",
         gate=True,
     )
+    gate_on: str = _option(
+        kinds.GATE_ON,
+        "rate",
+        "let the gate decide on the rate, or on what each review's own near findings resolve alone (resolved)",
+        gate=True,
+    )
     allow_difference: str | None = _option(
         kinds.CONDITION,
         None,
@@ -286,6 +292,7 @@ class Options:
             looks=self.gate_looks,
             unit=self.gate_unit,
             allowed=self.allow_difference,
+            on=self.gate_on,
         )
 
     @property

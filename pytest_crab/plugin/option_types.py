@@ -112,6 +112,7 @@ UNIT = OptionType(
     "repository or pull-request",
     "repository|pull-request",
 )
+GATE_ON = OptionType(_one_of(("rate", "resolved")), "rate or resolved", "rate|resolved")
 MISSES = OptionType(_one_of(("failure", "skipped", "none")), "failure, skipped or none", "failure|skipped|none")
 CONDITION = OptionType(_condition, "dataset, agent, agent-version, harness, runtime or leaky", "WHAT")
 SHARD = OptionType(_shard, "i/n, as in 2/4", "I/N")

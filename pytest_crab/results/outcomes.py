@@ -45,6 +45,9 @@ class OracleRecord:
     rest on, where several revisions were made of each; empty: each has a review of its own.
 
     ``resolvable`` is whether the agent was seen to resolve it from the human comment; None: not examined.
+
+    ``alone`` has a letter for each repeat, as ``verdicts``: whether the review's own near findings resolve it with no
+    other. Empty: no verdict of this oracle is explained.
     """
 
     instance: str
@@ -55,6 +58,7 @@ class OracleRecord:
     repeats: tuple[int, ...] = ()
     reviews: tuple[int, ...] = ()
     resolvable: bool | None = None
+    alone: str = ""
 
     @property
     def key(self) -> Key:
@@ -65,6 +69,11 @@ class OracleRecord:
     def review_numbers(self) -> tuple[int, ...]:
         """The number of the review of each verdict."""
         return self.reviews or tuple(range(1, len(self.verdicts) + 1))
+
+    def resolved_alone(self) -> OracleRecord:
+        """Return the oracle with what is resolved alone as its verdicts; of what is not explained that is unknown."""
+        untold = self.verdicts.translate(str.maketrans(CAUGHT + MISSED, 2 * letter(Reason.NOT_JUDGED)))
+        return dataclasses.replace(self, verdicts=self.alone or untold)
 
     def counts(self) -> Measured:
         """Return the counts of its verdicts, as comparisons take them."""
@@ -133,6 +142,18 @@ def letter(reason: Reason) -> str:
     if reason is Reason.NO_FINDINGS:
         return EMPTY
     return CAUSES.get(reason) or (CAUGHT if reason.verdict is Verdict.CAUGHT else MISSED)
+
+
+def letter_alone(reason: Reason, alone: bool | None) -> str:  # noqa: FBT001 - None is a third answer
+    """The letter of what a review's own near findings resolve, of an explained verdict with this reason."""
+    if alone is None or reason.verdict is Verdict.UNKNOWN:
+        return letter(reason if reason.verdict is Verdict.UNKNOWN else Reason.NOT_JUDGED)
+    return CAUGHT if alone else EMPTY if reason is Reason.NO_FINDINGS else MISSED
+
+
+def outcomes_of(oracles: Sequence[OracleRecord]) -> dict[str, float]:
+    """Return how many of the oracles came to each outcome, each as the mean over its repeats."""
+    return {outcome: float(total(oracle.share(outcome) for oracle in oracles)) for outcome in OUTCOMES.values()}
 
 
 def oracle_counts(oracles: Iterable[OracleRecord]) -> dict[Key, Measured]:

@@ -215,7 +215,7 @@ def _reviewer(
         overall=rate_of(oracles, strict=strict),
         resolvable=rate_of(resolvable, strict=strict) if resolvable else None,
         by_label=rates_by_label(oracles, strict=strict),
-        outcomes={outcome: float(letters.total(oracle.share(outcome) for oracle in oracles)) for outcome in OUTCOMES},
+        outcomes=letters.outcomes_of(oracles),
         regressions=_regressions(rows),
         suggestions=_suggestions(rows),
         variant=rows[0].variant,

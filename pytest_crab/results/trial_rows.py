@@ -18,6 +18,7 @@ from pytest_crab.results.recorded_rulers import RecordedRuler, rulers_of
 from pytest_crab.results.review_cost import TrialLoad, load
 from pytest_crab.statistics.comparison import Key
 from pytest_crab.types import (
+    CommentResult,
     ErrorRate,
     Explanation,
     OracleError,
@@ -157,7 +158,13 @@ def _oracles(trial: Trial) -> Iterator[OracleRecord]:
             verdicts=letters.letter(result.reason),
             reviews=() if trial.review_number is None else (trial.review_number,),
             resolvable=result.resolvable,
+            alone=_alone(trial, result) if trial.explanations else "",
         )
+
+
+def _alone(trial: Trial, result: CommentResult) -> str:
+    explanation = trial.explanations.get(result.comment)
+    return letters.letter_alone(result.reason, None if explanation is None else explanation.alone)
 
 
 def _without_shared_review(trial: Trial) -> Trial:
@@ -229,6 +236,7 @@ def _over_repeats(own: Mapping[int, OracleRecord]) -> OracleRecord:
     first, *_ = own.values()
     repeats = sorted(own)
     shared = any(one.reviews for one in own.values())
+    explained = any(one.alone for one in own.values())
     marks = [one.resolvable for one in own.values() if one.resolvable is not None]
     return dataclasses.replace(
         first,
@@ -236,6 +244,7 @@ def _over_repeats(own: Mapping[int, OracleRecord]) -> OracleRecord:
         reviews=tuple(number for repeat in repeats for number in own[repeat].reviews or (repeat,)) if shared else (),
         repeats=() if repeats == list(range(1, len(repeats) + 1)) else tuple(repeats),
         resolvable=marks[-1] if marks else None,
+        alone="".join(own[repeat].resolved_alone().verdicts for repeat in repeats) if explained else "",
     )
 
 
