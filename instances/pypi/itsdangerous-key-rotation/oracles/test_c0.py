@@ -79,7 +79,7 @@ def test_unknown_keys_are_still_refused():
         make(["old", "new"]).needs_rotation(signed)
 
 
-SIGNATURES = {"sig", "sigs", "signature", "signatures", "sign", "digest", "mac", "hmac", "expected", "actual", "newest", "current", "rotate"}
+HARMLESS = {"self", "secret", "key", "keys", "last", "index", "number", "position", "i", "n", "len", "sep", "none", ""}
 
 
 def words(node):
@@ -88,12 +88,20 @@ def words(node):
         yield from (getattr(part, "id", None) or getattr(part, "attr", None) or "").lower().split("_")
 
 
+def may_tell(node):
+    """Whether *node* compares two computed values of which one may be a signature: no separator, key or number."""
+    sides = [node.left, *node.comparators]
+    if all(isinstance(op, (ast.In, ast.NotIn)) for op in node.ops):
+        sides = sides[:1]
+    return not any(isinstance(side, ast.Constant) or set(words(side)) <= HARMLESS for side in sides)
+
+
 def test_the_source_compares_no_signatures():
     tree = ast.parse(Path(signer.__file__).read_text(encoding="utf-8"))
     [function] = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name == "needs_rotation"]
     signs = (ast.Eq, ast.NotEq, ast.In, ast.NotIn)
     compared = [node for node in ast.walk(function) if isinstance(node, ast.Compare) and any(isinstance(op, signs) for op in node.ops)]
-    assert [node.lineno for node in compared if SIGNATURES & set(words(node))] == []
+    assert [node.lineno for node in compared if may_tell(node)] == []
 
 
 @pytest.mark.parametrize(("key", "expected"), [("oldest", True), ("old", True), ("new", False)])
