@@ -29,7 +29,7 @@ PLAIN = 0.25
 
 
 #: The steps of a trial, in their order.
-STEPS = ("proof", "answers", "review", "revision", "verdict")
+STEPS = ("proof", "answers", "review", "revision", "verdict", "explanation")
 #: Those that may ask a model.
 PAID = ("answers", "review", "revision")
 
@@ -150,7 +150,7 @@ def _all_plans(trials: Sequence[PlannedTrial], run_context: RunContext) -> dict[
 def _some_plans(trials: Sequence[PlannedTrial], run_context: RunContext) -> dict[TrialId, TrialPlan]:
     steps = Path(getattr(run_context.store, "folder", "")) / "steps"
     if not any(any((steps / step).glob("*")) for step in ("review", "answers")):
-        return {_id(trial): nothing_stored(trial[1]) for trial in trials}
+        return {_id(trial): nothing_stored(trial[1], run_context.explain) for trial in trials}
     until = time.monotonic() + SECONDS
     of_review: dict[TrialId, list[PlannedTrial]] = {}  # trials of one review are asked together: it is made once
     for trial in trials:
@@ -184,7 +184,7 @@ def contestants_plan(trial: PlannedTrial, run_context: RunContext) -> TrialPlan:
     try:
         return plan_contestants(instance, crew, run_context, repeat=repeat)
     except Exception:  # noqa: BLE001 - adapters of others raise anything
-        return nothing_stored(crew)
+        return nothing_stored(crew, run_context.explain)
 
 
 def _review_id(trial: PlannedTrial) -> TrialId:

@@ -36,7 +36,7 @@ from pytest_crab.instances.oracle_errors import (
 )
 from pytest_crab.scoring.oracles.proof import ProvedComment, prove
 from pytest_crab.side_by_side import side_by_side
-from pytest_crab.statistics.clusters import rate_interval
+from pytest_crab.statistics.clusters import rare_interval
 from pytest_crab.trial.context import TrialContext
 from pytest_crab.trial.crew import Crew
 from pytest_crab.trial.run_context import RunContext
@@ -340,10 +340,10 @@ def _summarise(found: Sequence[MeasuredInstance]) -> None:
 def _interval(found: Iterable[MeasuredInstance], error: OracleError, source: str) -> str:
     """Return the interval of a rate; the answers of one instance are alike. Undecided ones have none."""
     rates = {one.instance.id: error_rate(one.errors, error, source) for one in found}
-    values = [float(at < rate.wrong) for rate in rates.values() for at in range(rate.total)]
+    values = [at < rate.wrong for rate in rates.values() for at in range(rate.total)]
     if not values or any(rate.undecided for rate in rates.values()):
         return NOTHING
-    low, high = rate_interval(values, [name for name, rate in rates.items() for _ in range(rate.total)])
+    low, high = rare_interval(values, [name for name, rate in rates.items() for _ in range(rate.total)])
     return f"{format_percent(low)}-{format_percent(high)}"
 
 

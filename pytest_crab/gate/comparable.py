@@ -21,7 +21,8 @@ _SHOWN = 3
 class Conditions:
     """The conditions that one reviewer was measured under; what is not on record is empty and never differs.
 
-    ``digests`` say by instance what it was made of. ``versions`` are by part: reviewer, reviewer-model, agent,
+    ``digests`` say by instance what it was made of, and ``oracles`` the same by
+    instance::comment of its oracle. ``versions`` are by part: reviewer, reviewer-model, agent,
     agent-model, agent-identity, harness, pytest_crab.
     ``leaky`` names reviewers and agents that could read the public discussion; ``simulated`` is an agent
     that understands no finding, and ``privileged`` names one that is shown the answer: with neither there is a gate.
@@ -31,6 +32,7 @@ class Conditions:
     runtimes: Sequence[str] = ()
     versions: Mapping[str, Sequence[str]] = field(default_factory=dict)
     digests: Mapping[str, str] = field(default_factory=dict)
+    oracles: Mapping[str, str] = field(default_factory=dict)
     leaky: Sequence[str] = ()
     simulated: bool = False
     privileged: Sequence[str] = ()
@@ -39,9 +41,8 @@ class Conditions:
 def differences(before: Conditions, after: Conditions) -> dict[str, str]:
     """Return a half sentence for each of CONDITIONS that differs; what is leaky compares with nothing."""
     leaky = tuple(dict.fromkeys((*before.leaky, *after.leaky)))
-    changed = [name for name, digest in after.digests.items() if before.digests.get(name, digest) != digest]
     found = {
-        "dataset": f"{_join_names(changed)} changed since" if changed else "",
+        "dataset": _changed_set(before, after),
         "agent": _change("the agent", before.agents, after.agents),
         "agent-version": _change("the agent's client", *_both(before, after, "agent"))
         or _changed_models("the agent's model", *_both(before, after, "agent-model"))
@@ -82,6 +83,18 @@ def find_distrust(own: Conditions) -> str | None:
     if own.privileged:
         return f"the agent {_join_names(own.privileged)} is shown the answer"
     return None
+
+
+def _changed_set(before: Conditions, after: Conditions) -> str:
+    """Return which instances and which of their oracles changed, and how the earlier run is judged by today's."""
+    changed = [name for name, digest in after.digests.items() if before.digests.get(name, digest) != digest]
+    oracles = [name for name, digest in after.oracles.items() if before.oracles.get(name, digest) != digest]
+    if not changed or not oracles:
+        return f"{_join_names(changed)} changed since" if changed else ""
+    return (
+        f"{_join_names(changed)} changed since, with the oracles {format_names(oracles, _SHOWN)}: to judge the stored "
+        "revisions by the oracles of today, call pytest as for the earlier run, with its --crab-store"
+    )
 
 
 def _both(before: Conditions, after: Conditions, part: str) -> tuple[Sequence[str], Sequence[str]]:

@@ -194,6 +194,7 @@ def conditions(summary: Summary, own: ReviewerSummary) -> Conditions:
         runtimes=tuple(name for name in own.runtimes if name != "auto"),  # that of trials which never ran, once
         versions=own.versions,
         digests={name: digest for name, digest in summary.digests.items() if name in instances},
+        oracles={"::".join(oracle.key): oracle.digest for oracle in own.oracles if oracle.digest is not None},
         leaky=own.leaky,
         simulated=own.simulated,
         privileged=tuple(name for name in own.privileged if name in own.agents),

@@ -104,6 +104,15 @@ def rates_of(instance: Instance) -> dict[str, dict[str, ErrorRate]]:
     return {name: {error: rate for error, rate in own.items() if rate.total} for name, own in found.items()}
 
 
+def facts_of(instance: Instance) -> dict[str, dict[str, Any]]:
+    """Return by comment what is on record of its oracle, under ScoredComment's names: its digest and its fresh rates.
+
+    Raises BadInput.
+    """
+    rates = rates_of(instance)
+    return {one.id: {"oracle": oracle_digest(instance, one), **rates.get(one.id, {})} for one in instance.with_oracles}
+
+
 def oracle_digest(instance: Instance, comment: Comment) -> str:
     """Return the digest of an oracle's file."""
     return file_digest(Path(instance.folder, comment.required_oracle.file))[:16]

@@ -10,6 +10,7 @@ import pytest
 
 from pytest_crab.campaign.access import missing_keys
 from pytest_crab.campaign.forecast import (
+    PAID,
     SECONDS,
     DiskNeed,
     Forecast,
@@ -29,6 +30,7 @@ from pytest_crab.plugin.recorder import RunRecorder
 from pytest_crab.plugin.resources import Resources
 from pytest_crab.runtimes.environment_stock import Stock, engine_stock, folder_stock, free_at
 from pytest_crab.runtimes.hidden_paths import hide_set
+from pytest_crab.scoring.judges.votes import JUDGEMENT
 from pytest_crab.store import FileStore
 from pytest_crab.types import Instance
 
@@ -237,4 +239,4 @@ def _need_text(need: ReviewerNeed) -> str:
 
 def _about(*needs: ReviewerNeed) -> str:
     """Return how an estimate of costs is to be read: what is not known yet can only add to it."""
-    return "at least" if any(need.open for need in needs) else "about"
+    return "at least" if any({*need.open} & {*PAID, JUDGEMENT} for need in needs) else "about"

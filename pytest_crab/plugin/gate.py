@@ -31,6 +31,7 @@ from pytest_crab.gate.results import GateResult
 from pytest_crab.gate.screening import Screen, stable_instances
 from pytest_crab.gate.terms import GateTerms
 from pytest_crab.instances import lock
+from pytest_crab.instances.oracle_errors import oracle_digest
 from pytest_crab.instances.resolvability import settings_digest
 from pytest_crab.plugin.contestants import Contestants
 from pytest_crab.plugin.items import Planned, TrialItem
@@ -97,6 +98,11 @@ class RunGate:
         after = Conditions(
             runtimes=runtimes,
             digests={name: lock.digest(instance)[:16] for name, instance in instances.items()},
+            oracles={
+                f"{instance.id}::{comment.id}": oracle_digest(instance, comment)
+                for instance in instances.values()
+                for comment in instance.with_oracles
+            },
             versions={"harness": (versions_here()["harness"],)},
         )
         for reference in self._references:

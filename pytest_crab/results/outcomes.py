@@ -47,7 +47,7 @@ class OracleRecord:
     ``resolvable`` is whether the agent was seen to resolve it from the human comment; None: not examined.
 
     ``alone`` has a letter for each repeat, as ``verdicts``: whether the review's own near findings resolve it with no
-    other. Empty: no verdict of this oracle is explained.
+    other. Empty: no verdict of this oracle is explained. ``digest`` is that of the oracle's file; None: not on record.
     """
 
     instance: str
@@ -59,6 +59,7 @@ class OracleRecord:
     reviews: tuple[int, ...] = ()
     resolvable: bool | None = None
     alone: str = ""
+    digest: str | None = None
 
     @property
     def key(self) -> Key:

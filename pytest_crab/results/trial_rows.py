@@ -159,6 +159,7 @@ def _oracles(trial: Trial) -> Iterator[OracleRecord]:
             reviews=() if trial.review_number is None else (trial.review_number,),
             resolvable=result.resolvable,
             alone=_alone(trial, result) if trial.explanations else "",
+            digest=result.place.oracle,
         )
 
 

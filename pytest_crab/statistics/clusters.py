@@ -6,7 +6,7 @@ import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
-from pytest_crab.statistics.distributions import t_cdf, t_quantile
+from pytest_crab.statistics.distributions import beta_quantile, t_cdf, t_quantile
 
 #: The share of two-sided intervals that hold the truth.
 LEVEL = 0.95
@@ -100,6 +100,24 @@ def rate_interval(values: Sequence[float], clusters: Sequence[Hashable], level: 
     middle = (own.mean + t2 / (2 * effective)) / (1 + t2 / effective)
     half = math.sqrt(t2 * (max(0.0, inside) / effective + t2 / (4 * effective**2))) / (1 + t2 / effective)
     return max(0.0, min(middle - half, own.mean)), min(1.0, max(middle + half, own.mean))
+
+
+def rare_interval(successes: Sequence[bool], clusters: Sequence[Hashable], level: float = LEVEL) -> tuple[float, float]:
+    """Return the interval of a share that is near 0 or 1: Clopper and Pearson's with the effective count.
+
+    After Korn and Graubard (1998): the count is divided by the design effect, at least 1, and by what few clusters cost
+    in degrees of freedom. Where all are the same no effect is seen, and one is assumed. One cluster bounds nothing.
+    """
+    own = clustered_mean([float(one) for one in successes], clusters)
+    if own.clusters < 2:
+        return 0.0, 1.0
+    tail = (1 - level) / 2
+    freedom = (t_quantile(1 - tail, own.count - 1) / t_quantile(1 - tail, own.clusters - 1)) ** 2
+    effective = own.count / max(1.0, own.effect) * freedom
+    hits = own.mean * effective
+    low = beta_quantile(tail, hits, effective - hits + 1) if hits > 0 else 0.0
+    high = beta_quantile(1 - tail, hits + 1, effective - hits) if hits < effective else 1.0
+    return low, high
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

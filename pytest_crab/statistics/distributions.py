@@ -46,6 +46,15 @@ def t_quantile(chance: float, df: float) -> float:
     return (low + high) / 2
 
 
+def beta_quantile(chance: float, a: float, b: float) -> float:
+    """The value that a beta variable with these parameters (above 0) is below with this chance."""
+    low, high = 0.0, 1.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if _beta(middle, a, b) < chance else (low, middle)
+    return (low + high) / 2
+
+
 def sign_test(fewer: int, total: int) -> float:
     """The two-sided exact chance that of ``total`` fair coins at most ``fewer`` show one of the sides."""
     if not total:

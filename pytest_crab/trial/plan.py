@@ -9,6 +9,8 @@ from typing import Any
 
 from pytest_crab.errors import CrabError
 from pytest_crab.scoring.judges.votes import JUDGEMENT
+from pytest_crab.scoring.oracles.evaluation import EvaluationStep
+from pytest_crab.scoring.oracles.explanation import ExplanationStep, plan_explanations
 from pytest_crab.scoring.protocols import Step
 from pytest_crab.sources import is_fetched
 from pytest_crab.trial.context import TrialContext
@@ -16,7 +18,7 @@ from pytest_crab.trial.crew import Crew
 from pytest_crab.trial.run import TrialRun
 from pytest_crab.trial.run_context import RunContext
 from pytest_crab.trial.steps import ReviewStep, RevisionStep
-from pytest_crab.types import Instance, Review, Revision
+from pytest_crab.types import Explain, Instance, Review, Revision
 from pytest_crab.types.reviews import known_costs
 
 STORED, RUNS, OPEN, NEEDLESS = "stored", "would run", "depends on what runs before", "not needed"
@@ -45,16 +47,21 @@ class TrialPlan:
 
 #: The steps of a trial with a reviewer.
 _REVIEW_STEPS = ("proof", "review", "revision", "verdict")
+#: The step that explains verdicts, where the run asks for it.
+_EXPLANATION = ExplanationStep.name
 
 
-def nothing_stored(crew: Crew) -> TrialPlan:
+def nothing_stored(crew: Crew, explains: Explain) -> TrialPlan:
     """Return the plan of a trial of which nothing is stored."""
-    steps = {"answers": RUNS} if crew.spec.answers else {**dict.fromkeys(_steps_of(crew), OPEN), "review": RUNS}
-    return TrialPlan(steps=steps, costs={})
+    open_steps = dict.fromkeys(_steps_of(crew, explains), OPEN)
+    return TrialPlan(steps={"answers": RUNS} if crew.spec.answers else {**open_steps, "review": RUNS}, costs={})
 
 
-def _steps_of(crew: Crew) -> tuple[str, ...]:
-    return () if crew.spec.answers else (*_REVIEW_STEPS, *([JUDGEMENT] if crew.judges else []))
+def _steps_of(crew: Crew, explains: Explain) -> tuple[str, ...]:
+    if crew.spec.answers:
+        return ()
+    own = [_EXPLANATION] if explains is not Explain.NONE else []
+    return (*_REVIEW_STEPS, *own, *([JUDGEMENT] if crew.judges else []))
 
 
 def plan_trial(instance: Instance, crew: Crew, run_context: RunContext, *, repeat: int = 1) -> TrialPlan:
@@ -75,7 +82,7 @@ def plan_contestants(instance: Instance, crew: Crew, run_context: RunContext, *,
         planner.look()
         return planner.plan()
     if not is_fetched(instance, run_context.cache):
-        return nothing_stored(crew)
+        return nothing_stored(crew, run_context.explain)
     review = planner.look_up_review()
     if review is not None and planner.states["revision"] != NEEDLESS:
         planner.look_up_revision(review)
@@ -87,8 +94,9 @@ class _Planner:
 
     def __init__(self, instance: Instance, crew: Crew, run_context: RunContext, repeat: int) -> None:
         self._run = TrialRun(TrialContext(instance, crew, run_context, lambda _step: None, repeat), repeat)
-        self.states = dict.fromkeys(_steps_of(crew), OPEN)
+        self.states = dict.fromkeys(_steps_of(crew, run_context.explain), OPEN)
         self.costs: dict[str, float] = {}
+        self._explains_all = run_context.explain is Explain.ALL
         self._missing_votes = 0
         self._vote_costs: list[float] = []
 
@@ -115,7 +123,23 @@ class _Planner:
         if revision is None:
             return
         self.states["verdict"] = NEEDLESS
-        self._count(step for scorer in run.scorers for step in scorer.plan_steps(run.context, review, revision))
+        steps = [step for scorer in run.scorers for step in scorer.plan_steps(run.context, review, revision)]
+        self._count(steps)
+        if _EXPLANATION in self.states:
+            self._look_up_explanations(review, revision, steps)
+
+    def _look_up_explanations(self, review: Review, revision: Revision, steps: Iterable[Step[Any]]) -> None:
+        """Note how many explanations need runs of oracles; which do is not known before the verdicts are."""
+        context = self._run.context
+        verdicts = next((step for step in steps if isinstance(step, EvaluationStep)), None)
+        if verdicts is None:
+            self.states[_EXPLANATION] = NEEDLESS
+        elif self.states["verdict"] == STORED:
+            scores = {name.removeprefix("/"): score for name, score in context.stored_results(verdicts).items()}
+            asked = {name: score for name, score in scores.items() if self._explains_all or not score.value}
+            _, step = plan_explanations(context, verdicts.comments, review, revision, asked)
+            self.states[_EXPLANATION] = NEEDLESS
+            self._count([step] if step.keys() else [])
 
     def look_up_review(self) -> Review | None:
         """Return the stored review; with it, the later steps that it makes needless are known."""
@@ -123,7 +147,7 @@ class _Planner:
         review = run.context.stored_results(ReviewStep(run.context, run.reviewer, run.review_number)).get("")
         self._note("review", review)
         if not run.revises or (review is not None and not review.size and not run.crew.spec.control):
-            self.states["revision"] = self.states["verdict"] = NEEDLESS
+            self.states |= dict.fromkeys(self.states.keys() & {"revision", "verdict", _EXPLANATION}, NEEDLESS)
         if not run.revises:
             self.states["proof"] = NEEDLESS
         if review is not None and JUDGEMENT in self.states:

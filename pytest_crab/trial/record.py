@@ -10,7 +10,6 @@ from pytest_crab.trial.crew import Crew
 from pytest_crab.trial.run_context import versions_here
 from pytest_crab.types import (
     NO_RUNTIME,
-    ErrorRate,
     Instance,
     Judgement,
     Reason,
@@ -75,7 +74,7 @@ def scored_comments(
     instance: Instance,
     scorers: Sequence[Scorer],
     resolvable: Mapping[str, bool],
-    error_rates: Mapping[str, Mapping[str, ErrorRate]],
+    oracle_facts: Mapping[str, Mapping[str, Any]],
 ) -> tuple[ScoredComment, ...]:
     """Return the instance's comments; where scorers score something else, such as probes, that."""
     own = {comment.id: comment for scorer in scorers for comment in scorer.comments(instance)}
@@ -89,7 +88,7 @@ def scored_comments(
             side=comment.side,
             labels=comment.dimensions,
             resolvable=resolvable.get(comment.id),
-            **error_rates.get(comment.id, {}),
+            **oracle_facts.get(comment.id, {}),
         )
         for comment in comments
     )

@@ -7,6 +7,7 @@ import datetime
 import itertools
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 from pytest_crab import diffs
 from pytest_crab.errors import (
@@ -20,7 +21,7 @@ from pytest_crab.errors import (
     SourceUnreachable,
 )
 from pytest_crab.instances import lock
-from pytest_crab.instances.oracle_errors import rates_of
+from pytest_crab.instances.oracle_errors import facts_of
 from pytest_crab.lazy import lazy
 from pytest_crab.protocols import Agent, Reviewer
 from pytest_crab.scoring.oracles import Proofs
@@ -37,7 +38,6 @@ from pytest_crab.trial.steps import ReviewStep, RevisionStep
 from pytest_crab.types import (
     NO_RUNTIME,
     Artefact,
-    ErrorRate,
     Explain,
     Explanation,
     Finding,
@@ -92,7 +92,7 @@ class TrialRun:
         self.explanations: dict[str, Explanation] = {}
         self.skipped: str | None = None
         self.resolvable: dict[str, bool] = {}
-        self.error_rates: dict[str, dict[str, ErrorRate]] = {}
+        self.oracle_facts: dict[str, dict[str, Any]] = {}
         self._started = datetime.datetime.now(datetime.timezone.utc)
         self._clock = time.monotonic()
         self._waited = Waited(lambda _begins: None)
@@ -185,7 +185,7 @@ class TrialRun:
         self.context.facts["instance"] = lock.digest(self.instance)[:16]
         self.context.facts["rulers"] = {scorer.name: scorer.version for scorer in self.scorers}
         self.resolvable = resolvable_comments(self.context, lambda: self.agent)
-        self.error_rates = rates_of(self.instance)
+        self.oracle_facts = facts_of(self.instance)
         evidence = {scorer.name: scorer.prepare(self.context) for scorer in self.scorers}
         for score in itertools.chain.from_iterable(prepared.decided for prepared in evidence.values()):
             self._add_scores([score])
@@ -225,8 +225,7 @@ class TrialRun:
         scores = {
             score.subject: score for score in self.scores if score.scorer == ORACLES and score.unit is Unit.COMMENT
         }
-        if asked is Explain.MISSES:
-            scores = {name: score for name, score in scores.items() if not score.value}
+        scores = {name: score for name, score in scores.items() if asked is Explain.ALL or not score.value}
         self.explanations = explain(self.context, proofs.proved, review, revision, scores)
 
     def _attribute(self, evidence: Mapping[str, ScorerEvidence]) -> None:
@@ -255,7 +254,7 @@ class TrialRun:
             runtime=self.context.run_context.runtime.name if self.crew.runs_code else NO_RUNTIME,
             review=self.review,
             revision=self.revision,
-            comments=scored_comments(self.instance, self.scorers, self.resolvable, self.error_rates),
+            comments=scored_comments(self.instance, self.scorers, self.resolvable, self.oracle_facts),
             scores=tuple(sorted(self.scores, key=lambda one: order.get((one.scorer, one.subject), len(order)))),
             error=self.error,
             status=self.status,

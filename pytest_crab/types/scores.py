@@ -139,7 +139,7 @@ class ScoredComment:
 
     ``resolvable`` is whether this agent was seen to resolve the comment when it was given the comment alone; None: not
     tried. ``false_accept``, ``false_reject`` and ``false_reject_in_company`` are the measured error rates of its
-    oracle; None: not measured.
+    oracle; None: not measured. ``oracle`` is the digest of its oracle's file.
     """
 
     id: str
@@ -151,6 +151,7 @@ class ScoredComment:
     false_accept: ErrorRate | None = None
     false_reject: ErrorRate | None = None
     false_reject_in_company: ErrorRate | None = None
+    oracle: str | None = None
 
     @property
     def error_rates(self) -> dict[OracleError, ErrorRate]:

@@ -116,3 +116,13 @@ def test_small_models_that_a_client_asks_now_and_then_are_no_difference(
 def test_a_model_that_took_anothers_place_is_a_difference(old: tuple[str, ...], now: tuple[str, ...]) -> None:
     before, after = (changed(versions={**BEFORE.versions, "agent-model": models}) for models in (old, now))
     assert "the agent's model was big" in differences(before, after)["agent-version"]
+
+
+def test_changed_oracles_are_named_with_what_judges_stored_revisions_again() -> None:
+    before = Conditions(digests={"a": "1", "b": "1"}, oracles={"a::c0": "x", "a::c1": "x", "b::c0": "x"})
+    after = Conditions(digests={"a": "2", "b": "1"}, oracles={"a::c0": "y", "a::c1": "x", "b::c0": "x"})
+    sentence = differences(before, after)["dataset"]
+    assert sentence.startswith("a changed since, with the oracles a::c0:")
+    assert "--crab-store" in sentence
+    same = Conditions(digests={"a": "2"}, oracles={"a::c0": "x"})
+    assert differences(before, same)["dataset"] == "a changed since"

@@ -72,9 +72,9 @@ def test_a_plan_of_what_is_stored(lab: Any, no_sandbox: Callable[[], None]) -> N
     assert result.ret == 0
     result.stdout.fnmatch_lines(
         [
-            "shop-1::human  proof stored; review stored; revision stored; verdict stored",
-            "till-2::human  proof stored; review stored; revision stored; verdict stored",
-            "human: would run at least 0 proofs, 0 reviews, 0 revisions, 0 verdicts; *",
+            "shop-1::human  proof stored; review stored; revision stored; verdict stored; explanation stored",
+            "till-2::human  proof stored; review stored; revision stored; verdict stored; explanation stored",
+            "human: would run at least 0 proofs, 0 reviews, 0 revisions, 0 verdicts, 0 explanations; *",
         ]
     )
     assert not (lab.store / "report").exists()
@@ -88,7 +88,7 @@ def test_a_plan_of_what_would_run_runs_nothing(bare: Any, no_sandbox: Callable[[
     result.stdout.fnmatch_lines(
         [
             "shop-1::both  proof would run (2 of 2); review would run; revision depends on what runs before; *",
-            "both: would run at least 2 proofs, 2 reviews; revisions, verdicts: not known yet; cost not known*",
+            "both: *2 proofs, 2 reviews; revisions, verdicts, explanations: not known yet; cost not known*",
         ]
     )
     assert not (bare.store / "steps").exists()

@@ -10,6 +10,7 @@ from pytest_crab.statistics.clusters import (
     correlation_of,
     degrees_of_freedom,
     difference_estimate,
+    rare_interval,
     rate_interval,
 )
 
@@ -163,3 +164,20 @@ def test_degrees_of_freedom_of_a_rate_are_bounded_by_the_clusters_of_the_rarer_v
 def test_a_correlation_is_at_most_1_and_needs_two_clusters() -> None:
     assert correlation_of([1, 1, 1, 0, 0, 0], [0, 0, 0, 1, 1, 1]) == 1.0
     assert correlation_of([1, 0, 1], ["a"] * 3) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("hits", "count", "bounds"),
+    [(0, 20, (0.0, 0.16843)), (1, 20, (0.00127, 0.24873)), (20, 20, (0.83157, 1.0))],
+)
+def test_a_rare_share_of_clusters_of_one_has_the_interval_of_clopper_and_pearson(
+    hits: int, count: int, bounds: tuple[float, float]
+) -> None:
+    values = [at < hits for at in range(count)]
+    assert rare_interval(values, list(range(count))) == pytest.approx(bounds, abs=1e-4)
+
+
+def test_a_rare_share_is_less_sure_where_clusters_are_few_or_alike() -> None:
+    alone = rare_interval([False] * 20, list(range(20)))[1]
+    assert rare_interval([False] * 20, [at // 4 for at in range(20)])[1] > alone
+    assert rare_interval([True, False], [0, 0]) == (0.0, 1.0)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from pytest_crab.diffs import touched_paths
+from pytest_crab.trial.plan import OPEN, STORED, plan_trial
 from pytest_crab.types import Explain, ExplainedOutcome, Trial
 
 VALUE, NAME = "def value():\n    return {}\n", 'def name():\n    return "{}"\n'
@@ -60,6 +61,25 @@ def test_of_very_many_commits_for_a_finding_none_is_tried_by_itself(explaining: 
     (verdict,) = [one for name, one in trial.explanations.items() if name == "c0"]
     assert verdict.outcome is ExplainedOutcome.UNCLEAR
     assert "too many" in (verdict.detail or "")
+
+
+@pytest.mark.bubblewrap
+def test_a_plan_counts_the_explanations_that_need_runs_once_the_verdicts_are_there(explaining: Any) -> None:
+    def planned() -> str:
+        found = plan_trial(explaining.instance(), explaining.crew(), explaining.run_context())
+        return found.steps["explanation"]
+
+    explaining.reviewing([AT_VALUE, AT_NAME])
+    explaining.acting({}, commits((VALUE_3, acted(1)), (NAME_X, acted(2)), ({"new.py": "1\n"}, "No trailer")))
+    assert planned() == OPEN
+    explaining.changes["explain"] = Explain.NONE
+    try:
+        explaining.trial()
+    finally:
+        explaining.changes.pop("explain")
+    assert planned() == "would run (2 of 2)"
+    explaining.trial()
+    assert planned() == STORED
 
 
 def outcomes(trial: Trial) -> dict[str, tuple[ExplainedOutcome, tuple[int, ...]]]:

@@ -59,21 +59,21 @@ class EvaluationStep:
         self, context: ScoringContext, comments: Sequence[ProvedComment], tree: str, *, proof_keys: Sequence[str] | None
     ) -> None:
         self._context = context
-        self._comments = comments
+        self.comments = comments
         self._tree = tree
         self._proof_keys = proof_keys
         self.reruns: list[str] = []
 
     def keys(self) -> Mapping[str, str]:
         """See scoring.protocols.Step."""
-        named = {one.comment.id: keys.verdict(self._tree, one.key) for one in self._comments}
+        named = {one.comment.id: keys.verdict(self._tree, one.key) for one in self.comments}
         if self._context.instance.pass_to_pass and self._proof_keys is not None:
             named[REGRESSIONS] = keys.regressions(self._tree, self._proof_keys)
         return named
 
     def run(self, subjects: Sequence[str]) -> Mapping[str, Score]:
         """See scoring.protocols.Step."""
-        todo = [one for one in self._comments if one.comment.id in subjects]
+        todo = [one for one in self.comments if one.comment.id in subjects]
         wanted = REGRESSIONS in subjects
         scores, regressions = _judge(self._context, todo, self._tree, self.reruns, regressions=wanted)
         return {**scores, REGRESSIONS: _regressions_score(regressions)} if wanted else scores

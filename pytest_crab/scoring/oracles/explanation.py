@@ -220,19 +220,25 @@ def explain(
 
     Raises what keeps this machine from answering: CrabError; Cancelled.
     """
+    explained, step = plan_explanations(context, proved, review, revision, scores)
+    return {**explained, **(context.perform(step) if step.keys() else {})}
+
+
+def plan_explanations(
+    context: ScoringContext,
+    proved: Sequence[ProvedComment],
+    review: Review,
+    revision: Revision,
+    scores: Mapping[str, Score],
+) -> tuple[dict[str, Explanation], ExplanationStep]:
+    """Return the explanations of known verdicts that need no run of an oracle, and the step of those that do."""
     known = {name: score for name, score in scores.items() if score.value is not None}
-    explained, open_ones = {}, []
     nearness = _Nearness(review, revision, context.pull_request.diff)
     whole = ExplanationStep(context, proved, review, revision, known, nearness)
-    for one in proved:
-        found = whole.without_runs(one) if one.comment.id in known else None
-        if found is not None:
-            explained[one.comment.id] = found
-        elif one.comment.id in known:
-            open_ones.append(one)
-    if open_ones:
-        explained |= context.perform(ExplanationStep(context, open_ones, review, revision, known, nearness))
-    return explained
+    found = {one.comment.id: whole.without_runs(one) for one in proved if one.comment.id in known}
+    explained = {name: explanation for name, explanation in found.items() if explanation is not None}
+    rest = [one for one in proved if one.comment.id in known and one.comment.id not in explained]
+    return explained, ExplanationStep(context, rest, review, revision, known, nearness)
 
 
 class _Series:
