@@ -10,10 +10,12 @@ import functools
 import importlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from importlib import metadata
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from pytest_crab.errors import BadInput
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 T = TypeVar("T")
 
@@ -54,6 +56,8 @@ def benchmarks() -> Mapping[str, Benchmark]:
 
     Raises BadInput for one that cannot be imported, or is no Benchmark.
     """
+    from importlib import metadata  # half of the start of a command that asks for no benchmark
+
     found = {}
     for entry in sorted(metadata.entry_points(group=GROUP)):
         try:
@@ -110,5 +114,5 @@ class Members(Mapping[str, T]):
         return {name: target for one in benchmarks().values() for name, target in self._more(one).items()}
 
 
-def _broken(entry: metadata.EntryPoint, problem: str) -> BadInput:
+def _broken(entry: EntryPoint, problem: str) -> BadInput:
     return BadInput(f"benchmark {entry.name}", [f"{entry.value} cannot be used ({problem}); mend or uninstall it"])

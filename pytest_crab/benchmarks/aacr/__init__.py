@@ -12,6 +12,7 @@ BENCHMARK = Benchmark(
         "match": Subcommand(
             "pytest_crab.benchmarks.aacr.command:match", "Match findings of stored reviews with known comments."
         ),
+        "pulls": Subcommand("pytest_crab.benchmarks.aacr.pulls:pulls", "Count pull requests by domain and size."),
         "export": Subcommand(
             "pytest_crab.benchmarks.aacr.export:export", "Write a run's reviews as a submission to the leaderboard."
         ),

@@ -6,5 +6,5 @@ from pytest_crab.registry import Benchmark
 
 BENCHMARK = Benchmark(
     title="BC-Bench",
-    recorded="pytest_crab.benchmarks.bcbench.reader:recorded",
+    recorded="pytest_crab.benchmarks.bcbench.recorded:recorded",
 )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +17,11 @@ from pytest_crab.instances.archives import digest_of, load, reading
 from pytest_crab.scoring.stored_reviews import KnownComment, StoredReview
 from pytest_crab.types import Finding, Judgement, Reason, Score, verdict_score
 
-#: The folders of a release.
-_GOLDEN, _EVALUATIONS = "golden_comments", "evaluations"
+#: The folder of known issues, and that of judgements: as a checkout has it, or under the name of its files.
+_GOLDEN, _JUDGED = "golden_comments", ("results", "evaluations")
+
+#: The labels of pull requests, beside the judgements or the known issues.
+_LABELS = "pr_labels.json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,12 +49,14 @@ class MartianResult:
 class MartianRelease:
     """A release: pull requests by their address, and results by judge, tool and pull request.
 
-    ``golden`` names the version of the known issues, by count and digest.
+    ``golden`` names the version of the known issues, by count and digest. ``labels`` are those of pull requests, by
+    dimension; empty where the release has none.
     """
 
     golden: str
     pulls: Mapping[str, MartianPull]
     judged: Mapping[str, Mapping[str, Mapping[str, MartianResult]]]
+    labels: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
 
 def has_martian(folder: Path) -> bool:
@@ -65,16 +70,31 @@ def read_martian(folder: Path) -> MartianRelease:
         files = sorted((folder / _GOLDEN).glob("*.json"))
         pulls = {pull["url"]: _pull(path.stem, pull) for path in files for pull in load(path)}
         issues = sum(len(pull.issues) for pull in pulls.values())
-        judgements = sorted((folder / _EVALUATIONS).glob("*/evaluations.json"))
-        if not judgements:
+        found = (sorted((folder / name).glob("*/evaluations.json")) for name in _JUDGED)
+        judgements = next(filter(None, found), None)
+        if judgements is None:
             raise BadInput(
-                str(folder), [f"it has {_GOLDEN} and no {_EVALUATIONS}/<judge>/evaluations.json; fetch it again"]
+                str(folder), [f"it has {_GOLDEN} and no {_JUDGED[0]}/<judge>/evaluations.json; fetch it again"]
             )
         return MartianRelease(
             golden=f"{issues} known issues, sha256 {digest_of(files)}",
             pulls=pulls,
             judged={path.parent.name: _results(path, pulls) for path in judgements},
+            labels=_labels(judgements[0].parents[1] / _LABELS) or _labels(folder / _LABELS),
         )
+
+
+def _labels(path: Path) -> dict[str, dict[str, str]]:
+    """Return the labels of pull requests in a file; none where it is not there."""
+    found = load(path) if path.is_file() else {}
+    return {
+        url: {
+            "language": str(own["derived"]["language"]),
+            "size": str(own["llm_pr_labels"]["pr_size_category"]),
+            "domain": str(own["llm_pr_labels"]["domain"]),
+        }
+        for url, own in found.items()
+    }
 
 
 def martian_reviews(release: MartianRelease) -> Iterator[StoredReview]:

@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from pytest_crab.benchmarks.aacr.reader import import_aacr, read_rows
+from pytest_crab.cli import main
 from pytest_crab.errors import BadInput
 from pytest_crab.instances import load_instances
 from pytest_crab.scoring.location import RULES, Place
@@ -100,6 +102,33 @@ def test_a_pull_request_that_cannot_be_an_instance_is_a_note(tmp_path: Path) -> 
     assert note.startswith("one__app@8888888: not imported")
     with pytest.raises(BadInput, match="id has zzz"):
         import_aacr(write(tmp_path, [row()]), tmp_path / "other", only=re.compile("zzz"))
+
+
+def pulls(file: Path, *options: str) -> str:
+    told = CliRunner().invoke(main, ["benchmark", "aacr", "pulls", str(file), *options])
+    assert told.exit_code == 0, told.output
+    return told.output
+
+
+def test_pull_requests_are_counted_by_domain_size_and_language(tmp_path: Path) -> None:
+    file = write(tmp_path, [row(comment(), comment()), row(number=8, change_line_count=None, category="")])
+    found = json.loads(pulls(file, "--json"))
+    assert found["domain"] == {"Bug Fix": [1, 2], "": [1, 1]}
+    assert {size: own for size, own in found["size"].items() if own != [0, 0]} == {"M": [1, 2], "": [1, 1]}
+    assert found["language"] == {"C++": [2, 3]}
+    text = [line.split() for line in pulls(file).splitlines()]
+    assert ["not", "stated", "1", "1"] in text
+    assert ["XS", "0", "0"] in text
+
+
+@needs_data
+def test_pull_requests_of_the_release_beside_tables_5_and_6() -> None:
+    """The paper counts 200: one more refactoring, dependency update, large and extra large one, two more of others."""
+    found = json.loads(pulls(DATA / "positive_samples.json", "--json"))
+    assert [own[0] for own in found["domain"].values()] == [53, 44, 27, 19, 18, 13, 12, 8, 2]
+    assert {size: own[0] for size, own in found["size"].items()} == {
+        "XS": 8, "S": 20, "M": 47, "L": 88, "XL": 33, "XXL": 0,
+    }  # fmt: skip
 
 
 @needs_data

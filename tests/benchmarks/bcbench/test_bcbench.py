@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
 from pytest_crab.benchmarks.bcbench.reader import read_judged
+from pytest_crab.benchmarks.bcbench.recorded import read_cases
 from pytest_crab.cli import main
 from pytest_crab.results.judged_runs import summarise_judged
 from pytest_crab.statistics.signal import f_measure
 
 DATA = Path(__file__).parents[4] / "shared" / "data" / "bcbench"
+real = pytest.mark.skipif(not DATA.is_dir(), reason="../shared/data/bcbench is not beside this checkout")
 
 
 def bcbench(folder: Path, **changes: Any) -> Path:
@@ -62,13 +65,34 @@ def test_a_run_whose_counts_do_not_add_up_is_refused(tmp_path: Path, changes: di
     assert (told.exit_code, "run 0 has counts that do not add up" in told.output) == (1, True), told.output
 
 
+def test_a_checkout_has_its_files_in_two_folders(tmp_path: Path) -> None:
+    before = read_judged(bcbench(tmp_path))
+    places = {"code-review-results.json": "docs/_data/code-review.json", "codereview.jsonl": "dataset/codereview.jsonl"}
+    for old, new in places.items():
+        (tmp_path / new).parent.mkdir(parents=True)
+        (tmp_path / old).rename(tmp_path / new)
+    assert read_judged(tmp_path) == before
+    told = CliRunner().invoke(main, ["report", "--recorded", str(tmp_path)])
+    assert (told.exit_code, "means over cases" in told.output) == (0, False), told.output
+
+
+def test_figures_of_cases_are_shown_as_recorded(tmp_path: Path) -> None:
+    macro = {f"macro_{name}": 0.25 for name in ("precision", "recall", "f_beta_05", "f_beta_2")}
+    bcbench(tmp_path, **macro, macro_f1=0.5, severity_mae=0.778, valid_review_output_rate=1.0)
+    told = CliRunner().invoke(main, ["report", "--recorded", str(tmp_path)])
+    last = told.output.splitlines()[-1].replace("2 cases of 1.2", "v").split()
+    assert last == ["bot", "m", "v", "25.0", "25.0", "50.0", "25.0", "25.0", "0.778", "100.0"]
+    data = json.loads(CliRunner().invoke(main, ["report", "--recorded", str(tmp_path), "--json"]).output)
+    assert (data["cases"][0]["severity_error"], data["benchmark"]) == (0.778, "BC-Bench")
+
+
 def test_a_part_of_a_release_is_named(tmp_path: Path) -> None:
     (bcbench(tmp_path) / "codereview.jsonl").unlink()
     told = CliRunner().invoke(main, ["report", "--recorded", str(tmp_path)])
     assert (told.exit_code, "codereview.jsonl: it cannot be read" in told.output) == (1, True), told.output
 
 
-@pytest.mark.skipif(not DATA.is_dir(), reason="../shared/data/bcbench is not beside this checkout")
+@real
 def test_bcbenchs_published_rates_follow_from_its_counts() -> None:
     printed = json.loads((DATA / "code-review-results.json").read_bytes())["runs"]
     release = read_judged(DATA)
@@ -79,3 +103,19 @@ def test_bcbenchs_published_rates_follow_from_its_counts() -> None:
             assert f_measure(precision, recall, beta) == pytest.approx(row[key], abs=1e-3)
     assert release.golden.startswith("235 known issues in 144 cases, 37 of them clean, ")
     assert len(summarise_judged(release).rates) == 12
+
+
+@real
+def test_bcbenchs_published_means_over_cases_follow_from_its_runs() -> None:
+    printed = json.loads((DATA / "code-review-results.json").read_bytes())
+    for run in printed["runs"]:
+        assert run["macro_f1"] == pytest.approx(fmean(run["instance_results"].values()), abs=1e-3)
+    published = {
+        (one["agent_name"], one["model"], one["experiment"] is None, one["benchmark_version"]): one["macro_recall"]
+        for one in printed["aggregate"]
+    }
+    found = list(read_cases(DATA))
+    assert sorted(round(one.macro_recall or 0, 4) for one in found) == sorted(round(v, 4) for v in published.values())
+    assert len(found) == 12
+    errors = [run["severity_mae"] for run in printed["runs"]]  # five runs of each configuration
+    assert fmean(one.severity_error or 0 for one in found) == pytest.approx(fmean(errors))

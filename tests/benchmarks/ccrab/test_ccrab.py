@@ -1,15 +1,18 @@
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from pytest_crab.benchmarks.ccrab import reader as ccrab
 from pytest_crab.benchmarks.ccrab.importing import changes, import_ccrab
 from pytest_crab.benchmarks.ccrab.recorded import read_recording
 from pytest_crab.benchmarks.ccrab.recorded_results import RecordedSummary, summarise_recording
+from pytest_crab.cli import main
 from pytest_crab.errors import BadInput
 from pytest_crab.instances import load_instance, load_instances
 from pytest_crab.types import Category, Kind, OracleRunner
@@ -343,3 +346,23 @@ def test_diffs_are_alike_whoever_printed_them() -> None:
     assert changes(ours) != changes(ours.replace("b/x", "b/y"))
     assert changes(ours + header.replace("x", "y") + "similarity index 100%\n") != changes(ours)
     assert changes("no diff") != changes("")
+
+
+def test_the_sizes_of_a_release(tmp_path: Path, made: Any) -> None:
+    release = made.write(tmp_path / "release")
+    told = CliRunner().invoke(main, ["benchmark", "ccrab", "statistics", str(release), "--json"])
+    assert told.exit_code == 0, told.output
+    assert json.loads(told.output) == {
+        "repositories": 2,
+        "instances": 3,  # the fourth has no resolved comment
+        "patches": 2,  # of rows that are there
+        "modified_lines": 2.0,
+        "comments": 4,
+        "kinds": {"behavioral": 2, "structural": 2},
+        "tests_per_instance": pytest.approx(4 / 3),
+        "lines_per_test": 3.5,
+    }
+    told = CliRunner().invoke(main, ["benchmark", "ccrab", "statistics", str(release)])
+    assert "tests that are structural, inferred  2 (50.0%)" in told.output
+    told = CliRunner().invoke(main, ["benchmark", "ccrab", "statistics", str(tmp_path / "release" / "none")])
+    assert told.exit_code == 2

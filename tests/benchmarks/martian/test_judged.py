@@ -99,7 +99,7 @@ def test_a_part_of_a_release_is_named(martian: Path) -> None:
         read_judged(martian)
     for judge in ("kind", "stern"):
         (martian / "evaluations" / judge / "evaluations.json").unlink()
-    with pytest.raises(BadInput, match="it has golden_comments and no evaluations"):
+    with pytest.raises(BadInput, match="it has golden_comments and no results/<judge>/evaluations"):
         read_judged(martian)
 
 
@@ -153,6 +153,61 @@ def test_martians_published_rows_follow_from_its_judgements() -> None:
     augment = rows(DATA / "martian", "anthropic_claude-opus-4-5-20251101")["augment"]
     rates = [round(100 * (value or 0), 1) for value in (augment.precision, augment.recall, augment.f1)]
     assert (augment.matched, augment.incorrect, rates) == (86, 97, [47.0, 62.8, 53.8])
+
+
+def test_a_checkout_has_its_judgements_under_results(martian: Path) -> None:
+    before = read_judged(martian)
+    (martian / "evaluations").rename(martian / "results")
+    assert read_judged(martian) == before
+
+
+def slices(folder: Path, *options: str) -> Any:
+    told = CliRunner().invoke(main, ["benchmark", "martian", "slices", str(folder), *options])
+    return json.loads(told.output) if told.exit_code == 0 and "--json" in options else (told.exit_code, told.output)
+
+
+def test_rates_by_label(martian: Path) -> None:
+    code, output = slices(martian)
+    assert (code, "no pull request has a language; is pr_labels.json there?" in output) == (1, True), output
+    low, high = (
+        {"derived": {"language": name}, "llm_pr_labels": {"pr_size_category": "small", "domain": "UI"}}
+        for name in ("Go", "Java")
+    )
+    (martian / "evaluations").rename(martian / "results")
+    (martian / "results" / "pr_labels.json").write_text(json.dumps({ONE: low, TWO: high}))
+    kind = [one for one in slices(martian, "--json") if one["judge"] == "kind"]
+    assert [(one["label"], one["expected"], one["matched"], one["incorrect"]) for one in kind] == [
+        ("Go", 2, 1, 2),
+        ("Java", 1, 1, 0),
+    ]
+    assert [(one["precision"], one["recall"]) for one in kind] == [(1 / 3, 0.5), (1.0, 1.0)]
+    severities = [one for one in slices(martian, "--by=severity", "--json") if one["judge"] == "kind"]
+    assert {one["label"]: (one["expected"], one["matched"]) for one in severities} == {"Low": (2, 2), "High": (1, 0)}
+    assert all(one.get("precision") is None for one in severities)
+    code, output = slices(martian, "--by=size")
+    rows = [line.split() for line in output.splitlines() if line.startswith("small")]
+    assert rows[0] == ["small", "bot", "3", "2", "2", "50.0", "66.7", "57.1"]
+
+
+@martian_data
+@pytest.mark.parametrize(("dimension", "key"), [("language", "language"), ("size", "pr_size"), ("domain", "domain")])
+def test_martians_dashboard_by_label_follows_from_its_judgements(dimension: str, key: str) -> None:
+    dashboard = json.loads((DATA / "martian" / "benchmark_dashboard.json").read_bytes())
+    printed: dict[tuple[str, str, str], list[int]] = {}
+    for judge, model in dashboard["models"].items():
+        for pull_request in model["prs"]:
+            for tool, counts in pull_request["tool_metrics"].items():
+                sums = printed.setdefault((judge, tool, pull_request[key]), [0, 0, 0])
+                for at, name in enumerate(("tp", "fp", "fn")):
+                    sums[at] += counts[name]
+    judges = {path.name for path in (DATA / "martian" / "evaluations").iterdir()}
+    found = {
+        (one["judge"], one["reviewer"], one["label"]): [
+            one["matched"], one["incorrect"], one["expected"] - one["matched"]
+        ]
+        for one in slices(DATA / "martian", f"--by={dimension}", "--json")
+    }  # fmt: skip
+    assert found == {which: sums for which, sums in printed.items() if which[0] in judges}
 
 
 @martian_data
