@@ -16,6 +16,7 @@ from pytest_crab.cli.choices import json_option, print_json
 from pytest_crab.errors import BadInput
 from pytest_crab.formats import format_decimal, format_percent, format_table
 from pytest_crab.instances.rows import read_rows
+from pytest_crab.text import split_lines
 from pytest_crab.types import Kind
 
 #: The stage whose rows are the final pull requests.
@@ -71,7 +72,7 @@ def release_statistics(release: parts.Release) -> ReleaseStatistics:
         comments=len(oracles),
         kinds={kind.value: sum(test.kind is kind for test in tests) for kind in Kind},
         tests_per_instance=len(tests) / len(texts) if texts else None,
-        lines_per_test=_mean([len(test.code.splitlines()) for test in tests]),
+        lines_per_test=_mean([len(split_lines(test.code)) for test in tests]),
     )
 
 
