@@ -14,21 +14,17 @@ import argparse
 import functools
 import itertools
 import random
-from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from statistics import NormalDist, fmean, stdev
+from statistics import NormalDist, fmean
 
 from pytest_crab.gate.pairing import ASSUMED_FLIPS, design
-from pytest_crab.gate.screening import Screen, stable_instances
-from pytest_crab.gate.terms import GateTerms
 from pytest_crab.results.summary import summarise
-from pytest_crab.statistics.clusters import difference_estimate, rate_interval
+from pytest_crab.statistics.clusters import degrees_of_freedom, difference_estimate, rate_interval
 from pytest_crab.statistics.comparison import Comparison, Key, Measured, compare
-from pytest_crab.statistics.paired import holm
-from pytest_crab.statistics.power import Design
+from pytest_crab.statistics.distributions import t_quantile
+from pytest_crab.statistics.paired import holm, swap_chances
 from pytest_crab.statistics.power_simulation import PowerSimulation, simulate_power
-from pytest_crab.statistics.sequential import parts_in_random_order
 from pytest_crab.testing.trials import comment_result, trial_of
 from pytest_crab.types import Category, CommentResult, Kind, Provenance, Reason, Trial
 
@@ -43,10 +39,12 @@ CORRELATIONS = (0.0, 0.05, 0.1)
 DROPS = (0.1, 0.14, 0.18)
 UNKNOWNS = (0.0, 0.05)
 MARGINS = (0.05, 0.1, 0.15)
-#: Draws of one comparison where there is only one.
-SURE = 4000
-#: Sizes of runs of independent oracles, and their noise.
-SIZES, NOISES = (20, 60, 120, 234, 500), (0.1, 0.15)
+#: Pull requests of the simulated sets, the share of verdicts that differ between two runs of one reviewer, the share of
+#: what is caught that is lost, and where it is lost.
+PULLS, NOISES, LOSSES = (17, 50, 100, 200), (0.05, 0.2), (0.25, 0.5, 1.0)
+PLACES = ("everywhere", "a tenth of the pull requests", "one repository of four")
+#: The rate of the reviewer in these, and the margin that it is judged by.
+CAUGHT, MARGIN = 0.4, 0.1
 #: How many baselines the announced power is averaged over, and how often each comparison is drawn for that. A gate
 #: draws more: what it announces of one baseline is less noisy, and the same on average.
 BASELINES, DRAWS = 1000, 40
@@ -170,19 +168,6 @@ def let_pass(margin: float, correlation: float, unknown: float = UNKNOWN, baseli
     return sum(ahead.chance_unchanged(margin) for ahead in simulations(correlation, unknown, baselines)) / baselines
 
 
-def independent(seed: int, size: int, noise: float, drop: float, rate: float = 0.5) -> Comparison:
-    """Two runs of oracles each of its own repository, with nothing unknown."""
-    source = random.Random(f"{seed} {size} {noise} {drop}")
-    lose, gain = (noise / 2 + drop) / rate, noise / 2 / (1 - rate)
-    before, after = {}, {}
-    for at in range(size):
-        was = source.random() < rate
-        now = source.random() >= lose if was else source.random() < gain
-        for run, caught in ((before, was), (after, now)):
-            run[f"i{at}", "c0"] = Measured(repo=f"r{at}", caught=int(caught), missed=int(not caught))
-    return compare(before, after)
-
-
 def _trials(run: dict[Key, Measured]) -> Iterator[Trial]:
     results: dict[str, list[CommentResult]] = {}
     repos = {}
@@ -265,18 +250,6 @@ def unchanged_rows(count: int) -> Iterator[str]:
                 yield f"| {correlation:g} | {100 * unknown:g}% | {100 * margin:g} | {shares} |"
 
 
-def size_rows(count: int) -> Iterator[str]:
-    """The smallest drop that is announced to be shown in four of five runs, and how often it is."""
-    yield "| oracles | noise | smallest drop in points | seen in |\n|---|---|---|---|"
-    for size in SIZES:
-        for noise in NOISES:
-            drop = simulate_power(Design(sizes=[1] * size, noise=noise, rate=0.5), draws=SURE).smallest_drop()
-            fall = 0.5 - noise / 2 if drop is None else drop
-            seen = sum(_failed(independent(seed, size, noise, fall)) for seed in range(count)) / count
-            said = "none, a fall to nothing is" if drop is None else f"{100 * drop:.1f}"
-            yield f"| {size} | {100 * noise:g}% | {said} | {100 * seen:.1f}% |"
-
-
 #: Oracles per repository where all repositories have as many, by the number of repositories; None: c-CRAB's layout.
 EVEN = {2: 40, 3: 30, 5: 20, 8: 10, 35: 6, 67: None}
 RATES, ALIKE = (0.05, 0.2, 0.5, 0.95), (0.0, 0.2, 0.5)
@@ -326,38 +299,102 @@ def grid_rows(count: int) -> Iterator[str]:
     yield from rate_grid(covered)
 
 
-def differences(
-    source: random.Random, repositories: int, truth: Truth, drop: float, share: float = 1.0, noise: float = 0.1
-) -> tuple[list[float], list[int]]:
-    """Return the paired differences of two runs: so large a drop, in this share of the repositories."""
-    values, labels = [], []
-    gain = noise / 2 / (1 - truth.rate)
-    for label, size in enumerate(sizes_of(source, repositories)):
-        rate = _rate_of(source, truth)
-        own = drop / share if source.random() < share else 0.0
-        lose = (noise / 2 + own) / truth.rate
+@dataclass(frozen=True)
+class Rulings:
+    """The share of runs that each method calls worse, better and no worse."""
+
+    worse: dict[str, float]
+    better: dict[str, float]
+    no_worse: dict[str, float]
+
+
+def shape(pulls: int) -> list[int]:
+    """Return the oracles of each pull request: one to four."""
+    return [1 + at // 4 % 4 for at in range(pulls)]
+
+
+def drawn_sums(source: random.Random, sizes: list[int], noise: float, loss: float, place: str) -> list[int]:
+    """Return each pull request's sum of differences: as much noise, and of what was caught so much lost in a place."""
+    every = {PLACES[0]: 1, PLACES[1]: 10, PLACES[2]: 4}[place]
+    lose, gain, sums = noise / 2 / CAUGHT, noise / 2 / (1 - CAUGHT), []
+    for at, size in enumerate(sizes):
+        gone, total = loss if at % every == 0 else 0.0, 0
         for _ in range(size):
-            caught, luck = source.random() < rate, source.random()
-            values.append(-float(luck < lose) if caught else float(luck < gain))
-            labels.append(label)
-    return values, labels
+            luck, caught = source.random(), source.random() < CAUGHT
+            if caught:
+                total -= luck < lose or source.random() < gone
+            else:
+                total += luck < gain and source.random() >= gone
+        sums.append(total)
+    return sums
 
 
-def margin_rows(count: int) -> Iterator[str]:
-    """How often a gate passes where the drop is the margin: in all repositories, and in 30% of them."""
-    yield "| repositories | correlation | margin | rate | drop in all | drop in 30% |\n|---|---|---|---|---|---|"
-    for repositories in (3, 5, 8, 35, 67):
-        for correlation in ALIKE:
-            for margin, rate in ((0.05, RATE), (0.1, 0.5)):
-                cells = []
-                for share in (1.0, 0.3):
-                    source = random.Random(f"{repositories} {correlation} {margin} {share}")
-                    passed = 0
-                    for _ in range(count):
-                        values, labels = differences(source, repositories, Truth(rate, correlation), margin, share)
-                        passed += difference_estimate(values, labels).interval()[0] >= -margin
-                    cells.append(f"{100 * passed / count:.1f}")
-                yield f"| {repositories} | {correlation:g} | {100 * margin:g} | {rate:g} | {' | '.join(cells)} |"
+def rule_by_each(sizes: list[int], sums: list[int], t: float) -> dict[str, tuple[bool, bool, bool]]:
+    """Return what each method says of one run: worse, better, no worse.
+
+    ``flip`` is the exact sign flip over pull requests, ``CR2`` the plain interval, ``earlier`` what this package had:
+    Bonett and Price's with a design effect, widened by prudence.
+    """
+    count, mean = sum(sizes), sum(sums) / sum(sizes)
+    variance = sum((own - size * mean) ** 2 / (1 - size / count) for size, own in zip(sizes, sums, strict=True))
+    error = variance**0.5 / count
+    differing = any(sums)
+    half = t * (error if differing else 2**0.5 / count)
+    drop, gain = swap_chances(sums)
+    low, high = mean - t * error, mean + t * error
+    flip = (drop < 0.025, gain < 0.025)
+    return {
+        "flip": (*flip, False),
+        "CR2": (high < 0, low > 0, low >= -MARGIN),
+        "ours": (*flip, mean - half >= -MARGIN),
+        "earlier": _earlier(sizes, sums, t, variance / count**2),
+    }
+
+
+def _earlier(sizes: list[int], sums: list[int], t: float, variance: float) -> tuple[bool, bool, bool]:
+    count, total = sum(sizes), sum(sums)
+    squares = sum(map(abs, sums))  # a pull request mostly moves one way
+    alone = (squares - total * total / count) / (count * (count - 1))
+    crowd = sum(size * size for size in sizes) / count
+    effect = max(0.5, variance / alone) if alone > 1e-12 else 1 + 0.1 * (crowd - 1)
+    middle = total / (count + 2)
+    half = t * (effect * (squares + 2 - total * middle)) ** 0.5 / (count + 2)
+    against, for_drop = (1 + min(0.8, prudence * crowd / count) for prudence in (10, 3))
+    low = middle - against * half
+    return middle + for_drop * half < 0, low > 0, low >= -MARGIN
+
+
+def student(sizes: list[int]) -> float:
+    """Return how many standard errors an interval of the mean reaches."""
+    return t_quantile(0.975, degrees_of_freedom(sizes))
+
+
+def rulings(count: int, pulls: int, noise: float, loss: float, place: str) -> Rulings:
+    """Return how often each method says what; all see the same draws."""
+    source, sizes = random.Random(f"{pulls} {noise} {loss} {place}"), shape(pulls)
+    t = student(sizes)
+    found = [rule_by_each(sizes, drawn_sums(source, sizes, noise, loss, place), t) for _ in range(count)]
+    shares = {name: [fmean(one[name][at] for one in found) for at in range(3)] for name in found[0]}
+    return Rulings(*({name: own[at] for name, own in shares.items()} for at in range(3)))
+
+
+def method_rows(count: int) -> Iterator[str]:
+    """Tests and intervals side by side, pull requests with one to four oracles each, margin 10, the same draws."""
+    heads = ("pull requests", "noise", "lost", "where", "drop", "worse: flip", "CR2", "ours", "earlier")
+    heads += ("better: CR2", "ours", "no worse: CR2", "ours", "earlier")
+    yield f"| {' | '.join(heads)} |"
+    yield "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|"
+    for pulls, noise in itertools.product(PULLS, NOISES):
+        for loss, place in [(0.0, PLACES[0]), *itertools.product(LOSSES, PLACES)]:
+            own = rulings(count, pulls, noise, loss, place)
+            every = {PLACES[0]: 1, PLACES[1]: 10, PLACES[2]: 4}[place]
+            part = sum(shape(pulls)[::every]) / sum(shape(pulls))
+            drop = 100 * loss * part * CAUGHT
+            cells = [own.worse[name] for name in ("flip", "CR2", "ours", "earlier")]
+            cells += [own.better[name] for name in ("CR2", "ours")]
+            cells += [own.no_worse[name] for name in ("CR2", "ours", "earlier")]
+            shares = " | ".join(f"{100 * cell:.1f}" for cell in cells)
+            yield f"| {pulls} | {100 * noise:g}% | {100 * loss:g}% | {place if loss else ''} | {drop:.1f} | {shares} |"
 
 
 def alarm_rows(count: int) -> Iterator[str]:
@@ -382,138 +419,8 @@ def false_alarm(seed: int, reviewers: int, looks: int) -> tuple[bool, bool]:
     return plain, gate
 
 
-def null_rows(count: int) -> Iterator[str]:
-    """How often an unchanged reviewer fails, and in brackets one of the same rate that misses elsewhere."""
-
-    def alarms(repositories: int, truth: Truth) -> tuple[float, float]:
-        source = random.Random(f"{repositories} {truth.correlation} {truth.rate}")
-        same, moved = (
-            sum(_shows_drop(*draw(source, repositories, truth)) for _ in range(count)) / count
-            for draw in (unchanged, lambda *own: differences(*own, drop=0.0))
-        )
-        return same, moved
-
-    yield from rate_grid(alarms)
-
-
-def unchanged(source: random.Random, repositories: int, truth: Truth) -> tuple[list[float], list[int]]:
-    """Return the paired differences of two runs of one reviewer: an oracle has the same chance in both.
-
-    The chances are so far from 0 and 1 that a tenth of verdicts differ, or as many as the rate and correlation allow.
-    """
-    most = 2 * truth.rate * (1 - truth.rate) * (1 - truth.correlation)
-    steady = min(0.999, max(0.0, 1 - ASSUMED_FLIPS / most))
-    values, labels = [], []
-    for label, size in enumerate(sizes_of(source, repositories)):
-        rate = min(1 - 1e-6, max(1e-6, _rate_of(source, truth)))
-        for _ in range(size):
-            chance = _rate_of(source, Truth(rate, steady))
-            values.append(float(source.random() < chance) - float(source.random() < chance))
-            labels.append(label)
-    return values, labels
-
-
-def _shows_drop(values: list[float], labels: list[int]) -> bool:
-    return difference_estimate(values, labels).p_below(0.0) < 0.025
-
-
-def looks_rows(count: int) -> Iterator[str]:
-    """How often a reviewer at the margin passes at any look, after 1 to N repeats, c-CRAB's layout."""
-    yield "| looks | margin | every look at 95% | --crab-gate-looks |\n|---|---|---|---|"
-    for looks in (1, 2, 5):
-        for margin in (0.05, 0.1):
-            plain, gate = 0, 0
-            for seed in range(count):
-                source = random.Random(f"{seed} {looks} {margin}")
-                runs = list(_looks(source, looks, margin))
-                plain += any(difference_estimate(values, labels).interval()[0] >= -margin for values, labels in runs)
-                level = 1 - 0.05 / looks
-                gate += any(
-                    difference_estimate(values, labels).interval(level)[0] >= -margin for values, labels in runs
-                )
-            yield f"| {looks} | {100 * margin:g} | {100 * plain / count:.1f} | {100 * gate / count:.1f} |"
-
-
-def stop_rows(count: int) -> Iterator[str]:
-    """A run that ends once its gate is decided (--crab-gate-stop), c-CRAB's layout; in brackets the oracles run."""
-    yield "| looks | margin | drop of the margin: passes | unchanged: fails | unchanged: ends | drop of 20: ends |"
-    yield "|---|---|---|---|---|---|"
-    for looks in (1, 2, 5):
-        for margin in (0.05, 0.1):
-            cells = []
-            for drop, wanted in ((margin, "passed"), (0.0, "failed"), (0.0, ""), (0.2, "")):
-                ends = [stopped(seed, looks, margin, drop) for seed in range(count)]
-                share = sum(ruling == wanted if wanted else bool(ruling) for ruling, _ in ends) / count
-                ran = sum(own for _, own in ends) / count
-                cells.append(f"{100 * share:.1f} ({100 * ran:.0f})")
-            yield f"| {looks} | {100 * margin:g} | {' | '.join(cells)} |"
-
-
-@functools.cache
-def stopped(seed: int, looks: int, margin: float, drop: float) -> tuple[str, float]:
-    """Return how one run ends that looks after each part of its repositories, and the share of oracles that it took."""
-    source = random.Random(f"{seed} {looks} {margin} {drop}")
-    values, labels = differences(source, 67, Truth(0.35, 0.1), drop)
-    parts = parts_in_random_order(Counter(map(str, labels)), looks, f"{seed}")
-    for look in range(1, looks + 1):
-        own = [(value, label) for value, label in zip(values, labels, strict=True) if parts[f"{label}"] <= look]
-        if not own:
-            continue
-        chosen, clusters = zip(*own, strict=True)
-        low, high = difference_estimate(chosen, clusters).interval(GateTerms(looks=looks, look=look).level)
-        if low >= -margin or high < 0:
-            return "passed" if low >= -margin else "failed", len(own) / len(values)
-    return "", 1.0
-
-
-def screen_rows(count: int) -> Iterator[str]:
-    """A run of a drawn share of the instances that were stable in three runs, against the full set, c-CRAB's layout."""
-    yield "| share | true drop | mean error, full | mean error, drawn | its own error | covers, drawn | oracles run |"
-    yield "|---|---|---|---|---|---|---|"
-    for share in (0.1, 0.2, 0.5):
-        for drop in (0.0, 0.05, 0.1):
-            draws = [screened(seed, share, drop) for seed in range(count)]
-            full, drawn, holds, ran = (list(column) for column in zip(*draws, strict=True))
-            cells = [
-                f"{100 * fmean(full):+.2f}",
-                f"{100 * fmean(drawn):+.2f}",
-                f"{100 * stdev(drawn) / count**0.5:.2f}",
-            ]
-            cells += [f"{100 * fmean(holds):.1f}%", f"{100 * fmean(ran):.0f}%"]
-            yield f"| {share:g} | {100 * drop:g} | {' | '.join(cells)} |"
-
-
-def screened(seed: int, share: float, drop: float) -> tuple[float, float, bool, float]:
-    """Return one run's errors of the difference, full and drawn, whether the drawn interval holds it, and its size.
-
-    An oracle is caught in 95% or in 5% of runs; a drop makes some of the first kind be of the second.
-    """
-    source = random.Random(f"{seed} {share} {drop}")
-    before, after, true = {}, {}, []
-    rates: dict[str, float] = {}
-    for key, repo in layout(source):
-        rate = rates.setdefault(repo, _rate_of(source, Truth(0.35, 0.1)))
-        prone = source.random() < rate
-        lost = prone and source.random() < drop / (0.9 * 0.35)
-        was, now = 0.95 if prone else 0.05, 0.95 if prone and not lost else 0.05
-        caught = sum(source.random() < was for _ in range(3))
-        before[key] = Measured(repo=repo, caught=caught, missed=3 - caught)
-        again = int(source.random() < now)
-        after[key] = Measured(repo=repo, caught=again, missed=1 - again)
-        true.append(now - was)
-    screen = Screen(share=share, seed=f"{seed}", stable=stable_instances([before]))
-    screen.draw({instance for instance, _ in before})
-    run = {key: own for key, own in after.items() if key[0] not in screen.left_out}
-    full, drawn = compare(before, after), compare(before, screen.weigh(before, run))
-    assert full.difference is not None
-    assert drawn.difference is not None
-    assert drawn.interval is not None
-    holds = drawn.interval.low <= -drop <= drawn.interval.high
-    return full.difference - fmean(true), drawn.difference - fmean(true), holds, len(run) / len(after)
-
-
 def _p_of_looks(source: random.Random, looks: int) -> list[float]:
-    return [difference_estimate(values, labels).p_below(0.0) for values, labels in _looks(source, looks, 0.0)]
+    return [difference_estimate(values, labels).p_drop for values, labels in _looks(source, looks, 0.0)]
 
 
 def _looks(source: random.Random, looks: int, drop: float) -> Iterator[tuple[list[float], list[int]]]:
@@ -553,15 +460,10 @@ def main() -> None:
 TABLES = {
     "coverage": coverage_rows,
     "grid": grid_rows,
-    "margin": margin_rows,
-    "null": null_rows,
+    "methods": method_rows,
     "alarms": alarm_rows,
-    "looks": looks_rows,
-    "stop": stop_rows,
-    "screen": screen_rows,
     "power": power_rows,
     "unchanged": unchanged_rows,
-    "sizes": size_rows,
 }
 
 

@@ -20,7 +20,8 @@ from pytest_crab.gate.pairing import ANCHOR, contestants, counterpart, full_name
 from pytest_crab.gate.references import Reference, load_reference
 from pytest_crab.gate.resolved import ACCOUNT, RATE, RESOLVED, decided_on
 from pytest_crab.gate.terms import MARGIN, GateTerms
-from pytest_crab.gate.wording import explain_baseline
+from pytest_crab.gate.wording import baseline_words
+from pytest_crab.results.gate_record import Gate
 from pytest_crab.results.loading import load_summary
 from pytest_crab.results.recorded_results import require_recorded
 from pytest_crab.results.reviewer_summary import ReviewerSummary
@@ -32,7 +33,7 @@ from pytest_crab.statistics.labels import absent_labels, compare_labels
 from pytest_crab.text import one_line
 
 #: What clusters can be, as options name it.
-UNITS = (REPOSITORY, PULL_REQUEST.replace(" ", "-"))
+UNITS = (PULL_REQUEST.replace(" ", "-"), REPOSITORY)
 
 #: Comparisons, the counts of the new run's reviewers, and of each comparison the names of both reviewers.
 Compared = tuple[list[BaselineComparison], list[OracleCounts], list[tuple[str, str]]]
@@ -73,7 +74,7 @@ Compared = tuple[list[BaselineComparison], list[OracleCounts], list[tuple[str, s
     help="The gate's limit, a share such as 5% or 0.05.",
 )
 @click.option("--looks", type=click.IntRange(1), default=1, help="As --crab-gate-looks.")
-@click.option("--unit", type=click.Choice(UNITS), default=REPOSITORY, help="As --crab-gate-unit.")
+@click.option("--unit", type=click.Choice(UNITS), default=UNITS[0], help="As --crab-gate-unit.")
 @click.option("--on", type=click.Choice((RATE, RESOLVED)), default=RATE, help="As --crab-gate-on.")
 @click.option("--allow-difference", type=click.Choice(CONDITIONS), help="Compare even if this one thing differs.")
 @click.option(
@@ -86,6 +87,7 @@ Compared = tuple[list[BaselineComparison], list[OracleCounts], list[tuple[str, s
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     help="Compare recorded verdicts: BEFORE and AFTER name tools of this set, or of a benchmark's release.",
 )
+@click.option("-v", "--verbose", is_flag=True, help="Say all that is known of each comparison.")
 @click.option("--json", "as_json", is_flag=True, help="Print data instead of text.")
 @click.option(
     "--html",
@@ -111,6 +113,7 @@ def compare(
     page: Path | None,
     *,
     part: bool,
+    verbose: bool,
     as_json: bool,
 ) -> None:
     """Compare two earlier runs, running nothing.
@@ -132,20 +135,23 @@ def compare(
             )
     except BadInput as error:
         raise click.UsageError(str(error)) from error  # 2, since 1 is a gate that failed
+    account = "" if on == RATE else ACCOUNT
     outcome = RunOutcome(
         status=0,
         only_trials_failed=True,
         max_broken=max_broken,
         max_unknown=max_unknown,
         max_unknown_option="--max-unknown",
-        account="" if on == RATE else ACCOUNT,
+        account=account,
     )
     decision = decide(dataclasses.replace(outcome, counts=tuple(counts), baselines=tuple(against)))
-    paragraph = decision.paragraph if terms.gated else None
     if page is not None:
         compared = _reviewers_of_page([Path(before), *pool], anchor, against, pairs)
-        _write_page(page, Path(after), compared, paragraph)
-    _print_comparisons(against, paragraph, as_json=as_json, on=on)
+        _write_page(page, Path(after), compared, decision.sentence if terms.gated else None)
+    if as_json:
+        click.echo(json.dumps({one.name: serialization.dump(one) for one in against}, indent=1, allow_nan=False))
+    else:
+        _print_comparisons(against, decision if terms.gated else None, verbose=verbose, account=account)
     if terms.gated:
         sys.exit(decision.exit_code)
 
@@ -161,21 +167,28 @@ def _gate_terms(margins: Mapping[str, float], allowed: str | None, looks: int, u
     )
 
 
-def _print_comparisons(against: Sequence[BaselineComparison], paragraph: str | None, *, as_json: bool, on: str) -> None:
-    if as_json:
-        click.echo(json.dumps({one.name: serialization.dump(one) for one in against}, indent=1, allow_nan=False))
-        return
-    if paragraph is not None:
-        click.echo(_visible(paragraph))
-    elif on != RATE:
-        click.echo(ACCOUNT)
-    for one, ruling in zip(against, rule_on_baselines(against), strict=True):
-        if paragraph is None:
-            click.echo(_visible(explain_baseline(one, ruling)))
-        if one.labels and one.problem is None:
+def _print_comparisons(
+    against: Sequence[BaselineComparison], gate: Gate | None, *, verbose: bool, account: str
+) -> None:
+    """Print each comparison, or what the gate says of each reviewer, the verdict first and the exit status last."""
+    if gate is not None:
+        several = [(one.lines, one.details) for one in gate.rulings]
+    else:
+        words = [baseline_words(*pair) for pair in zip(against, rule_on_baselines(against), strict=True)]
+        several = [(one.lines, one.details) for one in words]
+    for (first, *lines), details in several:
+        click.echo(_visible(first))
+        for line in [*lines, *(details if verbose else ())]:
+            click.echo(f"  {_visible(line)}")
+    if account:
+        click.echo(account)
+    for one in against:
+        if one.labels and one.problem is None and (verbose or gate is None):
             click.echo("")
             for line in format_table(label_table(one.labels)):
                 click.echo(line)
+    if gate is not None:
+        click.echo(gate.sentence)
 
 
 def _reviewers_of_page(
@@ -194,17 +207,19 @@ def _reviewers_of_page(
             after=now,
             comparison=one.comparison,
             labels=one.labels if one.problem is None else (),
+            word=ruling.word.value if one.gated else "",
             ruling=ruling.result.value if one.gated else "",
-            explanation=explain_baseline(one, ruling),
+            lines=(words.lines + words.details),
         )
         for one, ruling, (was, now) in zip(against, rulings, pairs, strict=True)
+        for words in [baseline_words(one, ruling)]
     ]
 
 
-def _write_page(page: Path, after: Path, compared: Sequence[ComparedReviewer], paragraph: str | None) -> None:
+def _write_page(page: Path, after: Path, compared: Sequence[ComparedReviewer], ruling: str | None) -> None:
     """Write the page of the comparison. Raises ClickException."""
     try:
-        write_comparison(page, after, compared, paragraph)
+        write_comparison(page, after, compared, ruling)
     except BadInput as error:
         raise click.ClickException(str(error)) from error
     except OSError as error:

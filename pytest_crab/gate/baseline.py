@@ -1,11 +1,11 @@
-"""The gate's rule on one reviewer against its baseline: passed, failed or inconclusive."""
+"""The gate's rule on one reviewer against its baseline: worse, better, no worse, or cannot tell."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from pytest_crab.gate.results import ORDER, GateResult
+from pytest_crab.gate.results import ORDER, RESULTS, GateResult, Word
 from pytest_crab.gate.terms import MARGIN
 from pytest_crab.statistics.comparison import PULL_REQUEST, Comparison
 from pytest_crab.statistics.labels import LabelComparison
@@ -67,21 +67,22 @@ class BaselineComparison:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BaselineRuling:
-    """The result of one reviewer, with that of its overall rate and of each label that counts."""
+    """The result of one reviewer, with what its overall rate shows and each label that counts."""
 
     result: GateResult
-    overall: GateResult
-    labels: tuple[tuple[LabelComparison, GateResult], ...] = ()
+    word: Word
+    labels: tuple[tuple[LabelComparison, Word], ...] = ()
 
 
 def rule_on_baselines(several: Sequence[BaselineComparison]) -> list[BaselineRuling]:
     """Rule on each reviewer of a run.
 
-    Passed: the whole interval of the difference lies above minus the margin, with every unknown taken as the worst.
-    Failed: the whole interval lies below 0, with every unknown taken as the best; p is adjusted (Holm) for the number
-    of reviewers and of labels with a margin, so that the chance of any false failure stays what it is with one.
-    Inconclusive: neither is shown, or the runs cannot be compared. Where both hold the drop is real and within the
-    margin, which is passed. No adjustment is needed to pass, since every one of the claims must hold.
+    Worse: the test shows a drop, with every unknown taken as the best; p is adjusted (Holm) for the number of reviewers
+    and of labels with a margin, so that the chance of any false failure stays what it is with one. Better: it shows a
+    gain, with every unknown taken as the worst. No worse: the interval of the difference lies above minus the margin,
+    with every unknown taken as the worst; where the drop is shown too, it is worse and within the margin. Nothing needs
+    to be adjusted for these, since every reviewer and label has to pass. Else the run cannot tell, and so it is where
+    the two cannot be compared.
 
     A label with a margin is ruled on in the same way. One without never fails, but a reviewer does not pass while its
     oracles, if they are not all, show a drop of more than the margin when taken alone.
@@ -92,17 +93,19 @@ def rule_on_baselines(several: Sequence[BaselineComparison]) -> list[BaselineRul
 
 def _rule_on_reviewer(name: str, one: BaselineComparison, adjusted: Mapping[str, float]) -> BaselineRuling:
     if one.problem is not None or one.comparison is None:
-        return BaselineRuling(result=GateResult.INCONCLUSIVE, overall=GateResult.INCONCLUSIVE)
-    overall = _rule(one.comparison, one.margin, adjusted[name])
+        return BaselineRuling(result=GateResult.INCONCLUSIVE, word=Word.CANNOT_TELL)
+    overall = _word(one.comparison, one.margin, adjusted[name])
     labels = []
     for label in one.labels:
         if label.margin is not None:
             p = adjusted[f"{name} {label.dimension}:{label.label}"]
-            labels.append((label, _rule(label.comparison, label.margin, p)))
+            labels.append((label, _word(label.comparison, label.margin, p)))
         elif label.comparison.pairs < one.comparison.pairs and label.stands_out(one.margin):
-            labels.append((label, GateResult.INCONCLUSIVE))
-    results = [overall, *(result for _, result in labels), *(GateResult.INCONCLUSIVE for _ in one.absent)]
-    return BaselineRuling(result=min(results, key=ORDER.index), overall=overall, labels=tuple(labels))
+            labels.append((label, Word.CANNOT_TELL))
+    results = [
+        RESULTS[word] for word in (overall, *(word for _, word in labels), *(Word.CANNOT_TELL for _ in one.absent))
+    ]
+    return BaselineRuling(result=min(results, key=ORDER.index), word=overall, labels=tuple(labels))
 
 
 def _claims(several: Sequence[BaselineComparison]) -> Iterator[tuple[str, Comparison]]:
@@ -115,9 +118,9 @@ def _claims(several: Sequence[BaselineComparison]) -> Iterator[tuple[str, Compar
                     yield f"{at} {label.dimension}:{label.label}", label.comparison
 
 
-def _rule(comparison: Comparison, margin: float, p_drop: float) -> GateResult:
+def _word(comparison: Comparison, margin: float, p_drop: float) -> Word:
     if comparison.low is None or not comparison.known:
-        return GateResult.INCONCLUSIVE
-    if 100 * comparison.low >= -margin - 1e-9:
-        return GateResult.PASSED
-    return GateResult.FAILED if p_drop < (1 - comparison.level) / 2 else GateResult.INCONCLUSIVE
+        return Word.CANNOT_TELL
+    if 100 * comparison.low >= -margin - 1e-6:
+        return Word.BETTER if comparison.gain_shown else Word.WITHIN if comparison.drop_shown else Word.NO_WORSE
+    return Word.WORSE if p_drop < (1 - comparison.level) / 2 else Word.CANNOT_TELL

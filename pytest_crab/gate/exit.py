@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple
 
 from pytest_crab.gate.baseline import BaselineComparison, BaselineRuling, rule_on_baselines
 from pytest_crab.gate.results import CODES, ORDER, PASSED, GateResult
-from pytest_crab.gate.wording import explain_baseline
+from pytest_crab.gate.wording import baseline_words
+from pytest_crab.results.gate_record import Gate, GateRuling
 from pytest_crab.types import Reason, Verdict
 
 #: The share of a reviewer's oracles that may be broken before its numbers stand for nothing.
@@ -84,7 +86,7 @@ class RunOutcome:
     ``fail_under`` None means that there is no floor, ``baselines`` None that there is no baseline; with neither there
     is no gate. ``objections`` are sentences of hooks, each of which fails the gate; ``given_up``
     are those on reviewers whose trials were not all run, so that no gate passes. ``account`` is said of the whole.
-    ``shown_drop_only``: a gate that measured enough and is inconclusive ends with 0. ``max_unknown_option`` is the
+    ``fail_on_worse``: a gate that measured enough and is inconclusive ends with 0. ``max_unknown_option`` is the
     name under which the caller could choose ``max_unknown``.
     """
 
@@ -99,61 +101,59 @@ class RunOutcome:
     objections: tuple[str, ...] = ()
     given_up: tuple[str, ...] = ()
     account: str = ""
-    shown_drop_only: bool = False
+    fail_on_worse: bool = False
     max_unknown_option: str = "--crab-max-unknown"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ruling:
-    """The ruling on one reviewer, or on the run (``reviewer`` None), with the sentences that say why."""
-
-    reviewer: str | None
-    result: GateResult
-    paragraph: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Decision:
-    """The exit status, the ruling behind it, and the account in plain words (empty without a gate)."""
-
-    exit_code: int
-    verdict: GateResult
-    paragraph: str
-    rulings: tuple[Ruling, ...] = ()
-
-
-def decide(outcome: RunOutcome) -> Decision:
-    """Return the exit status of a run.
+def decide(outcome: RunOutcome) -> Gate:
+    """Return the decision on a run, with its exit status.
 
     Without a gate pytest's status stays. A gate may replace 0 and 1 only, and 1 only if nothing but trials failed. Each
     reviewer that is no control is ruled on, and the worst ruling decides: broken (9), failed (1), inconclusive (8),
     passed (0). Where nothing was measured the gate is inconclusive, never passed. ``errors_as_misses`` lowers the upper
     bound to the lower one; what is broken is still broken. More than ``max_unknown`` unknown for another reason is
     inconclusive at best. With a baseline see rule_on_baselines; a floor and a baseline must both hold. Under
-    ``shown_drop_only`` inconclusive is 0, unless a reviewer was given up, too much is unknown, or nothing was measured
+    ``fail_on_worse`` inconclusive is 0, unless a reviewer was given up, too much is unknown, or nothing was measured
     or compared.
     """
     if outcome.fail_under is None and outcome.baselines is None:
-        return Decision(exit_code=outcome.status, verdict=GateResult.NO_GATE, paragraph="")
+        return Gate(exit_code=outcome.status, ruling=GateResult.NO_GATE.value, sentence="")
     gated = [own for own in outcome.counts if not own.is_control]
     against = list(zip(outcome.baselines or (), rule_on_baselines(outcome.baselines or ()), strict=True))
     rulings = [_worst(own.reviewer, list(_rulings(own, outcome, against))) for own in gated]
-    on_run = [(GateResult.FAILED, f"A hook objects: {text}") for text in outcome.objections]
-    on_run += [(GateResult.INCONCLUSIVE, f"The run has {text}.") for text in outcome.given_up]
+    on_run = [_Ruled(GateResult.FAILED, (f"A hook objects: {text}",)) for text in outcome.objections]
+    on_run += [_Ruled(GateResult.INCONCLUSIVE, (f"The run has {text}.",)) for text in outcome.given_up]
     if on_run or not rulings:
-        rulings.append(_worst(None, on_run or [(GateResult.INCONCLUSIVE, "No reviewer was measured.")]))
-    worst = min((ruling.result for ruling in rulings), key=ORDER.index)
-    no_test = "" if outcome.fail_under is None else NO_TEST
-    account = " ".join(filter(None, (outcome.account, *(ruling.paragraph for ruling in rulings), no_test)))
+        rulings.append(_worst(None, on_run or [_Ruled(GateResult.INCONCLUSIVE, ("No reviewer was measured.",))]))
+    worst = min((GateResult(ruling.ruling) for ruling in rulings), key=ORDER.index)
+    code, result, sentence = CODES[worst], worst, f"Gate {worst}, exit status {CODES[worst]}."
+    if worst is GateResult.INCONCLUSIVE and outcome.fail_on_worse and not on_run and _measured_enough(gated, outcome):
+        code, sentence = PASSED, f"Gate {worst}, exit status {PASSED}, as it fails on worse alone."
+    stands = _why_status_stands(outcome)
+    if stands is not None:
+        code, result = outcome.status, GateResult.NOT_APPLIED
+        sentence = f"Gate not applied, exit status {code}: {stands}."
+    comparable = [one for one in outcome.baselines or () if one.problem is None]
+    return Gate(
+        exit_code=code,
+        ruling=result.value,
+        sentence=sentence,
+        fail_under=outcome.fail_under,
+        comparisons={one.name: one.comparison for one in comparable if one.comparison is not None},
+        labels={one.name: one.labels for one in comparable if one.labels},
+        rulings=tuple(rulings),
+        account=outcome.account,
+        warnings=tuple(f"{one.reviewer}: {remark}" for one in outcome.baselines or () for remark in one.remarks),
+    )
+
+
+def _why_status_stands(outcome: RunOutcome) -> str | None:
+    """Return why no gate may replace pytest's own status, or None."""
     if outcome.status not in _REPLACEABLE:
-        return _stands(outcome, f"pytest itself ended with {outcome.status}", account, rulings)
+        return f"pytest itself ended with {outcome.status}"
     if outcome.status != 0 and not outcome.only_trials_failed:
-        return _stands(outcome, "something besides the trials failed", account, rulings)
-    code, why = CODES[worst], ""
-    if worst is GateResult.INCONCLUSIVE and outcome.shown_drop_only and not on_run and _measured_enough(gated, outcome):
-        code, why = PASSED, " as only a shown drop fails it"
-    paragraph = f"Gate {worst}, exit status {code}{why}. {account}"
-    return Decision(exit_code=code, verdict=worst, paragraph=paragraph, rulings=tuple(rulings))
+        return "something besides the trials failed"
+    return None
 
 
 def _measured_enough(gated: Sequence[OracleCounts], outcome: RunOutcome) -> bool:
@@ -210,51 +210,63 @@ def _exact(value: float) -> Fraction:
     return Fraction(value).limit_denominator(100_000)
 
 
-def _worst(reviewer: str | None, several: Sequence[tuple[GateResult, str]]) -> Ruling:
-    result = min((ruling for ruling, _ in several), key=ORDER.index)
-    return Ruling(reviewer=reviewer, result=result, paragraph=" ".join(sentence for _, sentence in several))
+class _Ruled(NamedTuple):
+    """One of the rulings on a reviewer; see GateRuling."""
+
+    result: GateResult
+    lines: tuple[str, ...]
+    details: tuple[str, ...] = ()
+    word: str = ""
 
 
-def _stands(outcome: RunOutcome, reason: str, account: str, rulings: Sequence[Ruling]) -> Decision:
-    paragraph = f"Gate not applied, exit status {outcome.status}: {reason}. {account}"
-    return Decision(
-        exit_code=outcome.status, verdict=GateResult.NOT_APPLIED, paragraph=paragraph, rulings=tuple(rulings)
+def _worst(reviewer: str | None, several: Sequence[_Ruled]) -> GateRuling:
+    worst = min(several, key=lambda one: ORDER.index(one.result))
+    return GateRuling(
+        reviewer=reviewer,
+        ruling=worst.result.value,
+        word=next((one.word for one in (worst, *several) if one.word), ""),
+        lines=tuple(line for one in several for line in one.lines),
+        details=tuple(line for one in several for line in one.details),
     )
 
 
 def _rulings(
     own: OracleCounts, outcome: RunOutcome, against: Sequence[tuple[BaselineComparison, BaselineRuling]]
-) -> Iterator[tuple[GateResult, str]]:
+) -> Iterator[_Ruled]:
     """Yield the rulings on one reviewer, each with the sentences that say why."""
     total, broken = own.total, _exact(own.broken)
     if not total:
-        yield GateResult.INCONCLUSIVE, f"{own.reviewer}: no {own.counted} was selected, so there is no rate."
+        sentence = f"{own.reviewer}: no {own.counted} was selected, so there is no rate."
+        yield _Ruled(GateResult.INCONCLUSIVE, (sentence,))
         return
     if broken / total > _exact(outcome.max_broken):
         share = f"{_count(broken)} of {_count(total)} {own.counted}s are broken ({_percent(broken / total)})"
-        yield GateResult.BROKEN, f"{own.reviewer}: {share}, and at most {_percent(_exact(outcome.max_broken))} may be."
+        most = f"at most {_percent(_exact(outcome.max_broken))} may be"
+        yield _Ruled(GateResult.BROKEN, (f"{own.reviewer}: {share}, and {most}.",))
         return
+    for one, ruling in against:
+        if one.reviewer == own.reviewer:
+            words = baseline_words(one, ruling)
+            yield _Ruled(ruling.result, words.lines, words.details, ruling.word.value)
     if own.unmeasured is not None:
-        yield GateResult.INCONCLUSIVE, f"{own.reviewer}: {own.unmeasured}."
+        yield _Ruled(GateResult.INCONCLUSIVE, (f"{own.reviewer}: {own.unmeasured}.",))
     if outcome.fail_under is not None:
         yield _rule(own, outcome, _exact(outcome.fail_under))
     unknown = _exact(own.unknown)
     if unknown / total > _exact(outcome.max_unknown) and not outcome.errors_as_misses:
         share = f"{_count(unknown)} of {_count(total)} {own.counted}s are unknown ({_percent(unknown / total)})"
         most = f"at most {_percent(_exact(outcome.max_unknown))} may be ({outcome.max_unknown_option})"
-        yield GateResult.INCONCLUSIVE, f"{own.reviewer}: {share}, and {most}."
-    yield from (
-        (ruling.result, explain_baseline(one, ruling)) for one, ruling in against if one.reviewer == own.reviewer
-    )
+        yield _Ruled(GateResult.INCONCLUSIVE, (f"{own.reviewer}: {share}, and {most}.",))
 
 
-def _rule(own: OracleCounts, outcome: RunOutcome, floor: Fraction) -> tuple[GateResult, str]:
-    """Return the ruling on one reviewer's rate and the sentence that says why."""
+def _rule(own: OracleCounts, outcome: RunOutcome, floor: Fraction) -> _Ruled:
+    """Return the ruling on one reviewer's rate with the sentence that says why."""
     total, caught = own.total, _exact(own.caught)
     low = caught / total
     high = low if outcome.errors_as_misses else 1 - _exact(own.missed) / total
     ruling = GateResult.PASSED if low >= floor else GateResult.FAILED if high < floor else GateResult.INCONCLUSIVE
-    return ruling, f"{own.reviewer}: {_account(own, outcome, low, high)}; {_against(floor, ruling)}."
+    sentence = f"{own.reviewer}: {_account(own, outcome, low, high)}; {_against(floor, ruling)}."
+    return _Ruled(ruling, (sentence,), (NO_TEST,))
 
 
 def _account(own: OracleCounts, outcome: RunOutcome, low: Fraction, high: Fraction) -> str:

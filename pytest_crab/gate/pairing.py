@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterable, Mapping
 
 from pytest_crab.gate.baseline import BaselineComparison, Load
 from pytest_crab.gate.comparable import Conditions, differences, find_distrust, refusal, remarks
-from pytest_crab.gate.screening import Screen
 from pytest_crab.gate.terms import GateTerms
 from pytest_crab.results.outcomes import oracle_counts
 from pytest_crab.results.reviewer_summary import ReviewerSummary
@@ -144,12 +143,10 @@ def pair(
     terms: GateTerms,
     planned: Collection[str] | None = None,
     whole: bool = False,
-    screen: Screen | None = None,
 ) -> BaselineComparison:
     """Compare one reviewer with its baseline, which sentences call ``name``.
 
     ``whole``: the baseline's oracles in the ``planned`` instances (None: in all) that this run lacks are unknown.
-    What ``screen`` left out is not lacking.
     """
     if baseline is None:
         return BaselineComparison(reviewer=own.reviewer, baseline=name, margin=terms.margin)
@@ -158,25 +155,25 @@ def pair(
     doubt = (find_distrust(was) or find_distrust(now)) if terms.gated else None
     allowed_to_differ = (found[terms.allowed],) if terms.allowed in found else ()
     first, second = oracle_counts(baseline.oracles), oracle_counts(own.oracles)
-    complete = with_missing(first, second, planned) if whole else second
-    every = complete if screen is None else screen.weigh(first, complete)
-    instances = {instance for instance, _ in (every if screen is not None else second)}
+    every = with_missing(first, second, planned) if whole else second
     labels = {oracle.key: oracle.labels for oracle in (*baseline.oracles, *own.oracles)}
     words = words_of([own])
     comparison = compare(first, every, level=terms.level, unit=terms.unit)
-    if len(complete) > len(second):
-        comparison = dataclasses.replace(comparison, only_before=len(complete) - len(second))
+    if len(every) > len(second):
+        comparison = dataclasses.replace(comparison, only_before=len(every) - len(second))
     return BaselineComparison(
         reviewer=own.reviewer,
         baseline=name if baseline.reviewer == own.reviewer else f"{baseline.reviewer} in {name}",
         margin=terms.margin,
         comparison=comparison,
-        design=design(baseline, instances, reviews=_reviews_of(own), repeats=own.repeats, terms=terms),
+        design=design(
+            baseline, {instance for instance, _ in second}, reviews=_reviews_of(own), repeats=own.repeats, terms=terms
+        ),
         before=load(baseline),
         after=load(own),
         refusal=doubt or refusal(found, terms.allowed),
         remarks=(*allowed_to_differ, *remarks(was, now)),
-        whole=whole and len(complete) > len(second),
+        whole=whole and len(every) > len(second),
         gated=terms.gated,
         anchored=name.startswith(ANCHOR),
         labels=compare_labels(first, every, labels, terms.margins, level=terms.level, unit=terms.unit),

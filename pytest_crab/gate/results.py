@@ -1,4 +1,4 @@
-"""Gate results and their exit statuses."""
+"""What a comparison shows in a word, gate results, and their exit statuses."""
 
 from __future__ import annotations
 
@@ -6,6 +6,16 @@ from pytest_crab.types import StrEnum
 
 #: pytest's own numbers end at 6, and a well-known plugin uses 7.
 PASSED, FAILED, INCONCLUSIVE, BROKEN = 0, 1, 8, 9
+
+
+class Word(StrEnum):
+    """What a comparison with a baseline shows; better is also no worse."""
+
+    WORSE = "worse"
+    CANNOT_TELL = "cannot tell"
+    WITHIN = "worse, within the margin"
+    NO_WORSE = "no worse"
+    BETTER = "better"
 
 
 class GateResult(StrEnum):
@@ -28,3 +38,12 @@ CODES = {
 
 #: The worst first, which is the one that decides.
 ORDER = (GateResult.BROKEN, GateResult.FAILED, GateResult.INCONCLUSIVE, GateResult.PASSED)
+
+#: What a gate makes of each word.
+RESULTS = {
+    Word.WORSE: GateResult.FAILED,
+    Word.CANNOT_TELL: GateResult.INCONCLUSIVE,
+    Word.WITHIN: GateResult.PASSED,
+    Word.NO_WORSE: GateResult.PASSED,
+    Word.BETTER: GateResult.PASSED,
+}

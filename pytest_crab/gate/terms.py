@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 
 from pytest_crab.gate.resolved import RATE
 from pytest_crab.statistics.clusters import LEVEL
-from pytest_crab.statistics.comparison import REPOSITORY
-from pytest_crab.statistics.sequential import look_chances
+from pytest_crab.statistics.comparison import PULL_REQUEST
 
 #: How many points a rate may fall, unless another number is named.
 MARGIN = 5.0
@@ -19,23 +18,20 @@ class GateTerms:
     """The terms of a gate against a baseline.
 
     ``margin`` and ``margins`` (by label, or by dimension:label) are in points. ``looks`` is how often the gate is asked
-    at most before its answer is taken; the chance of an error is divided among them: evenly (Bonferroni), or, where it
-    is known after which of as many equal parts of a run ``look`` comes, by what the later looks leave. ``unit`` is what
-    clusters are. ``allowed`` is the one condition that may differ. ``on`` is what the gate decides on.
+    at most before its answer is taken; the chance of an error is divided among them (Bonferroni). ``unit`` is what
+    clusters are. ``allowed`` is the one condition that may differ. ``on`` is what the gate
+    decides on.
     """
 
     margin: float = MARGIN
     margins: Mapping[str, float] = field(default_factory=dict)
     allowed: str | None = None
     looks: int = 1
-    look: int | None = None
-    unit: str = REPOSITORY
+    unit: str = PULL_REQUEST
     gated: bool = True
     on: str = RATE
 
     @property
     def level(self) -> float:
         """The level of the intervals of one look."""
-        if self.look is None:
-            return 1 - (1 - LEVEL) / self.looks
-        return 1 - 2 * look_chances((1 - LEVEL) / 2, self.looks)[self.look - 1]
+        return 1 - (1 - LEVEL) / self.looks

@@ -1,55 +1,130 @@
-"""A gate's ruling on a baseline in words: the change, what it shows, and what would settle it."""
+"""A comparison with a baseline in words: the verdict, the change, and what would settle what is not told."""
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from pytest_crab.formats import (
     format_change_interval,
     format_count,
     format_dollars,
     format_names,
+    format_p,
     format_percent,
     format_points,
 )
 from pytest_crab.gate.baseline import BaselineComparison, BaselineRuling
-from pytest_crab.gate.power_statement import spread
-from pytest_crab.gate.results import GateResult
-from pytest_crab.statistics.comparison import REPOSITORY, Comparison
+from pytest_crab.gate.remedies import remedies
+from pytest_crab.gate.results import RESULTS, GateResult, Word
+from pytest_crab.statistics.comparison import Comparison, Interval
 from pytest_crab.statistics.labels import LabelComparison
-from pytest_crab.statistics.power import POWER, Design, oracles_needed, oracles_to_pass
 
-#: How many oracles a gate names on each side before the rest is only counted.
-_SHOWN = 20
-
-#: With fewer repositories an interval is wide however many oracles they hold.
-_FEW = 6
+#: How many oracles are named on each side in the lines, and in the details.
+_NAMED, _SHOWN = 5, 50
 
 
-def explain_baseline(one: BaselineComparison, ruling: BaselineRuling) -> str:
-    """Return the sentences that say how a reviewer compares with its baseline, and why the gate rules as it does."""
-    return one.problem if one.problem is not None else " ".join(_sentences(one, ruling))
+class BaselineWords(NamedTuple):
+    """The lines on a comparison, the verdict first, and what else is known."""
+
+    lines: tuple[str, ...]
+    details: tuple[str, ...] = ()
 
 
-def _sentences(one: BaselineComparison, ruling: BaselineRuling) -> Iterator[str]:
+def baseline_words(one: BaselineComparison, ruling: BaselineRuling) -> BaselineWords:
+    """Return the words on a reviewer beside its baseline; without a gate every lost and gained oracle is named."""
     comparison = one.comparison
-    assert comparison is not None
-    rates = f"from {format_percent(comparison.before)}% to {format_percent(comparison.after)}%"
-    yield (
-        f"{one.reviewer}: {_change(comparison)} against {one.baseline}, {rates} of "
-        f"{format_count(comparison.known, one.counted)}; {_interval(comparison)}."
+    if one.problem is not None or comparison is None:
+        return BaselineWords((one.problem or "",))
+    return BaselineWords(
+        lines=(_headline(one, comparison, ruling.word), *_lines(one, comparison, ruling)),
+        details=tuple(_details(one, comparison, ruling)),
     )
+
+
+def change_words(comparison: Comparison, counted: str) -> str:
+    """Return what was lost and gained, as in ``8 more of 39 oracles caught, none lost``."""
+    lost, gained, all_of_them = len(comparison.lost), len(comparison.gained), format_count(comparison.known, counted)
+    if not lost and not gained:
+        return f"the same verdict on {'the one' if comparison.known == 1 else 'all'} {all_of_them.removeprefix('1 ')}"
+    if not lost:
+        return f"{gained} more of {all_of_them} caught, none lost"
+    return f"{lost} of {all_of_them} lost, {gained or 'none'} gained"
+
+
+def _headline(one: BaselineComparison, comparison: Comparison, word: Word) -> str:
+    interval = comparison.interval
+    assert interval is not None
+    rates = f"{format_percent(comparison.before)}% to {format_percent(comparison.after)}%"
+    change = f"{format_points(comparison.difference)} points ({_interval(comparison, interval)})"
+    phrase = _phrase(one, comparison, word)
+    return f"{one.reviewer}: {phrase}: {change_words(comparison, one.counted)}; {rates}, {change}"
+
+
+def _phrase(one: BaselineComparison, comparison: Comparison, word: Word) -> str:
+    phrases = {
+        Word.WORSE: f"worse than {one.baseline}",
+        Word.WITHIN: f"worse, within the margin of {one.margin:g} points, than {one.baseline}",
+        Word.NO_WORSE: f"no worse than {one.baseline}",
+        Word.BETTER: f"better than {one.baseline}",
+        Word.CANNOT_TELL: f"cannot tell whether it is worse than {one.baseline}",
+    }
     if one.gated:
-        yield _verdict(comparison, one.margin, ruling.overall)
-    shown = _SHOWN if one.gated else max(comparison.pairs, 1)
-    lost, gained = _names(comparison.lost, shown), _names(comparison.gained, shown)
-    yield f"Lost {lost}; gained {gained} (exact McNemar p = {comparison.p:.3g})."
+        return phrases[word]
+    shown = Word.WORSE if comparison.drop_shown else Word.BETTER if comparison.gain_shown else None
+    return f"beside {one.baseline}, no change is shown" if shown is None else phrases[shown]
+
+
+def _interval(comparison: Comparison, interval: Interval) -> str:
+    level, p = f"{100 * comparison.level:.4g}%", format_p(comparison.p_clusters)
+    chance = p.replace("<", "< ") if p.startswith("<") else f"= {p}"
+    return f"{level} {format_change_interval(interval)}, {interval.speaks_for}; p {chance}"
+
+
+def _lines(one: BaselineComparison, comparison: Comparison, ruling: BaselineRuling) -> Iterator[str]:
     if one.gated:
-        yield from (_label_sentence(label, result, ruling.overall, one.counted) for label, result in ruling.labels)
+        yield from _verdict(one, comparison, ruling.word)
+    if comparison.lost or comparison.gained:
+        yield _changed(comparison, _NAMED if one.gated else max(comparison.pairs, 1))
+    if comparison.doubtful:
+        bounds = f"{format_points(comparison.low)} to {format_points(comparison.high)}"
+        yield f"Whatever the unknown verdicts of {format_count(comparison.doubtful, one.counted)} are: {bounds} points."
+    if one.gated:
+        for label, word in ruling.labels:
+            if RESULTS[word] is not GateResult.PASSED:
+                yield _label_sentence(label, word, ruling.word, one.counted)
         yield from (f"No {one.counted} has the label {label}, so its margin says nothing." for label in one.absent)
-        if ruling.overall is GateResult.INCONCLUSIVE:
-            yield from _remedies(one, comparison)
+        if ruling.word is Word.CANNOT_TELL:
+            yield from remedies(one, comparison)
+    if comparison.elsewhere is not None:
+        other = comparison.elsewhere
+        yield f"For {other.speaks_for}: {format_change_interval(other)} points over {other.basis}."
+
+
+def _verdict(one: BaselineComparison, comparison: Comparison, word: Word) -> Iterator[str]:
+    margin = f"the margin of {one.margin:g} points"
+    if word is Word.BETTER:
+        yield f"So it is no worse either: a drop of more than {margin} is ruled out."
+    elif word is Word.NO_WORSE:
+        yield f"A drop of more than {margin} is ruled out."
+    elif word is Word.WITHIN:
+        yield f"The drop is more than chance, and lies within {margin}."
+    elif word is Word.CANNOT_TELL and comparison.drop_shown:
+        yield (
+            "Alone the drop would be more than chance; of all reviewers and labels that this gate rules on, one falls "
+            "so far more easily (Holm)."
+        )
+    elif word is Word.CANNOT_TELL and comparison.gain_shown:
+        yield f"It is better, and a drop of more than {margin} is ruled out only if the unknown verdicts allow it."
+
+
+def _details(one: BaselineComparison, comparison: Comparison, ruling: BaselineRuling) -> Iterator[str]:
+    if one.gated and max(len(comparison.lost), len(comparison.gained)) > _NAMED:
+        yield _changed(comparison, _SHOWN)
+    yield f"Each {one.counted} taken alone: p = {comparison.p:.3g} (exact McNemar)."
+    for label, word in ruling.labels if one.gated else ():
+        if RESULTS[word] is GateResult.PASSED:
+            yield _label_sentence(label, word, ruling.word, one.counted)
     yield from _loads(one)
     yield from _not_compared(one, comparison)
     yield from (f"Note: {remark}." for remark in one.remarks)
@@ -69,102 +144,20 @@ def _not_compared(one: BaselineComparison, comparison: Comparison) -> Iterator[s
         yield f"{missing} of the baseline are missing here and taken as unknown."
 
 
-def _change(comparison: Comparison) -> str:
-    change = comparison.difference or 0.0
-    return (
-        "unchanged" if abs(change) < 5e-4 else f"{'up' if change > 0 else 'down'} {format_percent(abs(change))} points"
-    )
-
-
-def _verdict(comparison: Comparison, margin: float, result: GateResult) -> str:
-    if result is GateResult.PASSED and comparison.high is not None and comparison.high < 0:
-        return f"The drop is real and smaller than the margin of {margin:g} points."
-    if result is GateResult.PASSED:
-        return f"A drop of more than the margin of {margin:g} points is ruled out."
-    if result is GateResult.FAILED:
-        return "The drop is more than chance."
-    if comparison.p_drop < (1 - comparison.level) / 2:
-        return (
-            "Alone the drop would be more than chance; of all reviewers and labels that this gate rules on, one falls "
-            f"so far more easily (Holm). A drop of more than {margin:g} points is not ruled out."
-        )
-    return f"This shows no drop, and does not rule out a drop of more than {margin:g} points."
-
-
-def _label_sentence(label: LabelComparison, result: GateResult, overall: GateResult, counted: str) -> str:
+def _label_sentence(label: LabelComparison, word: Word, overall: Word, counted: str) -> str:
     own = label.comparison
     lost, gained = f"{len(own.lost)} lost", f"{len(own.gained)} gained"
     name = f"{label.dimension} {label.label}"
     if label.margin is None:
-        so = ", so the gate does not pass" if overall is GateResult.PASSED else ""
+        so = ", so the gate does not pass" if RESULTS[overall] is GateResult.PASSED else ""
         return (
             f"{name}: {lost} and {gained} of {format_count(own.known, counted)} (exact p = {own.p:.2g}), which taken "
             f"alone is a drop{so}; --crab-margin {label.label}=POINTS says how much it may fall."
         )
-    if not own.known:
+    if own.interval is None:
         return f"{name}: no {counted} has a verdict in both runs."
-    return f"{name}: {_change(own)}, {lost} and {gained}; {_interval(own)}. {_verdict(own, label.margin, result)}"
-
-
-def _interval(comparison: Comparison) -> str:
-    interval = comparison.interval
-    assert interval is not None
-    assert comparison.low is not None
-    assert comparison.high is not None
-    level = f"{100 * comparison.level:.4g}%"
-    text = f"{level} interval {format_change_interval(interval)} points over {interval.basis}"
-    if not comparison.doubtful and abs(comparison.low - interval.low) + abs(comparison.high - interval.high) < 1e-9:
-        return text
-    bounds = f"{format_points(comparison.low)} to {format_points(comparison.high)}"
-    return f"{text}, and {bounds} whatever the unknown verdicts are"
-
-
-def _remedies(one: BaselineComparison, comparison: Comparison) -> Iterator[str]:
-    interval = comparison.interval
-    assert interval is not None
-    if 100 * interval.low >= -one.margin or interval.high < 0:
-        if one.whole and comparison.only_before:
-            yield "The missing ones would settle it: run them too, or say --part if they were left out on purpose."
-            return
-        doubtful = format_count(comparison.doubtful, one.counted)
-        yield f"Verdicts for {doubtful} with unknown repeats would settle it: run again, finished steps are kept."
-        return
-    few = interval.by == REPOSITORY and interval.clusters < _FEW
-    more = f"more repositories than these {interval.clusters}, or --crab-gate-unit=pull-request for these alone; "
-    sizes = f"{more if few else ''}{', '.join(_sizes(one, comparison, interval.by))}"
-    yield f"To settle it: {sizes}; or repeats (--crab-repeat) against the noise, or a wider --crab-margin."
-    yield "To look again after more repeats, let --crab-gate-looks be the number of all looks, from the first one on."
-    if comparison.smallest_drop is not None:
-        drop = f"a {format_percent(comparison.smallest_drop)}-point drop"
-        yield f"A comparison like this one has {POWER:.0%} power to detect {drop}."
-
-
-def _sizes(one: BaselineComparison, comparison: Comparison, unit: str) -> Iterator[str]:
-    """Yield how many oracles would pass, and show a drop, each with the repositories or pull requests for them."""
-    margin, design = f"{one.margin:g} points", one.design
-    enough = None if design is None else _oracles_enough(design, one.margin, comparison)
-    needed = oracles_needed(design, one.margin / 100) if design is not None and one.margin > 0 else None
-    if design is not None and enough is not None:
-        where = spread(design, enough)
-        yield f"about {enough} {one.counted}s with results like these, {where}, would rule out a drop of {margin}"
-    if design is not None and needed is not None:
-        noun, drop = ("", "such a drop") if enough is not None else (f" {one.counted}s", f"a drop of {margin}")
-        yield f"about {needed}{noun} {spread(design, needed)} would have {POWER:.0%} power to detect {drop}"
-    if enough is None and needed is None:
-        yield f"far more {one.counted}s{', in more repositories' if unit == REPOSITORY else ''}"
-
-
-def _oracles_enough(design: Design, margin: float, comparison: Comparison) -> int | None:
-    """Return how many oracles would pass with this difference, this noise and as much unknown."""
-    change = comparison.difference or 0.0
-    if 100 * change <= -margin:
-        return None
-    alike = dataclasses.replace(
-        design,
-        noise=max(0.0, (comparison.discordance or 0.0) - abs(change)),
-        unknown=max(0.0, comparison.doubtful / comparison.pairs - design.unknown_before),
-    )
-    return oracles_to_pass(alike, margin / 100, chance=0.5, shift=change)
+    change = f"{format_points(own.difference)} points ({_interval(own, own.interval)}), margin {label.margin:g}"
+    return f"{name}: {word}: {change_words(own, counted)}; {change}."
 
 
 def _loads(one: BaselineComparison) -> Iterator[str]:
@@ -177,6 +170,11 @@ def _loads(one: BaselineComparison) -> Iterator[str]:
     if parts:
         text = "; ".join(parts)
         yield f"{text[:1].upper()}{text[1:]}."
+
+
+def _changed(comparison: Comparison, shown: int) -> str:
+    lost, gained = _names(comparison.lost, shown), _names(comparison.gained, shown)
+    return f"Lost {lost}; gained {gained}."
 
 
 def _names(names: Sequence[str], shown: int) -> str:

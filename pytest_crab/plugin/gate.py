@@ -11,8 +11,7 @@ from pytest_crab.adapters import AdapterSpec
 from pytest_crab.errors import BadInput, CrabError
 from pytest_crab.gate.baseline import BaselineComparison
 from pytest_crab.gate.comparable import Conditions, differences, find_distrust, refusal
-from pytest_crab.gate.exit import Decision, OracleCounts, RunOutcome, decide, refuse
-from pytest_crab.gate.looks import GateLooks, seed_of
+from pytest_crab.gate.exit import OracleCounts, RunOutcome, decide, refuse
 from pytest_crab.gate.pairing import (
     ANCHOR,
     conditions,
@@ -27,9 +26,6 @@ from pytest_crab.gate.pairing import (
 from pytest_crab.gate.power_statement import power_statement
 from pytest_crab.gate.references import Reference, load_reference
 from pytest_crab.gate.resolved import ACCOUNT, RATE, decided_on
-from pytest_crab.gate.results import GateResult
-from pytest_crab.gate.screening import Screen, stable_instances
-from pytest_crab.gate.terms import GateTerms
 from pytest_crab.instances import lock
 from pytest_crab.instances.oracle_errors import oracle_digest
 from pytest_crab.instances.resolvability import settings_digest
@@ -37,8 +33,7 @@ from pytest_crab.plugin.contestants import Contestants
 from pytest_crab.plugin.items import Planned, TrialItem
 from pytest_crab.plugin.option_table import Options
 from pytest_crab.plugin.options import runs_trials
-from pytest_crab.results.gate_record import Gate, GateRuling
-from pytest_crab.results.outcomes import oracle_counts
+from pytest_crab.results.gate_record import Gate
 from pytest_crab.results.reviewer_summary import ReviewerSummary
 from pytest_crab.results.summary import Summary
 from pytest_crab.trial.run_context import versions_here
@@ -52,19 +47,11 @@ class RunGate:
         self._options = options
         self._contestants = crews
         self._config = config
-        self.looks: GateLooks | None = None
-        self.screen: Screen | None = None
         self._items: list[TrialItem] = []
         self._foreign_failures = 0
         self._refuse()
         self._references = list(_load_references(options))
         self._before = self._references[0].summary if self._references else None
-        own = [] if self._before is None else list(contestants(self._before).values())
-        if options.gate_stop:
-            self.looks = GateLooks(looks=options.gate_looks, seed=seed_of(own))
-        if options.screen is not None:
-            stable = stable_instances(oracle_counts(one.oracles) for one in own)
-            self.screen = Screen(share=options.screen, seed=seed_of(own), stable=stable)
 
     # --- before the run ---------------------------------------------------------------------------------------------
 
@@ -77,8 +64,6 @@ class RunGate:
         rest += "" if terms.on == RATE else "; on resolved alone"
         margins = "".join(f", {name} {points:g} points" for name, points in terms.margins.items())
         looks = f"; one of at most {terms.looks} looks" if terms.looks > 1 else ""
-        if self.looks is not None:
-            looks = f"; {terms.looks} looks, repositories in random order (seed {self.looks.seed})"
         named = ", ".join(map(str, self._options.baselines))
         anchor = f"; anchor {self._options.anchor}" if self._options.anchor is not None else ""
         line = f"crab: baseline {named}{anchor}; margin {terms.margin:g} points{margins}{looks}{rest}"
@@ -119,13 +104,12 @@ class RunGate:
         opponents = {} if self._before is None or not self._items else self._opponents(self._before)
         for name, own in opponents.items():
             chosen = {item.instance.id for item in self._items if item.trial_id[1:] == (name, 1)}
-            chosen |= set() if self.screen is None else self.screen.left_out
-            reviews, terms = self._options.repeat, self._terms(self._options.gate_looks)
+            reviews, terms = self._options.repeat, self._options.terms
             ahead = design(own, chosen, reviews=reviews, repeats=reviews * self._options.revisions, terms=terms)
             if ahead is None:
                 lines.append(f"crab: gate: {name}: the baseline knows nothing of what was selected")
                 continue
-            margin = self._options.terms.margin
+            margin = terms.margin
             assumed, changed = known_flips(own) is None, flips(own)
             facts = power_statement(ahead, margin=margin, assumed=assumed, flips=changed, counted=own.counted)
             lines += [f"crab: gate: {name}: {fact}" for fact in facts]
@@ -148,17 +132,13 @@ class RunGate:
         planned: Sequence[Planned],
         problems: Sequence[str],
         given_up: tuple[str, ...],
-    ) -> tuple[int, Gate | None]:
-        """Return the exit status of the run, and the decision for the summary."""
-        options, looks = self._options, self.looks
-        if looks is not None:
-            planned = [one for one in planned if looks.is_due(one.instance.repo)]
+    ) -> Gate:
+        """Return the decision on the run, with its exit status."""
+        options = self._options
         objections = self._config.hook.pytest_crab_gate(summary=summary, config=self._config)
         judged = decided_on(summary, options.gate_on)
         against = self._against(judged, planned) if self._references else None
         absent = _absent_oracles(summary, planned)
-        said = [] if options.gate_on == RATE else [ACCOUNT]
-        account = " ".join([*said, *(one.account for one in (looks, self.screen) if one is not None)])
         decision = decide(
             RunOutcome(
                 status=status,
@@ -181,20 +161,16 @@ class RunGate:
                 baselines=against,
                 objections=tuple(text for text in objections if text),
                 given_up=given_up,
-                shown_drop_only=options.gate_mode == "shown-drop",
-                account=account,
+                fail_on_worse=options.fail_on == "worse",
+                account="" if options.gate_on == RATE else ACCOUNT,
             )
         )
-        record = _gate_record(decision, options, against or ())
-        if record is not None:
-            look = None if looks is None else looks.record
-            screen = None if self.screen is None else self.screen.record
-            record = replace(record, account=account, look=look, screen=screen)
-        return decision.exit_code, record
-
-    def _terms(self, look: int) -> GateTerms:
-        """Return the terms of the gate at this look, if the run looks at it and may end."""
-        return self._options.terms if self.looks is None else replace(self._options.terms, look=look)
+        return replace(
+            decision,
+            baseline=", ".join(map(str, options.baselines)) or None,
+            anchor=None if options.anchor is None else str(options.anchor),
+            margin=options.terms.margin if options.baselines else None,
+        )
 
     def _against(self, summary: Summary, planned: Sequence[Planned]) -> tuple[BaselineComparison, ...]:
         """Compare every contestant with its baseline, and then with its anchor."""
@@ -205,10 +181,9 @@ class RunGate:
                 summary,
                 own,
                 name=reference.name,
-                terms=self._terms(1 if self.looks is None else self.looks.look),
+                terms=self._options.terms,
                 planned={one.instance.id for one in planned if one.trial_id.reviewer == name},
                 whole=True,
-                screen=self.screen,
             )
             for reference in self._references
             for name, own in contestants(summary).items()
@@ -304,26 +279,3 @@ def _changes_of(who: str, part: str, spec: AdapterSpec, adapter: object, before:
         found = ["prompt, settings or files are others"]
     if found:
         yield f"{who}: {'; '.join(found)}"
-
-
-def _gate_record(decision: Decision, options: Options, against: Sequence[BaselineComparison]) -> Gate | None:
-    """Return the decision for summary.json; None: there was no gate."""
-    if decision.verdict is GateResult.NO_GATE:
-        return None
-    comparable = [one for one in against if one.problem is None]
-    return Gate(
-        exit_code=decision.exit_code,
-        ruling=str(decision.verdict),
-        paragraph=decision.paragraph,
-        fail_under=options.fail_under,
-        baseline=", ".join(map(str, options.baselines)) or None,
-        anchor=None if options.anchor is None else str(options.anchor),
-        margin=options.terms.margin if options.baselines else None,
-        comparisons={one.name: one.comparison for one in comparable if one.comparison is not None},
-        labels={one.name: one.labels for one in comparable if one.labels},
-        rulings=tuple(
-            GateRuling(reviewer=one.reviewer, ruling=str(one.result), paragraph=one.paragraph)
-            for one in decision.rulings
-        ),
-        warnings=tuple(f"{one.reviewer}: {remark}" for one in against for remark in one.remarks),
-    )

@@ -215,11 +215,11 @@ class Options:
         many=True,
         gate=True,
     )
-    gate_mode: str = _option(
-        kinds.GATE_MODE,
-        "strict",
-        "where the data neither show nor rule out a drop, exit with 8 (strict), or with 0, so that only a shown "
-        "drop fails a build (shown-drop)",
+    fail_on: str = _option(
+        kinds.FAIL_ON,
+        "cannot-tell",
+        "where the run cannot tell whether the reviewer is worse than the baseline, exit with 8 (cannot-tell), or with "
+        "0, so that only a shown drop fails a build (worse)",
         gate=True,
     )
     gate_looks: int = _option(
@@ -229,25 +229,11 @@ class Options:
         "among them",
         gate=True,
     )
-    gate_stop: bool = _option(
-        kinds.SWITCH,
-        False,
-        "take repositories in random order, check the gate after each of --crab-gate-looks equal parts of them, and "
-        "stop once it has passed or failed",
-        gate=True,
-    )
-    screen: float | None = _option(
-        kinds.RATE,
-        None,
-        "with a baseline of at least three runs, run only this random share of the instances whose verdicts never "
-        "changed in them, and let these stand for the rest; all others run",
-        gate=True,
-    )
     gate_unit: str = _option(
         kinds.UNIT,
-        "repository",
-        "let the gate's conclusion hold for other repositories like these (repository), or for these repositories "
-        "only (pull-request)",
+        "pull-request",
+        "let the gate speak for pull requests like these in these repositories (pull-request), or for other "
+        "repositories too (repository)",
         gate=True,
     )
     gate_on: str = _option(
@@ -290,7 +276,7 @@ class Options:
             margin=margins.pop("", MARGIN),
             margins=margins,
             looks=self.gate_looks,
-            unit=self.gate_unit,
+            unit=self.gate_unit.replace("-", " "),
             allowed=self.allow_difference,
             on=self.gate_on,
         )

@@ -106,12 +106,8 @@ SHARE = OptionType(_share, "a share such as 5% or 0.05", "SHARE")
 SIZE = OptionType(_size, "a size such as 20G or 800M", "SIZE")
 MARGIN = OptionType(_margin, "points from 0 to 100 such as 5 or 5pp, or LABEL=POINTS", "[LABEL=]POINTS")
 EXPLAIN = OptionType(_one_of(("all", "misses", "none")), "all, misses or none", "all|misses|none")
-GATE_MODE = OptionType(_one_of(("strict", "shown-drop")), "strict or shown-drop", "strict|shown-drop")
-UNIT = OptionType(
-    {"repository": "repository", "pull-request": "pull request"}.__getitem__,
-    "repository or pull-request",
-    "repository|pull-request",
-)
+FAIL_ON = OptionType(_one_of(("cannot-tell", "worse")), "cannot-tell or worse", "cannot-tell|worse")
+UNIT = OptionType(_one_of(("pull-request", "repository")), "pull-request or repository", "pull-request|repository")
 GATE_ON = OptionType(_one_of(("rate", "resolved")), "rate or resolved", "rate|resolved")
 MISSES = OptionType(_one_of(("failure", "skipped", "none")), "failure, skipped or none", "failure|skipped|none")
 CONDITION = OptionType(_condition, "dataset, agent, agent-version, harness, runtime or leaky", "WHAT")

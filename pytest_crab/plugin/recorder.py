@@ -12,7 +12,6 @@ import pytest
 from pytest_crab import serialization
 from pytest_crab.campaign.giving_up import was_given_up
 from pytest_crab.errors import CrabError
-from pytest_crab.gate.results import GateResult
 from pytest_crab.instances.recorded import FOLDER
 from pytest_crab.plugin.contestants import Contestants
 from pytest_crab.plugin.gate import RunGate
@@ -22,7 +21,6 @@ from pytest_crab.plugin.paths import named_path
 from pytest_crab.plugin.resources import Resources
 from pytest_crab.plugin.selection import Shards
 from pytest_crab.results.files import TrialLog, write_summary, write_trials
-from pytest_crab.results.gate_record import Gate
 from pytest_crab.results.summary import Summary, summarise
 from pytest_crab.show.junit import write_junit
 from pytest_crab.show.transcripts import write_transcripts
@@ -168,10 +166,10 @@ class RunRecorder:
             self._write(report / "summary.json", lambda: write_summary(report / "summary.json", summary))
         self._write_junit(trials, summary)
         if self._gate is not None:
-            if self._gate.looks is not None:
-                self._gate.looks.end()
-            status, record = self._decide(self._gate, status, summary)
-            summary = ruled = dataclasses.replace(summary, gate=record)
+            planned = [one for one in map(self.find_plan, self._expected) if one is not None]
+            decision = self._gate.decide(status, summary, planned, self.problems, tuple(self.given_up))
+            status = decision.exit_code
+            summary = ruled = dataclasses.replace(summary, gate=decision)
             self._write_junit(trials, ruled)
             if is_reported:
                 self._write(report / "summary.json", lambda: write_summary(report / "summary.json", ruled))
@@ -182,16 +180,6 @@ class RunRecorder:
             except CrabError as error:
                 self._note_problem(f"{report}: the pages cannot be written: {error}")
         return status
-
-    def rule_so_far(self, gate: RunGate) -> GateResult:
-        """Return the gate's ruling on the trials that are recorded."""
-        summary = summarise(self.trials.values(), errors_as_misses=self._options.errors_as_misses)
-        record = self._decide(gate, int(pytest.ExitCode.OK), summary)[1]
-        return GateResult.NO_GATE if record is None else GateResult(record.ruling)
-
-    def _decide(self, gate: RunGate, status: int, summary: Summary) -> tuple[int, Gate | None]:
-        planned = [one for one in map(self.find_plan, self._expected) if one is not None]
-        return gate.decide(status, summary, planned, self.problems, tuple(self.given_up))
 
     def _write_junit(self, trials: Sequence[Trial], summary: Summary) -> None:
         path, misses = self._options.junit, self._options.junit_misses

@@ -18,7 +18,6 @@ from pytest_crab.plugin.recorder import RunRecorder
 from pytest_crab.plugin.resources import Resources, SharedDecisions
 from pytest_crab.plugin.run_file import RunFile
 from pytest_crab.plugin.runner import Runner
-from pytest_crab.plugin.savings import EarlyEnd, Screening, require_savings
 from pytest_crab.plugin.selection import Shards, Since, SoundOracles
 from pytest_crab.plugin.table import Header, RecordedAgreement, Table
 from pytest_crab.plugin.trust import SetsOnly, require_trust, settings_places
@@ -45,12 +44,10 @@ def register(config: pytest.Config) -> None:
         if contestants.run_code:
             require_trust(config, options.store, trust=options.trust)
         resources.choice  # noqa: B018 - decided now, so that a runtime that cannot work is a usage error
-    require_savings(options, config)
     gate = RunGate(options, contestants, config) if options.gated and not is_worker else None
     shards = None if options.shard is None else Shards(options.shard)
     recorder = RunRecorder(options, contestants, resources, gate, shards, config) if records else None
-    looks = None if gate is None else gate.looks
-    runner = Runner(options, contestants, resources, looks, config) if measures else None
+    runner = Runner(options, contestants, resources, config) if measures else None
     workers = _workers_progress(options, recorder, config)
     foresees = not is_worker and runs_items(config) and (options.plan or options.cluster is None)
     plugins: dict[str, object | None] = {
@@ -62,7 +59,6 @@ def register(config: pytest.Config) -> None:
         "gate": gate,
         **_selections(options),
         "shards": shards,
-        "screening": None if gate is None or gate.screen is None else Screening(gate.screen),
         "disk": _disk(options, resources, recorder, config),
         **_tables(options, contestants, recorder, config),
         "recorder": recorder,
@@ -70,7 +66,6 @@ def register(config: pytest.Config) -> None:
         "run-file": _run_file(options, recorder, workers or runner),
         "runner": runner,
         "attachments": Attachments(config) if measures else None,
-        "early-end": None if gate is None or looks is None or recorder is None else EarlyEnd(looks, gate, recorder),
     }
     for name, plugin in plugins.items():
         if plugin is not None:

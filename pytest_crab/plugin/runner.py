@@ -15,7 +15,6 @@ from pytest_crab.campaign.giving_up import GivingUp
 from pytest_crab.campaign.progress import Progress, SlotsWanted
 from pytest_crab.campaign.trial_pool import AHEAD, AHEAD_ON_BUDGET, Notice, TrialPool, TrialWork
 from pytest_crab.errors import CrabError
-from pytest_crab.gate.looks import GateLooks
 from pytest_crab.plugin.contestants import Contestants
 from pytest_crab.plugin.items import Missed, TrialItem, Unmeasured
 from pytest_crab.plugin.option_table import Options
@@ -25,7 +24,7 @@ from pytest_crab.plugin.signals import Signals
 from pytest_crab.results.explain import explain
 from pytest_crab.runtimes.slots import Slots
 from pytest_crab.text import one_line
-from pytest_crab.trial import run_trial, unmeasured_trial, unneeded_trial
+from pytest_crab.trial import run_trial, unmeasured_trial
 from pytest_crab.types import Instance, PullRequest, Reason, Trial, TrialId, Verdict
 
 if TYPE_CHECKING:
@@ -42,11 +41,9 @@ class Runner:
         options: Options,
         contestants: Contestants,
         resources: Resources,
-        looks: GateLooks | None,
         config: pytest.Config,
     ) -> None:
         self._options = options
-        self._looks = looks
         self._contestants = contestants
         self._resources = resources
         self._config = config
@@ -97,17 +94,12 @@ class Runner:
                 repeat=trial_id.repeat,
                 shard=self._options.part,
             )
-        if trial is None and self._needless is not None:
-            crew = self._contestants.by_reviewer[trial_id.reviewer]
-            return unneeded_trial(instance, crew, self._needless, repeat=trial_id.repeat, shard=self._options.part)
         if trial is None:
             raise CrabError("the run was stopped before this trial was finished; run again, finished steps are kept")
         return trial
 
     def _submit(self, instance: Instance, trial_id: TrialId) -> None:
-        """Start a trial unless it was started, its reviewer was given up, it is not needed, or the run is over."""
-        if self._needless is not None:
-            return
+        """Start a trial unless it was started, its reviewer was given up, or the run is over."""
         with self._guard:
             if self._closed or self._giving_up.sentence(trial_id.reviewer) is not None:
                 return
@@ -213,7 +205,7 @@ class Runner:
             return
         place = self._places[item]
         until = place + (1 if self._is_worker else self._ahead)
-        ahead = [each for each in self._items[place:until] if each not in self._submitted and self._is_due(each)]
+        ahead = [each for each in self._items[place:until] if each not in self._submitted]
         ahead = [each for each in ahead if each is item or self._has_review(each)]
         for each in ahead:
             self._submit(each.instance, each.trial_id)
@@ -302,15 +294,6 @@ class Runner:
     def losses(self) -> str | None:
         """Return how many workers were lost and trials given again; None: none."""
         return None if self._cluster is None else self._cluster.events.summary()
-
-    @property
-    def _needless(self) -> str | None:
-        """The sentence of the trials that are not run since the gate is decided; None: it is not."""
-        return None if self._looks is None else self._looks.needless
-
-    def _is_due(self, item: TrialItem) -> bool:
-        """Return True if the item's trial is run before the next look at the gate."""
-        return self._looks is None or self._looks.is_due(item.instance.repo)
 
     def _has_review(self, item: TrialItem) -> bool:
         """Return False while another trial may be asking for the item's review on another machine.

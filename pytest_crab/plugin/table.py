@@ -23,7 +23,7 @@ from pytest_crab.results.gate_record import Gate
 from pytest_crab.results.recorded_results import recorded_at
 from pytest_crab.results.summary import Summary
 from pytest_crab.settings import base_url_variable, base_urls
-from pytest_crab.show.headline import gate_line, says_all
+from pytest_crab.show.headline import gate_line, gate_reasons
 from pytest_crab.show.terminal import summary_lines
 from pytest_crab.text import one_line, split_lines
 from pytest_crab.types import Trial, Verdict
@@ -155,7 +155,7 @@ class Table:
             reporter.write_line(f"crab: {one_line(sentence, 1000)}", red=True)
         for problem in recorder.problems:
             reporter.write_line(problem, red=True)
-        if summary.gate is not None and summary.gate.paragraph:
+        if summary.gate is not None and summary.gate.sentence:
             reporter.write_line(gate_line(summary.gate), bold=True)
 
     def _print_trials(self, reporter: pytest.TerminalReporter, summary: Summary) -> None:
@@ -183,15 +183,13 @@ class Table:
         reporter.write_line(f"report: {self._options.report / 'index.html'} (records: trials.jsonl beside it)")
 
     def _print_gate(self, reporter: pytest.TerminalReporter, gate: Gate, width: int) -> None:
-        """Print what differs from the baseline, and the reasons that are longer than the headline's sentence."""
+        """Print what differs from the baseline, and the reasons behind the headline's sentence; more under -v."""
         for warning in gate.warnings:
             reporter.write_line(f"not as in the baseline: {warning}", yellow=True)
         if gate.account:
             reporter.write_line(textwrap.fill(gate.account, width))
-        for ruling in gate.rulings:
-            if ruling.reviewer is not None and not says_all(gate, ruling):
-                reporter.write_line(textwrap.fill(one_line(ruling.paragraph, 5000), width))
-                reporter.write_line("")
+        for line in gate_reasons(gate, details=reporter.verbosity > 0):
+            reporter.write_line(textwrap.fill(one_line(line, 5000), width))
 
     @pytest.hookimpl(specname="pytest_terminal_summary", trylast=True)
     def pytest_hide_misses_in_short_summary(self, terminalreporter: pytest.TerminalReporter) -> None:

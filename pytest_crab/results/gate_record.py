@@ -11,56 +11,31 @@ from pytest_crab.statistics.labels import LabelComparison
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateRuling:
-    """A gate's ruling on one reviewer, or on the run (``reviewer`` None), with the reasons."""
+    """A gate's ruling on one reviewer, or on the run (``reviewer`` None).
+
+    ``word`` is what the comparison with the baseline shows: worse, better, no worse, cannot tell; empty without one.
+    ``lines`` say why, the verdict first, and ``details`` what else is known.
+    """
 
     reviewer: str | None = None
     ruling: str
-    paragraph: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GateLook:
-    """The look that a gate was decided at, of a run that looks after each of ``looks`` parts of its repositories.
-
-    The order of repositories is drawn from ``seed``. ``repositories`` were measured by then, and ``left_out`` were not.
-    ``spent`` is the share of the chance of an error that looks up to this one have.
-    """
-
-    look: int
-    looks: int
-    seed: str
-    repositories: int
-    left_out: int
-    spent: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GateScreen:
-    """A screen: ``kept`` of the instances that were stable in the baseline were drawn and run, and ``left_out`` not.
-
-    Each was drawn with the chance ``share``, by ``seed``.
-    """
-
-    share: float
-    seed: str
-    kept: int
-    left_out: int
+    word: str = ""
+    lines: tuple[str, ...]
+    details: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gate:
     """A gate's decision: ``comparisons`` and ``labels`` are by reviewer, shares; ``margin`` is in points.
 
-    Those with the anchor are by the reviewer and the anchor's name.
-
-    ``warnings`` say what differs from the baseline and may: clients' versions, or what was allowed to. ``account``
-    says in words what the ruling rests on, where that is not all of the run's instances. ``look`` is
-    there if the run looks at its gate and ends once it is decided, ``screen`` if stable instances were drawn from.
+    Those with the anchor are by the reviewer and the anchor's name. ``sentence`` says the ruling and the exit status;
+    it is empty where there was no gate. ``warnings`` say what differs from the baseline and may: clients' versions, or
+    what was allowed to. ``account`` says in words what the ruling rests on, where that is not the rate.
     """
 
     exit_code: int
     ruling: str
-    paragraph: str
+    sentence: str
     fail_under: float | None = None
     baseline: str | None = None
     anchor: str | None = None
@@ -70,5 +45,9 @@ class Gate:
     rulings: tuple[GateRuling, ...] = ()
     warnings: tuple[str, ...] = ()
     account: str = ""
-    look: GateLook | None = None
-    screen: GateScreen | None = None
+
+    @property
+    def paragraph(self) -> str:
+        """The whole in words: every ruling with its reasons, and the exit status."""
+        said = (line for ruling in self.rulings for line in ruling.lines)
+        return "\n".join(filter(None, [*said, self.account, self.sentence]))

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pytest_crab.formats import format_change_interval, format_count, format_number, format_percent, format_points
+from pytest_crab.formats import format_count, format_number, format_percent
 from pytest_crab.results.gate_record import Gate, GateRuling
 from pytest_crab.results.reviewer_summary import ReviewerSummary
 from pytest_crab.results.summary import Summary
-from pytest_crab.statistics.comparison import Comparison
 from pytest_crab.text import ascii_line, one_line
 
-#: The most characters of a gate's sentence: two lines of 80 columns with their indent.
-LONGEST = 150
+#: The most characters of a gate's sentence.
+LONGEST = 300
 
 
 def headlines(summary: Summary) -> Iterator[tuple[ReviewerSummary, str, str | None]]:
@@ -24,7 +23,7 @@ def headlines(summary: Summary) -> Iterator[tuple[ReviewerSummary, str, str | No
     contestants = [own for own in summary.reviewers if own.variant is None] or summary.reviewers
     for own in contestants:
         ruling = rulings.get(own.reviewer)
-        sentence = None if summary.gate is None or ruling is None else gate_sentence(summary.gate, ruling)
+        sentence = None if ruling is None else gate_sentence(ruling)
         yield own, rate_sentence(own), sentence
 
 
@@ -49,29 +48,18 @@ def rate_sentence(own: ReviewerSummary) -> str:
 
 def gate_line(gate: Gate) -> str:
     """Return the gate's decision with its exit status and what is said of the whole run, not of a reviewer."""
-    decision = f"{gate.paragraph.partition('. ')[0].removesuffix('.')}."
-    return " ".join([decision, *(one_line(each.paragraph, 1000) for each in gate.rulings if each.reviewer is None)])
+    on_run = (one_line(line, 1000) for each in gate.rulings if each.reviewer is None for line in each.lines)
+    return " ".join([gate.sentence, *on_run])
 
 
-def gate_sentence(gate: Gate, ruling: GateRuling) -> str:
-    """Return the ruling on one reviewer with the numbers that it rests on, at most LONGEST characters."""
-    comparison = _comparison(gate, ruling)
-    if comparison is None:
-        reason = ruling.paragraph.removeprefix(f"{ruling.reviewer}: ").partition(". ")[0].removesuffix(".")
-    else:
-        interval = format_change_interval(comparison.interval)
-        reason = f"{format_points(comparison.difference)} points against the baseline (interval {interval})"
-        reason += "" if gate.margin is None else f", margin {gate.margin:g} points"
-        reason += "" if gate.fail_under is None else f"; at least {format_percent(gate.fail_under)}% asked for"
-    return ascii_line(f"gate {ruling.ruling}: {reason}", LONGEST)
+def gate_sentence(ruling: GateRuling) -> str:
+    """Return the verdict on one reviewer with the numbers that it rests on, at most LONGEST characters."""
+    return ascii_line(ruling.lines[0].removeprefix(f"{ruling.reviewer}: "), LONGEST)
 
 
-def says_all(gate: Gate, ruling: GateRuling) -> bool:
-    """Return whether ``gate_sentence`` leaves nothing of the ruling's paragraph out; numbers stand for its reasons."""
-    return _comparison(gate, ruling) is None and ". " not in ruling.paragraph
-
-
-def _comparison(gate: Gate, ruling: GateRuling) -> Comparison | None:
-    """Return the comparison with the baseline whose numbers the sentence on a ruling tells; None: it tells none."""
-    found = gate.comparisons.get(ruling.reviewer or "")
-    return None if found is None or found.difference is None else found
+def gate_reasons(gate: Gate, *, details: bool = False) -> Iterator[str]:
+    """Yield the lines behind the verdicts on reviewers, and with ``details`` all that is known."""
+    for ruling in gate.rulings:
+        if ruling.reviewer is not None:
+            yield from ruling.lines[1:]
+            yield from ruling.details if details else ()

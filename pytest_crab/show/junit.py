@@ -86,11 +86,12 @@ def _conforming(content: bytes) -> bytes:
 
 def _gate_case(ruling: GateRuling, gate: Gate) -> junitparser.TestCase:
     case = junitparser.TestCase(one_line(ruling.reviewer or "run"), classname=GATE, time=0.0)
-    text = "\n".join([one_line(ruling.paragraph, _LONGEST), *_change_lines(ruling.reviewer, gate)])
+    reasons = (one_line(line, _LONGEST) for line in (*ruling.lines, *ruling.details))
+    text = "\n".join([*reasons, *_change_lines(ruling.reviewer, gate)])
     if ruling.ruling == _PASSED:
         case.system_out = text
         return case
-    message = one_line(ruling.paragraph)
+    message = one_line(" ".join(ruling.lines))
     failed = ruling.ruling == _FAILED
     ending = junitparser.Failure(message, ruling.ruling) if failed else junitparser.Error(message, ruling.ruling)
     case.result = [_with_body(ending, text)]

@@ -13,7 +13,7 @@ from pytest_crab.results.recorded_rulers import ruler_lines
 from pytest_crab.results.reviewer_summary import ReviewerSummary
 from pytest_crab.results.summary import Summary
 from pytest_crab.show.detail_tables import detail_tables
-from pytest_crab.show.headline import gate_line, headlines, unmeasured_line
+from pytest_crab.show.headline import gate_line, gate_reasons, headlines, unmeasured_line
 from pytest_crab.show.label_changes import change_tables
 from pytest_crab.show.mediator_text import mediator_lines, mediator_tables
 from pytest_crab.show.summary_tables import (
@@ -78,7 +78,8 @@ def head_lines(summary: Summary) -> Iterator[str]:
         )
     yield ""
     if summary.gate is not None:
-        yield from folded("The gate's reasons", [escape_markdown(summary.gate.paragraph, 5000)])
+        reasons = gate_reasons(summary.gate, details=True)
+        yield from folded("The gate's reasons", [f"- {escape_markdown(line, 5000)}" for line in reasons])
         for one in change_tables(summary.gate):
             yield from folded(one.title, _escaped(one))
     words = summary.words

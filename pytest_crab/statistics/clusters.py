@@ -6,7 +6,8 @@ import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
-from pytest_crab.statistics.distributions import beta_quantile, t_cdf, t_quantile
+from pytest_crab.statistics.distributions import beta_quantile, t_quantile
+from pytest_crab.statistics.paired import swap_chances
 
 #: The share of two-sided intervals that hold the truth.
 LEVEL = 0.95
@@ -14,18 +15,11 @@ LEVEL = 0.95
 #: The correlation within clusters that is assumed where all verdicts are the same, which says nothing about it.
 ASSUMED_CORRELATION = 0.3
 
-#: The same for differences of paired verdicts, which are less alike than verdicts.
-ASSUMED_DIFFERENCE_CORRELATION = 0.1
+#: How far from 0 the end of an interval is at least where the test shows that 0 is not the difference.
+_BESIDE = 1e-9
 
 #: The smallest design effect: clusters that look evener than chance are luck.
 LEAST_EFFECT = 0.5
-
-#: Differences are judged as if so many more average clusters pulled against what is claimed (see ``widening``): to
-#: rule out a drop takes more prudence than to show one, since what fell in few clusters only is easily missed.
-PRUDENCE_AGAINST_DROP, PRUDENCE_FOR_DROP = 10, 3
-
-#: Prudence widens an interval by at most this share: with few clusters, degrees of freedom widen it already.
-MOST_WIDENING = 0.8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,24 +42,20 @@ class ClusteredMean:
     informative: int
 
 
-def clustered_mean(
-    values: Sequence[float], clusters: Sequence[Hashable], *, assumed: float = ASSUMED_CORRELATION
-) -> ClusteredMean:
+def clustered_mean(values: Sequence[float], clusters: Sequence[Hashable]) -> ClusteredMean:
     """Return the mean of at least one value from 0 to 1, or of differences, with its variance by CR2.
 
     The estimator is that of a regression on a constant, for which CR2 and its degrees of freedom have closed forms.
-    ``assumed`` is the correlation within clusters where all values are the same.
     """
     count = len(values)
     sizes, sums = _groups(values, clusters)
     mean = math.fsum(values) / count
     independent = math.fsum((value - mean) ** 2 for value in values) / (count * (count - 1)) if count > 1 else 0.0
-    weights = {name: 1 / (1 - size / count) if size < count else 0.0 for name, size in sizes.items()}
-    variance = math.fsum(weights[name] * (sums[name] - sizes[name] * mean) ** 2 for name in sizes) / count**2
+    variance = _cr2(sizes, sums, mean)
     if independent > 1e-12:
         effect = max(LEAST_EFFECT, variance / independent)
     else:
-        effect = 1 + assumed * (crowding(list(sizes.values())) - 1)
+        effect = 1 + ASSUMED_CORRELATION * (crowding(list(sizes.values())) - 1)
     return ClusteredMean(
         count=count,
         clusters=len(sizes),
@@ -122,59 +112,37 @@ def rare_interval(successes: Sequence[bool], clusters: Sequence[Hashable], level
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DifferenceEstimate:
-    """An estimate of a mean of paired differences.
+    """A mean of differences with its standard error, and the one-sided p of a drop and of a gain (swap_chances)."""
 
-    ``error`` is its standard error, ``df`` are Student's degrees of freedom, and ``below`` and ``above`` the factors
-    by which prudence widens the interval on either side.
-    """
-
-    middle: float
+    mean: float
     error: float
     df: float
-    below: float
-    above: float
+    p_drop: float
+    p_gain: float
 
     def interval(self, level: float = LEVEL) -> tuple[float, float]:
-        """Return the two-sided interval, within -1 to 1."""
-        if not self.df:
-            return -1.0, 1.0
-        half = t_quantile((1 + level) / 2, self.df) * self.error
-        return max(-1.0, self.middle - self.below * half), min(1.0, self.middle + self.above * half)
-
-    def p_below(self, limit: float) -> float:
-        """Return the one-sided p of a mean at least ``limit``: the chance of an estimate as low as this one."""
-        return t_cdf((self.middle - limit) / (self.above * self.error), self.df) if self.df else 1.0
+        """Return the two-sided interval, within -1 to 1; it holds 0 unless the test at this level shows a change."""
+        chance = (1 - level) / 2
+        half = t_quantile(1 - chance, self.df) * self.error if self.df else 2.0
+        low, high = max(-1.0, self.mean - half), min(1.0, self.mean + half)
+        low = max(low, _BESIDE) if self.p_gain < chance else min(low, 0.0)
+        high = min(high, -_BESIDE) if self.p_drop < chance else max(high, 0.0)
+        return low, high
 
 
 def difference_estimate(values: Sequence[float], clusters: Sequence[Hashable]) -> DifferenceEstimate:
-    """Estimate the mean of differences from -1 to 1 between pairs.
+    """Estimate the mean of differences from -1 to 1 between pairs, whose clusters are alike within.
 
-    Bonett and Price (2012) add one pair to each side, so that runs without a difference do not look certain; their
-    variance is multiplied by the design effect, and Student's t takes the place of the normal. The interval is widened
-    (see ``widening``). One cluster alone shows nothing.
+    Whether it is a drop or a gain is decided by an exact test (swap_chances). The error is that of CR2, for Student's t
+    with Satterthwaite's degrees of freedom; where no pair differs it is as if one was lost and one gained. One cluster
+    alone shows nothing.
     """
-    own = clustered_mean(values, clusters, assumed=ASSUMED_DIFFERENCE_CORRELATION)
-    count, total = own.count + 2, math.fsum(values)
-    mean = total / count
-    variance = (math.fsum(value * value for value in values) + 2 - total * mean) / count**2
-    sizes = list(_groups(values, clusters)[0].values())
-    return DifferenceEstimate(
-        middle=mean,
-        error=math.sqrt(own.effect * variance),
-        df=own.df if own.clusters > 1 else 0.0,
-        below=widening(crowding(sizes) / own.count, PRUDENCE_AGAINST_DROP),
-        above=widening(crowding(sizes) / own.count, PRUDENCE_FOR_DROP),
-    )
-
-
-def widening(share: float, prudence: float) -> float:
-    """Return the factor on one side of the interval of a difference; ``share`` is that of an average cluster.
-
-    A drop that sits in a few clusters is often missed together with the variance that it would bring. The factor is
-    what it takes to move the mean towards the limit of a claim as ``prudence`` more average clusters at that limit
-    would: 1 + prudence * share, and not above 1 + MOST_WIDENING.
-    """
-    return 1 + min(MOST_WIDENING, prudence * share)
+    sizes, sums = _groups(values, clusters)
+    count, mean = len(values), math.fsum(values) / len(values)
+    error = math.sqrt(_cr2(sizes, sums, mean)) if any(values) else math.sqrt(2) / count
+    p_drop, p_gain = swap_chances(sums.values())
+    df = degrees_of_freedom(list(sizes.values()))
+    return DifferenceEstimate(mean=mean, error=error, df=df, p_drop=p_drop, p_gain=p_gain)
 
 
 def crowding(sizes: Sequence[int]) -> float:
@@ -203,6 +171,13 @@ def degrees_of_freedom(sizes: Sequence[int]) -> float:
     squares = [weight * size * size for weight, size in zip(weights, sizes, strict=True)]
     others = (math.fsum(squares) ** 2 - math.fsum(square * square for square in squares)) / count**2
     return count * count / (own + others)
+
+
+def _cr2(sizes: Mapping[Hashable, int], sums: Mapping[Hashable, float], mean: float) -> float:
+    """Return the variance of the mean (Bell and McCaffrey 2002)."""
+    count = sum(sizes.values())
+    weights = {name: 1 / (1 - size / count) if size < count else 0.0 for name, size in sizes.items()}
+    return math.fsum(weights[name] * (sums[name] - size * mean) ** 2 for name, size in sizes.items()) / count**2
 
 
 def _groups(

@@ -9,31 +9,27 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pytest_crab.formats import format_count
-from pytest_crab.statistics.clusters import LEVEL, correlation_of, difference_estimate
-from pytest_crab.statistics.paired import cluster_permutation_test, mcnemar
-from pytest_crab.statistics.power import Design, smallest_drop
+from pytest_crab.statistics.clusters import LEVEL, difference_estimate
+from pytest_crab.statistics.paired import mcnemar, two_sided
+from pytest_crab.statistics.power import Design
 from pytest_crab.types import UNNAMED_REPOSITORY
 
 #: An oracle: its instance and its comment.
 Key = tuple[str, str]
 
-#: What clusters can be. With repositories a number speaks for repositories like these, with pull requests for these
-#: repositories only. Rows are instances of a data set that names no repositories.
+#: What clusters can be. With pull requests a number speaks for pull requests like these in these repositories, with
+#: repositories also for other repositories. Rows are instances of a data set that names no repositories.
 REPOSITORY, PULL_REQUEST, ROW = "repository", "pull request", "row"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
-    """One oracle in one run: how many of its repeats were caught, missed and unknown.
-
-    Its difference from an earlier run counts ``weight`` times: 1 but for a sample that stands for more.
-    """
+    """One oracle in one run: how many of its repeats were caught, missed and unknown."""
 
     repo: str
     caught: int
     missed: int
     unknown: int = 0
-    weight: float = 1.0
 
     @property
     def value(self) -> float | None:
@@ -65,7 +61,7 @@ class Measured:
 class Interval:
     """An interval that knows about clusters; ``by`` says what they are, ``clusters`` how many.
 
-    ``only`` is the number of repositories that it speaks for, and for no others; 0: for repositories like these.
+    ``only`` is the number of repositories that it speaks for, and for no others; 0: for other repositories too.
     """
 
     low: float
@@ -80,6 +76,11 @@ class Interval:
         clusters = format_count(self.clusters, self.by)
         return f"{clusters}, for {these_only(self.only)}" if self.only else clusters
 
+    @property
+    def speaks_for(self) -> str:
+        """The words for what it speaks for."""
+        return "other repositories too" if self.by == REPOSITORY else f"{self.by}s like these"
+
 
 def these_only(repositories: int) -> str:
     """Return the words for a number that speaks for no other repositories than its own."""
@@ -91,13 +92,13 @@ class Comparison:
     """The second measurement against the first, over the ``pairs`` of oracles that both had.
 
     Rates, differences and intervals are shares, not points. ``known`` pairs have a verdict on both sides; ``before``,
-    ``after``, ``difference`` and ``interval`` are over these. ``doubtful`` pairs have an unknown repeat on either side,
-    and ``unmeasured`` ones no verdict on any. ``low`` and ``high`` are the ends of the interval over all pairs with
-    every unknown taken as the worst and as the best for the second measurement, and ``p_drop`` is the one-sided p of no
-    drop with every unknown taken as the best. ``level`` is that of all intervals. ``lost`` and ``gained`` name oracles,
-    as instance::comment, whose mean fell or rose. ``p`` is exact McNemar's, oracles independent; ``p_clusters`` that of
-    swapping the runs cluster by cluster. ``smallest_drop`` is what a repetition of this comparison shows in four of
-    five cases.
+    ``after``, ``difference``, ``interval`` and ``elsewhere`` are over these: the latter is the interval for other
+    repositories too, where ``interval`` is not and there are several. ``doubtful`` pairs have an unknown repeat on
+    either side, and ``unmeasured`` ones no verdict on any. ``low`` and ``high`` are the ends of the interval over all
+    pairs with every unknown taken as the worst and as the best for the second measurement; ``p_drop`` is the one-sided
+    p of a drop with every unknown taken as the best, and ``p_gain`` that of a gain with every one as the worst.
+    ``level`` is that of all intervals. ``lost`` and ``gained`` name oracles, as instance::comment, whose mean fell or
+    rose. ``p`` is exact McNemar's, oracles independent; ``p_clusters`` that of swapping the runs cluster by cluster.
     """
 
     pairs: int
@@ -110,6 +111,7 @@ class Comparison:
     after: float | None = None
     difference: float | None = None
     interval: Interval | None = None
+    elsewhere: Interval | None = None
     low: float | None = None
     high: float | None = None
     lost: tuple[str, ...] = ()
@@ -117,17 +119,27 @@ class Comparison:
     p: float = 1.0
     p_clusters: float = 1.0
     p_drop: float = 1.0
+    p_gain: float = 1.0
     discordance: float | None = None
-    smallest_drop: float | None = None
     level: float = LEVEL
+
+    @property
+    def drop_shown(self) -> bool:
+        """Return whether the test shows a drop at this level, whatever the unknown verdicts are."""
+        return self.p_drop < (1 - self.level) / 2
+
+    @property
+    def gain_shown(self) -> bool:
+        """Return whether the test shows a gain at this level, whatever the unknown verdicts are."""
+        return self.p_gain < (1 - self.level) / 2
 
 
 def compare(
-    before: Mapping[Key, Measured], after: Mapping[Key, Measured], *, level: float = LEVEL, unit: str = REPOSITORY
+    before: Mapping[Key, Measured], after: Mapping[Key, Measured], *, level: float = LEVEL, unit: str = PULL_REQUEST
 ) -> Comparison:
     """Pair two measurements oracle by oracle; repeats are averaged per oracle first.
 
-    ``unit`` is what clusters are: with PULL_REQUEST the numbers speak for these repositories only.
+    ``unit`` is what clusters are: with REPOSITORY the numbers speak for other repositories too.
     """
     keys = [key for key in before if key in after]
     bare = Comparison(
@@ -144,17 +156,20 @@ def compare(
         return bare
     repos = {key: after[key].repo for key in keys}
     clusters = clusters_of(keys, repos, unit)
-    weights = {key: after[key].weight for key in keys}
-    worst = difference_estimate([weights[key] * (after[key].low - before[key].high) for key in keys], clusters.labels)
-    best = difference_estimate([weights[key] * (after[key].high - before[key].low) for key in keys], clusters.labels)
+    worst = difference_estimate([after[key].low - before[key].high for key in keys], clusters.labels)
+    best = difference_estimate([after[key].high - before[key].low for key in keys], clusters.labels)
     bare = dataclasses.replace(
-        bare, low=worst.interval(level)[0], high=best.interval(level)[1], p_drop=best.p_below(0.0)
+        bare, low=worst.interval(level)[0], high=best.interval(level)[1], p_drop=best.p_drop, p_gain=worst.p_gain
     )
     if not known:
         return bare
-    values = {key: _weighted_values(before[key].value or 0.0, after[key].value or 0.0, weights[key]) for key in known}
-    found = _compare_known(bare, values, clusters_of(known, repos, unit))
-    return dataclasses.replace(found, smallest_drop=smallest_drop(_repetition(found, before, after, keys, unit)))
+    values = {key: (before[key].value or 0.0, after[key].value or 0.0) for key in known}
+    own, other = clusters_of(known, repos, unit), clusters_of(known, repos, REPOSITORY)
+    found = _compare_known(bare, values, own)
+    if len(set(other.labels)) == len(set(own.labels)):
+        return found
+    elsewhere = difference_estimate([new - old for old, new in values.values()], other.labels).interval(level)
+    return dataclasses.replace(found, elsewhere=other.interval(elsewhere))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -218,45 +233,22 @@ def oracle_name(key: Key) -> str:
     return "::".join(key)
 
 
-def _weighted_values(before: float, after: float, weight: float) -> tuple[float, float]:
-    """Return the values before and after, so that they differ by ``weight`` times what they did."""
-    return before, after if weight == 1 else before + weight * (after - before)
-
-
 def _compare_known(bare: Comparison, values: Mapping[Key, tuple[float, float]], clusters: Clusters) -> Comparison:
     differences = [new - old for old, new in values.values()]
     lost = tuple(oracle_name(key) for key, value in zip(values, differences, strict=True) if value < -1e-9)
     gained = tuple(oracle_name(key) for key, value in zip(values, differences, strict=True) if value > 1e-9)
     count = len(values)
+    estimate = difference_estimate(differences, clusters.labels)
     return dataclasses.replace(
         bare,
         known=count,
         before=math.fsum(old for old, _ in values.values()) / count,
         after=math.fsum(new for _, new in values.values()) / count,
         difference=math.fsum(differences) / count,
-        interval=clusters.interval(difference_estimate(differences, clusters.labels).interval(bare.level)),
+        interval=clusters.interval(estimate.interval(bare.level)),
         lost=lost,
         gained=gained,
         p=mcnemar(len(lost), len(gained)),
-        p_clusters=cluster_permutation_test(differences, clusters.labels),
+        p_clusters=two_sided((estimate.p_drop, estimate.p_gain)),
         discordance=math.fsum(value * value for value in differences) / count,
-    )
-
-
-def _repetition(
-    found: Comparison, before: Mapping[Key, Measured], after: Mapping[Key, Measured], keys: Sequence[Key], unit: str
-) -> Design:
-    """Return the design of a repetition: as noisy besides its difference, and with as much unknown."""
-    known = [key for key in keys if before[key].value is not None and after[key].value is not None]
-    repos = {key: after[key].repo for key in keys}
-    return design_of(
-        keys,
-        repos,
-        rate=found.before or 0.0,
-        noise=max(0.0, (found.discordance or 0.0) - abs(found.difference or 0.0)),
-        unknown=math.fsum(after[key].doubt for key in keys) / len(keys),
-        unknown_before=math.fsum(before[key].doubt for key in keys) / len(keys),
-        correlation=correlation_of([before[key].value or 0.0 for key in known], clusters_of(known, repos, unit).labels),
-        level=found.level,
-        unit=unit,
     )

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from pytest_crab.statistics.clusters import LEVEL
-from pytest_crab.statistics.comparison import REPOSITORY, Comparison, Key, Measured, compare
+from pytest_crab.statistics.comparison import PULL_REQUEST, Comparison, Key, Measured, compare
 from pytest_crab.statistics.distributions import sign_test
 from pytest_crab.statistics.paired import holm
 
@@ -43,7 +43,7 @@ def compare_labels(
     margins: Mapping[str, float],
     *,
     level: float = LEVEL,
-    unit: str = REPOSITORY,
+    unit: str = PULL_REQUEST,
 ) -> tuple[LabelComparison, ...]:
     """Compare the oracles of each label; ``margins`` are by label, or by dimension:label."""
     groups: dict[tuple[str, str], set[Key]] = {}

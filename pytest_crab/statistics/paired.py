@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import random
+import math
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 
 from pytest_crab.statistics.distributions import sign_test
 
-#: How many draws a test or an interval takes where counting all possibilities would take longer.
-DRAWS = 10_000
-
-#: The seed of every draw, so that the same records give the same numbers.
-SEED = 20_260_323
+#: Differences are multiples of one in this many.
+_GRID = 840
 
 
 def mcnemar(lost: int, gained: int) -> float:
@@ -23,36 +20,31 @@ def mcnemar(lost: int, gained: int) -> float:
     return sign_test(min(lost, gained), lost + gained)
 
 
-def cluster_permutation_test(
-    differences: Sequence[float], clusters: Sequence[Hashable], *, draws: int = DRAWS, seed: int = SEED
-) -> float:
-    """The two-sided p that a sum of differences this far from 0 has if the runs could be swapped cluster by cluster.
+def swap_chances(sums: Iterable[float]) -> tuple[float, float]:
+    """Return the exact one-sided p of a drop and of a gain, if two runs could be swapped cluster by cluster.
 
-    Exact up to 13 clusters that differ; else so many seeded draws, of which what was seen is one.
+    ``sums`` are the clusters' sums of differences. Each p is the chance that a sum over all clusters is as far on that
+    side as what was seen. Values are taken to the nearest 1/840, so that up to eight repeats are exact.
     """
-    sums: dict[Hashable, float] = {}
-    for value, name in zip(differences, clusters, strict=True):
-        sums[name] = sums.get(name, 0.0) + value
-    parts = [value for value in sums.values() if abs(value) > 1e-12]
-    seen, total = abs(sum(parts)) - 1e-9, sum(parts)
+    parts = [part for part in (round(_GRID * value) for value in sums) if part]
     if not parts:
-        return 1.0
-    if 2 ** len(parts) <= draws:
-        drawn = [total]
-        for part in parts:
-            drawn += [value - 2 * part for value in drawn]
-        return sum(abs(value) >= seen for value in drawn) / len(drawn)
-    source = random.Random(seed)  # noqa: S311 - statistics, no secret
-    tables = [_swings(parts[at : at + 8]) for at in range(0, len(parts), 8)]
-    hits = 1
-    for _ in range(draws):
-        bits = source.getrandbits(8 * len(tables))
-        value = total
-        for table in tables:
-            value -= table[bits & (len(table) - 1)]
-            bits >>= 8
-        hits += abs(value) >= seen
-    return hits / (draws + 1)
+        return 1.0, 1.0
+    step = math.gcd(*parts)
+    width = len(parts) + 1  # the bits of one count: a number has the count of all swaps with each sum
+    ways, below = 1, 0
+    for part in parts:
+        size = abs(part) // step
+        ways += ways << (size * width)
+        below += size if part < 0 else 0
+    every = (1 << width) - 1  # counts add up to less, so the rest of a division by it is their sum
+    of_drop = (ways >> (below * width)) % every
+    of_gain = (ways & ((1 << ((below + 1) * width)) - 1)) % every
+    return of_drop / 2 ** len(parts), of_gain / 2 ** len(parts)
+
+
+def two_sided(chances: tuple[float, float]) -> float:
+    """Return the two-sided p of both one-sided ones."""
+    return min(1.0, 2 * min(chances))
 
 
 def holm(chances: Mapping[str, float]) -> dict[str, float]:
@@ -72,11 +64,3 @@ def kappa(one: Sequence[Hashable], other: Sequence[Hashable]) -> float | None:
     first, second = Counter(one), Counter(other)
     chance = sum(first[label] * second[label] for label in first)
     return (agree - chance) / (count**2 - chance) if chance < count**2 else None
-
-
-def _swings(parts: Sequence[float]) -> list[float]:
-    """Return for each choice among up to eight parts what the sum loses when they change their signs."""
-    swings = [0.0]
-    for part in parts:
-        swings += [value + 2 * part for value in swings]
-    return swings

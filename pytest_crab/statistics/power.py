@@ -6,16 +6,11 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from pytest_crab.statistics.clusters import (
-    ASSUMED_DIFFERENCE_CORRELATION,
-    LEVEL,
-    PRUDENCE_AGAINST_DROP,
-    PRUDENCE_FOR_DROP,
-    crowding,
-    degrees_of_freedom,
-    widening,
-)
+from pytest_crab.statistics.clusters import LEVEL, crowding, degrees_of_freedom
 from pytest_crab.statistics.distributions import normal_cdf, t_quantile
+
+#: With fewer clusters the exact test shows nothing at 95%, however much is lost.
+LEAST_CLUSTERS = 6
 
 #: The chance of showing a drop that is there, at which it counts as one that a run can see.
 POWER = 0.8
@@ -40,32 +35,23 @@ class Design:
     unknown_before: float = 0.0
     correlation: float = 0.0
     level: float = LEVEL
-    by: str = "repository"
+    by: str = "pull request"
 
 
 def power(design: Design, drop: float) -> float:
-    """The chance that the interval of the difference lies below 0 when the true rate fell by ``drop``.
+    """Return the chance that the exact test shows this drop; see also power_simulation."""
+    return _power(design, drop, sum(design.sizes)) if len(design.sizes) >= LEAST_CLUSTERS else 0.0
 
-    A pair with an unknown enters the upper bound as what would be best for the new run, as the gate takes it.
-    """
+
+def chance_to_pass(design: Design, margin: float, shift: float = 0.0) -> float:
+    """Return the chance that the interval lies above ``-margin`` where the true rate rose by ``shift``."""
     df = degrees_of_freedom(design.sizes)
-    return _power(design, drop, sum(design.sizes), df) if df else 0.0
-
-
-def smallest_drop(design: Design, chance: float = POWER) -> float | None:
-    """The smallest drop, between 0 and the baseline's rate, that is shown with this chance; None: not even that."""
-    low, high = 0.0, design.rate
-    if power(design, high) < chance:
-        return None
-    for _ in range(50):
-        middle = (low + high) / 2
-        low, high = (middle, high) if power(design, middle) < chance else (low, middle)
-    return high
+    return _chance_to_pass(design, margin, sum(design.sizes), df, shift) if df else 0.0
 
 
 def oracles_needed(design: Design, drop: float, chance: float = POWER) -> int | None:
     """Return how many oracles, in clusters like these, would show this drop; None: no number below a million would."""
-    return _fewest(design, lambda count, df: _power(design, drop, count, df) >= chance)
+    return _fewest(design, lambda count, _: _power(design, drop, count) >= chance)
 
 
 def smallest_margin(design: Design) -> float | None:
@@ -92,7 +78,7 @@ def _fewest(design: Design, enough: Callable[[int, float], bool]) -> int | None:
     if len(design.sizes) < 2:
         return None
     each = (degrees_of_freedom(design.sizes) + 1) / sum(design.sizes)
-    low, high = math.ceil(2 / each) - 1, 1_000_000  # with fewer than two clusters nothing is enough
+    low, high = math.ceil(LEAST_CLUSTERS / each) - 1, 1_000_000
     if low >= high or not enough(high, each * high - 1):
         return None
     while high - low > 1:
@@ -101,16 +87,24 @@ def _fewest(design: Design, enough: Callable[[int, float], bool]) -> int | None:
     return high
 
 
-def _power(design: Design, drop: float, count: int, df: float) -> float:
+def _power(design: Design, drop: float, count: int) -> float:
+    """Return the chance that the exact test shows this drop, by the normal distribution."""
     hope = design.unknown * (1 - design.unknown_before) * (1 - design.rate)
     hope += design.unknown_before * (1 - design.unknown) * max(0.0, design.rate - drop)
     hope += design.unknown * design.unknown_before
-    mean = hope - _known_share(design) * drop
+    mean = _known_share(design) * drop - hope
     second = _known_share(design) * min(1.0, design.noise + drop) + hope
-    return _chance(design, -mean, second, drop, count, _critical(design, count, df, PRUDENCE_FOR_DROP), df)
+    between = _known_share(design) ** 2 * _between(design, drop)
+    crowd = crowding(design.sizes) - 1
+    true = (max(1e-12, second - mean**2) + crowd * between) / count
+    swapped = (second + crowd * (between + mean**2)) / count  # what swapping the runs would give
+    critical = t_quantile((1 + design.level) / 2, math.inf)
+    between_steps = 1 / count  # an exact test has steps
+    return normal_cdf((mean - between_steps - critical * math.sqrt(swapped)) / math.sqrt(true))
 
 
 def _chance_to_pass(design: Design, margin: float, count: int, df: float, shift: float) -> float:
+    """Return the chance that the interval lies above ``-margin`` where the true rate rose by ``shift``."""
     doubt = design.unknown * (1 - design.unknown_before) * design.rate
     doubt += design.unknown_before * (1 - design.unknown) * (1 - design.rate)
     doubt += design.unknown * design.unknown_before
@@ -120,36 +114,13 @@ def _chance_to_pass(design: Design, margin: float, count: int, df: float, shift:
         return 1.0
     mean = _known_share(design) * shift - doubt
     second = _known_share(design) * min(1.0, design.noise + abs(shift)) + doubt
-    critical = _critical(design, count, df, PRUDENCE_AGAINST_DROP)
-    return _chance(design, mean, second, max(0.0, -shift), count, critical, df, margin)
-
-
-def _chance(
-    design: Design,
-    shift: float,
-    second: float,
-    drop: float,
-    count: int,
-    critical: float,
-    df: float,
-    margin: float = 0.0,
-) -> float:
-    """Return the chance that a mean difference lies farther from ``-margin`` than its interval reaches.
-
-    ``shift`` is the mean, seen in the direction that is to be shown, and ``second`` the mean square, both over all
-    pairs; the interval reaches ``critical`` standard errors.
-    """
-    own = max(1e-12, second + 2 / count - shift**2)
-    between = _known_share(design) ** 2 * _between(design, drop)
+    own = max(1e-12, second - mean**2)
+    between = _known_share(design) ** 2 * _between(design, max(0.0, -shift))
     true = (own + (crowding(design.sizes) - 1) * between) / count
     seen = (own + (_seen_crowd(design) - 1) * between) / count
+    critical = t_quantile((1 + design.level) / 2, max(1.0, df))
     spread = true + seen * critical**2 / (2 * max(1.0, df))
-    return normal_cdf((shift + margin - critical * math.sqrt(max(seen, 1e-12))) / math.sqrt(max(spread, 1e-12)))
-
-
-def _critical(design: Design, count: int, df: float, prudence: float) -> float:
-    """Return how many standard errors an interval over so many oracles reaches; see clusters.widening."""
-    return t_quantile((1 + design.level) / 2, max(1.0, df)) * widening(crowding(design.sizes) / count, prudence)
+    return normal_cdf((mean + margin - critical * math.sqrt(max(seen, 1e-12))) / math.sqrt(max(spread, 1e-12)))
 
 
 def _known_share(design: Design) -> float:
@@ -158,8 +129,7 @@ def _known_share(design: Design) -> float:
 
 def _half_width(design: Design, count: int, df: float) -> float:
     """Return how far below 0 the interval of differences that are all 0 reaches; see clusters.difference_estimate."""
-    effect = 1 + ASSUMED_DIFFERENCE_CORRELATION * (crowding(design.sizes) - 1)
-    return _critical(design, count, df, PRUDENCE_AGAINST_DROP) * math.sqrt(2 * effect) / (count + 2)
+    return t_quantile((1 + design.level) / 2, max(1.0, df)) * math.sqrt(2) / count
 
 
 def _seen_crowd(design: Design) -> float:

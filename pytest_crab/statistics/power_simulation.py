@@ -9,21 +9,16 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from pytest_crab.statistics.clusters import (
-    ASSUMED_DIFFERENCE_CORRELATION,
-    LEAST_EFFECT,
-    PRUDENCE_AGAINST_DROP,
-    PRUDENCE_FOR_DROP,
-    crowding,
-    degrees_of_freedom,
-    widening,
-)
+from pytest_crab.statistics.clusters import degrees_of_freedom
 from pytest_crab.statistics.distributions import t_quantile
-from pytest_crab.statistics.paired import SEED
+from pytest_crab.statistics.paired import swap_chances
 from pytest_crab.statistics.power import POWER, Design
 
+#: The seed of every draw, so that the same records give the same numbers.
+SEED = 20_260_323
+
 #: How many oracles are drawn in all, and how many comparisons at least and at most: a fraction of a second.
-_ORACLES, _LEAST, _MOST = 400_000, 200, 4_000
+_ORACLES, _LEAST, _MOST = 100_000, 200, 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +32,7 @@ class PowerSimulation:
     margins: Sequence[float]
 
     def power(self, drop: float) -> float:
-        """The chance that the interval of the difference lies below 0 when the true rate fell by ``drop``."""
+        """The chance that a drop is shown when the true rate fell by ``drop``."""
         return _share(self.drops, drop)
 
     def smallest_drop(self, chance: float = POWER) -> float | None:
@@ -67,12 +62,12 @@ def simulate_power(design: Design, *, draws: int | None = None, seed: int = SEED
     shape = _Shape.of(design.sizes)
     often = draws or max(_LEAST, min(_MOST, _ORACLES // count))
     labels = [label for label, size in enumerate(shape.sizes) for _ in range(size)]
-    critical, share = t_quantile((1 + design.level) / 2, degrees_of_freedom(shape.sizes)), shape.crowd / count
+    critical = t_quantile((1 + design.level) / 2, degrees_of_freedom(shape.sizes))
     drops, margins = [], []
     for _ in range(often):
         pairs = _Pairs(design, shape, labels, source)
-        margins.append(pairs.margin(critical * widening(share, PRUDENCE_AGAINST_DROP)))
-        drops.append(pairs.drop(critical * widening(share, PRUDENCE_FOR_DROP)))
+        margins.append(pairs.margin(critical))
+        drops.append(pairs.drop((1 - design.level) / 2))
     return PowerSimulation(drops=sorted(drops), margins=sorted(margins))
 
 
@@ -84,14 +79,13 @@ class _Shape:
     count: int
     weights: Sequence[float]
     level: float
-    crowd: float
 
     @classmethod
     def of(cls, sizes: Sequence[int]) -> _Shape:
         count = sum(sizes)
         weights = [count / (count - size) for size in sizes]
         level = sum(weight * size * size for weight, size in zip(weights, sizes, strict=True))
-        return cls(sizes, count, weights, level, crowding(sizes))
+        return cls(sizes, count, weights, level)
 
 
 class _Pairs:
@@ -128,8 +122,8 @@ class _Pairs:
         middle, half = sums.interval(critical)
         return half - middle
 
-    def drop(self, critical: float) -> float:
-        """The smallest true drop that is shown, with every unknown taken as the best; infinite: none is."""
+    def drop(self, chance: float) -> float:
+        """The smallest true drop that the test shows, with every unknown taken as the best; infinite: none is."""
         sums = self._gains()
         for at in self.new:
             sums.move(self.labels[at], 0, self.caught[at] or at in self.gained)
@@ -142,7 +136,7 @@ class _Pairs:
                 continue
             value = int(at in self.new)
             sums.move(self.labels[at], value, value - 1)
-            if sums.is_far() and sum(sums.interval(critical)) < 0:
+            if sums.is_far() and swap_chances(sums.own)[0] < chance:
                 return luck * self.rate - self.noise / 2
         return math.inf
 
@@ -173,22 +167,15 @@ class _Sums:
         self.along += weight * self.shape.sizes[label] * by
 
     def is_far(self) -> bool:
-        """Return True if the mean lies so far below 0 that the interval may, too."""
-        return self.total < 0 and self.total * self.total > self.squares
+        """Return True if the sum lies so far below 0 that the test may show it: 1.6 of its standard errors."""
+        return self.total < 0 and self.total * self.total > 2.5 * sum(own * own for own in self.own)
 
     def interval(self, critical: float) -> tuple[float, float]:
-        """The middle and half the width of the interval: see clusters.difference_estimate."""
-        count, total = self.shape.count, self.total
-        mean = total / count
-        independent = (self.squares - count * mean * mean) / (count * (count - 1))
-        if independent > 1e-12:
-            variance = (self.between - 2 * mean * self.along + mean * mean * self.shape.level) / count**2
-            effect = max(LEAST_EFFECT, variance / independent)
-        else:
-            effect = 1 + ASSUMED_DIFFERENCE_CORRELATION * (self.shape.crowd - 1)
-        middle = total / (count + 2)
-        spread = (self.squares + 2 - total * middle) / (count + 2) ** 2
-        return middle, critical * math.sqrt(effect * spread)
+        """The mean and half the width of its interval: see clusters.difference_estimate."""
+        count, mean = self.shape.count, self.total / self.shape.count
+        variance = (self.between - 2 * mean * self.along + mean * mean * self.shape.level) / count**2
+        error = math.sqrt(variance if variance > 1e-14 else 0.0) if self.squares else math.sqrt(2) / count
+        return mean, critical * error
 
 
 def _verdicts(sizes: Sequence[int], rate: float, correlation: float, draw: Callable[[], float]) -> list[bool]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from pytest_crab.trial.crew import Crew, CrewSpec
-from pytest_crab.trial.record import unmeasured_trial, unneeded_trial
+from pytest_crab.trial.record import unmeasured_trial
 from pytest_crab.trial.run import run_trial
 from pytest_crab.trial.run_context import RunContext
 
-__all__ = ["Crew", "CrewSpec", "RunContext", "run_trial", "unmeasured_trial", "unneeded_trial"]
+__all__ = ["Crew", "CrewSpec", "RunContext", "run_trial", "unmeasured_trial"]

@@ -42,15 +42,6 @@ def unmeasured_trial(
     )
 
 
-def unneeded_trial(
-    instance: Instance, crew: Crew, sentence: str, *, repeat: int = 1, shard: str | None = None
-) -> Trial:
-    """The record of a trial that nothing depends on any more: skipped, and without a score for any comment."""
-    return Trial(
-        **identity_fields(instance, crew, repeat), runtime=NO_RUNTIME, skipped=sentence, versions=versions_here(shard)
-    )
-
-
 def identity_fields(instance: Instance, crew: Crew, repeat: int) -> dict[str, Any]:
     """Return the fields of a record that say which trial it is, and of what kind."""
     return {

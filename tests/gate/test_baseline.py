@@ -8,11 +8,12 @@ import re
 import pytest
 
 from pytest_crab.gate.baseline import BaselineComparison, Load, rule_on_baselines
-from pytest_crab.gate.exit import NO_TEST, Decision, OracleCounts, RunOutcome, decide
+from pytest_crab.gate.exit import OracleCounts, RunOutcome, decide
 from pytest_crab.gate.power_statement import power_statement
-from pytest_crab.gate.results import GateResult
-from pytest_crab.gate.wording import explain_baseline
-from pytest_crab.statistics.comparison import PULL_REQUEST, REPOSITORY, Key, Measured, compare, design_of
+from pytest_crab.gate.results import GateResult, Word
+from pytest_crab.gate.wording import baseline_words
+from pytest_crab.results.gate_record import Gate
+from pytest_crab.statistics.comparison import Key, Measured, compare
 from pytest_crab.statistics.labels import LabelComparison
 from pytest_crab.statistics.power import Design
 
@@ -29,10 +30,11 @@ def run(verdicts: str) -> dict[Key, Measured]:
 
 def rule(one: BaselineComparison) -> tuple[GateResult, str]:
     (ruling,) = rule_on_baselines([one])
-    return ruling.result, explain_baseline(one, ruling)
+    words = baseline_words(one, ruling)
+    return ruling.result, "\n".join(words.lines + words.details)
 
 
-def gated(before: str, after: str, *, margin: float = 5.0, status: int = 1, alone: bool = True) -> Decision:
+def gated(before: str, after: str, *, margin: float = 5.0, status: int = 1, alone: bool = True) -> Gate:
     tally = OracleCounts(
         reviewer="mine",
         caught=after.count("c"),
@@ -58,7 +60,7 @@ def gated(before: str, after: str, *, margin: float = 5.0, status: int = 1, alon
 TABLE = {
     # name: before, after, margin, exit status
     "no change, n 64, margin 5": ("c" * 32 + "m" * 32, "c" * 32 + "m" * 32, 5, 0),
-    "no change, n 60, margin 5": ("c" * 30 + "m" * 30, "c" * 30 + "m" * 30, 5, 8),
+    "no change, n 50, margin 5": ("c" * 25 + "m" * 25, "c" * 25 + "m" * 25, 5, 8),
     "no change, n 240, 8 flips, margin 5": ("c" * 84 + "m" * 156, "c" * 80 + "m" * 4 + "c" * 4 + "m" * 152, 5, 0),
     "improvement, n 60, 12 gained, margin 5": ("c" * 20 + "m" * 40, "c" * 32 + "m" * 28, 5, 0),
     "drop, n 60, 12 lost, margin 5": ("c" * 30 + "m" * 30, "c" * 18 + "m" * 42, 5, 1),
@@ -78,79 +80,100 @@ def test_the_table(name: str, status: int) -> None:
     before, after, margin, code = TABLE[name]
     decision = gated(before, after, margin=margin, status=status)
     assert decision.exit_code == code, decision.paragraph
-    assert decision.paragraph.startswith(f"Gate {decision.verdict}, exit status {code}. mine: ")
+    assert decision.paragraph.startswith("mine: ")
+    assert decision.sentence == f"Gate {decision.ruling}, exit status {code}."
 
 
-def test_the_lost_are_named() -> None:
-    paragraph = gated("c" * 30 + "m" * 30, "m" * 12 + "c" * 18 + "m" * 30).paragraph
-    lost = re.findall(r"pr-(\d+)::c0", paragraph)
-    assert lost == [str(at) for at in range(12)]
-    assert "down 20.0 points against main, from 50.0% to 30.0% of 60 oracles" in paragraph
-    assert re.search(r"95% interval -3\d\.\d to -[78]\.\d points over 60 repositories", paragraph)
-    assert "Lost 12: " in paragraph
-    assert "gained none (exact McNemar p = 0.000488)" in paragraph
-    assert "Comments per pull request 2.0 before, 3.5 now; 0.500 USD per pull request before, 0.750 now." in paragraph
+#: Quickstart's shape: 39 oracles in 17 pull requests of four repositories.
+SIZES = [2, 2, 3, 2, 2, 3, 3, 2, 3, 2, 2, 2, 2, 2, 2, 2, 3]
 
 
-def test_what_is_inconclusive_says_what_would_settle_it() -> None:
-    few = gated("c" * 12 + "m" * 12, "c" * 10 + "m" * 14).paragraph
-    assert "shows no drop, and does not rule out a drop of more than 5 points" in few
-    assert re.search(
-        r"about (4\d\d) oracles in about \1 repositories like these would have 80% power to detect a drop of 5",
-        few,
+def small(caught: set[tuple[int, int]]) -> dict[Key, Measured]:
+    return {
+        (f"pr-{at}", f"c{comment}"): Measured(
+            repo=f"r{at % 4}", caught=int((at, comment) in caught), missed=int((at, comment) not in caught)
+        )
+        for at, size in enumerate(SIZES)
+        for comment in range(size)
+    }
+
+
+ONE_EACH = {(at, 0) for at in range(12)}
+IN_SIX = {(at, comment) for at in range(6) for comment in range(2)}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "word", "code"),
+    [
+        (ONE_EACH, ONE_EACH, Word.NO_WORSE, 0),
+        (ONE_EACH, ONE_EACH | {(at, 1) for at in range(8)}, Word.BETTER, 0),
+        (ONE_EACH, set(), Word.WORSE, 1),
+        (ONE_EACH, ONE_EACH - {(at, 0) for at in range(6)}, Word.WORSE, 1),
+        (IN_SIX, IN_SIX - {(0, 0), (0, 1), (1, 0), (1, 1), (2, 0), (3, 0)}, Word.CANNOT_TELL, 8),
+        (ONE_EACH, ONE_EACH - {(0, 0), (1, 0), (2, 0)} | {(at, 0) for at in (12, 13, 14)}, Word.CANNOT_TELL, 8),
+    ],
+)
+def test_a_small_set_gives_each_word(
+    before: set[tuple[int, int]], after: set[tuple[int, int]], word: Word, code: int
+) -> None:
+    comparison = compare(small(before), small(after))
+    against = BaselineComparison(
+        reviewer="mine",
+        baseline="main",
+        margin=10.0,
+        comparison=comparison,
+        design=Design(sizes=SIZES, noise=0.1, rate=12 / 39),
     )
-    assert "or repeats (--crab-repeat) against the noise" in few
-    assert "would rule out" not in few, "it fell by more than the margin"
+    tally = OracleCounts(reviewer="mine", caught=len(after), missed=39 - len(after))
+    decision = decide(RunOutcome(status=0, only_trials_failed=True, counts=(tally,), baselines=(against,)))
+    (ruling,) = decision.rulings
+    assert (ruling.word, decision.exit_code) == (word, code)
+    assert ruling.lines[0].startswith(f"mine: {'cannot tell' if word is Word.CANNOT_TELL else f'{word} than main'}")
+    assert any("like these 17" in line for line in ruling.lines) is (word is Word.CANNOT_TELL)
+    back = compare(small(after), small(before)).interval
+    assert comparison.interval is not None and back is not None
+    assert (comparison.interval.low, comparison.interval.high) == pytest.approx((-back.high, -back.low))
+
+
+def test_the_verdict_comes_first_with_its_numbers() -> None:
+    first, second, *_ = gated("c" * 30 + "m" * 30, "m" * 12 + "c" * 18 + "m" * 30).rulings[0].lines
+    assert first.startswith("mine: worse than main: 12 of 60 oracles lost, none gained; 50.0% to 30.0%, -20.0 points (")
+    assert first.endswith(", pull requests like these; p < 0.001)")
+    assert second.startswith("Lost 12: pr-0::c0, ")
+    assert second.endswith(" and 7 more; gained none.")
+
+
+def test_details_have_what_the_lines_leave_out() -> None:
+    details = "\n".join(gated("c" * 30 + "m" * 30, "m" * 12 + "c" * 18 + "m" * 30).rulings[0].details)
+    assert re.findall(r"pr-(\d+)::c0", details) == [str(at) for at in range(12)]
+    assert "p = 0.000488 (exact McNemar)" in details
+    assert "Comments per pull request 2.0 before, 3.5 now; 0.500 USD per pull request before, 0.750 now." in details
+
+
+def test_what_cannot_be_told_says_what_would_settle_it_the_cheapest_first() -> None:
+    few = gated("c" * 12 + "m" * 12, "c" * 10 + "m" * 14)
+    assert few.exit_code == 8
+    (line,) = [line for line in few.rulings[0].lines if line.startswith("To settle it")]
+    (margin,) = re.findall(r"a margin of ([\d.]+) points, which this run meets", line)
+    assert gated("c" * 12 + "m" * 12, "c" * 10 + "m" * 14, margin=float(margin)).exit_code == 0
+    assert gated("c" * 12 + "m" * 12, "c" * 10 + "m" * 14, margin=float(margin) - 0.5).exit_code == 8
+    assert line.index("a margin of") < line.index("pull requests like these 24")
     unknown = gated("c" * 120 + "m" * 120, "u" * 20 + "c" * 100 + "m" * 120).paragraph
     assert "Verdicts for 20 oracles with unknown repeats would settle it: run again" in unknown
 
 
-def test_an_unchanged_reviewer_is_told_the_size_that_passes() -> None:
+def test_as_many_pull_requests_as_are_said_are_enough() -> None:
     few = gated("cm" * 20, "cm" * 20)
     assert few.exit_code == 8
-    (size,) = re.findall(
-        r"about (\d+) oracles with results like these, in about \1 repositories like these, would rule out",
-        few.paragraph,
-    )
-    assert re.search(
-        r", about (4\d\d) in about \1 repositories like these would have 80% power to detect such a drop",
-        few.paragraph,
-    )
-    enough = int(size)
-    assert gated("c" * enough + "m" * enough, "c" * enough + "m" * enough).exit_code == 0
-    assert gated("c" * enough, "c" * enough).exit_code == 0
-    assert gated("c" * (enough - 2), "c" * (enough - 2)).exit_code == 8
+    (size,) = re.findall(r"about (\d+) pull requests like these 40", few.paragraph)
+    assert gated("c" * int(size), "c" * int(size)).exit_code == 0
+    assert gated("c" * (int(size) - 3), "c" * (int(size) - 3)).exit_code == 8
 
 
-def spread_over(repositories: int, each: int, unit: str = REPOSITORY) -> tuple[GateResult, str]:
-    """The ruling on an unchanged reviewer over so many repositories with ``each`` oracles, one a pull request."""
-    repos = {(f"pr-{at}", "c0"): f"owner/repo-{at // each}" for at in range(repositories * each)}
-    measured = {key: Measured(repo=repos[key], caught=at % 2, missed=1 - at % 2) for at, key in enumerate(repos)}
-    design = design_of(
-        list(repos), repos, rate=0.5, noise=0.1, unknown=0, unknown_before=0, correlation=0, level=0.95, unit=unit
-    )
-    comparison = compare(measured, measured, unit=unit)
-    return rule(BaselineComparison(reviewer="mine", baseline="main", comparison=comparison, design=design))
-
-
-@pytest.mark.parametrize(("repositories", "each"), [(3, 10), (10, 3)])
-def test_more_oracles_are_said_to_need_more_repositories(repositories: int, each: int) -> None:
-    result, text = spread_over(repositories, each)
-    assert result is GateResult.INCONCLUSIVE
-    first = "To settle it: more repositories than these 3, or --crab-gate-unit=pull-request for these alone; "
-    assert (first in text) is ("more repositories than" in text) is (repositories == 3)
-    (size, spread) = re.findall(r"about (\d+) oracles with results like these, in about (\d+) repositories like", text)[
-        0
-    ]
-    assert int(spread) == -(-int(size) // each)
-    assert spread_over(int(spread), each)[0] is GateResult.PASSED
-    assert spread_over(int(spread) - 2, each)[0] is GateResult.INCONCLUSIVE
-
-
-def test_pull_requests_of_these_repositories_need_no_others() -> None:
-    _, text = spread_over(3, 10, PULL_REQUEST)
-    assert "more repositories than" not in text
-    assert re.search(r"about (\d+) oracles with results like these, in about \1 pull requests like these", text)
+def test_noise_is_told_to_be_answered_by_repeats() -> None:
+    noisy = gated("c" * 20 + "m" * 80, "m" * 10 + "c" * 20 + "m" * 70, margin=8)
+    assert noisy.exit_code == 8
+    assert re.search(r"\d times the repeats in both runs \(--crab-repeat\)", noisy.paragraph)
 
 
 def test_repeats_that_are_unknown_are_counted() -> None:
@@ -162,7 +185,7 @@ def test_repeats_that_are_unknown_are_counted() -> None:
     ruling, text = rule(BaselineComparison(reviewer="mine", baseline="main", comparison=comparison))
     assert (ruling, comparison.known, comparison.pairs) == (GateResult.INCONCLUSIVE, 80, 80)
     assert "Verdicts for 80 oracles with unknown repeats would settle it" in text
-    assert "whatever the unknown verdicts are" in text
+    assert "Whatever the unknown verdicts of 80 oracles are" in text
 
 
 @pytest.mark.parametrize(
@@ -182,14 +205,14 @@ def test_oracles_of_one_run_alone_are_counted_as_not_compared(before: str, after
     ("lost", "margin", "sentence"),
     [
         (0, 10, "A drop of more than the margin of 10 points is ruled out."),
-        (12, 35, "The drop is real and smaller than the margin of 35 points."),
-        (4, 5, "This shows no drop, and does not rule out a drop of more than 5 points."),
-        (12, 5, "The drop is more than chance."),
+        (12, 35, "The drop is more than chance, and lies within the margin of 35 points."),
+        (4, 5, "cannot tell whether it is worse than main"),
+        (12, 5, ": worse than main: 12 of 60 oracles lost"),
     ],
 )
 def test_each_ruling_has_its_sentence(lost: int, margin: float, sentence: str) -> None:
     paragraph = gated("c" * 30 + "m" * 30, "m" * lost + "c" * (30 - lost) + "m" * 30, margin=margin).paragraph
-    known = ("is ruled out", "The drop is real", "This shows no drop", "The drop is more than chance", "Alone the drop")
+    known = ("is ruled out", "lies within", "cannot tell", ": worse than", "Alone the drop")
     assert sentence in paragraph
     assert [one for one in known if one in paragraph and one not in sentence] == []
 
@@ -221,33 +244,19 @@ def test_a_label_without_a_verdict_in_both_runs_says_so() -> None:
     assert "category design: no oracle" not in text
 
 
-def test_the_drop_that_a_like_comparison_would_show_is_named_where_it_is_known() -> None:
-    """Of 40 oracles 80% power is for a drop between a fifth and two fifths; of three there is none for any drop."""
-    found = re.search(r"has 80% power to detect a ([\d.]+)-point drop", gated("cm" * 20, "cm" * 20).paragraph)
-    assert found is not None
-    assert 15 < float(found[1]) < 40
-    assert "power to detect a" not in gated("cmc", "cmc").paragraph.split("To look again")[1]
-
-
-def test_where_no_number_is_known_to_settle_it_far_more_are_asked_for() -> None:
-    comparison = compare(run("cm" * 6), run("cm" * 6))
-    for design, said in ((None, True), (Design(sizes=[1] * 12, noise=0.1, rate=0.5), False)):
-        one = BaselineComparison(reviewer="mine", baseline="main", comparison=comparison, design=design)
-        assert ("far more oracles, in more repositories" in rule(one)[1]) is said
-
-
 def test_a_comparison_that_nobody_gates_says_nothing_of_a_margin() -> None:
     comparison = compare(run("c" * 60), run("c" * 60))
     _, text = rule(BaselineComparison(reviewer="mine", baseline="main", comparison=comparison, gated=False))
     assert "margin" not in text
     assert "rule" not in text
+    assert text.startswith("mine: beside main, no change is shown: the same verdict on all 60 oracles")
 
 
 def test_all_that_was_lost_is_named_where_nobody_gates() -> None:
     comparison = compare(run("c" * 60), run("m" * 30 + "c" * 30))
-    for gated_, named in ((True, 20), (False, 30)):
+    for gated_, named in ((True, 5), (False, 30)):
         against = BaselineComparison(reviewer="mine", baseline="main", comparison=comparison, gated=gated_)
-        assert len(re.findall(r"pr-\d+::c0", rule(against)[1])) == named
+        assert len(re.findall(r"pr-\d+::c0", rule(against)[1].splitlines()[1])) == named
 
 
 def test_a_drop_that_is_chance_among_ten_reviewers_says_that_it_is_none_alone() -> None:
@@ -258,16 +267,16 @@ def test_a_drop_that_is_chance_among_ten_reviewers_says_that_it_is_none_alone() 
     assert rule(alone)[0] is GateResult.FAILED
     ruling = rule_on_baselines([alone, *[dataclasses.replace(alone, comparison=same)] * 9])[0]
     assert ruling.result is GateResult.INCONCLUSIVE
-    text = explain_baseline(alone, ruling)
+    text = "\n".join(baseline_words(alone, ruling).lines)
     assert "Alone the drop would be more than chance" in text
-    assert "shows no drop" not in text
+    assert text.startswith("mine: cannot tell")
 
 
 def test_one_is_not_many() -> None:
     comparison = compare(run("c"), run("c"))
     _, text = rule(BaselineComparison(reviewer="mine", baseline="main", comparison=comparison))
-    assert "of 1 oracle;" in text
-    assert "over 1 pull request, for this 1 repository only." in text
+    assert "the same verdict on the one oracle;" in text
+    assert "1 pull request show" in text
 
 
 def test_a_hooks_objection_fails_a_gate_that_would_pass() -> None:
@@ -279,9 +288,9 @@ def test_a_hooks_objection_fails_a_gate_that_would_pass() -> None:
         objections=("Too dear.",),
     )
     decision = decide(outcome)
-    assert (decision.exit_code, decision.verdict) == (1, GateResult.FAILED)
-    assert decision.paragraph.startswith("Gate failed, exit status 1. ")
-    assert decision.paragraph.endswith(f"A hook objects: Too dear. {NO_TEST}")
+    assert (decision.exit_code, decision.ruling) == (1, GateResult.FAILED)
+    assert decision.rulings[-1].lines == ("A hook objects: Too dear.",)
+    assert decision.paragraph.endswith("\nGate failed, exit status 1.")
 
 
 def test_misses_for_errors_are_the_floors_and_no_baselines() -> None:
@@ -335,16 +344,16 @@ def test_a_floor_and_a_baseline_must_both_hold() -> None:
     decision = decide(outcome)
     assert decision.exit_code == 1
     assert "below the floor of 60%" in decision.paragraph
-    assert "unchanged against main" in decision.paragraph
+    assert "no worse than main" in decision.paragraph
 
 
 def test_a_run_says_before_what_it_cannot_see() -> None:
     small = "; ".join(power_statement(Design(sizes=[1] * 30, noise=0.1, rate=0.5), margin=5, assumed=True))
     found = re.match(r"30 oracles have 80% power to detect a ([\d.]+)-point drop, assuming that 10.0%", small)
     assert found is not None
-    assert 25 < float(found[1]) < 40
+    assert 20 < float(found[1]) < 40
     assert re.search(
-        r"the margin, 5 points, is [0-3]%; 80% takes about (4\d\d) oracles in about \1 repositories like these",
+        r"the margin, 5 points, is [0-3]%; 80% takes about ([45]\d\d) oracles in about \1 pull requests like these",
         small,
     )
     assert (
@@ -365,8 +374,9 @@ def test_a_run_says_before_what_it_cannot_see() -> None:
 def test_what_neither_run_measured_does_not_pass() -> None:
     """38% agent error in both runs say nothing of a drop among these."""
     before = after = "cm" * 72 + "u" * 90
-    assert gated(before, after, status=0).exit_code == 8
-    assert "90 oracles measured in neither run count as unknown in both" in gated(before, after).paragraph
+    decision = gated(before, after, status=0)
+    assert decision.exit_code == 8
+    assert "90 oracles measured in neither run count as unknown in both." in decision.rulings[0].details
 
 
 @pytest.mark.parametrize(("unknown", "most", "code"), [(12, 0.05, 0), (13, 0.05, 8), (13, 0.06, 0), (1, 0.0, 8)])
@@ -387,7 +397,7 @@ def test_too_much_unknown_does_not_hide_a_failure() -> None:
     assert decide(outcome).exit_code == 1
 
 
-def several(count: int, lost: int) -> Decision:
+def several(count: int, lost: int) -> Gate:
     """So many reviewers, of which the first lost so many of 120 oracles and the others none."""
     before = run("c" * 60 + "m" * 60)
     runs = [run("m" * lost + "c" * (60 - lost) + "m" * 60), *[before] * (count - 1)]
@@ -422,8 +432,7 @@ def test_more_looks_ask_for_more() -> None:
         results[looks] = rule(one)
     assert results[1][0] is GateResult.FAILED
     assert results[5][0] is GateResult.INCONCLUSIVE
-    assert "99% interval" in results[5][1]
-    assert "--crab-gate-looks" in results[5][1]
+    assert "(99% " in results[5][1]
 
 
 def test_a_reviewer_that_cannot_be_compared_makes_no_other_harder_to_fail() -> None:

@@ -9,15 +9,16 @@ import pytest
 from hypothesis import given, strategies as st
 
 from pytest_crab.gate.baseline import BaselineComparison
-from pytest_crab.gate.exit import NO_TEST, Decision, OracleCounts, RunOutcome, decide, refuse
+from pytest_crab.gate.exit import NO_TEST, OracleCounts, RunOutcome, decide, refuse
 from pytest_crab.gate.results import ORDER, GateResult
+from pytest_crab.results.gate_record import Gate
 
 
 def counted(caught: float, missed: float, broken: float = 0, unknown: float = 0, **fields: Any) -> OracleCounts:
     return OracleCounts(**{"reviewer": "codex", **fields}, caught=caught, missed=missed, broken=broken, unknown=unknown)
 
 
-def ruled(*counts: OracleCounts, status: int = 1, floor: float | None = 0.5, **fields: Any) -> Decision:
+def ruled(*counts: OracleCounts, status: int = 1, floor: float | None = 0.5, **fields: Any) -> Gate:
     known = {"status": status, "fail_under": floor, "only_trials_failed": True, **fields}
     return decide(RunOutcome(**known, counts=counts))
 
@@ -26,25 +27,25 @@ def ruled(*counts: OracleCounts, status: int = 1, floor: float | None = 0.5, **f
 @pytest.mark.parametrize("only_trials_failed", [True, False])
 def test_without_a_gate_pytests_status_stays(status: int, only_trials_failed: bool) -> None:  # noqa: FBT001
     decision = ruled(counted(0, 9), status=status, floor=None, only_trials_failed=only_trials_failed)
-    assert decision == Decision(exit_code=status, verdict=GateResult.NO_GATE, paragraph="")
+    assert decision == Gate(exit_code=status, ruling=GateResult.NO_GATE.value, sentence="")
 
 
 def test_a_floor_says_that_it_is_no_test() -> None:
-    assert ruled(counted(5, 5)).paragraph.endswith(NO_TEST)
+    assert ruled(counted(5, 5)).rulings[0].details == (NO_TEST,)
 
 
 @pytest.mark.parametrize("status", [2, 3, 4, 5, 6, 7, 130])
 @pytest.mark.parametrize("counts", [(10, 0), (0, 10), (5, 0, 5)])
 def test_a_gate_never_replaces_another_status(status: int, counts: tuple[int, ...]) -> None:
     decision = ruled(counted(*counts), status=status)
-    assert (decision.exit_code, decision.verdict) == (status, GateResult.NOT_APPLIED)
-    assert decision.paragraph.startswith(f"Gate not applied, exit status {status}: pytest itself ended with {status}.")
+    assert (decision.exit_code, decision.ruling) == (status, GateResult.NOT_APPLIED)
+    assert decision.sentence == f"Gate not applied, exit status {status}: pytest itself ended with {status}."
 
 
 def test_a_failure_of_something_else_keeps_the_run_red() -> None:
     decision = ruled(counted(10, 0), only_trials_failed=False)
-    assert (decision.exit_code, decision.verdict) == (1, GateResult.NOT_APPLIED)
-    assert decision.paragraph.startswith("Gate not applied, exit status 1: something besides the trials failed.")
+    assert (decision.exit_code, decision.ruling) == (1, GateResult.NOT_APPLIED)
+    assert decision.sentence == "Gate not applied, exit status 1: something besides the trials failed."
     assert "10 of 10 oracles caught" in decision.paragraph
 
 
@@ -75,7 +76,8 @@ def test_a_failure_of_something_else_keeps_the_run_red() -> None:
 def test_every_row_of_the_rule(counts: tuple[int, ...], code: int, sentence: str, status: int) -> None:
     decision = ruled(counted(*counts), status=status)
     assert decision.exit_code == code
-    assert decision.paragraph.startswith(f"Gate {decision.verdict}, exit status {code}. codex: {sentence}")
+    assert decision.paragraph.startswith(f"codex: {sentence}")
+    assert decision.sentence == f"Gate {decision.ruling}, exit status {code}."
 
 
 @pytest.mark.parametrize(
@@ -272,17 +274,17 @@ def test_the_page_holds_every_ruling_and_its_code() -> None:
     page = (Path(__file__).parents[2] / "docs" / "reference" / "exit-codes.md").read_text(encoding="utf-8")
     documented = dict(re.findall(r"^\| (\d) \| (passed|failed|inconclusive|broken) \|", page, re.MULTILINE))
     examples = (GOOD, BAD, DOUBTFUL, WRECKED)
-    assert documented == {str(ruled(own).exit_code): str(ruled(own).verdict) for own in examples}
+    assert documented == {str(ruled(own).exit_code): ruled(own).ruling for own in examples}
     order = ", then ".join(str(next(code for code, word in documented.items() if word == ruling)) for ruling in ORDER)
     assert f"the worst ruling decides: {order}." in page
 
 
-def test_where_only_a_shown_drop_fails_an_inconclusive_gate_ends_with_zero() -> None:
+def test_where_only_worse_fails_an_inconclusive_gate_ends_with_zero() -> None:
     unsure = counted(490, 490, unknown=20)
     assert ruled(unsure).exit_code == 8
-    decision = ruled(unsure, shown_drop_only=True)
-    assert (decision.exit_code, decision.verdict) == (0, GateResult.INCONCLUSIVE)
-    assert decision.paragraph.startswith("Gate inconclusive, exit status 0 as only a shown drop fails it. ")
+    decision = ruled(unsure, fail_on_worse=True)
+    assert (decision.exit_code, decision.ruling) == (0, GateResult.INCONCLUSIVE)
+    assert decision.sentence == "Gate inconclusive, exit status 0, as it fails on worse alone."
 
 
 @pytest.mark.parametrize(
@@ -301,18 +303,16 @@ def test_where_only_a_shown_drop_fails_an_inconclusive_gate_ends_with_zero() -> 
         ([counted(490, 490, unknown=20)], {"baselines": (BaselineComparison(reviewer="codex", baseline="old"),)}, 8),
     ],
 )
-def test_where_only_a_shown_drop_fails_the_rest_stays(
-    counts: list[OracleCounts], fields: dict[str, Any], code: int
-) -> None:
-    assert ruled(*counts, shown_drop_only=True, **fields).exit_code == code
+def test_where_only_worse_fails_the_rest_stays(counts: list[OracleCounts], fields: dict[str, Any], code: int) -> None:
+    assert ruled(*counts, fail_on_worse=True, **fields).exit_code == code
 
 
 def test_one_oracle_in_twenty_may_be_broken_and_one_unknown() -> None:
-    assert ruled(counted(95, 0, broken=5)).verdict is GateResult.PASSED
-    assert ruled(counted(94, 0, broken=6)).verdict is GateResult.BROKEN
-    assert ruled(counted(95, 0, unknown=5)).verdict is GateResult.PASSED
+    assert ruled(counted(95, 0, broken=5)).ruling == GateResult.PASSED
+    assert ruled(counted(94, 0, broken=6)).ruling == GateResult.BROKEN
+    assert ruled(counted(95, 0, unknown=5)).ruling == GateResult.PASSED
     too_many = ruled(counted(94, 0, unknown=6))
-    assert too_many.verdict is GateResult.INCONCLUSIVE
+    assert too_many.ruling == GateResult.INCONCLUSIVE
     assert "6 of 100 oracles are unknown (6%)" in too_many.paragraph
     assert OracleCounts(reviewer="codex", caught=1, missed=1).total == 2
 
@@ -320,6 +320,6 @@ def test_one_oracle_in_twenty_may_be_broken_and_one_unknown() -> None:
 def test_a_reviewer_is_told_of_its_own_baseline_alone() -> None:
     baselines = tuple(BaselineComparison(reviewer=name, baseline=f"{name} of old") for name in ("mine", "yours"))
     counts = [counted(9, 1, reviewer=one.reviewer) for one in baselines]
-    told = {own.reviewer: own.paragraph for own in ruled(*counts, baselines=baselines).rulings}
+    told = {own.reviewer: own.lines[0] for own in ruled(*counts, baselines=baselines).rulings}
     assert ["yours of old" in told["mine"], "mine of old" in told["yours"]] == [False, False]
     assert ["mine of old" in told["mine"], "yours of old" in told["yours"]] == [True, True]

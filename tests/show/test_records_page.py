@@ -83,8 +83,6 @@ RECORDS = [
     Pair,
     LabelComparison,
     gate_record.Gate,
-    gate_record.GateLook,
-    gate_record.GateScreen,
     gate_record.GateRuling,
 ]
 

@@ -63,9 +63,12 @@ def test_swapping_the_runs_mirrors_all(before: dict[Key, str], after: dict[Key, 
     there, back = compare(run(before), run(after)), compare(run(after), run(before))
     assert sorted(there.lost) == sorted(back.gained)
     assert (there.only_before, there.only_after) == (back.only_after, back.only_before)
-    assert there.p == back.p
+    assert (there.p, there.p_clusters, there.p_drop) == (back.p, back.p_clusters, back.p_gain)
     if there.difference is not None and back.difference is not None:
         assert there.difference == pytest.approx(-back.difference)
+    if there.interval is not None and back.interval is not None:
+        assert (there.interval.low, there.interval.high) == pytest.approx((-back.interval.high, -back.interval.low))
+        assert (there.low, there.high) == pytest.approx((-(back.high or 0), -(back.low or 0)))
 
 
 def test_repeats_are_averaged_first() -> None:
@@ -73,17 +76,6 @@ def test_repeats_are_averaged_first() -> None:
     assert found.difference == pytest.approx(-1 / 6)
     assert found.lost == ("a::c0",)
     assert Measured(repo="r", caught=2, missed=1).doubt == 0
-
-
-def test_an_oracle_that_stands_for_more_counts_its_change_so_often() -> None:
-    """Of five oracles one that stands for two falls by half, one is gained and one is lost: -1 of 5."""
-    keys = [(name, "c0") for name in "abcde"]
-    words = (("cc", "m", "c", "m", "c"), ("cm", "c", "c", "m", "m"))
-    before, after = (run(dict(zip(keys, each, strict=True))) for each in words)
-    found = compare(before, {**after, keys[0]: dataclasses.replace(after[keys[0]], weight=2.0)})
-    assert found.difference == pytest.approx(-1 / 5)
-    assert (found.before, found.after) == (pytest.approx(3 / 5), pytest.approx(2 / 5))
-    assert (found.lost, found.gained) == (("a::c0", "e::c0"), ("b::c0",))
 
 
 def test_doubt_and_nothing_known_are_counted_apart() -> None:
@@ -121,8 +113,8 @@ def test_what_neither_run_measured_counts_in_the_bounds() -> None:
     assert known.low is not None and known.low > -0.04
     assert hidden.low is not None and hidden.low < -60 / 160
     assert hidden.high is not None and hidden.high > 60 / 160
-    assert known.p_drop == pytest.approx(0.5)
-    assert hidden.p_drop > 0.999
+    assert (known.p_drop, known.p_gain) == (1, 1)
+    assert min(hidden.p_drop, hidden.p_gain) > 0.999
 
 
 def keyed(repos: int, pulls: int, oracles: int, lost: int = 0) -> tuple[dict[Key, Measured], dict[Key, Measured]]:
@@ -141,7 +133,7 @@ def keyed(repos: int, pulls: int, oracles: int, lost: int = 0) -> tuple[dict[Key
 
 
 def test_repositories_are_the_clusters_from_two_on_and_never_less_than_pull_requests() -> None:
-    found = {repos: compare(*keyed(repos, 12 // repos, 8)).interval for repos in (1, 2, 3, 6)}
+    found = {repos: compare(*keyed(repos, 12 // repos, 8), unit=REPOSITORY).interval for repos in (1, 2, 3, 6)}
     assert {repos: (own.by, own.clusters, own.only) for repos, own in found.items() if own} == {
         1: ("pull request", 12, 1),
         2: ("repository", 2, 0),
@@ -164,12 +156,14 @@ def test_one_lost_pull_request_of_five_is_no_shown_drop() -> None:
         assert found.p_drop > 0.05
 
 
-def test_pull_requests_can_be_asked_for_and_speak_for_these_repositories_only() -> None:
+def test_pull_requests_are_the_clusters_unless_repositories_are_asked_for() -> None:
     runs = keyed(3, 20, 2)
-    wide, narrow = compare(*runs).interval, compare(*runs, unit=PULL_REQUEST).interval
+    wide, narrow = compare(*runs, unit=REPOSITORY).interval, compare(*runs).interval
     assert wide is not None and narrow is not None
     assert (narrow.by, narrow.clusters, narrow.only) == ("pull request", 60, 3)
-    assert narrow.high - narrow.low < wide.high - wide.low
+    assert compare(*runs).elsewhere == wide
+    assert compare(*runs, unit=REPOSITORY).elsewhere is None
+    assert (narrow.speaks_for, wide.speaks_for) == ("pull requests like these", "other repositories too")
 
 
 def test_rows_of_unnamed_repositories_are_clusters_of_their_own() -> None:
@@ -182,7 +176,7 @@ def test_rows_of_unnamed_repositories_are_clusters_of_their_own() -> None:
         assert interval is not None
         assert (interval.by, interval.clusters, interval.only, interval.basis) == ("row", 4, 0, "4 rows")
     named = {**before, ("pull", "c0"): Measured(repo="owner/name", caught=1, missed=0)}
-    interval = compare(named, named).interval
+    interval = compare(named, named, unit=REPOSITORY).interval
     assert interval is not None
     assert (interval.by, interval.clusters) == ("repository", 5)
 
@@ -196,62 +190,6 @@ def test_the_level_widens_every_bound() -> None:
     assert (strict.level, strict.p_drop) == (0.99, usual.p_drop)
 
 
-@pytest.mark.parametrize(("count", "flips"), [(400, 40), (900, 60)])
-def test_the_smallest_drop_of_a_repetition_is_the_textbooks(count: int, flips: int) -> None:
-    """(1.96 + 0.84)^2 * discordance / drop^2 independent pairs show a drop in four of five (Connor 1987).
-
-    The discordance is that of the flips, which are even, and the drop's own.
-    """
-    half = flips // 2
-    before = "c" * half + "m" * half + "cm" * (count // 2 - half)
-    after = "m" * half + "c" * half + "cm" * (count // 2 - half)
-    drop = compare(flat(before), flat(after)).smallest_drop
-    assert drop is not None
-    discordance = flips / count + drop
-    assert (1.96 + 0.84) ** 2 * discordance / drop**2 == pytest.approx(count, rel=0.1)
-
-
-@pytest.mark.parametrize(("lost", "gained"), [(20, 0), (0, 20)])
-def test_a_change_that_goes_one_way_is_no_noise_of_a_repetition(lost: int, gained: int) -> None:
-    before = "c" * 100 + "m" * 100
-    after = "m" * lost + "c" * (100 - lost + gained) + "m" * (100 - gained)
-    same = compare(flat(before), flat(before)).smallest_drop
-    assert compare(flat(before), flat(after)).smallest_drop == pytest.approx(same)
-
-
-@pytest.mark.parametrize("side", ["before", "after", "both"])
-def test_unknowns_and_alike_repositories_raise_the_smallest_drop(side: str) -> None:
-    plain = compare(flat("cm" * 200), flat("cm" * 200)).smallest_drop
-    doubt = {name: "cm" * 185 + "u" * 30 if side in (name, "both") else "cm" * 200 for name in ("before", "after")}
-    doubtful = compare(flat(doubt["before"]), flat(doubt["after"])).smallest_drop
-    assert plain is not None and doubtful is not None
-    assert doubtful > plain + 0.05
-
-
-def test_oracles_that_are_alike_within_a_repository_tell_less_of_a_repetition() -> None:
-    """Twenty repositories of twenty oracles: half of them all caught and half all missed, or each half and half."""
-    alike, mixed = (
-        {(chr(200 + at), "c0"): "cm"[part % 2] for at in range(400) for part in [at % 20 if whole else at // 20]}
-        for whole in (True, False)
-    )
-    drops = [compare(run(one, repos=20), run(one, repos=20)).smallest_drop for one in (alike, mixed)]
-    assert drops[0] is not None and drops[1] is not None
-    assert drops[0] > drops[1] + 0.01
-
-
-def test_repositories_that_a_run_did_not_measure_are_not_taken_for_alike() -> None:
-    """80 of 400 oracles are unknown before: those of four whole repositories, or four of each of the twenty."""
-
-    def drop(*, whole: bool) -> float | None:
-        oracles = {at: "cm"[at // 20 % 2] for at in range(400)}
-        lost = {at for at in oracles if (at % 20 if whole else at // 20) < 4}
-        before = {(chr(200 + at), "c0"): "u" if at in lost else one for at, one in oracles.items()}
-        after = {(chr(200 + at), "c0"): one for at, one in oracles.items()}
-        return compare(run(before, repos=20), run(after, repos=20)).smallest_drop
-
-    assert drop(whole=True) == pytest.approx(drop(whole=False), abs=0.002)
-
-
 def test_nothing_in_both_is_no_comparison() -> None:
     found = compare(flat("c"), run({("z", "c9"): "m"}))
     assert (found.pairs, found.difference, found.only_before, found.only_after) == (0, None, 1, 1)
@@ -260,6 +198,6 @@ def test_nothing_in_both_is_no_comparison() -> None:
 
 def test_without_a_verdict_in_both_nothing_is_shown() -> None:
     found = compare(flat("cuu"), flat("umu"))
-    assert (found.known, found.difference, found.interval, found.smallest_drop) == (0, None, None, None)
+    assert (found.known, found.difference, found.interval, found.elsewhere) == (0, None, None, None)
     assert found.p == found.p_clusters == 1
     assert found.low is not None and found.low < 0

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, strategies as st
 from scipy import stats
 
-from pytest_crab.statistics.paired import cluster_permutation_test, holm, kappa, mcnemar
+from pytest_crab.statistics.paired import holm, kappa, mcnemar, swap_chances, two_sided
 
 
 @given(st.integers(0, 50), st.integers(0, 50))
@@ -40,34 +40,28 @@ def test_kappa_is_that_of_the_table(pairs: list[tuple[bool, bool]]) -> None:
     assert found == (pytest.approx(2 * (both * none - first * second) / below) if below else None)
 
 
-@given(st.lists(st.integers(-2, 2), min_size=1, max_size=9))
-def test_a_few_clusters_are_swapped_in_every_way(sums: list[int]) -> None:
+@given(st.lists(st.sampled_from([-2, -1, -1 / 3, 0, 0.2, 1, 2]), min_size=1, max_size=9))
+def test_clusters_are_swapped_in_every_way(sums: list[float]) -> None:
     totals = [
-        abs(sum(sign * value for sign, value in zip(signs, sums, strict=True)))
+        sum(sign * value for sign, value in zip(signs, sums, strict=True))
         for signs in itertools.product((1, -1), repeat=len(sums))
     ]
-    expected = sum(total >= abs(sum(sums)) for total in totals) / len(totals)
-    assert cluster_permutation_test([float(value) for value in sums], range(len(sums))) == pytest.approx(expected)
+    drop = sum(total <= sum(sums) + 1e-9 for total in totals) / len(totals)
+    gain = sum(total >= sum(sums) - 1e-9 for total in totals) / len(totals)
+    assert swap_chances(sums) == pytest.approx((drop, gain))
 
 
-def test_many_clusters_are_drawn_with_a_seed_and_come_near_the_exact_test() -> None:
-    values = [-1.0] * 30 + [1.0] * 14 + [0.0] * 100
-    found = cluster_permutation_test(values, range(len(values)))
-    assert found == cluster_permutation_test(values, range(len(values)))
-    assert found == pytest.approx(stats.binomtest(14, 44).pvalue, abs=0.01)
+@pytest.mark.parametrize(("lost", "gained"), [(30, 14), (200, 160), (40, 0)])
+def test_single_losses_and_gains_are_the_sign_test(lost: int, gained: int) -> None:
+    drop, gain = swap_chances([-1.0] * lost + [1.0] * gained + [0.0] * 100)
+    assert drop == pytest.approx(stats.binomtest(gained, lost + gained, alternative="less").pvalue)
+    assert gain == pytest.approx(stats.binomtest(gained, lost + gained, alternative="greater").pvalue)
+    assert two_sided((drop, gain)) == pytest.approx(mcnemar(lost, gained))
 
 
-@pytest.mark.parametrize(("clusters", "p"), [(13, 2 / 2**13), (40, 1 / 10_001)])
-def test_what_goes_one_way_everywhere_is_as_rare_as_can_be_shown(clusters: int, p: float) -> None:
-    """Every way is tried up to 13 clusters; of 10,000 draws, what was seen is one more."""
-    assert cluster_permutation_test([1.0] * clusters, range(clusters)) == pytest.approx(p)
-
-
-def test_what_is_lost_in_one_repository_is_one_loss() -> None:
-    values = [-1.0] * 12 + [0.0] * 48
-    assert cluster_permutation_test(values, [0] * 12 + list(range(1, 49))) == 1.0
-    assert cluster_permutation_test(values, range(60)) == pytest.approx(2 * 0.5**12)
+def test_what_is_lost_in_one_cluster_is_one_loss() -> None:
+    assert swap_chances([-12.0] + [0.0] * 48) == (0.5, 1.0)
 
 
 def test_nothing_that_differs_is_no_evidence() -> None:
-    assert cluster_permutation_test([0.0] * 5, range(5)) == 1.0
+    assert swap_chances([0.0] * 5) == swap_chances([]) == (1.0, 1.0)

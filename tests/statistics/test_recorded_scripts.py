@@ -3,32 +3,13 @@
 from __future__ import annotations
 
 import json
-import random
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pytest_crab.gate.results import GateResult
-from pytest_crab.statistics.comparison import Measured
-
 DATA = Path(__file__).parents[3] / "shared" / "data" / "bcbench"
-
-
-def test_a_clear_case_ends_early_and_an_unclear_one_does_not(benchmark_script: Callable[[str], Any]) -> None:
-    script = benchmark_script("gate_savings")
-
-    def run(caught: int) -> dict[tuple[str, str], Measured]:
-        return {
-            (f"i{at}", "c"): Measured(repo=f"r{at}", caught=int(at % 10 < caught), missed=int(at % 10 >= caught))
-            for at in range(100)
-        }
-
-    clear = script.run_in_looks(run(9), run(0), 5.0, 5, random.Random(1))
-    unclear = script.run_in_looks(run(5), run(5), 0.1, 5, random.Random(1))
-    assert (clear[0], clear[1]) == (GateResult.FAILED, 0.2)
-    assert (unclear[0], unclear[1]) == (GateResult.INCONCLUSIVE, 1.0)
 
 
 def test_repeats_are_read_by_configuration(tmp_path: Path, benchmark_script: Callable[[str], Any]) -> None:
@@ -51,4 +32,4 @@ def test_real_repeats_raise_few_false_alarms(benchmark_script: Callable[[str], A
     assert int(pairs) == 240
     assert float(holds) >= 95
     assert float(fails) <= 2.5
-    assert float(passes[-1]) == 100
+    assert float(passes[-1]) >= 95

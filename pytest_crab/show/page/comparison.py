@@ -29,10 +29,10 @@ _VERDICTS = {"lost": (Verdict.CAUGHT, Verdict.MISSED), "gained": (Verdict.MISSED
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComparedReviewer:
-    """One reviewer of two runs, with its name in each; ``ruling`` is one word, empty where no gate was asked for.
+    """One reviewer of two runs, with its name in each; ``word`` and ``ruling`` are empty where no gate was asked for.
 
     ``runs`` are the paths that the first measurement is from: one, or several that were pooled. ``comparison`` is None
-    where the two cannot be compared; ``explanation`` then says why.
+    where the two cannot be compared; ``lines`` then say why.
     """
 
     title: str
@@ -41,8 +41,9 @@ class ComparedReviewer:
     after: str
     comparison: Comparison | None
     labels: tuple[LabelComparison, ...] = ()
+    word: str = ""
     ruling: str = ""
-    explanation: str
+    lines: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +63,7 @@ class ChangedOracle:
 
 
 def write_comparison(file: Path, after: Path, compared: Sequence[ComparedReviewer], ruling: str | None) -> None:
-    """Write the page of two runs; ``ruling`` is the gate's paragraph on all reviewers, None without a gate.
+    """Write the page of two runs; ``ruling`` is the gate's sentence on all reviewers, None without a gate.
 
     ``after`` and the earlier runs are what ``load_summary`` takes. Diffs are shown where their trials.jsonl are there.
     Raises BadInput, OSError.
