@@ -14,6 +14,7 @@ GROUPS: Mapping[str, Mapping[str, Subcommand]] = {
     "Start": {
         "quickstart": Subcommand("pytest_crab.cli.quickstart:quickstart", "Copy the quickstart set to a new folder."),
         "init": Subcommand("pytest_crab.cli.init:init", "Write crab.yaml and a CI workflow."),
+        "plan": Subcommand("pytest_crab.cli.plan:plan", "Say how many pull requests a margin takes."),
         "doctor": Subcommand("pytest_crab.cli.doctor:doctor", "Report what a run can use on this machine."),
     },
     "Results of runs": {

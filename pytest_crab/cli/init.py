@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import shutil
 import sys
@@ -16,9 +17,13 @@ from pytest_crab.adapters import Family
 from pytest_crab.agents import AGENTS
 from pytest_crab.clients.installed import KINDS, is_there
 from pytest_crab.errors import BadInput
+from pytest_crab.formats import format_count
+from pytest_crab.gate.planning import Measure, decided_margin
+from pytest_crab.instances import load_instances
 from pytest_crab.instances.loading import find_instances
 from pytest_crab.reviewers import REVIEWERS
 from pytest_crab.settings import FILE
+from pytest_crab.statistics.power import LEAST_CLUSTERS
 
 #: The name of the reviewer that is measured, in crab.yaml.
 NAME = "mine"
@@ -29,7 +34,10 @@ PROVIDERS = {
     "gitlab": (".gitlab-ci.yml", "gitlab-ci.yml", "local"),
 }
 
-_BUDGET, _MARGIN = 20, 5
+_BUDGET = 20
+
+#: The margin of a set that decides a smaller one, and the largest that is worth a gate.
+_MARGIN, _WIDEST = 5, 20
 
 #: Where a workflow names the clients that it installs.
 _CLIENTS = re.compile(r"(clients: ).*", re.IGNORECASE)
@@ -66,7 +74,8 @@ def init(
         raise click.UsageError(f"--set is {folder!r}; it should be a path below this folder, where crab.yaml will lie")
     ci = _ask("--ci", ci, "Whose CI runs it?", "github", click.Choice([*PROVIDERS, "none"]))
     file, source, runtime = PROVIDERS.get(ci, ("", "", "docker" if shutil.which("docker") else "local"))
-    texts = {FILE: _crab_yaml({"use": reviewer, **own}, agent, folder, runtime)}
+    terms, said = _gate_terms(Path(folder))
+    texts = {FILE: _crab_yaml({"use": reviewer, **own}, agent, folder, runtime, terms)}
     if file:
         text = Path(__file__).with_name("workflows").joinpath(source).read_text("utf-8")
         clients = " ".join(dict.fromkeys(name for name in (reviewer, agent) if name in KINDS))
@@ -76,6 +85,7 @@ def init(
         click.echo(f"{client} is not installed here: pytest-crab doctor --install-client {client}")
     if file:
         click.echo(f"put the address of pytest-crab's repository into {file}")
+    click.echo(said)
     if next(find_instances(Path(folder)), None) is None:
         click.echo(
             f"no instance lies in {folder} yet: pytest-crab quickstart {folder} copies some to try, "
@@ -127,9 +137,27 @@ def _is_absent(name: str) -> bool:
     return name in KINDS and not is_there(name)
 
 
-def _crab_yaml(reviewer: Mapping[str, Any], agent: str, folder: str, runtime: str) -> str:
+def _gate_terms(folder: Path) -> tuple[dict[str, Any], str]:
+    """Return the terms of a gate that a reviewer of this set can pass, and the sentence on them."""
+    instances = load_instances(folder) if next(find_instances(folder), None) is not None else ()
+    sizes = tuple(len(one.with_oracles) for one in instances if one.with_oracles)
+    only_worse = {"margin": _MARGIN, "fail-on": "worse"}
+    if not sizes:
+        more = f"pytest-crab plan --set {folder} says which margin the set decides, once it is there"
+        return only_worse, f"the gate fails on a shown drop alone (fail-on: worse); {more}"
+    margin = decided_margin(Measure(sizes=sizes))
+    have = f"{format_count(len(sizes), 'pull request')} with {format_count(sum(sizes), 'oracle')}"
+    if margin is None or margin > _WIDEST:
+        few = "" if len(sizes) >= LEAST_CLUSTERS else f", which takes {LEAST_CLUSTERS} pull requests"
+        decides = "no margin" if margin is None else f"a margin of {margin:g} points"
+        return only_worse, f"{have} decide {decides}: the gate fails on a shown drop alone (fail-on: worse){few}"
+    own = max(_MARGIN, math.ceil(margin))
+    return {"margin": own}, f"{have} decide a margin of {margin:g} points: the gate's is {own}"
+
+
+def _crab_yaml(reviewer: Mapping[str, Any], agent: str, folder: str, runtime: str, terms: Mapping[str, Any]) -> str:
     """Return the text of crab.yaml: the reviewer, and the experiments that the workflows run."""
-    gate = {"baseline": "baseline.json", "margin": _MARGIN}
+    gate = {"baseline": "baseline.json", **terms}
     run = _Run(agent, folder, runtime)
     experiments = {"nightly": run.keys(budget=_BUDGET), "gate": run.keys(replay=True, gate=gate)}
     parts: dict[str, dict[str, Any]] = {

@@ -247,7 +247,8 @@ def _rulings(
     for one, ruling in against:
         if one.reviewer == own.reviewer:
             words = baseline_words(one, ruling)
-            yield _Ruled(ruling.result, words.lines, words.details, ruling.word.value)
+            word = ruling.word.value if one.problem is None else ""
+            yield _Ruled(ruling.result, words.lines, words.details, word)
     if own.unmeasured is not None:
         yield _Ruled(GateResult.INCONCLUSIVE, (f"{own.reviewer}: {own.unmeasured}.",))
     if outcome.fail_under is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pytest_crab.formats import format_count, format_percent, format_whole_percent
+from pytest_crab.gate.planning import in_halves
 from pytest_crab.statistics.power import (
     POWER,
     Design,
@@ -56,15 +57,16 @@ def _more(design: Design, needed: int, counted: str) -> str:
 
 
 def _chance_to_pass(design: Design, ahead: PowerSimulation, margin: float, counted: str) -> str:
-    least = smallest_margin(design) or 0.0
+    least, decided = smallest_margin(design) or 0.0, in_halves(ahead.decided_margin())
+    decides = "" if decided is None else f"; this set decides a margin of {decided:g} points"
     needed = oracles_to_pass(design, margin / 100)
     size = "" if needed is None else _more(design, needed, counted)
     if 100 * least > margin:
         lack = f", or {size} to pass in {_POWER} of runs" if size else ""
         return (
             f"even with every verdict unchanged this gate cannot pass at a margin of {margin:g} points: "
-            f"it needs a margin of at least {format_percent(least)} points{lack}"
+            f"it needs a margin of at least {format_percent(least)} points{lack}{decides}"
         )
     chance = ahead.chance_unchanged(margin / 100)
     lack = f", and in {_POWER} with {size}" if size and chance < POWER else ""
-    return f"an unchanged reviewer passes in {format_whole_percent(chance)} of runs{lack}"
+    return f"an unchanged reviewer passes in {format_whole_percent(chance)} of runs{lack}{decides if lack else ''}"

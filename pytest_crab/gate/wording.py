@@ -86,6 +86,9 @@ def _lines(one: BaselineComparison, comparison: Comparison, ruling: BaselineRuli
         yield from _verdict(one, comparison, ruling.word)
     if comparison.lost or comparison.gained:
         yield _changed(comparison, _NAMED if one.gated else max(comparison.pairs, 1))
+    if one.whole and comparison.only_before:
+        missing = format_count(comparison.only_before, one.counted)
+        yield f"{missing} of the baseline are missing here and taken as unknown."
     if comparison.doubtful:
         bounds = f"{format_points(comparison.low)} to {format_points(comparison.high)}"
         yield f"Whatever the unknown verdicts of {format_count(comparison.doubtful, one.counted)} are: {bounds} points."
@@ -139,9 +142,6 @@ def _not_compared(one: BaselineComparison, comparison: Comparison) -> Iterator[s
     ]
     if any(left):
         yield f"Not compared: {', '.join(filter(None, left))}."
-    if one.whole and comparison.only_before:
-        missing = format_count(comparison.only_before, one.counted)
-        yield f"{missing} of the baseline are missing here and taken as unknown."
 
 
 def _label_sentence(label: LabelComparison, word: Word, overall: Word, counted: str) -> str:

@@ -54,7 +54,8 @@ def gate_line(gate: Gate) -> str:
 
 def gate_sentence(ruling: GateRuling) -> str:
     """Return the verdict on one reviewer with the numbers that it rests on, at most LONGEST characters."""
-    return ascii_line(ruling.lines[0].removeprefix(f"{ruling.reviewer}: "), LONGEST)
+    said = ruling.lines[0].removeprefix(f"{ruling.reviewer}: ")
+    return ascii_line(said if ruling.word else f"gate {ruling.ruling}: {said.removesuffix('.')}", LONGEST)
 
 
 def gate_reasons(gate: Gate, *, details: bool = False) -> Iterator[str]:

@@ -42,6 +42,10 @@ class PowerSimulation:
         drop = self.drops[max(0, math.ceil(chance * len(self.drops) - 1e-9) - 1)]
         return drop if math.isfinite(drop) else None
 
+    def decided_margin(self, chance: float = POWER) -> float | None:
+        """The smallest margin that an unchanged reviewer meets with this chance; None: nothing was drawn."""
+        return self.margins[max(0, math.ceil(chance * len(self.margins) - 1e-9) - 1)] if self.margins else None
+
     def chance_unchanged(self, margin: float) -> float:
         """The chance that the interval lies above minus ``margin`` when nothing changed but noise."""
         return _share(self.margins, margin + 1e-9)

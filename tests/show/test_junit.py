@@ -132,7 +132,7 @@ def test_a_miss_is_what_was_asked_for_and_never_a_failure_of_the_control(
 
 def test_the_gate_has_a_suite_with_its_reasons(trials: list[Trial]) -> None:
     rulings = tuple(
-        GateRuling(reviewer=name, ruling=ruling, paragraph=f"{name}: because.")
+        GateRuling(reviewer=name, ruling=ruling, lines=(f"{name}: because.",))
         for name, ruling in (("codex", "passed"), ("x", "failed"), ("y", "inconclusive"), (None, "broken"))
     )
     was, now = (
@@ -143,9 +143,8 @@ def test_the_gate_has_a_suite_with_its_reasons(trials: list[Trial]) -> None:
     gate = Gate(
         exit_code=9,
         ruling="broken",
-        paragraph="Gate broken.",
+        sentence="Gate broken.",
         rulings=rulings,
-        account="Look 1 of 2.",
         labels={"x": labels, "x against the anchor y": labels},
     )
     suite = suites(render(trials, replace(summarise(trials), gate=gate)))["gate"]
@@ -159,12 +158,11 @@ def test_the_gate_has_a_suite_with_its_reasons(trials: list[Trial]) -> None:
     assert (passed, failed[0]) == (["codex: because."], "x: because.")
     tables = [line.split() for line in failed if line.startswith("category security")]
     assert [cells[2:6] for cells in tables] == [["9", "100.0", "0.0", "-100.0"]] * 2
-    assert failed[-1].endswith(" 9       0     0.004  9 repositories")
-    assert {one.get("name"): one.get("value") for one in suite.iter("property")}["crab.account"] == "Look 1 of 2."
+    assert failed[-1].endswith(" 9       0     0.004  9 pull requests, for these 9 repositories only")
 
 
 def test_the_file_keeps_to_the_schema(trials: list[Trial]) -> None:
-    gate = Gate(exit_code=0, ruling="passed", paragraph="", rulings=(GateRuling(ruling="passed", paragraph="ok"),))
+    gate = Gate(exit_code=0, ruling="passed", sentence="", rulings=(GateRuling(ruling="passed", lines=("ok",)),))
     content = render(trials, replace(summarise(trials), gate=gate))
     assert content.startswith(b"<?xml version='1.0' encoding='utf-8'?>")
     root = ET.fromstring(content)

@@ -13,7 +13,7 @@ from pytest_crab.types import CONTROL, Reason, Trial
 
 def test_the_table_has_the_numbers(make_trial: Callable[..., Trial]) -> None:
     trials = [make_trial("a", "one", Reason.GREEN, Reason.FAILED, Reason.BROKEN, findings=3)]
-    gate = Gate(exit_code=1, ruling="failed", paragraph="Failed: a lost 2 oracles.")
+    gate = Gate(exit_code=1, ruling="failed", sentence="Failed: a lost 2 oracles.")
     lines = list(markdown_lines(replace(summarise(trials), gate=gate)))
     assert "**Failed: a lost 2 oracles.**" in lines
     row = next(line for line in lines if line.startswith("| a |"))
@@ -36,7 +36,7 @@ def test_the_net_lift_and_the_unknown_are_told(make_trial: Callable[..., Trial])
 
 def test_foreign_text_is_no_markup(make_trial: Callable[..., Trial]) -> None:
     name = "a|b<img src=x>@team[x](http://example.org)"
-    gate = Gate(exit_code=1, ruling="failed", paragraph="<!-- @all -->\n# big")
+    gate = Gate(exit_code=1, ruling="failed", sentence="<!-- @all -->\n# big")
     text = "\n".join(markdown_lines(replace(summarise([make_trial(name, "one", Reason.GREEN)]), gate=gate)))
     assert "<img" not in text.replace("\\<", "")
     assert r"a\|b\<img src=x\>\@&#8203;team\[x\](http:&#8203;//example.org)" in text

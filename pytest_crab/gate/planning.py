@@ -1,0 +1,103 @@
+"""How many pull requests and repeats a gate needs: what each choice would show, and what it would cost."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from pytest_crab.gate.pairing import ASSUMED_FLIPS, flips, known_flips
+from pytest_crab.results.reviewer_summary import ReviewerSummary
+from pytest_crab.statistics.clusters import correlation_of
+from pytest_crab.statistics.comparison import PULL_REQUEST
+from pytest_crab.statistics.power import Design
+from pytest_crab.statistics.power_simulation import simulate_power
+
+#: The rate that is taken for a reviewer that was not measured.
+ASSUMED_RATE = 0.3
+
+#: Comparisons that are drawn for each choice: a chance is then right to about three points.
+_DRAWS = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measure:
+    """What is planned with: the oracles of each pull request, the rate, the share of verdicts that change, a price.
+
+    ``correlation`` is that within pull requests. ``usd`` is the price of one trial; None: not known. ``measured`` is
+    whether the noise was, or is only assumed.
+    """
+
+    sizes: Sequence[int]
+    rate: float = ASSUMED_RATE
+    noise: float = ASSUMED_FLIPS
+    correlation: float = 0.0
+    usd: float | None = None
+    measured: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """One choice of pull requests and repeats, in the baseline and in the run.
+
+    ``passes`` has by margin in points how often an unchanged reviewer is shown to be no worse; ``margin`` is the one
+    that it meets in four of five runs, and ``drop`` the one that is shown so often; None: none. ``usd`` is one run's.
+    """
+
+    pull_requests: int
+    repeats: int
+    passes: dict[float, float]
+    margin: float | None
+    drop: float | None
+    usd: float | None
+
+
+def measure_of(own: ReviewerSummary) -> Measure | None:
+    """Return what a stored run tells of its set and its reviewer; None: it has no verdict."""
+    values = {oracle.key: float(value) for oracle in own.oracles if (value := oracle.value()) is not None}
+    if not values:
+        return None
+    priced = own.cost_usd is not None and not own.unpriced and own.trials > 0
+    return Measure(
+        sizes=tuple(Counter(oracle.instance for oracle in own.oracles).values()),
+        rate=sum(values.values()) / len(values),
+        noise=flips(own),
+        correlation=correlation_of(list(values.values()), [instance for instance, _ in values]),
+        usd=(own.cost_usd or 0.0) / own.trials if priced else None,
+        measured=known_flips(own) is not None,
+    )
+
+
+def choices(
+    measure: Measure, margins: Sequence[float], pull_requests: Iterable[int], repeats: Iterable[int]
+) -> Iterator[Choice]:
+    """Yield what each number of pull requests like these with each number of repeats would show."""
+    for count, often in itertools.product(pull_requests, repeats):
+        sizes = list(itertools.islice(itertools.cycle(measure.sizes), count))
+        ahead = simulate_power(_design(measure, sizes, often), draws=_DRAWS)
+        yield Choice(
+            pull_requests=count,
+            repeats=often,
+            passes={margin: ahead.chance_unchanged(margin / 100) for margin in margins},
+            margin=in_halves(ahead.decided_margin()),
+            drop=ahead.smallest_drop(),
+            usd=None if measure.usd is None else measure.usd * count * often,
+        )
+
+
+def decided_margin(measure: Measure) -> float | None:
+    """Return the margin in points that an unchanged reviewer meets in four of five runs of this set; None: none."""
+    return in_halves(simulate_power(_design(measure, measure.sizes, 1), draws=_DRAWS).decided_margin())
+
+
+def in_halves(share: float | None) -> float | None:
+    """Return a share in points, rounded up to halves; None where it is none, or more than can be lost."""
+    return None if share is None or share >= 1 else math.ceil(200 * share - 1e-6) / 2
+
+
+def _design(measure: Measure, sizes: Sequence[int], repeats: int) -> Design:
+    bare = Design(sizes=sizes, noise=measure.noise / repeats, rate=measure.rate, by=PULL_REQUEST)
+    return dataclasses.replace(bare, correlation=measure.correlation)
