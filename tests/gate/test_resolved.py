@@ -80,7 +80,7 @@ def test_a_floor_rules_on_what_is_resolved(on: str, result: GateResult) -> None:
     (own,) = decided_on(summarise(trials("cssm")), on).reviewers
     counts = OracleCounts.of(own.reviewer, own.outcomes)
     outcome = RunOutcome(status=1, only_trials_failed=True, fail_under=0.5, counts=(counts,))
-    assert decide(outcome).verdict is result
+    assert decide(outcome).ruling == result
 
 
 def test_a_gate_on_what_no_run_explains_is_refused() -> None:
