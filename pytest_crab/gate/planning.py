@@ -1,4 +1,4 @@
-"""How many pull requests and repeats a gate needs: what each choice would show, and what it would cost."""
+"""Plans of a gate by pull requests and repeats: what each choice would show, and what it would cost."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _DRAWS = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measure:
-    """What is planned with: the oracles of each pull request, the rate, the share of verdicts that change, a price.
+    """The grounds of a plan: the oracles of each pull request, the rate, the share of verdicts that change, a price.
 
     ``correlation`` is that within pull requests. ``usd`` is the price of one trial; None: not known. ``measured`` is
     whether the noise was, or is only assumed.

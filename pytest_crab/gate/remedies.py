@@ -1,4 +1,4 @@
-"""What would settle a comparison that cannot tell: a margin, repeats or pull requests, the cheapest first."""
+"""Ways to settle a comparison that cannot tell: a margin, repeats or pull requests, the cheapest first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a comparison shows in a word, gate results, and their exit statuses."""
+"""The words for what a comparison shows, gate results, and their exit statuses."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ PASSED, FAILED, INCONCLUSIVE, BROKEN = 0, 1, 8, 9
 
 
 class Word(StrEnum):
-    """What a comparison with a baseline shows; better is also no worse."""
+    """The word for what a comparison with a baseline shows; better is also no worse."""
 
     WORSE = "worse"
     CANNOT_TELL = "cannot tell"
