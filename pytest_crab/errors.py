@@ -115,7 +115,7 @@ class BudgetSpent(ModelError):
 
 
 class ContestantError(StatusError):
-    """A reviewer's, an agent's or an answerer's failure. Never raised itself."""
+    """A contestant's failure, a reviewer's or an agent's. Never raised itself."""
 
 
 class ReviewerError(ContestantError):
@@ -124,10 +124,6 @@ class ReviewerError(ContestantError):
 
 class AgentError(ContestantError):
     """The coding agent gave no usable revision: it timed out, crashed or cannot act on these findings."""
-
-
-class AnswererError(ContestantError):
-    """The answerer gave no usable answers to the questions of a probe."""
 
 
 class LimitSpent(ContestantError):

@@ -48,6 +48,8 @@ class Benchmark:
     judges: Mapping[str, str] = field(default_factory=dict)
     #: What makes a scorer (scoring.protocols.Scorer), by the name that ``--crab-score`` gives it.
     scorers: Mapping[str, str] = field(default_factory=dict)
+    #: Sections of crab.yaml that hold variants of adapters of its own.
+    sections: tuple[str, ...] = ()
 
 
 @functools.cache
@@ -72,6 +74,11 @@ def benchmarks() -> Mapping[str, Benchmark]:
             raise _broken(entry, f"it is a {type(benchmark).__name__} and no Benchmark")
         found[entry.name] = benchmark
     return found
+
+
+def sections() -> tuple[str, ...]:
+    """Return the sections of crab.yaml that benchmarks add. Raises BadInput as ``benchmarks`` does."""
+    return tuple(section for benchmark in benchmarks().values() for section in benchmark.sections)
 
 
 def load(target: str) -> Any:

@@ -1,4 +1,4 @@
-"""Reads crab.yaml: variants of built-in reviewers, agents, judges and answerers, models, the gate, experiments."""
+"""Reads crab.yaml: variants of built-in reviewers, agents and judges, models, the gate, experiments."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from typing import Any
 from pytest_crab import serialization
 from pytest_crab.errors import BadInput
 from pytest_crab.instances.yaml_reader import read_content, read_document
+from pytest_crab.registry import sections
 from pytest_crab.types import StrEnum
 
 #: What the file is called.
 FILE = "crab.yaml"
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}")
-_FAMILIES = ("reviewers", "agents", "judges", "answerers")
+_FAMILIES = ("reviewers", "agents", "judges")
 _SECTIONS = (*_FAMILIES, "models", "gate", "experiments", "curate")
 
 
@@ -166,6 +167,7 @@ class Settings:
     """The content of crab.yaml; a relative path in a variant's settings counts from ``folder``.
 
     ``looked`` are the folders in which the file was looked for; where it was found, the last of them is ``folder``.
+    ``more`` has the variants of the sections that benchmarks add, by section.
     ``gate`` has texts, or lists of texts, by the names of the gate's options; whoever has the options reads them.
     ``curate`` has the settings of each stage of curation by the stage's name, which the stage types itself.
     """
@@ -175,7 +177,7 @@ class Settings:
     reviewers: Mapping[str, Variant] = field(default_factory=dict)
     agents: Mapping[str, Variant] = field(default_factory=dict)
     judges: Mapping[str, Variant] = field(default_factory=dict)
-    answerers: Mapping[str, Variant] = field(default_factory=dict)
+    more: Mapping[str, Mapping[str, Variant]] = field(default_factory=dict)
     gate: Mapping[str, str | list[str]] = field(default_factory=dict)
     experiments: Mapping[str, Experiment] = field(default_factory=dict)
     curate: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -212,25 +214,30 @@ def find_settings(places: Iterable[Path], otherwise: Path) -> Settings:
     return dataclasses.replace(load_settings(found), looked=looked)
 
 
-@functools.lru_cache(maxsize=8)  # each probe asks for the protocol of its provider, and each trial for its identity
+@functools.lru_cache(maxsize=8)  # each question asks for the protocol of its provider, and each trial for its identity
 def _read(rootdir: Path, content: bytes | None, urls: tuple[tuple[str, str], ...]) -> Settings:
     path = rootdir / FILE
     document = {} if content is None else read_document(path, content)
+    others = [key for key in document if key not in _SECTIONS]
+    added = sections() if others else ()
     problems = [
-        f"{key} is not a known key; the keys here are {', '.join(_SECTIONS)}"
-        for key in document
-        if key not in _SECTIONS
+        f"{key} is not a known key; the keys here are {', '.join([*_SECTIONS, *added])}"
+        for key in others
+        if key not in added
     ]
     variants: dict[str, Any] = {
         section: _variants(section, document.get(section, {}), problems) for section in _FAMILIES
     }
+    more = {section: _variants(section, document[section], problems) for section in others if section in added}
     models = _models(document.get("models", {}), dict(urls), problems)
     gate = read_gate(document.get("gate", {}), "gate", problems)
     experiments = _experiments(document.get("experiments", {}), problems)
     curate = _read_curate(document.get("curate", {}), problems)
     if problems or models is None:
         raise BadInput(str(path), problems)
-    return Settings(folder=rootdir, models=models, gate=gate, experiments=experiments, curate=curate, **variants)
+    return Settings(
+        folder=rootdir, models=models, gate=gate, experiments=experiments, curate=curate, more=more, **variants
+    )
 
 
 def _read_curate(entry: Any, problems: list[str]) -> dict[str, Any]:

@@ -43,7 +43,7 @@ def test_an_entry_may_have_a_built_ins_name_beside_others_that_use_it(tmp_path: 
     [
         (
             "model: {}\n",
-            "model is not a known key; the keys here are reviewers, agents, judges, answerers, models, gate",
+            "model is not a known key; the keys here are reviewers, agents, judges, models, gate",
         ),
         ("reviewers: [a]\n", "reviewers is no mapping"),
         ("reviewers: {a: codex}\n", "reviewers.a is no mapping"),

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from pytest_crab.scoring.judges.votes import JUDGEMENT
 from pytest_crab.settings import ModelSettings
 from pytest_crab.trial import Crew
 
+#: What asks a model: what it is, its name and its adapter.
+Asker = tuple[str, str, object]
 
-def provider_problems(crew: Crew, models: ModelSettings) -> Iterator[str]:
-    """Yield a sentence for each provider of a crew that crab.yaml does not know, or that speaks another protocol."""
-    for noun, name, adapter in crew.askers:
+
+def provider_problems(askers: Iterable[Asker], models: ModelSettings) -> Iterator[str]:
+    """Yield a sentence for each provider that crab.yaml does not know, or that speaks another protocol."""
+    for noun, name, adapter in askers:
         api = getattr(adapter, "api", None)
         for provider in getattr(adapter, "providers", ()):
             known = models.providers.get(provider)
@@ -31,19 +34,25 @@ def provider_problems(crew: Crew, models: ModelSettings) -> Iterator[str]:
 def missing_keys(crew: Crew, models: ModelSettings, environ: Mapping[str, str]) -> dict[str, list[str]]:
     """Return the sentences on keys that are not set, by the step that needs them."""
     found: dict[str, list[str]] = {}
-    for noun, name, adapter in crew.askers:
-        wanted = [
-            (f"asks {provider}", models.providers[provider].key_env)
-            for provider in getattr(adapter, "providers", ())[:1]  # the others may be asked, and need not be
-            if provider in models.providers
-        ]
-        wanted += [("needs a key", variable) for variable in getattr(adapter, "variables", ())]
-        found.setdefault(_STEPS[noun], []).extend(
-            f"{noun} {name} {why}, and {variable} is not set: set it to the key"
-            for why, variable in wanted
-            if variable is not None and not environ.get(variable, "").strip()
-        )
+    for asker in crew.askers:
+        found.setdefault(_STEPS[asker[0]], []).extend(keys_missing(asker, models, environ))
     return found
+
+
+def keys_missing(asker: Asker, models: ModelSettings, environ: Mapping[str, str]) -> list[str]:
+    """Return the sentences on keys that one of those who ask models needs, and that are not set."""
+    noun, name, adapter = asker
+    wanted = [
+        (f"asks {provider}", models.providers[provider].key_env)
+        for provider in getattr(adapter, "providers", ())[:1]  # the others may be asked, and need not be
+        if provider in models.providers
+    ]
+    wanted += [("needs a key", variable) for variable in getattr(adapter, "variables", ())]
+    return [
+        f"{noun} {name} {why}, and {variable} is not set: set it to the key"
+        for why, variable in wanted
+        if variable is not None and not environ.get(variable, "").strip()
+    ]
 
 
 #: The step in which each of a crew asks.

@@ -29,9 +29,9 @@ PLAIN = 0.25
 
 
 #: The steps of a trial, in their order.
-STEPS = ("proof", "answers", "review", "revision", "verdict", "explanation")
+STEPS = ("proof", "review", "revision", "verdict", "explanation")
 #: Those that may ask a model.
-PAID = ("answers", "review", "revision")
+PAID = ("review", "revision")
 
 #: One trial to come.
 PlannedTrial = tuple[Instance, Crew, int]
@@ -74,16 +74,15 @@ class ReviewerNeed:
 class Forecast:
     """The needs of a run: steps, seconds, money, disk and memory.
 
-    ``reviews``, ``revisions`` and ``answers`` (of whole trials) are those to be made and ``stored`` those that need not
-    be; ``exact``: every trial was looked up. ``seconds`` is None where a step to come was not measured. ``slots`` is
-    how many full sandboxes the memory holds, if fewer than ``jobs``. ``plans`` are the trials that were looked up.
+    ``reviews`` and ``revisions`` are those to be made and ``stored`` those that need not be; ``exact``: every trial was
+    looked up. ``seconds`` is None where a step to come was not measured. ``slots`` is how many full sandboxes the
+    memory holds, if fewer than ``jobs``. ``plans`` are the trials that were looked up.
     """
 
     trials: int
     instances: int
     reviews: int
     revisions: int
-    answers: int
     stored: int
     exact: bool
     reviewers: Mapping[str, ReviewerNeed]
@@ -96,8 +95,8 @@ class Forecast:
 
     @property
     def share(self) -> float:
-        """The part of all reviews, revisions and answers that is not stored."""
-        made = self.reviews + self.revisions + self.answers
+        """The part of all reviews and revisions that is not stored."""
+        made = self.reviews + self.revisions
         return made / (made + self.stored) if made else 0.0
 
 
@@ -126,8 +125,7 @@ def forecast(
         instances=len(instances),
         reviews=made["review"],
         revisions=made["revision"],
-        answers=made["answers"],
-        stored=sum(1 if crew.spec.answers else 2 for _, crew, _ in trials) - sum(made.values()),
+        stored=2 * len(trials) - sum(made.values()),
         exact=len(plans) == len(trials),
         reviewers=_needs(plans, share),
         seconds=None,
@@ -149,7 +147,7 @@ def _all_plans(trials: Sequence[PlannedTrial], run_context: RunContext) -> dict[
 
 def _some_plans(trials: Sequence[PlannedTrial], run_context: RunContext) -> dict[TrialId, TrialPlan]:
     steps = Path(getattr(run_context.store, "folder", "")) / "steps"
-    if not any(any((steps / step).glob("*")) for step in ("review", "answers")):
+    if not any((steps / "review").glob("*")):
         return {_id(trial): nothing_stored(trial[1], run_context.explain) for trial in trials}
     until = time.monotonic() + SECONDS
     of_review: dict[TrialId, list[PlannedTrial]] = {}  # trials of one review are asked together: it is made once
@@ -293,23 +291,21 @@ def _add_times(found: StepTimes, trial: Mapping[str, Any]) -> None:
             found.proved.add(trial["instance"])
         if not step["reused"]:
             reviewer = trial.get("review_by") or trial["reviewer"]
-            asked = {"answers": reviewer, "review": reviewer, "revision": trial["agent"]}
+            asked = {"review": reviewer, "revision": trial["agent"]}
             contestant = asked.get(step["step"], "")
             found.seconds.setdefault((step["step"], contestant), []).append(float(step["seconds"]))
 
 
 def duration(known: StepTimes, trials: Sequence[PlannedTrial], told: Forecast, to_build: int) -> float | None:
     """Return the seconds that a run may take; None where a step that it will make was not measured."""
-    if not trials or not told.reviews + told.revisions + told.answers:
+    if not trials or not told.reviews + told.revisions:
         return None
-    reviewed = [(instance, crew) for instance, crew, _ in trials if not crew.spec.answers]
-    unproved = len({instance.id for instance, _ in reviewed} - known.proved)
+    unproved = len({instance.id for instance, _, _ in trials} - known.proved)
     parts = [
         (to_build, [known.mean("image")]),
         (unproved, [known.mean("proof")]),
-        (told.reviews, [known.mean("review", crew.spec.review_name) for _, crew in reviewed]),
-        (told.revisions, [known.mean("revision", crew.spec.agent) for _, crew in reviewed]),
-        (told.answers, [known.mean("answers", crew.spec.reviewer) for _, crew, _ in trials if crew.spec.answers]),
+        (told.reviews, [known.mean("review", crew.spec.review_name) for _, crew, _ in trials]),
+        (told.revisions, [known.mean("revision", crew.spec.agent) for _, crew, _ in trials]),
         (told.revisions, [known.mean("verdict")]),
     ]
     total = 0.0

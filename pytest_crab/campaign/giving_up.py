@@ -11,7 +11,7 @@ from pytest_crab.types import Reason, Trial
 #: How the sentence begins that trials have for an error that were not run for this reason.
 GIVEN_UP = "given up"
 
-_FAILURES = frozenset({Reason.REVIEWER_ERROR, Reason.AGENT_ERROR, Reason.ANSWERER_ERROR, Reason.BROKEN})
+_FAILURES = frozenset({Reason.REVIEWER_ERROR, Reason.AGENT_ERROR, Reason.BROKEN})
 #: Parts of an error that differ from trial to trial: quoted texts, paths, digests, numbers.
 _OWN = re.compile(r"'[^']*'|\"[^\"]*\"|\S*[/@:]\S*|\b[0-9a-f]{7,}\b|\d+")
 #: So many characters of an error tell its class.
@@ -30,20 +30,26 @@ class GivingUp:
 
     def note(self, trial: Trial) -> bool:
         """Count a trial that ended; return whether it is the one after which its reviewer is given up."""
-        if not self._most or trial.skipped is not None:
+        return trial.skipped is None and self.note_end(trial.reviewer, cause_of(trial), trial.error)
+
+    def note_end(self, reviewer: str, cause: str | None, error: str | None) -> bool:
+        """Count the end of one of a contestant's items; return whether it is given up after it.
+
+        ``cause`` is the class of its failure, None: it measured something.
+        """
+        if not self._most:
             return False
-        cause = cause_of(trial)
         with self._guard:
-            first = self._causes.setdefault(trial.reviewer, cause)
+            first = self._causes.setdefault(reviewer, cause)
             if cause is None or cause != first:
-                self._causes[trial.reviewer] = None  # for good: it is not this that keeps all trials from being run
+                self._causes[reviewer] = None  # for good: it is not this that keeps all trials from being run
                 return False
-            self._failed[trial.reviewer] += 1
-            if self._failed[trial.reviewer] != self._most:
+            self._failed[reviewer] += 1
+            if self._failed[reviewer] != self._most:
                 return False
             first_ones = "first trial failed" if self._most == 1 else f"first {self._most} trials failed alike"
-            self._sentences[trial.reviewer] = (
-                f"{GIVEN_UP} on {trial.reviewer}: its {first_ones} ({trial.error}); fix the cause and run again, "
+            self._sentences[reviewer] = (
+                f"{GIVEN_UP} on {reviewer}: its {first_ones} ({error}); fix the cause and run again, "
                 "or go on with --crab-give-up=0"
             )
             return True

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import Executor, Future, wait
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from pytest_crab.campaign.progress import Progress, Watch
 from pytest_crab.trial import Crew
@@ -22,8 +23,7 @@ AHEAD_ON_BUDGET = 4
 #: Is given the name of each step that a trial begins.
 Notice = Callable[[str], None]
 
-#: Runs one trial here.
-Work = Callable[[Notice], Trial]
+R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,30 +40,33 @@ class TrialWork:
         return self.here(self, notice)
 
 
-class TrialPool:
+class TrialPool(Generic[R]):
     """Trials on an executor, each under a key; at most as many run as the executor has workers.
 
-    The executor is given work and whom to tell of its steps, and returns a future of the trial. ``ended`` is called
-    with each trial that finished, in the thread in which it finished.
+    The executor is given work and whom to tell of its steps, and returns a future of the trial's record.
+    ``costs`` returns the dollars that a record cost in this run. ``ended`` is called with each record that is
+    finished, in the thread in which it was.
     """
 
     def __init__(
         self,
         executor: Executor,
         stop_work: Callable[[], None],
-        ended: Callable[[Trial], None] = lambda _trial: None,
+        costs: Callable[[R], Sequence[float]],
+        ended: Callable[[R], None] = lambda _record: None,
     ) -> None:
         self._executor = executor
         self._stop_work = stop_work
+        self._costs = costs
         self._tell = ended
-        self._futures: dict[Hashable, Future[Trial]] = {}
-        self._trials: dict[Hashable, Trial] = {}
+        self._futures: dict[Hashable, Future[R]] = {}
+        self._trials: dict[Hashable, R] = {}
         self._watch = Watch()
         self._guard = threading.Lock()
         self._interrupted = False  # in a submission, so that a trial may run before its future is stored
         self.stopped = False
 
-    def submit(self, key: Hashable, work: Work) -> None:
+    def submit(self, key: Hashable, work: Callable[[Notice], R]) -> None:
         """Start a trial unless one was started under this key; nothing starts after ``stop``."""
 
         def notice(step: str) -> None:
@@ -79,7 +82,7 @@ class TrialPool:
                 raise
         future.add_done_callback(lambda ended: self._note(key, ended))
 
-    def result(self, key: Hashable, tick: Callable[[Progress], None], interval: float = 0.2) -> Trial | None:
+    def result(self, key: Hashable, tick: Callable[[Progress], None], interval: float = 0.2) -> R | None:
         """Wait for a trial, calling ``tick`` every ``interval`` seconds; None if it was never run to its end."""
         if key in self._trials:
             return self._trials[key]
@@ -122,10 +125,10 @@ class TrialPool:
         finally:
             self._executor.shutdown(wait=True, cancel_futures=True)
 
-    def _note(self, key: Hashable, future: Future[Trial]) -> None:
+    def _note(self, key: Hashable, future: Future[R]) -> None:
         """Count a trial that has ended, once, whoever notices it first."""
         trial = None if future.cancelled() or future.exception() is not None else future.result()
-        first = self._watch.end(key, done=trial is not None, costs=[] if trial is None else costs_of_run(trial))
+        first = self._watch.end(key, done=trial is not None, costs=[] if trial is None else self._costs(trial))
         if first and trial is not None:
             self._tell(trial)
 

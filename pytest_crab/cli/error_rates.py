@@ -214,7 +214,7 @@ def _measure(
             return measured
         measured.known = errors_of(instance)
         if run_context.unconfined:
-            run_context.require_sandbox(instance, crew)
+            context.require_sandbox()
         for one in prove(context):
             if one.proof is None:
                 measured.problem = f"the oracle of {one.comment.id} is not proved: {one.problem}"

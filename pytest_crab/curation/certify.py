@@ -110,7 +110,7 @@ def _certify_as_given(
 ) -> Certificate:
     context = TrialContext(instance, crew, run_context, notice)
     if run_context.unconfined:
-        run_context.require_sandbox(instance, crew)
+        context.require_sandbox()
     proven = audit(context, prove(context))
     unproved = [one for one in proven if one.proof is None]
     seen = _assess_unproved(context, unproved)

@@ -49,7 +49,7 @@ def open_workspace(context: TrialContext, state: Callable[[Snapshot], str]) -> I
     """
     run_context = context.run_context
     if run_context.unconfined:
-        run_context.require_sandbox(context.instance, context.crew)
+        context.require_sandbox()
     tree = state(context.snapshot)
     with run_context.runtime.workspace(context.image, context.snapshot, limits=CLIENT_LIMITS) as workspace:
         entered = cast("InteractiveWorkspace", workspace)

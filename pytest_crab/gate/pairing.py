@@ -11,7 +11,6 @@ from pytest_crab.gate.terms import GateTerms
 from pytest_crab.results.outcomes import oracle_counts
 from pytest_crab.results.reviewer_summary import ReviewerSummary
 from pytest_crab.results.summary import Summary
-from pytest_crab.results.summary_words import words_of
 from pytest_crab.statistics.clusters import correlation_of
 from pytest_crab.statistics.comparison import Key, Measured, clusters_of, compare, design_of
 from pytest_crab.statistics.labels import absent_labels, compare_labels
@@ -157,7 +156,6 @@ def pair(
     first, second = oracle_counts(baseline.oracles), oracle_counts(own.oracles)
     every = with_missing(first, second, planned) if whole else second
     labels = {oracle.key: oracle.labels for oracle in (*baseline.oracles, *own.oracles)}
-    words = words_of([own])
     comparison = compare(first, every, level=terms.level, unit=terms.unit)
     if len(every) > len(second):
         comparison = dataclasses.replace(comparison, only_before=len(every) - len(second))
@@ -178,8 +176,7 @@ def pair(
         anchored=name.startswith(ANCHOR),
         labels=compare_labels(first, every, labels, terms.margins, level=terms.level, unit=terms.unit),
         absent=absent_labels(labels, terms.margins),
-        counted=words.counted,
-        instance=words.instance,
+        counted=own.counted,
     )
 
 

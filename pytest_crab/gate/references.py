@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,12 +28,19 @@ class Reference:
     name: str
 
 
-def load_reference(paths: Sequence[Path], *, allowed: str | None = None, role: str = "", on: str = RATE) -> Reference:
+def load_reference(
+    paths: Sequence[Path],
+    *,
+    allowed: str | None = None,
+    role: str = "",
+    on: str = RATE,
+    load: Callable[[Path], Summary] = load_summary,
+) -> Reference:
     """Load past runs and pool them, with the verdicts that a gate decides ``on``; ``role`` stands before the name.
 
     Raises BadInput if they cannot be pooled.
     """
-    runs = [decided_on(load_summary(path), on) for path in paths]
+    runs = [decided_on(load(path), on) for path in paths]
     name = f"{role}{paths[0].name}"
     if len(runs) > 1:
         name += f" pooled with {format_count(len(runs) - 1, 'other run')}"

@@ -44,7 +44,7 @@ def pytest_load_initial_conftests(
 
         refuse_code(early_config, named)
     yield
-    options.register_short(parser)
+    options.register_short(parser, options.options_of_others(early_config))
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -12,9 +12,8 @@ from typing import Any
 
 import pytest
 
-from pytest_crab.adapters import AdapterSpec, Family, UnknownName, privileged
+from pytest_crab.adapters import AdapterSpec, Family, UnknownName
 from pytest_crab.agents import AGENTS
-from pytest_crab.benchmarks.codereviewqa.choices import ANSWERERS
 from pytest_crab.campaign.access import provider_problems
 from pytest_crab.campaign.placebo import mismatch_reviews, write_reviews
 from pytest_crab.clients.installed import is_there
@@ -38,9 +37,6 @@ NOTHING = "none"
 #: The name of all measures of similarity together.
 SIMILARITY = "similarity"
 
-#: The name on the record in the place of an agent where none is asked.
-NO_AGENT = "none"
-
 #: The built-in reviewers that run beside recorded revisions; all others are replayed too.
 _LIVE = ("command", "human", NOTHING, "replay")
 
@@ -63,27 +59,18 @@ class Contestants:
         """True if revisions are taken from the instance sets' own recordings."""
         return any("reviewer" in crew.spec.agent_spec.settings for crew in self.by_reviewer.values())
 
-    @property
-    def run_code(self) -> bool:
-        """True unless there are only answerers that ask a model and run nothing."""
-        return any(crew.runs_code for crew in self.by_reviewer.values())
-
     def description(self) -> str:
-        """Return reviewers and agent, and answerers, with their labels, for the header."""
-        answerers = [name for name, crew in self.by_reviewer.items() if crew.spec.answers]
+        """Return reviewers and agent with their labels, for the header; empty where there are none."""
         reviewers = ", ".join(
             name
             + (f" ({crew.spec.variant or crew.reviewer_label})" if crew.spec.variant or crew.reviewer_label else "")
             for name, crew in self.by_reviewer.items()
-            if not crew.spec.answers
         )
-        answering = f"answerers {', '.join(answerers)}" if answerers else ""
         if not reviewers:
-            return answering
-        crews = {crew.spec.agent: crew for crew in self.by_reviewer.values() if not crew.spec.answers}
+            return ""
+        crews = {crew.spec.agent: crew for crew in self.by_reviewer.values()}
         agents = ", ".join(name + self._agent_labels(crew) for name, crew in crews.items())
-        described = f"reviewers {reviewers}; {'agents' if len(crews) > 1 else 'agent'} {agents}"
-        return "; ".join(filter(None, [described, answering]))
+        return f"reviewers {reviewers}; {'agents' if len(crews) > 1 else 'agent'} {agents}"
 
     def _agent_labels(self, crew: Crew) -> str:
         labels = [
@@ -102,13 +89,12 @@ def build_contestants(options: Options, settings: Settings, config: pytest.Confi
         crews = {
             each.reviewer: Crew.build(
                 each,
-                reviewer_at=_place(REVIEWERS, each.review_name, settings.reviewers),
-                agent_at=_place(AGENTS, each.agent, settings.agents),
+                reviewer_at=place_of(REVIEWERS, each.review_name, settings.reviewers),
+                agent_at=place_of(AGENTS, each.agent, settings.agents),
             )
             for each in _crew_specs(agents, options, settings, config)
         }
-        crews |= _answerers(options, settings, crews, config)
-        problems = [one for crew in crews.values() for one in provider_problems(crew, settings.models)]
+        problems = [one for crew in crews.values() for one in provider_problems(crew.askers, settings.models)]
         if problems:
             raise pytest.UsageError("\n".join(dict.fromkeys(problems)))
     except UnknownName as error:
@@ -118,7 +104,7 @@ def build_contestants(options: Options, settings: Settings, config: pytest.Confi
         raise pytest.UsageError(str(error)) from error
     return Contestants(
         by_reviewer=crews,
-        agents=tuple(agents) if options.reviewers else (NO_AGENT,),
+        agents=tuple(agents) if options.reviewers else (),
         agent_defaulted=not options.agents and bool(options.reviewers),
         why_agent=why,
         settings=settings,
@@ -130,7 +116,7 @@ def _agent_specs(names: Sequence[str], settings: Settings, config: pytest.Config
     found = {}
     for name in names:
         make = config.hook.pytest_crab_make_agent
-        spec, use = _spec(AGENTS, name, settings.agents, settings.folder, make, config)
+        spec, use = spec_of(AGENTS, name, settings.agents, settings.folder, make, config)
         found[name if name in settings.agents else use] = spec
     return found
 
@@ -158,40 +144,6 @@ def _crew_specs(
             )
             yield whole
             yield from _variants(whole, options)
-
-
-def _answerers(
-    options: Options, settings: Settings, reviewers: Mapping[str, Crew], config: pytest.Config
-) -> dict[str, Crew]:
-    """Build a crew for every named answerer. Raises BadInput."""
-    crews = {}
-    for name in options.answerers:
-        if name in reviewers:
-            raise BadInput(ANSWERERS.where(name), ["there is a reviewer of this name too; name one of them otherwise"])
-        answerer, by_agent = _answerer_spec(name, settings, config)
-        spec = CrewSpec(
-            reviewer=name,
-            reviewer_spec=answerer,
-            agent=NO_AGENT,
-            agent_spec=AGENTS.spec("suggestions", {}, settings.folder),  # asks no model, and is not asked itself
-            answers=True,
-            agent_answers=by_agent,
-        )
-        crews[name] = Crew.build(spec)
-        if by_agent and privileged(crews[name].reviewer):
-            raise BadInput(ANSWERERS.where(name), ["this agent is shown the answer and reads no question"])
-    return crews
-
-
-def _answerer_spec(name: str, settings: Settings, config: pytest.Config) -> tuple[AdapterSpec, bool]:
-    """Return the spec of an answerer, and whether it is an agent: one of crab.yaml, or a built-in one."""
-    variant = settings.answerers.get(name)
-    use, own = (name, {}) if variant is None else (variant.use, variant.settings)
-    if use not in ANSWERERS.table and (use in settings.agents or use in AGENTS.table):
-        spec, _ = _spec(AGENTS, use, settings.agents, settings.folder, config.hook.pytest_crab_make_agent, config)
-        return dataclasses.replace(spec, settings={**spec.settings, **own}), True
-    where = _place(ANSWERERS, name, settings.answerers)
-    return ANSWERERS.spec(use, own, settings.folder, where, settings.answerers), False
 
 
 def _scorer_specs(names: Sequence[str], settings: Settings) -> tuple[ScorerSpec, ...]:
@@ -263,15 +215,15 @@ def _reviewer_spec(name: str, settings: Settings, config: pytest.Config, *, reco
     known = name in settings.reviewers or name in _LIVE or not is_recorded_name(name)
     if recorded and not known and make(name=name, config=config) is None:
         return REVIEWERS.spec("replay", {"reviewer": name}, settings.folder), "replay"
-    return _spec(REVIEWERS, name, settings.reviewers, settings.folder, make, config)
+    return spec_of(REVIEWERS, name, settings.reviewers, settings.folder, make, config)
 
 
-def _place(family: Family, name: str, variants: Mapping[str, Variant]) -> str:
+def place_of(family: Family, name: str, variants: Mapping[str, Variant]) -> str:
     """Return the place that errors name: the entry of crab.yaml, or the option where there is no such entry."""
     return family.where(name) if name in variants else f"--{family.noun}={name}"
 
 
-def _spec(
+def spec_of(
     family: Family, name: str, variants: Mapping[str, Variant], folder: Path, hook: Any, config: pytest.Config
 ) -> tuple[AdapterSpec, str]:
     """Return the spec of a name, and the built-in name behind it."""
@@ -280,7 +232,7 @@ def _spec(
     spec: AdapterSpec | None = hook(name=use, config=config)
     if spec is None:
         own = variant.settings if variant else {}
-        spec = family.spec(use, own, folder, _place(family, name, variants), variants, () if variant else variants)
+        spec = family.spec(use, own, folder, place_of(family, name, variants), variants, () if variant else variants)
     elif variant:
         spec = AdapterSpec(path=spec.path, settings={**spec.settings, **variant.settings}, folder=str(folder))
     return spec, use

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
@@ -14,10 +14,11 @@ from pytest_crab.plugin.option_table import OPTIONS
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from pytest_crab.plugin.option_table import Option
     from pytest_crab.settings import Experiment, Settings
 
 #: The keys of an experiment that are named in the plural, and the options that they are.
-PLURALS = {"reviewers": "reviewer", "answerers": "answerer", "agents": "agent", "repeats": "repeat"}
+PLURALS = {"reviewers": "reviewer", "agents": "agent", "repeats": "repeat"}
 
 #: The other keys of an experiment: options of the command line that are no gate's.
 _OTHERS = [
@@ -48,17 +49,21 @@ def find_experiment(name: str, place: str, settings: Settings) -> Experiment:
     raise pytest.UsageError(f"{place} is {name!r}, which is no experiment of {file}{hint}; these are: {known}")
 
 
-def experiment_values(experiment: Experiment, problems: list[str]) -> dict[str, FileValue]:
-    """Return the values by the names of their options; unknown keys are added to ``problems``."""
+def experiment_values(experiment: Experiment, others: Sequence[Option], problems: list[str]) -> dict[str, FileValue]:
+    """Return the values by the names of their options; unknown keys are added to ``problems``.
+
+    ``others`` are options of other plugins, which an experiment names in the plural.
+    """
+    plurals = {**PLURALS, **{f"{option.name}s": option.name for option in others}}
     at = f"crab.yaml: experiments.{experiment.name}"
     values = {}
     for key, value in experiment.options.items():
-        if key in PLURALS or key in _OTHERS:
-            values[PLURALS.get(key, key)] = FileValue(value, f"{at}.{key}")
+        if key in plurals or key in _OTHERS:
+            values[plurals.get(key, key)] = FileValue(value, f"{at}.{key}")
             continue
-        near = difflib.get_close_matches(key, [*PLURALS, "set", "gate", *_OTHERS, *_GATE], n=1)
+        near = difflib.get_close_matches(key, [*plurals, "set", "gate", *_OTHERS, *_GATE], n=1)
         hint = "it belongs below gate" if key in _GATE else f"did you mean {near[0]}?" if near else ""
-        known = f"the keys here are {', '.join([*PLURALS, 'set', 'gate'])} and options without --crab-"
+        known = f"the keys here are {', '.join([*plurals, 'set', 'gate'])} and options without --crab-"
         problems.append(f"{at}.{key} is not a known key{f' ({hint})' if hint else ''}; {known}")
     return {**values, **gate_values(experiment.gate, f"{at}.gate", problems)}
 

@@ -177,9 +177,7 @@ def forecast_lines(told: Forecast, environments: str, disk_budget: int | None) -
     about = "" if told.exact else "about "
     text = f"crab: {format_count(told.trials, 'trial')} of {format_count(told.instances, 'instance')}: "
     reviews = f"{format_count(told.reviews, 'review')} and at most {format_count(told.revisions, 'revision')}"
-    answers = f"the answers of {format_count(told.answers, 'trial')}"
-    parts = [reviews] if told.reviews or told.revisions or not told.answers else []
-    text += f"{about}{', '.join([*parts, *([answers] if told.answers else [])])} to be made, {told.stored:,} stored"
+    text += f"{about}{reviews} to be made, {told.stored:,} stored"
     text += "" if told.seconds is None else f"; about {format_duration(told.seconds)} by what earlier ones took"
     yield text + _money_text(told.reviewers)
     if told.disk is not None:
@@ -225,12 +223,9 @@ def _disk_text(told: Forecast, disk: DiskNeed, budget: int | None) -> str:
 
 
 def _need_text(need: ReviewerNeed) -> str:
-    if set(need.steps) == {"answers"}:  # how much of a trial is known, since its questions depend on nothing
-        counts = f"would run the answers of {format_count(need.steps['answers'], 'trial')}"
-    else:
-        known = ", ".join(f"{count} {step}s" for step, count in need.steps.items())
-        counts = f"would run at least {known}" if known else "would run"
-        counts += f"; {', '.join(f'{step}s' for step in need.open)}: not known yet" if need.open else ""
+    known = ", ".join(f"{count} {step}s" for step, count in need.steps.items())
+    counts = f"would run at least {known}" if known else "would run"
+    counts += f"; {', '.join(f'{step}s' for step in need.open)}: not known yet" if need.open else ""
     if need.usd is None:
         why = "the store has no priced step of some of these kinds" if need.unpriced else "the store has no priced step"
         return f"{counts}; cost not known: {why}"

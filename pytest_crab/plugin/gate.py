@@ -214,7 +214,7 @@ class RunGate:
         """Raise pytest.UsageError for a gate that cannot be trusted."""
         crews = list(self._contestants.by_reviewer.values())
         doubtful = [crew.spec.agent for crew in crews if crew.privileged_agent or crew.simulated]
-        agent = next(iter((*doubtful, *self._contestants.agents)))
+        agent = next(iter((*doubtful, *self._contestants.agents)), "none")
         sentence = refuse(
             fail_under=self._options.fail_under,
             max_broken=self._options.max_broken,
@@ -223,7 +223,7 @@ class RunGate:
             privileged=any(crew.privileged_agent for crew in crews if crew.spec.agent == agent),
             simulated=any(crew.simulated for crew in crews if crew.spec.agent == agent),
             defaulted=self._contestants.agent_defaulted,
-            runtime_named=self._options.runtime != "auto" or not self._contestants.run_code,
+            runtime_named=self._options.runtime != "auto",
             gated=any(crew.spec.variant is None for crew in crews),
             baseline=bool(self._options.baselines),
             sharded=self._options.shard is not None,

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from pytest_crab.adapters import AdapterSpec
+    from pytest_crab.plugin.kinds import Kind, Run
+    from pytest_crab.plugin.option_table import Option
     from pytest_crab.results.summary import Summary
     from pytest_crab.types import Instance, Review, Trial
 
@@ -33,6 +35,21 @@ def pytest_crab_make_agent(name: str, config: pytest.Config) -> AdapterSpec | No
 @pytest.hookspec(firstresult=True)
 def pytest_crab_make_runtime(name: str, config: pytest.Config) -> AdapterSpec | None:
     """Say how to build the runtime ``name``; runs in every process. None: others, or the built-in table, answer."""
+
+
+@pytest.hookspec
+def pytest_crab_options() -> Sequence[Option] | None:
+    """Return options that the plugin registered by options.register_long; runs in every process. None: it has none."""
+
+
+@pytest.hookspec
+def pytest_crab_make_kind(run: Run, config: pytest.Config) -> Kind | None:
+    """Return the kind of contestants that this run has besides reviewers; runs in every process. None: it has none."""
+
+
+@pytest.hookspec
+def pytest_crab_make_items(instance: Instance, parent: pytest.Collector) -> Iterable[pytest.Item] | None:
+    """Return the items of contestants of another kind; runs in every process that collects. None: there are none."""
 
 
 @pytest.hookspec

@@ -42,20 +42,18 @@ class Missed(AssertionError):
 class Items:
     """Collects instances: an item for each reviewer and repeat, in the order of the command line.
 
-    ``reviewers`` says of each reviewer whether it was named; the others are there to compare with. ``answerers`` answer
-    the questions of instances that have some. ``repeats`` is the number of trials of each on an instance.
+    ``reviewers`` says of each reviewer whether it was named; the others are there to compare with. ``repeats`` is the
+    number of trials of each on an instance.
     """
 
     def __init__(
         self,
         reviewers: Mapping[str, bool],
-        answerers: Sequence[str],
-        repeats: Mapping[str, int],
+        repeats: int,
         store: Path,
         config: pytest.Config,
     ) -> None:
         self.reviewers = reviewers
-        self.answerers = answerers
         self.repeats = repeats
         self.store = store
         self._claims: dict[str, Path] = {}
@@ -226,16 +224,17 @@ class NamedInstance(ParentHooksMixin, pytest.Collector):
 
 
 def items_of(instance: Instance, parent: pytest.Collector) -> Iterator[pytest.Item]:
-    """Yield an item per contestant and repeat; answerers have items of an instance with questions alone."""
+    """Yield an item per reviewer and repeat, and those that other plugins make."""
     items = parent.config.stash[_ITEMS]
-    answerers = () if instance.probes is None else items.answerers
-    for reviewer, named in {**items.reviewers, **dict.fromkeys(answerers, True)}.items():
-        for repeat in range(1, items.repeats[reviewer] + 1):
+    for reviewer, named in items.reviewers.items():
+        for repeat in range(1, items.repeats + 1):
             trial_id = TrialId(instance.id, reviewer, repeat)
             item: TrialItem = TrialItem.from_parent(
                 parent, name=trial_id.item_name, instance=instance, trial_id=trial_id, named=named
             )
             yield item
+    for others in parent.ihook.pytest_crab_make_items(instance=instance, parent=parent):
+        yield from others or ()
 
 
 def loaded_by_others(config: pytest.Config) -> bool:
@@ -269,15 +268,13 @@ class Planned(NamedTuple):
     trial_id: TrialId
 
 
-class TrialItem(ParentHooksMixin, pytest.Item):
-    """One trial: the runner waits for it and sets ``trial``, and the phases read its verdicts."""
+class InstanceItem(ParentHooksMixin, pytest.Item):
+    """One contestant on one instance, with the marks of its comments; it is selected as the instance is."""
 
-    def __init__(self, *, instance: Instance, trial_id: TrialId, named: bool, **kwargs: Any) -> None:
+    def __init__(self, *, instance: Instance, trial_id: TrialId, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.instance = instance
         self.trial_id = trial_id
-        self.trial: Trial | None = None
-        self._named = named
         mark(self, instance, instance.with_oracles or instance.comments)
         if self.config.pluginmanager.has_plugin(
             "timeout"
@@ -288,6 +285,20 @@ class TrialItem(ParentHooksMixin, pytest.Item):
     def planned(self) -> Planned:
         """The trial that it is to run."""
         return Planned(self.instance, self.trial_id)
+
+    def reportinfo(self) -> tuple[Path, int | None, str]:
+        """Name contestant and instance in headings."""
+        _, contestant, repeat = self.trial_id
+        return self.path, None, f"{contestant} on {self.instance.id}" + ("" if repeat == 1 else f" ({repeat})")
+
+
+class TrialItem(InstanceItem):
+    """One trial: the runner waits for it and sets ``trial``, and the phases read its verdicts."""
+
+    def __init__(self, *, named: bool, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.trial: Trial | None = None
+        self._named = named
 
     def setup(self) -> None:
         """Skip a trial that was not run; an unknown oracle makes the item an error."""
@@ -315,8 +326,3 @@ class TrialItem(ParentHooksMixin, pytest.Item):
         if isinstance(excinfo.value, Missed) and self.trial is not None:
             return "\n".join(explain(self.trial))
         return super().repr_failure(excinfo, style)
-
-    def reportinfo(self) -> tuple[Path, int | None, str]:
-        """Name the trial in headings."""
-        _, reviewer, repeat = self.trial_id
-        return self.path, None, f"{reviewer} on {self.instance.id}" + ("" if repeat == 1 else f" ({repeat})")

@@ -18,7 +18,7 @@ class Option(NamedTuple):
     """One option: ``--crab-NAME``, ``CRAB_NAME`` and ``crab_NAME`` in an ini file mean the same.
 
     ``flag`` False: it is none of the command line's. ``gate``: it may
-    also stand in crab.yaml under ``gate``, by its name.
+    also stand in crab.yaml under ``gate``, by its name. ``contestants``: it names some, so that the run measures them.
     """
 
     name: str
@@ -29,6 +29,7 @@ class Option(NamedTuple):
     short: str | None = None
     flag: bool = True
     gate: bool = False
+    contestants: bool = False
 
     @property
     def dest(self) -> str:
@@ -63,21 +64,14 @@ class Options:
         name="reviewer",
         many=True,
         short="--reviewer",
-    )
-    answerers: tuple[str, ...] = _option(
-        kinds.NAME,
-        (),
-        "ask this answerer the questions of instances with probes; repeatable (built in: constant, letters, "
-        "log-probabilities, random, right, and every agent; others in crab.yaml)",
-        name="answerer",
-        many=True,
-        short="--answerer",
+        contestants=True,
     )
     experiment: str | None = _option(
         kinds.NAME,
         None,
         "run this experiment of crab.yaml; its reviewers, set and options hold unless given on the command line",
         short="--experiment",
+        contestants=True,
     )
     agents: tuple[str, ...] = _option(
         kinds.NAME,

@@ -7,7 +7,7 @@ imports this module in every run, and a run without a reviewer reads nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Sequence
 from datetime import date
 from typing import Any, NamedTuple
 
@@ -89,6 +89,11 @@ def _day(text: str) -> date:
     from pytest_crab.instances.dates import day
 
     return day(text)
+
+
+def one_of(words: Sequence[str]) -> OptionType:
+    """Return the type of an option that takes one of these words."""
+    return OptionType(_one_of(words), f"one of {', '.join(words)}", "NAME")
 
 
 NAME = OptionType(str, "a name", "NAME")

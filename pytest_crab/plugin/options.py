@@ -18,18 +18,23 @@ if TYPE_CHECKING:
 
 def register(parser: pytest.Parser) -> None:
     """Register the whole table under its long names."""
+    register_long(parser, OPTIONS)
+
+
+def register_long(parser: pytest.Parser, options: Sequence[Option]) -> None:
+    """Register options under their long names, in ini files too."""
     group = parser.getgroup("crab", "measure AI code reviewers (pytest-crab)")
-    for option in OPTIONS:
+    for option in options:
         kind: Literal["linelist", "string"] = "linelist" if option.many else "string"
         parser.addini(option.dest, option.help, type=kind, default=None)
         if option.flag:
             group.addoption(f"--crab-{option.name}", **_settings(option))
 
 
-def register_short(parser: pytest.Parser) -> None:
-    """Register the short names that no other plugin owns, once all others are registered."""
+def register_short(parser: pytest.Parser, more: Sequence[Option]) -> None:
+    """Register the short names that no other plugin owns, once all others are registered; ``more`` have some too."""
     group = parser.getgroup("crab")
-    short = {option.short: option for option in OPTIONS if option.short is not None}
+    short = {option.short: option for option in (*OPTIONS, *more) if option.short is not None}
     for flag in _free(parser, list(short)):
         option = short[flag]
         group.addoption(flag, **{**_settings(option), "help": f"the same as --crab-{option.name}"})
@@ -52,6 +57,24 @@ def _free(parser: pytest.Parser, flags: Sequence[str]) -> list[str]:
     return [flag for flag in flags if f"{flag}=x" in unknown]
 
 
+def options_of_others(config: pytest.Config) -> tuple[Option, ...]:
+    """Return the options of other plugins, which have registered them under their long names."""
+    return tuple(option for several in config.hook.pytest_crab_options() for option in several or ())
+
+
+def read_named(option: Option, config: pytest.Config, settings: Settings) -> tuple[str, ...]:
+    """Return the values of another plugin's repeatable option, each once. Raises pytest.UsageError."""
+    from pytest_crab.plugin.experiments import experiment_values
+
+    problems: list[str] = []
+    experiment = named_experiment(config, settings)
+    chosen = {} if experiment is None else experiment_values(experiment, options_of_others(config), problems)
+    names = tuple(dict.fromkeys(_value(option, chosen.get(option.name), None, config, problems)))
+    if problems:
+        raise pytest.UsageError("\n".join(problems))
+    return names
+
+
 def read_options(config: pytest.Config, settings: Settings) -> Options:
     """Read every option, also from crab.yaml: its experiment, if one is named, and its gate.
 
@@ -61,13 +84,13 @@ def read_options(config: pytest.Config, settings: Settings) -> Options:
 
     problems: list[str] = []
     experiment = named_experiment(config, settings)
-    chosen = {} if experiment is None else experiment_values(experiment, problems)
+    chosen = {} if experiment is None else experiment_values(experiment, options_of_others(config), problems)
     agreed = gate_values(settings.gate, "crab.yaml: gate", problems)
     values = {
         field: _value(option, chosen.get(option.name), agreed.get(option.name), config, problems)
         for field, option in FIELDS.items()
     }
-    if experiment is not None and not (values["reviewers"] or values["answerers"] or problems):
+    if experiment is not None and not (values["reviewers"] or problems or _names_others(config, chosen)):
         problems.append(f"crab.yaml: experiments.{experiment.name} names no reviewer; add reviewers: [NAME]")
     if problems:
         raise pytest.UsageError("\n".join(problems))
@@ -75,7 +98,7 @@ def read_options(config: pytest.Config, settings: Settings) -> Options:
     for name in ("report", "junit", "anchor", "placebo"):
         values[name] = invocation / values[name] if values[name] else None
     values["baselines"] = tuple(invocation / path for path in values["baselines"])
-    for name in ("reviewers", "answerers", "agents"):
+    for name in ("reviewers", "agents"):
         values[name] = tuple(dict.fromkeys(values[name]))
     return Options(**{**values, "store": store, "report": values["report"] or store / "report"})
 
@@ -101,18 +124,24 @@ def runs_items(config: pytest.Config) -> bool:
     return not (option.collectonly or option.setuponly or option.setupplan)
 
 
-#: The options that name contestants; without any of them the plugin does nothing.
-_CONTESTANTS = (FIELDS["reviewers"], FIELDS["answerers"], FIELDS["experiment"])
+def _contestants(config: pytest.Config) -> tuple[Option, ...]:
+    """Return the options that name contestants; without any of them the plugin does nothing."""
+    return tuple(option for option in (*OPTIONS, *options_of_others(config)) if option.contestants)
+
+
+def _names_others(config: pytest.Config, chosen: Mapping[str, FileValue]) -> bool:
+    others = [option for option in options_of_others(config) if option.contestants]
+    return any(_raw(option, config, os.environ, chosen.get(option.name))[0] for option in others)
 
 
 def named_reviewers(config: pytest.Config) -> bool:
-    """Return whether any reviewer, answerer or experiment is named, without reading the other options."""
-    return any(_raw(option, config, os.environ)[0] for option in _CONTESTANTS)
+    """Return whether any contestant or experiment is named, without reading the other options."""
+    return any(_raw(option, config, os.environ)[0] for option in _contestants(config))
 
 
 def names_reviewers(config: pytest.Config, arguments: Sequence[str]) -> bool:
     """Return whether a contestant or an experiment is named in arguments that are not parsed yet."""
-    flags = [flag for option in _CONTESTANTS for flag in (f"--crab-{option.name}", option.short)]
+    flags = [flag for option in _contestants(config) for flag in (f"--crab-{option.name}", option.short)]
     return named_reviewers(config) or any(argument.split("=", 1)[0] in flags for argument in arguments)
 
 

@@ -17,7 +17,7 @@ from pytest_crab.plugin.contestants import Contestants
 from pytest_crab.plugin.gate import RunGate
 from pytest_crab.plugin.items import Planned, TrialItem
 from pytest_crab.plugin.option_table import Options
-from pytest_crab.plugin.paths import named_path
+from pytest_crab.plugin.planned import PlannedNodes
 from pytest_crab.plugin.resources import Resources
 from pytest_crab.plugin.selection import Shards
 from pytest_crab.results.files import TrialLog, write_summary, write_trials
@@ -27,7 +27,7 @@ from pytest_crab.show.transcripts import write_transcripts
 from pytest_crab.show.write_report import render
 from pytest_crab.store import FileStore
 from pytest_crab.trial import unmeasured_trial
-from pytest_crab.types import Instance, Reason, Trial, TrialId
+from pytest_crab.types import Reason, Trial, TrialId
 
 
 class RunRecorder:
@@ -56,10 +56,9 @@ class RunRecorder:
         self._gate = gate
         self._shards = shards
         self._config = config
-        self._expected: dict[str, Planned | None] = {}
+        self._planned = PlannedNodes(contestants.by_reviewer, config)
         self._reported: dict[str, Trial] = {}
         self._places: dict[str, int] = {}
-        self._loaded: dict[str, Sequence[Instance]] = {}
         self._faults: dict[str, str] = {}
         self._log: TrialLog | None = None
         self._complete = False
@@ -69,15 +68,12 @@ class RunRecorder:
     @pytest.hookimpl(trylast=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Note the items that will be run in this process."""
-        for item in session.items:
-            if isinstance(item, TrialItem):
-                self._expected[item.nodeid] = item.planned
+        self._planned.add_items(item for item in session.items if isinstance(item, TrialItem))
 
     @pytest.hookimpl(optionalhook=True, tryfirst=True)
     def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
         """Note the items that workers will run, of which each reports the same ids; one is resolved when it matters."""
-        for node in ids:
-            self._expected.setdefault(node, None)
+        self._planned.add_nodes(ids)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_handlecrashitem(self, crashitem: str, report: pytest.TestReport) -> None:
@@ -166,7 +162,7 @@ class RunRecorder:
             self._write(report / "summary.json", lambda: write_summary(report / "summary.json", summary))
         self._write_junit(trials, summary)
         if self._gate is not None:
-            planned = [one for one in map(self.find_plan, self._expected) if one is not None]
+            planned = [one for one in map(self.find_plan, self._planned) if one is not None]
             decision = self._gate.decide(status, summary, planned, self.problems, tuple(self.given_up))
             status = decision.exit_code
             summary = ruled = dataclasses.replace(summary, gate=decision)
@@ -188,14 +184,14 @@ class RunRecorder:
 
     def in_order(self) -> list[Trial]:
         """Return the trials in the order of their items, whichever was reported first."""
-        ids = [node for node in self._expected if node in self._reported]
+        ids = [node for node in self._planned if node in self._reported]
         ids.sort(key=self._places.__getitem__)  # all the same but for items that were put into another order to be run
         listed = {trial.id: trial for trial in (*(self._reported[node] for node in ids), *self.trials.values())}
         return list(listed.values())
 
     def _missing(self) -> Iterator[Trial]:
         """Yield a record for each item that has none."""
-        for node in self._expected:
+        for node in self._planned:
             planned = None if node in self._reported else self.find_plan(node)
             if planned is None or planned.trial_id in self.trials:
                 continue
@@ -224,53 +220,19 @@ class RunRecorder:
 
     def find_plan(self, node: str) -> Planned | None:
         """Return what the item of this id is to run; None for an item that is no trial."""
-        planned = self._expected.get(node)
-        if planned is not None:
-            return planned
-        trial = self._trial_named(node)
-        if trial is None:
-            return None
-        path, *names = node.split("::")
-        for instance in self._instances(path):
-            if len(names) == 1 or names[0] == instance.id:
-                return Planned(instance, TrialId(instance.id, trial.reviewer, trial.repeat))
-        return None
+        return self._planned.find(node)
 
     def planned_trials(self) -> list[str]:
         """Return the names of the run's trials in the order of their items, those of workers included."""
-        return [str(planned.trial_id) for planned in map(self.find_plan, self._expected) if planned is not None]
+        return [str(planned.trial_id) for planned in map(self.find_plan, self._planned) if planned is not None]
 
     @property
     def expected_trials(self) -> int:
         """The number of the run's items that are trials, those of workers included."""
-        return sum(bool(planned or self._trial_named(node)) for node, planned in self._expected.items())
-
-    def _trial_named(self, node: str) -> TrialId | None:
-        """Return the trial that an item's id names, by the path of its file; None if its last part is no reviewer."""
-        path, *names = node.split("::")
-        if not names or not names[-1]:
-            return None
-        trial = TrialId.parse(f"{path}::{names[-1]}")
-        return trial if trial.reviewer in self._contestants.by_reviewer else None
+        return self._planned.count()
 
     def recorded_sets(self) -> list[Path]:
         """Return the folders of the run's instance sets that hold recorded results."""
-        files = (self._config.rootpath / node.split("::", 1)[0] for node in self._expected)
+        files = (self._config.rootpath / node.split("::", 1)[0] for node in self._planned)
         folders = dict.fromkeys(file.parent.parent for file in files)
         return [folder for folder in folders if (folder / FOLDER).is_dir()]
-
-    def _instances(self, path: str) -> Sequence[Instance]:
-        """Return the instances of a file that another process collected, read once."""
-        if path not in self._loaded:
-            self._loaded[path] = self._load(path)
-        return self._loaded[path]
-
-    def _load(self, path: str) -> Sequence[Instance]:
-        # ids of files outside the rootdir begin at the named path
-        bases = [self._config.rootpath, *(named_path(self._config, argument) for argument in self._config.args)]
-        file = next((base / path for base in bases if (base / path).is_file()), None)
-        try:
-            hook = self._config.hook.pytest_crab_load_instances
-            return hook(path=file, config=self._config) or () if file else ()
-        except CrabError:
-            return ()  # a collection error has said so

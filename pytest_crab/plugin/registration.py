@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from pytest_crab.errors import BadInput
@@ -11,6 +13,7 @@ from pytest_crab.plugin.experiments import collect_set
 from pytest_crab.plugin.forecast import Forecaster
 from pytest_crab.plugin.gate import RunGate
 from pytest_crab.plugin.items import Items
+from pytest_crab.plugin.kinds import Kind, Run
 from pytest_crab.plugin.option_table import Options
 from pytest_crab.plugin.options import named_experiment, read_options, runs_items, runs_trials
 from pytest_crab.plugin.progress import WorkersProgress
@@ -38,23 +41,27 @@ def register(config: pytest.Config) -> None:
     if options.plan and hasattr(config.option, "dist"):
         config.option.dist = "no"  # a plan needs what this process collects, and under pytest-xdist workers collect
     contestants = build_contestants(options, settings, config)
-    resources = Resources(options, contestants.settings, config, run_code=contestants.run_code)
+    resources = Resources(options, settings, config, run_code=bool(contestants.by_reviewer))
+    run = Run(options, settings, resources, tuple(contestants.by_reviewer))
+    kinds = [one for one in config.hook.pytest_crab_make_kind(run=run, config=config) if one is not None]
+    resources.run_code = resources.run_code or any(kind.run_code for kind in kinds)
     if records:
         _refuse_forked(config)
-        if contestants.run_code:
+        if resources.run_code:
             require_trust(config, options.store, trust=options.trust)
         resources.choice  # noqa: B018 - decided now, so that a runtime that cannot work is a usage error
-    gate = RunGate(options, contestants, config) if options.gated and not is_worker else None
+    gate = RunGate(options, contestants, config) if _gates(options, contestants, kinds) and not is_worker else None
     shards = None if options.shard is None else Shards(options.shard)
     recorder = RunRecorder(options, contestants, resources, gate, shards, config) if records else None
     runner = Runner(options, contestants, resources, config) if measures else None
+    described = filter(None, [contestants.description(), *(kind.description for kind in kinds)])
     workers = _workers_progress(options, recorder, config)
     foresees = not is_worker and runs_items(config) and (options.plan or options.cluster is None)
     plugins: dict[str, object | None] = {
         "items": _items(options, contestants, config),
         "sets-only": SetsOnly(config),
         "shared-decisions": SharedDecisions(resources),
-        "header": None if is_worker else Header(options, contestants, resources, runner, config),
+        "header": None if is_worker else Header(options, "; ".join(described), resources, runner, config),
         "forecaster": Forecaster(options, contestants, resources, recorder, config) if foresees else None,
         "gate": gate,
         **_selections(options),
@@ -67,9 +74,16 @@ def register(config: pytest.Config) -> None:
         "runner": runner,
         "attachments": Attachments(config) if measures else None,
     }
+    for kind in kinds:
+        plugins.update(kind.plugins)
     for name, plugin in plugins.items():
         if plugin is not None:
             config.pluginmanager.register(plugin, f"crab-{name}")
+
+
+def _gates(options: Options, contestants: Contestants, kinds: Sequence[Kind]) -> bool:
+    """Return whether a gate decides; it is one of reviewers, unless there are none and another kind has its own."""
+    return options.gated and (bool(contestants.by_reviewer) or not kinds)
 
 
 def _selections(options: Options) -> dict[str, object | None]:
@@ -107,12 +121,8 @@ def _options(config: pytest.Config, settings: Settings) -> Options:
 
 def _items(options: Options, contestants: Contestants, config: pytest.Config) -> Items:
     crews = contestants.by_reviewer.items()
-    named = {name: crew.spec.review_name in options.reviewers for name, crew in crews if not crew.spec.answers}
-    repeats = {
-        **dict.fromkeys(named, options.repeat * options.revisions),
-        **dict.fromkeys(options.answerers, options.repeat),
-    }
-    return Items(named, options.answerers, repeats, options.store, config)
+    named = {name: crew.spec.review_name in options.reviewers for name, crew in crews}
+    return Items(named, options.repeat * options.revisions, options.store, config)
 
 
 def _refuse_forked(config: pytest.Config) -> None:

@@ -37,14 +37,14 @@ RUNTIME = Family(noun="runtime", verb="execute", table=runtimes.RUNTIMES)
 class Resources:
     """The shared parts of a run in this process. Nothing is started, connected or written before it is needed.
 
-    A worker of pytest-xdist takes over the decisions of its controller. ``run_code``: trials run code, in a runtime.
+    A worker of pytest-xdist takes over the decisions of its controller. ``run_code``: items run code, in a runtime.
     """
 
     def __init__(self, options: Options, settings: Settings, config: pytest.Config, *, run_code: bool) -> None:
         self._options = options
-        self._settings = settings
+        self.settings = settings
         self._config = config
-        self._run_code = run_code
+        self.run_code = run_code
         self._shared: Mapping[str, str] = getattr(config, "workerinput", {}).get("crab", {})
         self._open_run: OpenRun | None = None
         self._guard = threading.Lock()
@@ -64,7 +64,7 @@ class Resources:
 
         Raises pytest.UsageError if the one that was named cannot work.
         """
-        if not self._run_code:
+        if not self.run_code:
             return Choice(name="local", reason="no code runs")
         if self._options.cluster is not None and runs_trials(self._options, self._config):
             return Choice(name=self._options.runtime, reason="as each worker has it")
@@ -117,7 +117,7 @@ class Resources:
     def models(self) -> Gateway:
         """The gateway; its process is started at the first request."""
         budget, replay = self._options.budget, self._options.replay
-        return Gateway.beside(self._options.store, self._settings, self._gateway_folder, budget=budget, replay=replay)
+        return Gateway.beside(self._options.store, self.settings, self._gateway_folder, budget=budget, replay=replay)
 
     @lazy
     def run_context(self) -> RunContext:
@@ -139,7 +139,7 @@ class Resources:
             seen=self.write_subject,
             versions=versions_here(options.part),
             models=self.models,
-            secrets=secrets_of(self._settings.models),
+            secrets=secrets_of(self.settings.models),
         )
 
     @property

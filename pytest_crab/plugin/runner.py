@@ -13,7 +13,7 @@ import pytest
 from pytest_crab import serialization
 from pytest_crab.campaign.giving_up import GivingUp
 from pytest_crab.campaign.progress import Progress, SlotsWanted
-from pytest_crab.campaign.trial_pool import AHEAD, AHEAD_ON_BUDGET, Notice, TrialPool, TrialWork
+from pytest_crab.campaign.trial_pool import AHEAD, AHEAD_ON_BUDGET, Notice, TrialPool, TrialWork, costs_of_run
 from pytest_crab.errors import CrabError
 from pytest_crab.plugin.contestants import Contestants
 from pytest_crab.plugin.items import Missed, TrialItem, Unmeasured
@@ -55,7 +55,7 @@ class Runner:
             self._cluster = connect_cluster(
                 options, contestants, config, resume=resources.resume, heard=self._take_back
             )
-        self._pool: TrialPool | None = None
+        self._pool: TrialPool[Trial] | None = None
         self._guard = threading.Lock()
         self._closed = False
         self._giving_up = GivingUp(options.give_up)
@@ -109,16 +109,16 @@ class Runner:
         work = TrialWork(instance=instance, crew=crew, repeat=trial_id.repeat, here=self._perform)
         self._pool.submit(trial_id, work)
 
-    def _start(self) -> TrialPool:
+    def _start(self) -> TrialPool[Trial]:
         if self._cluster is not None:
-            return TrialPool(self._cluster, self._cluster.stop, self._note_end)
+            return TrialPool(self._cluster, self._cluster.stop, costs_of_run, self._note_end)
         run_context = self._resources.run_context
         try:
             run_context.runtime.sweep()
         except (CrabError, OSError) as error:  # what dead runs left does not keep this one from running
             log.warning("leftovers of earlier runs could not be removed: %s", error)
         executor = ThreadPoolExecutor(max_workers=self._options.jobs, thread_name_prefix="crab")
-        return TrialPool(executor, run_context.stop, self._note_end)
+        return TrialPool(executor, run_context.stop, costs_of_run, self._note_end)
 
     def _perform(self, work: TrialWork, notice: Notice) -> Trial:
         """Run a trial in this process."""

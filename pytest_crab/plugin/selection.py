@@ -13,14 +13,14 @@ from pytest_crab.errors import BadInput
 from pytest_crab.formats import format_count
 from pytest_crab.instances.dates import why_not_since
 from pytest_crab.instances.oracle_errors import is_measured, why_over
-from pytest_crab.plugin.items import TrialItem
+from pytest_crab.plugin.items import InstanceItem
 
 #: The key in the output of a worker of pytest-xdist of ``Shards.elsewhere``.
 _ELSEWHERE = "crab_empty_shard"
 
 
 class Since:
-    """Deselects, before other plugins do, the trials of instances that do not count as merged since the day."""
+    """Deselects, before other plugins do, the items of instances that do not count as merged since the day."""
 
     def __init__(self, since: date) -> None:
         self._since = since
@@ -29,7 +29,7 @@ class Since:
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
         """Deselect them; what is no trial stays."""
-        reasons = {item: why_not_since(item.instance, self._since) for item in items if isinstance(item, TrialItem)}
+        reasons = {item: why_not_since(item.instance, self._since) for item in items if isinstance(item, InstanceItem)}
         self._left_out = Counter(reason for reason in reasons.values() if reason is not None)
         deselect(config, items, {item for item, reason in reasons.items() if reason is not None})
 
@@ -40,7 +40,7 @@ class Since:
 
 
 class SoundOracles:
-    """Deselects the trials of instances whose oracles were seen to err more often than a limit, a rate."""
+    """Deselects the items of instances whose oracles were seen to err more often than a limit, a rate."""
 
     def __init__(self, limit: float) -> None:
         self._limit = limit
@@ -50,7 +50,7 @@ class SoundOracles:
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
         """Deselect them; what is no trial, and what was not measured, stays."""
-        instances = {item.instance.id: item.instance for item in items if isinstance(item, TrialItem)}
+        instances = {item.instance.id: item.instance for item in items if isinstance(item, InstanceItem)}
         try:
             reasons = {name: why_over(instance, self._limit) for name, instance in instances.items()}
             measured = {name for name, instance in instances.items() if is_measured(instance)}
@@ -61,7 +61,7 @@ class SoundOracles:
             name not in measured and bool(instance.with_oracles) for name, instance in instances.items()
         )
         over = {name for name, reason in reasons.items() if reason is not None}
-        deselect(config, items, {item for item in items if isinstance(item, TrialItem) and item.instance.id in over})
+        deselect(config, items, {item for item in items if isinstance(item, InstanceItem) and item.instance.id in over})
 
     def pytest_report_collectionfinish(self) -> list[str]:
         """Print how many instances are not counted, and how many are though nothing is known of their oracles."""
@@ -76,7 +76,7 @@ class SoundOracles:
 
 
 class Shards:
-    """Deselects the trials of other shards; ``elsewhere`` is the number of their instances if this one has none."""
+    """Deselects the items of other shards; ``elsewhere`` is the number of their instances if this one has none."""
 
     def __init__(self, shard: tuple[int, int]) -> None:
         self._index, self._count = shard
@@ -85,7 +85,7 @@ class Shards:
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
         """Deselect after all other plugins; what is no trial runs in every shard."""
-        instances = {item: item.instance.id for item in items if isinstance(item, TrialItem)}
+        instances = {item: item.instance.id for item in items if isinstance(item, InstanceItem)}
         names = sorted(set(instances.values()))
         own = set(names[self._index - 1 :: self._count])
         if names and not own:

@@ -12,7 +12,6 @@ import pytest
 from pytest_crab.campaign.giving_up import cause_of
 from pytest_crab.errors import BadInput
 from pytest_crab.formats import format_count, format_one
-from pytest_crab.plugin.contestants import Contestants
 from pytest_crab.plugin.option_table import Options
 from pytest_crab.plugin.paths import exists, named_paths
 from pytest_crab.plugin.recorder import RunRecorder
@@ -32,23 +31,23 @@ from pytest_crab.types import Trial, Verdict
 _DEFAULT_REPORT = "fE"
 
 #: The most missed trials that pytest's section FAILURES shows unless it is asked for more.
-_SHOWN_MISSES = 3
+SHOWN_MISSES = 3
 
 
 class Header:
-    """Prints reviewers, agent, runtime, store and models; ``runner`` None: nothing will run."""
+    """Prints the contestants as ``described``, runtime, store and models; ``runner`` None: nothing will run."""
 
     def __init__(
         self,
         options: Options,
-        contestants: Contestants,
+        described: str,
         resources: Resources,
         runner: Runner | None,
         config: pytest.Config,
     ) -> None:
         self._options = options
         self._config = config
-        self._contestants = contestants
+        self._described = described
         self._resources = resources
         self._runner = runner
 
@@ -59,18 +58,18 @@ class Header:
         where = [*self._runtime(), *self._cluster(), f"{at_a_time} at a time", f"store {options.store}"]
         lines = [
             *([] if options.experiment is None else [f"crab: experiment {options.experiment}"]),
-            f"crab: {self._contestants.description()}",
+            f"crab: {self._described}",
             f"crab: {'; '.join(where)}",
         ]
-        if options.allow_unconfined and self._contestants.run_code:
+        if options.allow_unconfined and self._resources.run_code:
             lines.append("crab: --crab-allow-unconfined: code runs without a sandbox where none is available")
         models = []
         if options.replay:
-            cassettes = self._contestants.settings.cassettes(options.store)
+            cassettes = self._resources.settings.cassettes(options.store)
             models.append(f"recordings in {cassettes} and nothing else (--crab-replay)")
         if options.budget is not None:
             models.append(f"a budget of {options.budget:g} USD")
-        known = self._contestants.settings.models.providers
+        known = self._resources.settings.models.providers
         models += [
             f"{name} at {url} ({base_url_variable(name)})"
             for name, url in base_urls().items()
@@ -91,7 +90,7 @@ class Header:
 
     def _runtime(self) -> list[str]:
         """Return the runtime, if code runs in it."""
-        if not self._contestants.run_code:
+        if not self._resources.run_code:
             return []
         if self._runner is None or self._runner.workers is None:
             return [f"runtime {self._resources.runtime_text()}"]
@@ -103,6 +102,29 @@ class Header:
         return [] if workers is None else [f"{self._options.cluster} with {format_count(workers, 'worker')}"]
 
 
+class HiddenReports:
+    """Reports that pytest's own sections do not show, though they count."""
+
+    def __init__(self) -> None:
+        self._hidden: dict[str, list[Any]] = {}
+
+    def hide(self, reporter: pytest.TerminalReporter, reports: Iterable[Any]) -> None:
+        """Take these reports from pytest's own sections."""
+        hidden = set(reports)
+        for category in ("failed", "error"):
+            self._hidden[category] = found = reporter.stats.get(category, [])
+            reporter.stats[category] = [one for one in found if one not in hidden]
+
+    def show(self, reporter: pytest.TerminalReporter) -> None:
+        """Give pytest's sections and its last line the reports that were hidden."""
+        for category, reports in self._hidden.items():
+            if reports:
+                reporter.stats[category] = reports
+            else:
+                reporter.stats.pop(category, None)
+        self._hidden.clear()
+
+
 class Table:
     """Prints the outcomes and the tables; registered on the controller of a run that measures."""
 
@@ -110,7 +132,7 @@ class Table:
         self._options = options
         self._recorder = recorder
         self._config = config
-        self._hidden: dict[str, list[Any]] = {}
+        self._hidden = HiddenReports()
         self._missed: list[Trial] = []
 
     def pytest_report_teststatus(self, report: pytest.TestReport | pytest.CollectReport) -> tuple[str, str, str] | None:
@@ -131,9 +153,9 @@ class Table:
         Unless -v or --tb asks for more, FAILURES and ERRORS have the misses where they are few, and one error a cause.
         """
         if self._config.get_verbosity() <= 0 and self._config.option.tbstyle == "auto":
-            self._hide(terminalreporter, self._uninformative(terminalreporter.stats))
+            self._hidden.hide(terminalreporter, self._uninformative(terminalreporter.stats))
         result = yield
-        self._show(terminalreporter)
+        self._hidden.show(terminalreporter)
         self._print_results(terminalreporter)
         return result
 
@@ -194,10 +216,10 @@ class Table:
     @pytest.hookimpl(specname="pytest_terminal_summary", trylast=True)
     def pytest_hide_misses_in_short_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Keep trials out of pytest's short summary, which repeats the results, unless -r asks for other lines."""
-        self._show(terminalreporter)
+        self._hidden.show(terminalreporter)
         if self._config.option.reportchars == _DEFAULT_REPORT:
             trials = [one for found in terminalreporter.stats.values() for one in found if hasattr(one, "crab_item")]
-            self._hide(terminalreporter, trials)
+            self._hidden.hide(terminalreporter, trials)
 
     def _uninformative(self, stats: Mapping[str, Sequence[Any]]) -> list[Any]:
         """Return the reports of trials that the results tell enough of: many misses, and repeated errors."""
@@ -207,26 +229,10 @@ class Table:
             if not hasattr(one, "crab_fault") and (trial := self._recorder.find_trial(one.nodeid)) is not None
         }
         misses = [one for one in known if one.when == "call"]
-        self._missed = [known[one] for one in misses] if len(misses) > _SHOWN_MISSES else []
+        self._missed = [known[one] for one in misses] if len(misses) > SHOWN_MISSES else []
         first: dict[object, Any] = {}
         errors = [one for one in known if one.when != "call" and first.setdefault(_cause(known[one]), one) is not one]
         return [*(misses if self._missed else ()), *errors]
-
-    def _hide(self, reporter: pytest.TerminalReporter, reports: Iterable[Any]) -> None:
-        """Take these reports from pytest's own sections."""
-        hidden = set(reports)
-        for category in ("failed", "error"):
-            self._hidden[category] = found = reporter.stats.get(category, [])
-            reporter.stats[category] = [one for one in found if one not in hidden]
-
-    def _show(self, reporter: pytest.TerminalReporter) -> None:
-        """Give pytest's sections and its last line the reports that were hidden."""
-        for category, reports in self._hidden.items():
-            if reports:
-                reporter.stats[category] = reports
-            else:
-                reporter.stats.pop(category, None)
-        self._hidden.clear()
 
 
 class RecordedAgreement:

@@ -12,7 +12,6 @@ from pytest_crab.results.outcomes import OracleRecord, against_control, oracle_c
 from pytest_crab.statistics import overlap
 from pytest_crab.statistics.comparison import Comparison, Key, Measured, compare
 from pytest_crab.statistics.paired import holm, kappa
-from pytest_crab.types import Unit
 
 #: An oracle counts as caught by a reviewer if at least this share of its known repeats caught it.
 MAJORITY = Fraction(1, 2)
@@ -71,8 +70,7 @@ class Overlap:
 class Together:
     """All contestants that are not shown the answer, over the ``oracles`` whose verdict is known of each.
 
-    Reviewers and answerers have nothing in common and are not compared with each other: where there are several of
-    both, all but ``pairs`` is of the reviewers. ``counted`` is the word for one of ``oracles``, ``unit`` their kind.
+    ``counted`` is the word for one of ``oracles``.
     ``union`` counts what any of them caught, ``unique`` what one alone did; ``overlaps`` has every choice of reviewers
     (of at most LISTED reviewers; else those that occur).
     """
@@ -84,7 +82,6 @@ class Together:
     overlaps: tuple[Overlap, ...] = ()
     pairs: tuple[Pair, ...] = ()
     counted: str = "oracle"
-    unit: Unit = Unit.COMMENT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +94,6 @@ class Contestant:
     seconds: float | None
     variant: str | None = None
     counted: str = "oracle"
-    unit: Unit = Unit.COMMENT
 
 
 def lifts(contestants: Sequence[Contestant], control: Contestant) -> dict[str, Lift]:
@@ -123,17 +119,7 @@ def lifts(contestants: Sequence[Contestant], control: Contestant) -> dict[str, L
 
 
 def together(contestants: Sequence[Contestant]) -> Together:
-    """Compare those contestants with each other that count the same: union, overlaps, and each pair."""
-    kinds = [[one for one in contestants if (one.unit is Unit.PROBE) is probes] for probes in (False, True)]
-    found = [_together(kind) for kind in kinds if kind]
-    if not found:
-        return Together()
-    first = next((own for own in found if len(own.reviewers) > 1), found[0])
-    return dataclasses.replace(first, pairs=tuple(pair for own in found for pair in own.pairs))
-
-
-def _together(contestants: Sequence[Contestant]) -> Together:
-    """Compare contestants over the oracles that are known of all."""
+    """Compare contestants over the oracles that are known of all: union, overlaps, and each pair."""
     if len(contestants) < 2:
         return Together(reviewers=tuple(one.name for one in contestants))
     values = {one.name: {oracle.key: oracle.value() for oracle in one.oracles} for one in contestants}
@@ -154,7 +140,6 @@ def _together(contestants: Sequence[Contestant]) -> Together:
         ),
         pairs=tuple(dataclasses.replace(pair, p_holm=adjusted[f"{at}"]) for at, pair in enumerate(pairs)),
         counted=contestants[0].counted,
-        unit=contestants[0].unit,
     )
 
 

@@ -72,13 +72,11 @@ def explain(trial: Trial) -> list[str]:
     for result in trial.results:
         lines += explain_result(result, trial)
     lines += _told_at_length(trial)
-    if not trial.is_of_answerer:
-        lines.append(_review_size(trial.review))
-        lines += review_faults(trial)
-    if not trial.is_of_answerer or trial.revision is not None:
-        lines.append(_revision_size(trial.revision))
-        lines += revision_faults(trial)
-        lines += suggestion_words(None if trial.revision is None else trial.revision.suggestions)
+    lines.append(_review_size(trial.review))
+    lines += review_faults(trial)
+    lines.append(_revision_size(trial.revision))
+    lines += revision_faults(trial)
+    lines += suggestion_words(None if trial.revision is None else trial.revision.suggestions)
     if trial.regressions is not None:
         lines.append(f"tests that passed before {'are broken' if trial.regressions else 'still pass'}")
     if trial.transcripts and trial.error is not None:
@@ -88,8 +86,6 @@ def explain(trial: Trial) -> list[str]:
 
 def measured_words(trial: Trial) -> str:
     """Return who was measured, and with what."""
-    if trial.is_of_answerer:
-        return f"answerer {trial.reviewer}"
     place = "" if trial.runtime == NO_RUNTIME else f", on {trial.runtime}"
     return f"reviewer {trial.reviewer}, agent {trial.agent}{place}"
 

@@ -33,8 +33,12 @@ class TrialLog(AbstractContextManager["TrialLog"]):
 
     def append(self, trial: Trial) -> None:
         """Add one record, or nothing of it. Raises OSError."""
+        self.append_line(_line(trial))
+
+    def append_line(self, line: bytes) -> None:
+        """Add one line, or nothing of it. Raises OSError."""
         end = self._file.tell()
-        rest = memoryview(_line(trial))
+        rest = memoryview(line)
         try:
             while rest:
                 rest = rest[self._file.write(rest) :]
@@ -92,13 +96,22 @@ def copy_trials(path: Path, places: Iterable[tuple[Path, int]]) -> None:
 
 def write_summary(path: Path, summary: Summary) -> None:
     """Write summary.json: whoever reads sees the old file or the whole new one. Raises OSError."""
-    write_report_file(path, [_laid_out(serialization.dump(summary)).encode() + b"\n"])
+    write_data(path, summary)
+
+
+def write_data(path: Path, record: object) -> None:
+    """Write a record as JSON: whoever reads sees the old file or the whole new one. Raises OSError."""
+    write_report_file(path, [_laid_out(serialization.dump(record)).encode() + b"\n"])
 
 
 def read_summary(path: Path) -> Summary:
     """Return what a summary.json holds. Raises BadInput."""
-    value = _load(b"".join(_lines(path)), str(path), last=False)
-    return _record(Summary, value, str(path))
+    return read_data(path, Summary)
+
+
+def read_data(path: Path, cls: type[T]) -> T:
+    """Return the record that a file holds as JSON. Raises BadInput."""
+    return _record(cls, _load(b"".join(_lines(path)), str(path), last=False), str(path))
 
 
 def write_report_file(path: Path, chunks: Iterable[bytes]) -> None:

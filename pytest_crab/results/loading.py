@@ -30,11 +30,21 @@ def load_summary(path: Path) -> Summary:
 
 def trials_file(path: Path) -> Path:
     """The trials.jsonl of a report's folder, a store, or the file itself. Raises BadInput if there is none."""
-    places = [path] if path.is_file() else [path / TRIALS, path / "report" / TRIALS]
-    found = next((place for place in places if place.is_file()), None)
+    return report_file(path, TRIALS)
+
+
+def report_file(path: Path, name: str) -> Path:
+    """The file of this name of a report's folder or a store, or the file itself. Raises BadInput if there is none."""
+    found = path if path.is_file() else find_file(path, name)
     if found is None:
-        raise BadInput(str(path), [f"there is no {TRIALS}; name a report's folder, a store, or the file"])
+        raise BadInput(str(path), [f"there is no {name}; name a report's folder, a store, or the file"])
     return found
+
+
+def find_file(path: Path, name: str) -> Path | None:
+    """The file of this name that ``path`` is, or that a report's folder or a store at ``path`` has; None if none is."""
+    places = [path] if path.name == name else [path / name, path / "report" / name]
+    return next((place for place in places if place.is_file()), None)
 
 
 def _file(path: Path) -> Path:

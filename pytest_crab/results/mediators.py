@@ -6,21 +6,16 @@ import itertools
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
-from pytest_crab.benchmarks.codereviewqa.choices.questions import DIMENSION
 from pytest_crab.results.outcomes import OracleRecord
 from pytest_crab.results.reviewer_summary import ReviewerSummary
 from pytest_crab.statistics.comparison import Key
 from pytest_crab.statistics.crossed_shares import CrossedCell, Place, crossed_shares
-from pytest_crab.statistics.rank_agreement import RankAgreement, kendall_tau, rank_agreement
+from pytest_crab.statistics.rank_agreement import RankAgreement, rank_agreement
 from pytest_crab.statistics.shares import Share
 
-#: Scores of fewer agents say nothing of a correlation.
-LEAST_AGENTS = 3
-
-#: The names of what an agent resolves from the human's comment, and of all its answers to probes.
-FROM_HUMAN, PROBES = "from human", "probes"
+#: The name of what an agent resolves from the human's comment.
+FROM_HUMAN = "from human"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,16 +23,13 @@ class AgentResult:
     """One agent: its rate by reviewer, over the oracles known everywhere, and the mean of these rates.
 
     ``human`` is the share that it resolves from the human's comment, of the oracles so marked by ``certify --agent``,
-    or else of those that the reviewer ``human`` had; None: neither is on record. ``probes`` is its rate as an answerer
-    of the same name, None: there is none, and ``by_probe`` that of each probe.
+    or else of those that the reviewer ``human`` had; None: neither is on record.
     """
 
     agent: str
     rates: Mapping[str, float] = field(default_factory=dict)
     mean: float | None = None
     human: Share | None = None
-    probes: float | None = None
-    by_probe: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,8 +46,6 @@ class Mediators:
     """Several agents on the same reviews, over the ``oracles`` known of every reviewer with every agent.
 
     ``shares`` are those of reviewer, agent, instance, combination and repeat in the variance of a verdict.
-    ``probe_taus`` has Kendall's tau-b between the agents' rates, ``mean`` or ``from human``, and their rates as
-    answerers, by probe and under ``probes`` of all; those that fewer than LEAST_AGENTS agents have are left out.
     Reviewers that are shown the answer are left out of everything but ``human``. ``counted`` is the word for one of
     ``oracles``.
     """
@@ -66,7 +56,6 @@ class Mediators:
     counted: str = "oracle"
     pairs: tuple[AgentPair, ...] = ()
     shares: Mapping[str, float] = field(default_factory=dict)
-    probe_taus: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
 
 def mediators(rows: Sequence[ReviewerSummary]) -> Mediators | None:
@@ -94,7 +83,6 @@ def mediators(rows: Sequence[ReviewerSummary]) -> Mediators | None:
             for one, other in itertools.combinations(agents, 2)
         ),
         shares=crossed_shares(cells) if cells else {},
-        probe_taus=_probe_taus(results),
     )
 
 
@@ -116,24 +104,12 @@ def _result(agent: str, rows: Sequence[ReviewerSummary], cells: Mapping[Place, C
         if name == agent:
             values.setdefault(reviewer, []).append(cell.value)
     rates = {reviewer: sum(own) / len(own) for reviewer, own in values.items()}
-    answering = [own for own in rows if own.measure is not None and own.reviewer == agent]
     return AgentResult(
         agent=agent,
         rates=rates,
         mean=sum(rates.values()) / len(rates) if rates else None,
         human=_from_human(agent, rows),
-        **_answers(answering),
     )
-
-
-def _answers(answering: Sequence[ReviewerSummary]) -> dict[str, Any]:
-    """Return the fields of an agent that it has as an answerer."""
-    if not answering:
-        return {}
-    own = answering[0]
-    rates = {probe: rate.micro for probe, rate in own.by_label.get(DIMENSION, {}).items()}
-    known = {probe: rate for probe, rate in rates.items() if rate is not None}
-    return {"probes": own.overall.micro, "by_probe": known}
 
 
 def _from_human(agent: str, rows: Sequence[ReviewerSummary]) -> Share | None:
@@ -156,26 +132,3 @@ def _ranks(
             values = mine.value, cells[reviewer, other, key].value
             clusters.setdefault(repos[key], []).append((reviewers.index(reviewer), *values))
     return rank_agreement(clusters.values(), len(reviewers))
-
-
-def _probe_taus(results: Sequence[AgentResult]) -> dict[str, dict[str, float]]:
-    rates = {
-        "mean": {own.agent: own.mean for own in results},
-        FROM_HUMAN: {own.agent: None if own.human is None else own.human.rate for own in results},
-    }
-    answers = {PROBES: {own.agent: own.probes for own in results}}
-    for probe in dict.fromkeys(probe for own in results for probe in own.by_probe):
-        answers[probe] = {own.agent: own.by_probe.get(probe) for own in results}
-    found: dict[str, dict[str, float]] = {}
-    for name, own in rates.items():
-        taus = {probe: _tau(own, given) for probe, given in answers.items()}
-        found[name] = {probe: tau for probe, tau in taus.items() if tau is not None}
-    return {name: taus for name, taus in found.items() if taus}
-
-
-def _tau(rates: Mapping[str, float | None], answers: Mapping[str, float | None]) -> float | None:
-    """Return the tau-b over the agents that have both; None where fewer than LEAST_AGENTS have."""
-    both = [
-        (rate, given) for agent, rate in rates.items() if rate is not None and (given := answers[agent]) is not None
-    ]
-    return None if len(both) < LEAST_AGENTS else kendall_tau(*map(list, zip(*both, strict=True)))

@@ -19,8 +19,6 @@ CAUGHT, MISSED, EMPTY = "cme"
 CAUSES = {
     Reason.REVIEWER_ERROR: "r",
     Reason.AGENT_ERROR: "a",
-    Reason.ANSWERER_ERROR: "w",
-    Reason.NO_ANSWER: "-",
     Reason.BROKEN: "b",
     Reason.NOT_RUN: "n",
     Reason.NOT_JUDGED: "j",

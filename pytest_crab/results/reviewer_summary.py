@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from pytest_crab.benchmarks.codereviewqa.choice_statistics import ProbeMeasures
 from pytest_crab.results.comparisons import Lift
 from pytest_crab.results.explained import ExplainedRates
 from pytest_crab.results.model_usage import ModelUsage
@@ -14,7 +13,6 @@ from pytest_crab.results.rates import Rate
 from pytest_crab.results.review_cost import Burden, CleanReviews
 from pytest_crab.results.ruler_means import RulerMean
 from pytest_crab.results.stability import Stability
-from pytest_crab.types import Unit
 from pytest_crab.types.reviews import SuggestionCounts
 
 #: The dimension that tables show as columns of their own.
@@ -46,10 +44,8 @@ class ReviewerSummary:
     findings in all repeats by dimension (severity, and each scorer of findings) and label.
     ``decided_by`` counts the verdicts of each scorer in these rates; empty where none is by a ruler that runs nothing.
     ``by_ruler`` has the means by each scorer, where one of them is such a ruler.
-    ``probes`` has an answerer's measures by probe and language, ``all`` for all of them, and ``measure`` names its way
-    of answering; None: none is on record. ``unit`` is what verdicts are on: PROBE for an answerer, which reviews
-    nothing. ``counted`` is the word for one of what the rates count: oracle, probe, or comment where something else
-    than oracles decides. ``resolvable`` is the rate over those oracles that the agent was seen to resolve from the
+    ``counted`` is the word for one of what the rates count: oracle, or comment where something else than oracles
+    decides. ``resolvable`` is the rate over those oracles that the agent was seen to resolve from the
     human comment; None: no oracle is marked so. ``unknown_causes`` counts unknown verdicts, over all repeats, by their
     cause in words.
     ``suggestions`` adds up what became of suggestion blocks; None: there were none, or another agent.
@@ -95,9 +91,6 @@ class ReviewerSummary:
     findings_by_label: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     usage: tuple[ModelUsage, ...] = ()
     unknown_causes: Mapping[str, int] = field(default_factory=dict)
-    probes: Mapping[str, Mapping[str, ProbeMeasures]] = field(default_factory=dict)
-    measure: str | None = None
-    unit: Unit = Unit.COMMENT
     counted: str = "oracle"
     oracles: tuple[OracleRecord, ...] = ()
     explained: ExplainedRates | None = None

@@ -10,10 +10,9 @@ from typing import Any
 
 from pytest_crab.results.trial_rows import TrialRow
 from pytest_crab.statistics.comparison import Key
-from pytest_crab.types import Unit
 
-#: The scorers whose verdicts are a run's rates as they always were: of revisions, and of answers.
-OWN = frozenset({"oracles", "refinement", "choices"})
+#: The scorers of revisions, whose verdicts are a run's rates as they always were.
+OWN = frozenset({"oracles", "refinement"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,8 +33,6 @@ def measured_by(rows: Sequence[TrialRow]) -> dict[str, Any]:
 
 def _counted(rows: Sequence[TrialRow]) -> str:
     """Return the word for one of what the rates count."""
-    if any(row.unit is Unit.PROBE for row in rows):
-        return "probe"
     return "oracle" if {row.decided_by for row in rows} <= {None, "oracles"} else "comment"
 
 

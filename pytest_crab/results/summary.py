@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set as Abstra
 from dataclasses import dataclass, field
 from typing import Any
 
-from pytest_crab.benchmarks.codereviewqa.choice_statistics import probe_measures
 from pytest_crab.campaign.giving_up import without_own
 from pytest_crab.formats import format_count
 from pytest_crab.results import outcomes as letters
@@ -24,7 +23,6 @@ from pytest_crab.results.review_cost import burden, clean_reviews
 from pytest_crab.results.reviewer_summary import KIND, Regressions, ReviewerSummary
 from pytest_crab.results.ruler_means import measured_by
 from pytest_crab.results.stability import stability
-from pytest_crab.results.summary_words import SummaryWords, words_of
 from pytest_crab.results.trial_rows import TrialRow, comments_of, cost, oracles_of, per_run, review_price, row_of
 from pytest_crab.results.unmeasured import reason_of
 from pytest_crab.statistics.comparison import Key
@@ -38,7 +36,6 @@ from pytest_crab.types import (
     Reason,
     Trial,
     TrialId,
-    Unit,
     Verdict,
 )
 from pytest_crab.types.reviews import SuggestionCounts
@@ -61,7 +58,7 @@ OUTCOMES = (Verdict.CAUGHT.value, Verdict.MISSED.value, *CAUSES)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """A run's reviewers as they come in the first instance, and answerers after them.
+    """A run's reviewers as they come in the first instance.
 
     ``superseded`` counts trials that a later record replaced.
 
@@ -86,9 +83,14 @@ class Summary:
     look_first: tuple[LookFirst, ...] = ()
 
     @property
-    def words(self) -> SummaryWords:
-        """The words for what ran here and what was measured."""
-        return words_of(self.reviewers)
+    def counted(self) -> str:
+        """The word for one of what the rates count: oracle, comment, or both."""
+        return " or ".join(dict.fromkeys(own.counted for own in self.reviewers)) or "oracle"
+
+    @property
+    def many_counted(self) -> str:
+        """The same word for many."""
+        return " and ".join(dict.fromkeys(f"{own.counted}s" for own in self.reviewers)) or "oracles"
 
     def dimensions(self) -> dict[str, tuple[str, ...]]:
         """The labels of all comments by dimension; ``kind`` is left out, since tables show it as columns."""
@@ -96,7 +98,7 @@ class Summary:
         return {dimension: words for dimension, words in found.items() if dimension != KIND}
 
     def labelled(self, dimension: str) -> tuple[ReviewerSummary, ...]:
-        """The reviewers whose oracles have labels of this dimension: answerers have others than reviewers."""
+        """The reviewers whose oracles have labels of this dimension."""
         return tuple(reviewer for reviewer in self.reviewers if dimension in reviewer.by_label)
 
     def finding_dimensions(self) -> dict[str, tuple[str, ...]]:
@@ -147,7 +149,6 @@ class SummaryBuilder:
             by_reviewer.setdefault(trial.reviewer, []).append(self._rows[trial])
         unasked = _caught_by_control(by_reviewer.values())
         found = [_reviewer(name, own, unasked, strict=errors_as_misses) for name, own in by_reviewer.items()]
-        found.sort(key=lambda own: own.unit is Unit.PROBE)
         compared = tuple(_with_comparisons(found))
         honest = [own for own in found if own.variant is None and own.reviewer not in (*own.privileged, *own.leaky)]
         rows = (row for own in by_reviewer.values() for row in own)
@@ -229,7 +230,6 @@ def _reviewer(
         unknown_causes=_unknown_causes(rows),
         **_origins(rows),
         **_costs(rows),
-        **_answers(rows),
         oracles=tuple(oracles),
         explained=explained_rates((row.instance, row.repo, row.explanations) for row in rows),
         review_by=rows[0].review_by,
@@ -293,7 +293,6 @@ def _contestant(own: ReviewerSummary) -> Contestant:
         seconds=own.seconds_per_run,
         variant=own.variant,
         counted=own.counted,
-        unit=own.unit,
     )
 
 
@@ -319,19 +318,6 @@ def _costs(rows: Sequence[TrialRow]) -> dict[str, Any]:
         "seconds": sum(row.seconds for row in rows),
         "seconds_per_run": per_run(rows, lambda row: row.own_seconds),
     }
-
-
-def _answers(rows: Sequence[TrialRow]) -> dict[str, Any]:
-    """Return the fields of an answerer alone."""
-    found: dict[str, dict[str, list[str]]] = {}
-    measure = None
-    unit = Unit.PROBE if any(row.unit is Unit.PROBE for row in rows) else Unit.COMMENT
-    for answers in (answers for row in rows for answers in row.answers):
-        measure = answers.measure
-        for language in ("all", answers.language):
-            found.setdefault(answers.probe, {}).setdefault(language, []).append(answers.letters)
-    probes = {probe: {name: probe_measures(own) for name, own in by.items()} for probe, by in found.items()}
-    return {"probes": probes, "measure": measure, "unit": unit}
 
 
 def _findings_by_label(rows: Iterable[TrialRow]) -> dict[str, dict[str, int]]:

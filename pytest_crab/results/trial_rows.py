@@ -36,17 +36,7 @@ from pytest_crab.types.reviews import SuggestionCounts
 _ORACLES = "oracles"
 
 #: The steps whose time is a reviewer's: proofs, images and downloads are the benchmark's.
-_OWN_STEPS = ("review", "revision", "verdict", "answers")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProbeAnswers:
-    """The answers to one probe's question as letters: see statistics.choices; ``measure`` is the way of answering."""
-
-    probe: str
-    language: str
-    measure: str
-    letters: str
+_OWN_STEPS = ("review", "revision", "verdict")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +47,7 @@ class TrialRow:
     verdict. ``ruler_values`` are of each scorer, comment by comment. ``shared_cost`` is what its review has cost, if an
     earlier trial of this reviewer has the same review; ``prices`` are the dollars of its review and of its revision.
     ``error_rates`` are those of the oracle of each comment that has an oracle's verdict.
-    ``unit`` is what its verdicts are on: PROBE for an answerer's. ``cut`` are those, reviewer or agent, whose prompt
+    ``cut`` are those, reviewer or agent, whose prompt
     did not hold all of the pull request.
     """
 
@@ -86,8 +76,6 @@ class TrialRow:
     causes: tuple[str, ...] = ()
     usages: tuple[tuple[str, Usage], ...] = ()
     finding_labels: Mapping[tuple[str, str], int] = field(default_factory=dict)
-    answers: tuple[ProbeAnswers, ...] = ()
-    unit: Unit = Unit.COMMENT
     decided_by: str | None = None
     ruler_values: tuple[tuple[str, str, float | None], ...] = ()
     rulers: Mapping[str, RecordedRuler] = field(default_factory=dict)
@@ -131,8 +119,6 @@ def row_of(trial: Trial) -> TrialRow:
         causes=tuple(map(why, trial.having(Verdict.UNKNOWN))),
         usages=tuple(usages_of(own)),
         finding_labels=_finding_labels(trial),
-        answers=tuple(_answers(trial)),
-        unit=Unit.PROBE if trial.is_of_answerer else Unit.COMMENT,
         decided_by=trial.ruler,
         ruler_values=tuple((one.scorer, one.subject, one.value) for one in trial.scores if one.unit is Unit.COMMENT),
         rulers=rulers_of(trial),
@@ -182,15 +168,6 @@ def _sum_known(costs: Iterable[float | None]) -> float:
 def _price(step: Review | Revision | None) -> float | None:
     """Return the dollars of a review or a revision; None: not known."""
     return None if step is None or step.usage is None else step.usage.cost_usd
-
-
-def _answers(trial: Trial) -> Iterator[ProbeAnswers]:
-    languages = {comment.id: comment.labels.get("language", "") for comment in trial.comments}
-    for score in trial.scores:
-        if score.unit is Unit.PROBE and score.evidence:
-            letters, measure = str(score.evidence.get("letters", "")), str(score.evidence.get("measure", ""))
-            language = languages.get(score.subject, "")
-            yield ProbeAnswers(probe=score.subject, language=language, measure=measure, letters=letters)
 
 
 def _finding_labels(trial: Trial) -> Counter[tuple[str, str]]:

@@ -6,16 +6,15 @@ from collections.abc import Iterable
 
 from pytest_crab.formats import format_count
 from pytest_crab.results.trial_rows import TrialRow
-from pytest_crab.types import Unit
 
 
 def reason_of(rows: Iterable[TrialRow]) -> str | None:
     """Return why one reviewer's trials measured nothing, as a sentence without its name; None if they measured.
 
-    Controls, placebos, answerers, and pull requests without an issue are not meant. A review or a revision that failed
+    Controls, placebos, and pull requests without an issue are not meant. A review or a revision that failed
     does not count, since its verdicts are unknown.
     """
-    asked = [row for row in rows if row.variant is None and row.unit is not Unit.PROBE and row.oracles]
+    asked = [row for row in rows if row.variant is None and row.oracles]
     reviews = [row.load for row in asked if row.load.findings is not None]
     if not reviews or any(one.caught for one in reviews):
         return None

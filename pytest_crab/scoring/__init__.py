@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from pytest_crab.adapters import AdapterSpec
-from pytest_crab.benchmarks.codereviewqa.choices.scorer import ChoiceScorer
 from pytest_crab.registry import Members, load
 from pytest_crab.scoring.judges import JUDGES, require_hits
 from pytest_crab.scoring.judges.scorer import JudgeScorer
@@ -15,15 +14,12 @@ from pytest_crab.scoring.protocols import Scorer
 from pytest_crab.scoring.refinement import RefinementScorer
 from pytest_crab.scoring.review_rulers import SimilarityScorer, review_rulers
 
-#: What makes each scorer of a trial with a reviewer, by name.
+#: What makes each scorer, by name.
 SCORERS: Mapping[str, Callable[[], Scorer]] = Members(
     {OracleScorer.name: OracleScorer, RefinementScorer.name: RefinementScorer, **review_rulers()},
     lambda benchmark: benchmark.scorers,
     load,
 )
-
-#: The scorers of a trial with an answerer, which is asked for no review.
-ANSWER_SCORERS: tuple[Scorer, ...] = (ChoiceScorer(),)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,6 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
-from pytest_crab.benchmarks.codereviewqa.choices.answers import Answerer
 from pytest_crab.model_access import Services
 from pytest_crab.protocols import Command, Completed, Image, InstallResult, Limits, Snapshot, Store
 from pytest_crab.types import Artefact, Comment, Instance, PullRequest, Review, Revision, Score, Unit, Usage
@@ -112,14 +111,6 @@ class ScoringContext(Protocol):
     @property
     def image(self) -> Image:
         """The image, found or built. Raises ImageError, EngineError."""
-
-    @property
-    def answerer(self) -> Answerer:
-        """The answerer of this trial, for a scorer that needs one."""
-
-    @property
-    def answerer_identity(self) -> Mapping[str, Any]:
-        """Everything that decides the answerer's answers, for a step's key."""
 
     @property
     def facts(self) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from pytest_crab.formats import format_count, format_number, format_percent
 from pytest_crab.results.gate_record import Gate, GateRuling
+from pytest_crab.results.rates import Rate
 from pytest_crab.results.reviewer_summary import ReviewerSummary
 from pytest_crab.results.summary import Summary
 from pytest_crab.text import ascii_line, one_line
@@ -24,7 +25,7 @@ def headlines(summary: Summary) -> Iterator[tuple[ReviewerSummary, str, str | No
     for own in contestants:
         ruling = rulings.get(own.reviewer)
         sentence = None if ruling is None else gate_sentence(ruling)
-        yield own, rate_sentence(own), sentence
+        yield own, rate_sentence(own.reviewer, own.overall, own.counted), sentence
 
 
 def unmeasured_line(own: ReviewerSummary) -> str | None:
@@ -32,12 +33,12 @@ def unmeasured_line(own: ReviewerSummary) -> str | None:
     return None if own.unmeasured is None else f"{ascii_line(own.reviewer)}: {own.unmeasured}"
 
 
-def rate_sentence(own: ReviewerSummary) -> str:
-    """Return a reviewer's rate with its interval, as in ``mine: 50.0% (5 of 10 oracles caught; 95% ...)``."""
-    rate, name = own.overall, ascii_line(own.reviewer)
+def rate_sentence(reviewer: str, rate: Rate, counted: str) -> str:
+    """Return a rate with its interval, as in ``mine: 50.0% (5 of 10 oracles caught; 95% ...)``."""
+    name = ascii_line(reviewer)
     if not rate.known:
-        return f"{name}: no rate, since none of {format_count(rate.oracles, own.counted)} has a verdict"
-    parts = [f"{format_number(rate.caught)} of {format_count(rate.known, own.counted)} caught"]
+        return f"{name}: no rate, since none of {format_count(rate.oracles, counted)} has a verdict"
+    parts = [f"{format_number(rate.caught)} of {format_count(rate.known, counted)} caught"]
     if rate.interval is not None:
         low, high = format_percent(rate.interval.low), format_percent(rate.interval.high)
         parts.append(f"95% interval {low}% to {high}% over {rate.interval.basis}")

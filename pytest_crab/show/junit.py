@@ -20,7 +20,7 @@ from pytest_crab.results.reviewer_summary import ReviewerSummary
 from pytest_crab.results.summary import OUTCOMES, Summary
 from pytest_crab.show.label_changes import label_table
 from pytest_crab.text import one_line
-from pytest_crab.types import CommentResult, Reason, Trial, Unit, Verdict
+from pytest_crab.types import CommentResult, Reason, Trial, Verdict
 
 #: The rulings that a gate's cases tell apart, and the most characters of their reasons.
 _PASSED, _FAILED, _LONGEST = "passed", "failed", 5000
@@ -177,7 +177,7 @@ def _properties(reviewer: ReviewerSummary, rulers: Mapping[str, RecordedRuler]) 
     labels = dict(_label_rates(reviewer))
     shown = [ruler for ruler in reviewer.by_ruler if ruler in rulers]
     values: dict[str, object] = {
-        "agent": ", ".join(reviewer.agents) if reviewer.unit is not Unit.PROBE else None,
+        "agent": ", ".join(reviewer.agents),
         "runtime": ", ".join(reviewer.runtimes) or None,
         "rate": score.micro,
         "macro": score.macro,

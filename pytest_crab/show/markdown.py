@@ -21,7 +21,6 @@ from pytest_crab.show.summary_tables import (
     explained_tables,
     finding_tables,
     label,
-    probe_tables,
     rate_cell,
     rate_tables,
     ruler_tables,
@@ -34,9 +33,12 @@ from pytest_crab.types import Kind
 #: The file's name in a report's folder.
 FILE = "summary.md"
 
-#: The columns behind the name: those that have nothing for answerers, and the others.
-_OF_REVIEWS = ("Comments", "Per PR", "Behavioral %", "Structural %")
 _HEADS = (
+    "Reviewer",
+    "Comments",
+    "Per PR",
+    "Behavioral %",
+    "Structural %",
     "Overall %",
     "95% interval",
     "Caught / known",
@@ -81,29 +83,27 @@ def head_lines(summary: Summary) -> Iterator[str]:
         reasons = gate_reasons(summary.gate, details=True)
         yield from folded("The gate's reasons", [f"- {escape_markdown(line, 5000)}" for line in reasons])
         for one in change_tables(summary.gate):
-            yield from folded(one.title, _escaped(one))
-    words = summary.words
-    heads = (words.contestant_head, *(_OF_REVIEWS if words.reviews else ()), *_HEADS)
-    yield from table(heads, [list(_cells(reviewer, reviews=words.reviews)) for reviewer in summary.reviewers])
+            yield from folded(one.title, escaped_table(one))
+    yield from table(_HEADS, [list(_cells(reviewer)) for reviewer in summary.reviewers])
 
 
 def detail_lines(summary: Summary) -> Iterator[str]:
     """Yield what is behind that: rates by label, rulers, unknown verdicts, and remarks."""
-    tables = (rate_tables, finding_tables, explained_tables, probe_tables, detail_tables)
+    tables = (rate_tables, finding_tables, explained_tables, detail_tables)
     for one in [table for of in tables for table in of(summary)]:
         yield ""
-        yield from folded(one.title, _escaped(one))
+        yield from folded(one.title, escaped_table(one))
     for one in ruler_tables(summary):
-        yield from ("", *_escaped(one), "")
+        yield from ("", *escaped_table(one), "")
         yield from (f"- {escape_markdown(text)}" for text in ruler_lines(summary.rulers.values()))
     for one in mediator_tables(summary):
-        yield from ("", *_escaped(one), "")
+        yield from ("", *escaped_table(one), "")
         yield from (f"- {escape_markdown(text)}" for text in mediator_lines(summary))
     unknown = list(unknown_lines(summary))
     if unknown:
         yield ""
         yield from folded(unknown_head(summary), (f"- {escape_markdown(text)}" for text in unknown))
-    said = [*together_lines(summary), *(text for text, _ in remarks(summary))]
+    said = [*together_lines(summary.together), *(text for text, _ in remarks(summary))]
     if said:
         yield ""
         yield from (f"- {escape_markdown(text)}" for text in said)
@@ -114,13 +114,12 @@ def escape_markdown(text: str, limit: int = 200) -> str:
     return _LIVE.sub(rf"\1{_APART}", one_line(text, limit).translate(_SPECIAL))
 
 
-def _cells(reviewer: ReviewerSummary, *, reviews: bool) -> Iterator[str]:
+def _cells(reviewer: ReviewerSummary) -> Iterator[str]:
     yield escape_markdown(label(reviewer))
-    if reviews:
-        yield format_number(reviewer.comments)
-        yield format_decimal(reviewer.comments_per_pull_request, 1)
-        kinds = [reviewer.by_kind[kind.value].micro if kind.value in reviewer.by_kind else None for kind in Kind]
-        yield from map(format_percent, kinds)
+    yield format_number(reviewer.comments)
+    yield format_decimal(reviewer.comments_per_pull_request, 1)
+    kinds = [reviewer.by_kind[kind.value].micro if kind.value in reviewer.by_kind else None for kind in Kind]
+    yield from map(format_percent, kinds)
     yield format_percent(reviewer.overall.micro)
     yield format_interval(reviewer.overall.interval, " to ")
     yield rate_cell(reviewer.overall)
@@ -138,7 +137,8 @@ def folded(title: str, lines: Iterable[str]) -> Iterator[str]:
     yield ""
 
 
-def _escaped(one: SummaryTable) -> Iterator[str]:
+def escaped_table(one: SummaryTable) -> Iterator[str]:
+    """Yield a table whose heads and names are escaped."""
     heads, *rows = zip((one.head, *one.names), *one.columns, strict=True)
     return table([escape_markdown(head) for head in heads], [(escape_markdown(name), *row) for name, *row in rows])
 

@@ -12,7 +12,7 @@ from pytest_crab.formats import (
     format_percent,
     format_whole_percent,
 )
-from pytest_crab.results.mediators import FROM_HUMAN, LEAST_AGENTS, PROBES, Mediators
+from pytest_crab.results.mediators import FROM_HUMAN, Mediators
 from pytest_crab.results.summary import Summary
 from pytest_crab.show.summary_tables import SummaryTable
 from pytest_crab.statistics.rank_agreement import RankAgreement
@@ -35,8 +35,8 @@ def ranks_text(ranks: RankAgreement) -> str:
 def mediator_tables(summary: Summary) -> Iterator[SummaryTable]:
     """Yield the table of agents, where several acted on the same reviews.
 
-    A column is an agent: its rate by reviewer, their mean, the human's comments that it resolves, and its answers. What
-    no agent has a number for is left out.
+    A column is an agent: its rate by reviewer, their mean, and the human's comments that it resolves. What no agent has
+    a number for is left out.
     """
     found = summary.mediators
     if found is None:
@@ -45,7 +45,6 @@ def mediator_tables(summary: Summary) -> Iterator[SummaryTable]:
         **{reviewer: [_percent(own.rates.get(reviewer)) for own in found.agents] for reviewer in found.reviewers},
         "mean": [_percent(own.mean) for own in found.agents],
         FROM_HUMAN: [_share(own.human) for own in found.agents],
-        PROBES: [_percent(own.probes) for own in found.agents],
     }
     known = {name: cells for name, cells in rows.items() if set(cells) != {NOTHING}}
     columns = [[own.agent, *(cells[at] for cells in known.values())] for at, own in enumerate(found.agents)]
@@ -59,11 +58,6 @@ def mediator_lines(summary: Summary) -> Iterator[str]:
     if found is None:
         return
     yield from _review_lines(found)
-    for rate, taus in found.probe_taus.items():
-        own = ", ".join(f"{probe} {tau:.2f}" for probe, tau in taus.items())
-        yield f"rank agreement of the agents' rates ({rate}) with their answers to probes: tau-b {own}"
-    if not found.probe_taus and any(own.probes is not None for own in found.agents):
-        yield f"a correlation with probes takes {LEAST_AGENTS} agents that are answerers of the same name too"
 
 
 def _review_lines(found: Mediators) -> Iterator[str]:

@@ -6,14 +6,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from pytest_crab.benchmarks.codereviewqa.choice_statistics import LETTERS
 from pytest_crab.formats import NOTHING, format_number, format_percent
 from pytest_crab.results.explained import ExplainedRates
 from pytest_crab.results.rates import Rate
 from pytest_crab.results.reviewer_summary import ReviewerSummary
 from pytest_crab.results.summary import Summary
 from pytest_crab.text import ascii_line, one_line
-from pytest_crab.types import ExplainedOutcome, Unit
+from pytest_crab.types import ExplainedOutcome
 
 #: The most characters of the heading of names: that of contamination has the whole name of a model.
 LONGEST_HEAD = 50
@@ -36,7 +35,7 @@ def rate_tables(summary: Summary) -> Iterator[SummaryTable]:
     """Yield caught of known oracles by label, a table for each dimension that the set has."""
     for dimension, words in summary.dimensions().items():
         name = one_line(dimension, LONGEST_HEAD - len("by "))
-        title, head = f"Caught of known {summary.words.many_counted} by {name}, with 95% intervals", f"by {name}"
+        title, head = f"Caught of known {summary.many_counted} by {name}, with 95% intervals", f"by {name}"
         columns = _columns(words, summary.labelled(dimension), partial(_rate_of_label, dimension))
         yield SummaryTable(title, "Caught/known" if dimension == "category" else head, words, columns)
 
@@ -61,7 +60,7 @@ def explained_tables(summary: Summary) -> Iterator[SummaryTable]:
 
 
 def _explained(reviewer: ReviewerSummary, name: str) -> str:
-    return NOTHING if reviewer.explained is None else _rate_with_interval(_EXPLAINED[name](reviewer.explained))
+    return NOTHING if reviewer.explained is None else rate_with_interval(_EXPLAINED[name](reviewer.explained))
 
 
 def _outcome(reviewer: ReviewerSummary, word: str) -> str:
@@ -72,24 +71,8 @@ def finding_tables(summary: Summary) -> Iterator[SummaryTable]:
     """Yield the findings by label, a table for each dimension that findings have."""
     for dimension, words in summary.finding_dimensions().items():
         title = f"Findings by {one_line(dimension, 30)}"
-        reviewers = [own for own in summary.reviewers if own.unit is not Unit.PROBE]
-        columns = _columns(words, reviewers, partial(_findings_of_label, dimension))
+        columns = _columns(words, summary.reviewers, partial(_findings_of_label, dimension))
         yield SummaryTable(title, title, words, columns)
-
-
-def probe_tables(summary: Summary) -> Iterator[SummaryTable]:
-    """Yield the measures of each answerer's probes beside their invariant accuracy, which the rates are."""
-    for own in summary.reviewers:
-        measures = {probe: languages["all"] for probe, languages in own.probes.items()}
-        letters = sorted({*LETTERS, *(letter for each in measures.values() for letter in each.letters)})
-        columns = [
-            ["correct", *(f"{format_percent(each.mean)}%" for each in measures.values())],
-            ["agreement", *(f"{format_percent(each.agreement)}%" for each in measures.values())],
-            *([letter, *(str(each.letters.get(letter, 0)) for each in measures.values())] for letter in letters),
-        ]
-        if measures:
-            title = f"Answers of {label(own)} by {own.measure}"
-            yield SummaryTable(title, title, list(measures), columns)
 
 
 def ruler_tables(summary: Summary) -> Iterator[SummaryTable]:
@@ -128,10 +111,11 @@ def _findings_of_label(dimension: str, reviewer: ReviewerSummary, word: str) -> 
 def _rate_of_label(dimension: str, reviewer: ReviewerSummary, word: str) -> str:
     """Write the rate of one label with its interval, as 8/10 80.0% (44-97)."""
     rate = reviewer.by_label.get(dimension, {}).get(word)
-    return NOTHING if rate is None else _rate_with_interval(rate)
+    return NOTHING if rate is None else rate_with_interval(rate)
 
 
-def _rate_with_interval(rate: Rate) -> str:
+def rate_with_interval(rate: Rate) -> str:
+    """Write a rate with its interval, as 8/10 80.0% (44-97)."""
     if rate.micro is None and rate.known:
         return f"{format_percent(rate.low)} to {format_percent(rate.high)}%"
     if not rate.known:

@@ -12,7 +12,7 @@ from pytest_crab.formats import (
     format_points,
     format_whole_percent,
 )
-from pytest_crab.results.comparisons import Lift
+from pytest_crab.results.comparisons import Lift, Together
 from pytest_crab.results.reviewer_summary import ReviewerSummary
 from pytest_crab.results.summary import SIMULATED, Summary
 from pytest_crab.show.summary_tables import label
@@ -75,9 +75,8 @@ def names_by_text(said: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
     return names
 
 
-def together_lines(summary: Summary) -> Iterator[str]:
-    """Yield how many oracles several reviewers catch together, and each of them alone."""
-    together = summary.together
+def together_lines(together: Together) -> Iterator[str]:
+    """Yield how many oracles several contestants catch together, and each of them alone."""
     if len(together.reviewers) < 2 or not together.oracles:
         return
     alone = ", ".join(f"{ascii_line(name)} alone {count}" for name, count in together.unique.items())

@@ -18,6 +18,7 @@ from pytest_crab.formats import (
     format_table,
 )
 from pytest_crab.results.explain import suggestion_words
+from pytest_crab.results.model_usage import ModelUsage
 from pytest_crab.results.recorded_rulers import ruler_lines
 from pytest_crab.results.reviewer_summary import ReviewerSummary
 from pytest_crab.results.summary import CAUSES, Summary
@@ -31,7 +32,6 @@ from pytest_crab.show.summary_tables import (
     explained_tables,
     finding_tables,
     label,
-    probe_tables,
     rate_cell,
     rate_tables,
     ruler_tables,
@@ -64,15 +64,11 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class _Column:
-    """One column of numbers: its head, its cell for a reviewer, and what stands above, ending where the column ends.
-
-    ``of_reviews``: it has nothing for answerers.
-    """
+    """One column of numbers: its head, its cell for a reviewer, and what stands above, ending where the column ends."""
 
     head: str
     cell: Callable[[ReviewerSummary], str]
     above: str = ""
-    of_reviews: bool = False
 
 
 def _kind(kind: Kind) -> Callable[[ReviewerSummary], str]:
@@ -82,10 +78,10 @@ def _kind(kind: Kind) -> Callable[[ReviewerSummary], str]:
 
 
 _COLUMNS = (
-    _Column("Total", lambda reviewer: format_number(reviewer.comments), of_reviews=True),
-    _Column("Per PR", lambda reviewer: format_decimal(reviewer.comments_per_pull_request, 1), "Comments", True),
-    _Column("Behav.", _kind(Kind.BEHAVIORAL), of_reviews=True),
-    _Column("Struct.", _kind(Kind.STRUCTURAL), of_reviews=True),
+    _Column("Total", lambda reviewer: format_number(reviewer.comments)),
+    _Column("Per PR", lambda reviewer: format_decimal(reviewer.comments_per_pull_request, 1), "Comments"),
+    _Column("Behav.", _kind(Kind.BEHAVIORAL)),
+    _Column("Struct.", _kind(Kind.STRUCTURAL)),
     _Column("Overall", lambda reviewer: format_percent(reviewer.overall.micro)),
     _Column("95%", lambda reviewer: format_interval(reviewer.overall.interval)),
     _Column("Macro", lambda reviewer: format_percent(reviewer.overall.macro), "Pass rate (%)"),
@@ -102,17 +98,16 @@ def summary_lines(summary: Summary, width: int = 80) -> list[Line]:
     if not summary.reviewers:
         return []
     blocks = [
-        _grids(change_tables(summary.gate), width),
-        _grids(rate_tables(summary), width),
-        _grids(finding_tables(summary), width),
-        _grids(explained_tables(summary), width),
-        _grids(probe_tables(summary), width),
+        grid_lines(change_tables(summary.gate), width),
+        grid_lines(rate_tables(summary), width),
+        grid_lines(finding_tables(summary), width),
+        grid_lines(explained_tables(summary), width),
         _rulers(summary, width),
-        [line for text in together_lines(summary) for line in _wrap(text, width)],
-        _grids(detail_tables(summary), width),
-        [*_grids(mediator_tables(summary), width), *_mediators(summary, width)],
+        [line for text in together_lines(summary.together) for line in _wrap(text, width)],
+        grid_lines(detail_tables(summary), width),
+        [*grid_lines(mediator_tables(summary), width), *_mediators(summary, width)],
         _notes(summary, width),
-        _usage(summary, width),
+        usage_lines([(own.reviewer, own.usage) for own in summary.reviewers], width),
         _unknown(summary, width),
         _table(summary, width),
         [line for own in summary.reviewers for line in _lift(own, width)],
@@ -123,9 +118,9 @@ def summary_lines(summary: Summary, width: int = 80) -> list[Line]:
 
 
 def _table(summary: Summary, width: int) -> list[Line]:
-    columns = [column for column in _COLUMNS if summary.words.reviews or not column.of_reviews]
+    columns = _COLUMNS
     rows = [[column.cell(reviewer) for column in columns] for reviewer in summary.reviewers]
-    heads, head = [column.head for column in columns], summary.words.contestant_head
+    heads, head = [column.head for column in columns], "Reviewer"
     widths = [max(len(cell) for cell in cells) for cells in zip(heads, *rows, strict=True)]
     room = width - sum(widths) - len(widths)
     names = [label(reviewer) for reviewer in summary.reviewers]
@@ -156,7 +151,7 @@ def _row(name: str, cells: Sequence[str], first: int, widths: Sequence[int]) -> 
 
 def _rulers(summary: Summary, width: int) -> list[Line]:
     """Return the means by ruler, then each ruler with its version and how far judges can be trusted."""
-    means = _grids(ruler_tables(summary), width)
+    means = grid_lines(ruler_tables(summary), width)
     told = ruler_lines(summary.rulers.values()) if means else ()
     return [*means, *(line for text in told for line in _wrap(ascii_line(text), width))]
 
@@ -166,7 +161,7 @@ def _mediators(summary: Summary, width: int) -> list[Line]:
     return [line for text in mediator_lines(summary) for line in _wrap(text, width)]
 
 
-def _grids(tables: Iterable[SummaryTable], width: int) -> list[Line]:
+def grid_lines(tables: Iterable[SummaryTable], width: int) -> list[Line]:
     """Return tables below each other, an empty line between them; columns that do not fit go below likewise."""
     lines: list[Line] = []
     for table in tables:
@@ -225,29 +220,29 @@ def _headlines(summary: Summary, width: int) -> list[Line]:
     return lines
 
 
-def _usage(summary: Summary, width: int) -> list[Line]:
+def usage_lines(askers: Sequence[tuple[str, Sequence[ModelUsage]]], width: int) -> list[Line]:
     """Return what was asked of models, without the column of failed requests where none is known to have failed."""
-    rows = list(usage_rows(summary))
+    rows = list(usage_rows(askers))
     if not rows:
         return []
     table = [("Asked of models", "Requests", "Failed", "Input tokens", "Output tokens", "USD"), *rows]
-    if not any(one.failed_requests for own in summary.reviewers for one in own.usage):
+    if not any(one.failed_requests for _, usages in askers for one in usages):
         table = [(*row[:2], *row[3:]) for row in table]
     head, *lines = format_table(table, " ", widest=max(20, width - 50))
     return [Line(head, "bold"), *map(Line, lines)]
 
 
-def usage_rows(summary: Summary) -> Iterator[tuple[str, ...]]:
-    """Yield a row for each reviewer, part of its trials and model.
+def usage_rows(askers: Iterable[tuple[str, Sequence[ModelUsage]]]) -> Iterator[tuple[str, ...]]:
+    """Yield a row for each of those that asked models, part of its steps and model.
 
     It has its name, requests and how many of them failed, tokens both ways, and dollars.
     """
-    for own in summary.reviewers:
-        for one in own.usage:
+    for name, usages in askers:
+        for one in usages:
             counts = (one.requests, one.failed_requests, one.input_tokens, one.output_tokens)
             shown = (NOTHING if count is None else f"{count:,}" for count in counts)
             money = NOTHING if one.cost_usd is None else format_dollars(one.cost_usd)
-            yield (f"{own.reviewer} {one.part}: {one.model or 'unknown model'}", *shown, money)
+            yield (f"{name} {one.part}: {one.model or 'unknown model'}", *shown, money)
 
 
 def _unknown(summary: Summary, width: int) -> list[Line]:
@@ -258,7 +253,7 @@ def _unknown(summary: Summary, width: int) -> list[Line]:
 def unknown_head(summary: Summary) -> str:
     """Return the heading of the unknown verdicts, with the rule that rates apply to them."""
     rule = "counted as missed" if summary.errors_as_misses else "not counted in any rate"
-    return f"Unknown {summary.words.many_counted}, {rule}"
+    return f"Unknown {summary.many_counted}, {rule}"
 
 
 def unknown_lines(summary: Summary) -> Iterator[str]:
@@ -331,7 +326,7 @@ def _merged(notes: Iterable[tuple[str, str]], summary: Summary) -> Iterator[tupl
     """Yield each text once, and the line that names the reviewers whom it is about."""
     for text, own in names_by_text(notes).items():
         every = len(own) == len(summary.reviewers) > 1
-        yield text, f"{f'each {summary.words.contestant}' if every else ', '.join(own)}: {text}"
+        yield text, f"{'each reviewer' if every else ', '.join(own)}: {text}"
 
 
 def _by_reviewer(summary: Summary, say: Callable[[ReviewerSummary], str]) -> list[str]:

@@ -43,17 +43,15 @@ def show_trial(trial: Trial, subject: Subject | None) -> Iterator[Styled]:
         if problem:
             yield Styled(one_line(problem, 500), "bad")
     yield Styled("")
-    if not trial.is_of_answerer:
-        yield from _review(trial, None if subject is None else subject.diff)
-    yield Styled("probes" if trial.is_of_answerer else "oracles", "heading")
+    yield from _review(trial, None if subject is None else subject.diff)
+    yield Styled("oracles", "heading")
     comments = {} if subject is None else {comment.id: comment.body for comment in subject.comments}
     for result in trial.results:
         yield from _oracle(result, comments.get(result.comment, ""), trial.explanations.get(result.comment))
     if trial.regressions is not None:
         yield Styled(f"tests that passed before {'are broken' if trial.regressions else 'still pass'}")
-    if not trial.is_of_answerer or trial.revision is not None:
-        yield Styled("")
-        yield from _revision(trial)
+    yield Styled("")
+    yield from _revision(trial)
 
 
 def show_transcripts(trial: Trial, transcripts: Iterable[Transcript]) -> Iterator[Styled]:

@@ -5,16 +5,14 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from pytest_crab.adapters import AdapterSpec
-from pytest_crab.benchmarks.codereviewqa.choices.agent_answers import AgentAnswerer
-from pytest_crab.benchmarks.codereviewqa.choices.answers import Answerer
 from pytest_crab.clients.services import StepServices
 from pytest_crab.errors import AgentError, Cancelled, CrabError, ReviewerError, SourceError
 from pytest_crab.instances.resolvability import settings_digest
 from pytest_crab.lazy import lazy
-from pytest_crab.protocols import Agent, Command, Completed, Image, InstallResult, Limits, Snapshot
+from pytest_crab.protocols import Command, Completed, Image, InstallResult, Limits, Snapshot
 from pytest_crab.scoring.protocols import Step, StepClock, StepResults
 from pytest_crab.scoring.step_cache import StepCache
 from pytest_crab.sources import drop, fetcher_for
@@ -32,18 +30,23 @@ R = TypeVar("R")
 _FIRST = "prepare"
 
 
-class TrialContext:
+class StepContext:
     """A scoring.protocols.ScoringContext; nothing is fetched or built before it is asked for.
 
-    ``perform`` makes a step: it retries, times, caches and records. ``attempts`` has the failures of the step under
-    way, by class.
+    ``contestant`` is the name on the ledger of whoever is measured. ``perform`` makes a step: it retries, times,
+    caches and records. ``attempts`` has the failures of the step under way, by class.
     """
 
     def __init__(
-        self, instance: Instance, crew: Crew, run_context: RunContext, notice: Callable[[str], None], repeat: int = 1
+        self,
+        instance: Instance,
+        contestant: str,
+        run_context: RunContext,
+        notice: Callable[[str], None],
+        repeat: int = 1,
     ) -> None:
         self.instance = instance
-        self.crew = crew
+        self.contestant = contestant
         self.run_context = run_context
         self.repeat = repeat
         self.records: list[StepRecord] = []
@@ -81,7 +84,7 @@ class TrialContext:
         self.facts["environment"] = {name: fact for name, fact in image.facts.items() if name != "built"}
         return image
 
-    def discard_image(self, keep: Sequence[TrialContext] = ()) -> None:
+    def discard_image(self, keep: Sequence[StepContext] = ()) -> None:
         """Remove the image if nothing else uses it, but for what it shares with those of ``keep``.
 
         Raises ImageError, EngineError, OSError.
@@ -115,7 +118,7 @@ class TrialContext:
         return StepServices(
             self.run_context.models,
             self.run_context.store.put,
-            trial=str(TrialId(self.instance.id, self.crew.spec.reviewer, self.repeat)),
+            trial=str(TrialId(self.instance.id, self.contestant, self.repeat)),
             step=step or self.step,
             attempt=len(self.attempts) + 1,
             spent=self.spent,
@@ -142,16 +145,12 @@ class TrialContext:
             lambda: self.image,
             failure,
             self.services(passed=passed),
-            require_sandbox or (lambda: self.run_context.require_sandbox(self.instance, self.crew)),
+            require_sandbox or self.require_sandbox,
         )
 
-    @lazy
-    def answerer(self) -> Answerer:
-        """See scoring.protocols.ScoringContext."""
-        if not self.crew.spec.agent_answers:
-            return self.crew.answerer_for(self.instance)
-        agent = cast("Agent", self.crew.reviewer)
-        return AgentAnswerer(agent, lambda: self.pull_request, lambda: self.snapshot, lambda: self.checkout(AgentError))
+    def require_sandbox(self) -> None:
+        """Raise EngineError if other people's code would run on this host without a sandbox."""
+        self.run_context.require_sandbox(self.instance, self.contestant)
 
     def contestant_identity(self, who: str, identity: Mapping[str, Any] | None, spec: AdapterSpec) -> Mapping[str, Any]:
         """Return a contestant's identity for a step's key, and note it on the record under ``who``.
@@ -162,12 +161,6 @@ class TrialContext:
         if identity is not None and "client" in identity:
             self.facts[who] = dict(identity)
         return {"resume": self.run_context.resume, "settings": spec.settings} if identity is None else identity
-
-    @lazy
-    def answerer_identity(self) -> Mapping[str, Any]:
-        """See scoring.protocols.ScoringContext."""
-        spec = self.crew.spec.reviewer_spec
-        return {**self.contestant_identity("reviewer", self.answerer.identity(), spec), "path": spec.path}
 
     def book(self, scorer: str, answers: Sequence[Usage | None], *, asked: Sequence[Usage | None], judge: bool) -> None:
         """See scoring.protocols.ScoringContext."""
@@ -279,3 +272,18 @@ class TrialContext:
         self.step = before
         if before != _FIRST:
             self._notice(before)
+
+
+class TrialContext(StepContext):
+    """The context of one trial of a crew."""
+
+    def __init__(
+        self, instance: Instance, crew: Crew, run_context: RunContext, notice: Callable[[str], None], repeat: int = 1
+    ) -> None:
+        super().__init__(instance, crew.spec.reviewer, run_context, notice, repeat)
+        self.crew = crew
+
+    def require_sandbox(self) -> None:
+        """The same; code of this package alone needs none on an authored instance."""
+        names = f"{self.crew.spec.reviewer} and {self.crew.spec.agent}"
+        self.run_context.require_sandbox(self.instance, names, built_in=self.crew.built_in)

@@ -8,12 +8,10 @@ from typing import cast
 
 from pytest_crab.adapters import AdapterSpec, leaky, privileged
 from pytest_crab.agents import AGENTS
-from pytest_crab.benchmarks.codereviewqa.choices import ANSWERERS
-from pytest_crab.benchmarks.codereviewqa.choices.answers import Answerer
 from pytest_crab.clients.installed import KINDS
 from pytest_crab.protocols import Agent, PrivilegedAgent, PrivilegedReviewer, Reviewer
 from pytest_crab.reviewers import REVIEWERS
-from pytest_crab.scoring import ANSWER_SCORERS, DEFAULT, ScorerSpec, build_scorers
+from pytest_crab.scoring import DEFAULT, ScorerSpec, build_scorers
 from pytest_crab.scoring.judges.scorer import JudgeScorer
 from pytest_crab.scoring.protocols import Scorer
 from pytest_crab.types import CONTROL, PLACEBO, Instance, TrialId
@@ -28,8 +26,6 @@ class CrewSpec:
 
     ``control`` says that the reviewer is there to say nothing, and that its agent runs all the same. ``first`` hands
     the agent so many findings of the review and no more. ``variant`` is None for a contestant (see types.VARIANTS).
-    ``answers``: in the reviewer's place is an answerer, which answers questions; the agent is then not asked.
-    ``agent_answers``: that answerer is an agent, which runs code.
     ``scorers`` judge its trials, the first one that applies to an instance decides the outcome.
     ``review_by`` is the reviewer's own name where several agents act on its reviews, and ``reviewer`` names both.
     ``reviews`` is how many reviews are made of an instance where further repeats act on these again; None: each repeat
@@ -43,8 +39,6 @@ class CrewSpec:
     control: bool = False
     first: int | None = None
     variant: str | None = None
-    answers: bool = False
-    agent_answers: bool = False
     scorers: tuple[ScorerSpec, ...] = DEFAULT
     review_by: str | None = None
     reviews: int | None = None
@@ -80,7 +74,7 @@ class Crew:
     """A crew at work: adapters are built once in a process and bound to an instance where they must be."""
 
     spec: CrewSpec
-    reviewer: Reviewer | PrivilegedReviewer | Answerer
+    reviewer: Reviewer | PrivilegedReviewer
     agent: Agent | PrivilegedAgent
     scorers: tuple[Scorer, ...] = field(default_factory=lambda: build_scorers(DEFAULT))
 
@@ -90,18 +84,12 @@ class Crew:
 
         ``reviewer_at`` and ``agent_at`` are the places that errors name; None: their entries in crab.yaml.
         """
-        family = AGENTS if spec.agent_answers else ANSWERERS if spec.answers else REVIEWERS
         return cls(
             spec=spec,
-            reviewer=family.build(spec.reviewer_spec, reviewer_at or family.where(spec.reviewer)),
+            reviewer=REVIEWERS.build(spec.reviewer_spec, reviewer_at or REVIEWERS.where(spec.reviewer)),
             agent=AGENTS.build(spec.agent_spec, agent_at or AGENTS.where(spec.agent)),
             scorers=build_scorers(spec.scorers),
         )
-
-    @property
-    def runs_code(self) -> bool:
-        """True unless it is an answerer that only asks a model."""
-        return not self.spec.answers or self.spec.agent_answers
 
     @property
     def judges(self) -> tuple[JudgeScorer, ...]:
@@ -116,8 +104,7 @@ class Crew:
 
     def scorers_for(self, instance: Instance) -> tuple[Scorer, ...]:
         """The scorers that can score something of this instance; none where its reviews are only collected."""
-        scorers = ANSWER_SCORERS if self.spec.answers else self.scorers
-        return tuple(scorer for scorer in scorers if scorer.comments(instance))
+        return tuple(scorer for scorer in self.scorers if scorer.comments(instance))
 
     @property
     def privileged(self) -> tuple[str, ...]:
@@ -153,7 +140,7 @@ class Crew:
         """True if reviewer and agent are code of this package that runs no other code."""
         specs = (self.spec.reviewer_spec.path, self.spec.agent_spec.path)
         foreign = {table[name] for table in (REVIEWERS.table, AGENTS.table) for name in _FOREIGN if name in table}
-        tables = (REVIEWERS.table, AGENTS.table, ANSWERERS.table)
+        tables = (REVIEWERS.table, AGENTS.table)
         return all(path in {path for table in tables for path in table.values()} - foreign for path in specs)
 
     @property
@@ -165,10 +152,6 @@ class Crew:
         """The reviewer, bound if it is privileged or leaky."""
         bind = getattr(self.reviewer, "bind", None)
         return cast("Reviewer", bind(instance) if bind else self.reviewer)
-
-    def answerer_for(self, instance: Instance) -> Answerer:
-        """The answerer in the reviewer's place, bound if it is privileged."""
-        return cast("Answerer", self.reviewer_for(instance))
 
     def agent_for(self, instance: Instance) -> Agent:
         """The agent, bound if it is privileged or leaky."""

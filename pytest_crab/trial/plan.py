@@ -45,7 +45,7 @@ class TrialPlan:
         return self.steps.get(step, NEEDLESS) not in (STORED, NEEDLESS, SHARED)
 
 
-#: The steps of a trial with a reviewer.
+#: The steps of a trial.
 _REVIEW_STEPS = ("proof", "review", "revision", "verdict")
 #: The step that explains verdicts, where the run asks for it.
 _EXPLANATION = ExplanationStep.name
@@ -54,12 +54,10 @@ _EXPLANATION = ExplanationStep.name
 def nothing_stored(crew: Crew, explains: Explain) -> TrialPlan:
     """Return the plan of a trial of which nothing is stored."""
     open_steps = dict.fromkeys(_steps_of(crew, explains), OPEN)
-    return TrialPlan(steps={"answers": RUNS} if crew.spec.answers else {**open_steps, "review": RUNS}, costs={})
+    return TrialPlan(steps={**open_steps, "review": RUNS}, costs={})
 
 
 def _steps_of(crew: Crew, explains: Explain) -> tuple[str, ...]:
-    if crew.spec.answers:
-        return ()
     own = [_EXPLANATION] if explains is not Explain.NONE else []
     return (*_REVIEW_STEPS, *own, *([JUDGEMENT] if crew.judges else []))
 
@@ -78,9 +76,6 @@ def plan_trial(instance: Instance, crew: Crew, run_context: RunContext, *, repea
 def plan_contestants(instance: Instance, crew: Crew, run_context: RunContext, *, repeat: int = 1) -> TrialPlan:
     """Look up the review and the revision alone. Nothing is fetched: both would run if the source is not there."""
     planner = _Planner(instance, crew, run_context, repeat)
-    if crew.spec.answers:
-        planner.look()
-        return planner.plan()
     if not is_fetched(instance, run_context.cache):
         return nothing_stored(crew, run_context.explain)
     review = planner.look_up_review()
@@ -114,8 +109,6 @@ class _Planner:
         """Look up every step whose key is known."""
         run = self._run
         self._count(step for scorer in run.scorers for step in scorer.plan_steps(run.context, None, None))
-        if run.crew.spec.answers:
-            return
         review = self.look_up_review()
         if review is None or self.states["revision"] == NEEDLESS:
             return

@@ -16,9 +16,9 @@ from pytest_crab.types import (
     Score,
     ScoredComment,
     Trial,
+    Unit,
     verdict_score,
 )
-from pytest_crab.types.scores import VERDICTS
 
 
 def unmeasured_trial(
@@ -35,7 +35,7 @@ def unmeasured_trial(
     return Trial(
         **identity_fields(instance, crew, repeat),
         runtime=NO_RUNTIME,
-        comments=scored_comments(instance, scorers, {}, {}),
+        comments=scored_comments(instance, {}, {}),
         scores=missing_scores(scorers, instance, (), Judgement(reason=reason, detail=sentence)),
         error=sentence,
         versions=versions_here(shard),
@@ -63,14 +63,10 @@ def identity_fields(instance: Instance, crew: Crew, repeat: int) -> dict[str, An
 
 def scored_comments(
     instance: Instance,
-    scorers: Sequence[Scorer],
     resolvable: Mapping[str, bool],
     oracle_facts: Mapping[str, Mapping[str, Any]],
 ) -> tuple[ScoredComment, ...]:
-    """Return the instance's comments; where scorers score something else, such as probes, that."""
-    own = {comment.id: comment for scorer in scorers for comment in scorer.comments(instance)}
-    known = {comment.id for comment in instance.comments}
-    comments = instance.comments if own.keys() <= known else own.values()
+    """Return the instance's comments."""
     return tuple(
         ScoredComment(
             id=comment.id,
@@ -81,7 +77,7 @@ def scored_comments(
             resolvable=resolvable.get(comment.id),
             **oracle_facts.get(comment.id, {}),
         )
-        for comment in comments
+        for comment in instance.comments
     )
 
 
@@ -89,9 +85,9 @@ def missing_scores(
     scorers: Sequence[Scorer], instance: Instance, scores: Sequence[Score], judgement: Judgement
 ) -> tuple[Score, ...]:
     """Return a score without a label, for this reason, of each comment that these scorers have not scored yet."""
-    done = {(score.scorer, score.subject) for score in scores if score.unit in VERDICTS}
+    done = {(score.scorer, score.subject) for score in scores if score.unit is Unit.COMMENT}
     return tuple(
-        verdict_score(scorer.name, comment.id, judgement, unit=scorer.unit)
+        verdict_score(scorer.name, comment.id, judgement)
         for scorer in scorers
         for comment in scorer.comments(instance)
         if (scorer.name, comment.id) not in done

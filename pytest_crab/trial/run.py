@@ -11,7 +11,6 @@ from typing import Any
 
 from pytest_crab import diffs
 from pytest_crab.errors import (
-    AnswererError,
     Cancelled,
     ContestantError,
     CrabError,
@@ -36,7 +35,6 @@ from pytest_crab.trial.resolvable import resolvable_comments
 from pytest_crab.trial.run_context import RunContext
 from pytest_crab.trial.steps import ReviewStep, RevisionStep
 from pytest_crab.types import (
-    NO_RUNTIME,
     Artefact,
     Explain,
     Explanation,
@@ -180,8 +178,8 @@ class TrialRun:
     def _prove(self) -> dict[str, ScorerEvidence]:
         """Let each scorer prepare what its scores rest on, and take the scores that need no review."""
         run_context = self.context.run_context
-        if run_context.unconfined and self.crew.runs_code:
-            run_context.require_sandbox(self.instance, self.crew)
+        if run_context.unconfined:
+            self.context.require_sandbox()
         self.context.facts["instance"] = lock.digest(self.instance)[:16]
         self.context.facts["rulers"] = {scorer.name: scorer.version for scorer in self.scorers}
         self.resolvable = resolvable_comments(self.context, lambda: self.agent)
@@ -251,10 +249,10 @@ class TrialRun:
         order = {subject: place for place, subject in enumerate(subjects)}
         return Trial(
             **identity_fields(self.instance, self.crew, self.repeat),
-            runtime=self.context.run_context.runtime.name if self.crew.runs_code else NO_RUNTIME,
+            runtime=self.context.run_context.runtime.name,
             review=self.review,
             revision=self.revision,
-            comments=scored_comments(self.instance, self.scorers, self.resolvable, self.oracle_facts),
+            comments=scored_comments(self.instance, self.resolvable, self.oracle_facts),
             scores=tuple(sorted(self.scores, key=lambda one: order.get((one.scorer, one.subject), len(order)))),
             error=self.error,
             status=self.status,
@@ -310,8 +308,6 @@ class TrialRun:
         """Return why there is no review or no revision, and the sentence that says it."""
         if isinstance(error, LimitSpent):
             return Reason.LIMIT, f"{self.context.step}: {error}"
-        if isinstance(error, AnswererError):
-            return Reason.ANSWERER_ERROR, f"answerer {self.crew.spec.reviewer}: {error}"
         if isinstance(error, ReviewerError):
             return Reason.REVIEWER_ERROR, f"reviewer {self.crew.spec.reviewer}: {error}"
         return Reason.AGENT_ERROR, f"agent {self.crew.spec.agent}: {error}"

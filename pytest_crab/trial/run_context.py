@@ -19,7 +19,6 @@ from pytest_crab.runtimes import hidden_paths
 from pytest_crab.runtimes.engine_address import engine_sockets
 from pytest_crab.runtimes.run_lock import RunFolder
 from pytest_crab.settings import ModelSettings
-from pytest_crab.trial.crew import Crew
 from pytest_crab.trial.retries import RETRIES
 from pytest_crab.types import Explain, Instance, Provenance, PullRequest
 
@@ -103,14 +102,17 @@ class RunContext:
             **hidden_paths.hidden_places(),
         }
 
-    def require_sandbox(self, instance: Instance, crew: Crew) -> None:
-        """Raise EngineError if this trial would run other people's code on this host without a sandbox."""
+    def require_sandbox(self, instance: Instance, who: str, *, built_in: bool = False) -> None:
+        """Raise EngineError if other people's code would run on this host without a sandbox.
+
+        ``who`` names the contestants, and ``built_in`` says that they are code of this package that runs no other.
+        """
         if self.no_sandbox is None or self.allow_unconfined:
             return
-        if instance.provenance is Provenance.AUTHORED and crew.built_in:
+        if instance.provenance is Provenance.AUTHORED and built_in:
             return
         docker = "use --crab-runtime=docker, " if self.unconfined else ""
         raise EngineError(
-            f"{instance.id} with {crew.spec.reviewer} and {crew.spec.agent} needs a sandbox on this host, and "
+            f"{instance.id} with {who} needs a sandbox on this host, and "
             f"{self.no_sandbox}: install bubblewrap, {docker}or say --crab-allow-unconfined"
         )

@@ -76,7 +76,6 @@ class Unit(StrEnum):
 
     COMMENT = "comment"
     FINDING = "finding"
-    PROBE = "probe"
     TRIAL = "trial"
 
 
@@ -125,8 +124,6 @@ class Reason(StrEnum):
 
     REVIEWER_ERROR = "reviewer error"
     AGENT_ERROR = "agent error"
-    ANSWERER_ERROR = "answerer error"
-    NO_ANSWER = "no answer"
     BROKEN = "broken"
     NOT_RUN = "not run"
     NOT_JUDGED = "not judged"
@@ -144,8 +141,6 @@ _UNKNOWN = frozenset(
     {
         Reason.REVIEWER_ERROR,
         Reason.AGENT_ERROR,
-        Reason.ANSWERER_ERROR,
-        Reason.NO_ANSWER,
         Reason.BROKEN,
         Reason.NOT_RUN,
         Reason.NOT_JUDGED,

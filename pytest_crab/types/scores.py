@@ -1,4 +1,4 @@
-"""Scores: one labelled result of one scorer on one comment, finding, probe or trial."""
+"""Scores: one labelled result of one scorer on one comment, finding or trial."""
 
 from __future__ import annotations
 
@@ -37,23 +37,12 @@ COMPARED = "compared"
 _VALUES = {Verdict.CAUGHT: 1.0, Verdict.MISSED: 0.0}
 
 
-#: The units of the scores that decide an item: verdicts on comments, and on questions about a comment.
-VERDICTS = (Unit.COMMENT, Unit.PROBE)
-
-
-def verdict_score(
-    scorer: str,
-    subject: str,
-    judgement: Judgement,
-    evidence: Mapping[str, Any] | None = None,
-    *,
-    unit: Unit = Unit.COMMENT,
-) -> Score:
+def verdict_score(scorer: str, subject: str, judgement: Judgement, evidence: Mapping[str, Any] | None = None) -> Score:
     """Return a verdict as a score: labelled caught or missed, and without a label where it is unknown."""
     value = _VALUES.get(judgement.verdict)
     return Score(
         scorer=scorer,
-        unit=unit,
+        unit=Unit.COMMENT,
         subject=subject,
         label=None if value is None else str(judgement.verdict),
         value=value,

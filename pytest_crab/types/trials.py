@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from pytest_crab.types.enums import Provenance, Unit, Verdict
 from pytest_crab.types.explanations import Explanation
 from pytest_crab.types.reviews import Review, Revision, ScorerUsage, Usage
-from pytest_crab.types.scores import COMPARED, VERDICTS, CommentResult, Score, ScoredComment
+from pytest_crab.types.scores import COMPARED, CommentResult, Score, ScoredComment
 
 #: The version of instance.yaml, of summaries and of the command contract.
 SCHEMA = 1
@@ -146,13 +146,13 @@ class Trial:
     def results(self) -> tuple[CommentResult, ...]:
         """The verdicts of ``ruler``, in the order of ``comments``; none where it gives none."""
         ruler = self.ruler
-        found = {score.subject: score for score in self.scores if score.scorer == ruler and score.unit in VERDICTS}
+        found = {score.subject: score for score in self.scores if score.scorer == ruler and score.unit is Unit.COMMENT}
         return tuple(CommentResult(comment, found[comment.id]) for comment in self.comments if comment.id in found)
 
     @property
     def ruler(self) -> str | None:
         """The first scorer that gave verdicts, which decides the outcome; None: there is none."""
-        own = (score for score in self.scores if score.unit in VERDICTS and score.label != COMPARED)
+        own = (score for score in self.scores if score.unit is Unit.COMMENT and score.label != COMPARED)
         return next((score.scorer for score in own), None)
 
     @property
@@ -161,11 +161,6 @@ class Trial:
         values = (score.value for score in self.scores if score.unit is Unit.TRIAL and score.subject == PASS_TO_PASS)
         value = next(values, None)
         return None if value is None else bool(value)
-
-    @property
-    def is_of_answerer(self) -> bool:
-        """``reviewer`` is an answerer: it was asked about the instance, and it reviewed nothing."""
-        return self.review is None and any(score.unit is Unit.PROBE for score in self.scores)
 
     def having(self, verdict: Verdict) -> tuple[CommentResult, ...]:
         """The results with this verdict."""

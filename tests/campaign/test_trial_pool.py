@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from pytest_crab.campaign.progress import Progress
-from pytest_crab.campaign.trial_pool import TrialPool
+from pytest_crab.campaign.trial_pool import TrialPool, costs_of_run
 from pytest_crab.testing.trials import trial_of
 from pytest_crab.types import Provenance, Review, Trial, Usage
 from pytest_crab.types.reviews import ScorerUsage
@@ -55,8 +55,8 @@ def gate() -> Gate:
 
 
 @pytest.fixture
-def pool(gate: Gate) -> Iterator[TrialPool]:
-    made = TrialPool(ThreadPoolExecutor(1), gate.go.set)
+def pool(gate: Gate) -> Iterator[TrialPool[Trial]]:
+    made = TrialPool(ThreadPoolExecutor(1), gate.go.set, costs_of_run)
     yield made
     made.stop()
 
@@ -65,7 +65,7 @@ def quiet(_: Progress) -> None:
     """Hear nothing."""
 
 
-def test_a_key_is_run_once_and_asked_for_often(pool: TrialPool, gate: Gate) -> None:
+def test_a_key_is_run_once_and_asked_for_often(pool: TrialPool[Trial], gate: Gate) -> None:
     gate.go.set()
     for _ in range(3):
         pool.submit("a", gate)
@@ -81,18 +81,18 @@ def test_a_trial_that_an_interrupt_left_without_a_name_is_ended_too(gate: Gate) 
             super().submit(*arguments, **more)
             raise KeyboardInterrupt
 
-    pool = TrialPool(Interrupted(1), gate.go.set)
+    pool = TrialPool(Interrupted(1), gate.go.set, costs_of_run)
     with pytest.raises(KeyboardInterrupt):
         pool.submit("a", gate)
     pool.stop()
     assert gate.go.is_set()
 
 
-def test_what_was_never_submitted_has_no_result(pool: TrialPool) -> None:
+def test_what_was_never_submitted_has_no_result(pool: TrialPool[Trial]) -> None:
     assert pool.result("nothing", quiet) is None
 
 
-def test_whoever_waits_hears_what_is_going_on(pool: TrialPool, gate: Gate) -> None:
+def test_whoever_waits_hears_what_is_going_on(pool: TrialPool[Trial], gate: Gate) -> None:
     pool.submit("done", lambda notice: trial("done", 0.5))
     pool.submit("held", gate)
     heard: list[Progress] = []
@@ -109,13 +109,13 @@ def test_whoever_waits_hears_what_is_going_on(pool: TrialPool, gate: Gate) -> No
     assert pool.progress() == Progress(running=(), done=2, cost_usd=0.75)
 
 
-def test_no_price_is_not_no_cost(pool: TrialPool) -> None:
+def test_no_price_is_not_no_cost(pool: TrialPool[Trial]) -> None:
     pool.submit("a", lambda notice: trial("a"))
     pool.result("a", quiet)
     assert pool.progress() == Progress(running=(), done=1, cost_usd=None)
 
 
-def test_money_counts_what_scorers_asked_in_this_run(pool: TrialPool) -> None:
+def test_money_counts_what_scorers_asked_in_this_run(pool: TrialPool[Trial]) -> None:
     scoring = {
         "choices": ScorerUsage(answers=2, usage=Usage(cost_usd=0.75), paid_usd=0.25),
         "strict": ScorerUsage(answers=4, usage=Usage(cost_usd=8.0), paid_usd=0.5, judge=True),
@@ -127,7 +127,7 @@ def test_money_counts_what_scorers_asked_in_this_run(pool: TrialPool) -> None:
     assert pool.progress().cost_usd == 1.75
 
 
-def test_stopping_ends_what_runs_and_starts_nothing_more(pool: TrialPool, gate: Gate) -> None:
+def test_stopping_ends_what_runs_and_starts_nothing_more(pool: TrialPool[Trial], gate: Gate) -> None:
     pool.submit("held", gate)
     pool.submit("queued", gate)
     assert gate.begun.wait(SECONDS)
@@ -139,7 +139,7 @@ def test_stopping_ends_what_runs_and_starts_nothing_more(pool: TrialPool, gate: 
     assert gate.runs == 1
 
 
-def test_what_the_work_raises_reaches_who_waits_and_hides_no_other(pool: TrialPool) -> None:
+def test_what_the_work_raises_reaches_who_waits_and_hides_no_other(pool: TrialPool[Trial]) -> None:
     def fail(notice: Callable[[str], None]) -> Trial:
         raise LookupError("lost")
 
@@ -152,7 +152,7 @@ def test_what_the_work_raises_reaches_who_waits_and_hides_no_other(pool: TrialPo
     assert pool.progress().running == ()
 
 
-def test_a_time_out_of_the_work_itself_is_no_reason_to_wait_on(pool: TrialPool) -> None:
+def test_a_time_out_of_the_work_itself_is_no_reason_to_wait_on(pool: TrialPool[Trial]) -> None:
     def fail(notice: Callable[[str], None]) -> Trial:
         raise TimeoutError("its own")
 

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from pytest_crab.benchmarks.codereviewqa.items import ANSWERER, PROBE
 from pytest_crab.plugin.option_table import OPTIONS, Option
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "options.md"
+
+#: The page of the options that name what is no reviewer.
+PROBES = PAGE.parents[1] / "how-to" / "probes.md"
 
 #: What a default is called where it depends on the machine or is made of others.
 DEFAULTS = {"jobs": "the cores, at most 4", "report": "`report` in the store"}
@@ -32,5 +36,6 @@ def default(option: Option) -> str:
 
 def test_every_option_has_its_row_and_no_row_stands_for_nothing() -> None:
     page, _, _ = PAGE.read_text().partition("## pytest's own options")
+    assert not {row(option) for option in (ANSWERER, PROBE)} - {*PROBES.read_text().splitlines()}
     shown = [line for line in page.splitlines() if line.startswith(("| `--", "| `crab_"))]
     assert shown == [row(option) for option in OPTIONS], "\n" + "\n".join(row(option) for option in OPTIONS)

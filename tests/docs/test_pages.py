@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from pytest_crab.agents import AGENTS
+from pytest_crab.benchmarks.codereviewqa.items import ANSWERER, PROBE
 from pytest_crab.instances.yaml_reader import read_document
 from pytest_crab.plugin.option_table import OPTIONS
 from pytest_crab.reviewers import REVIEWERS
@@ -60,8 +61,9 @@ def test_every_relative_link_leads_to_a_file_and_its_heading(page: Path) -> None
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_every_option_that_is_named_exists(page: Path) -> None:
-    known = {f"crab-{option.name}" for option in OPTIONS}
-    variables = {option.variable for option in OPTIONS} | {"CRAB_CLIENTS", "CRAB_GIT_MIRROR", "CRAB_PYTHON"}
+    options = (*OPTIONS, ANSWERER, PROBE)
+    known = {f"crab-{option.name}" for option in options}
+    variables = {option.variable for option in options} | {"CRAB_CLIENTS", "CRAB_GIT_MIRROR", "CRAB_PYTHON"}
     text = page.read_text()
     assert set(re.findall(r"--(crab-[a-z-]*[a-z])", text)) <= known
     assert {word for word in re.findall(r"\bCRAB_[A-Z_]+\b", text) if not word.startswith("CRAB_TEST_")} <= variables

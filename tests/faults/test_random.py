@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from pytest_crab.adapters import AdapterSpec
-from pytest_crab.campaign.trial_pool import TrialPool
+from pytest_crab.campaign.trial_pool import TrialPool, costs_of_run
 from pytest_crab.errors import (
     AgentError,
     Cancelled,
@@ -212,7 +212,7 @@ def campaign(tmp_path: Path, instances: list[Instance]) -> Callable[[Weather], d
             resume="one",
             retries=AT_ONCE,
         )
-        pool = TrialPool(ThreadPoolExecutor(4), run_context.stop)
+        pool = TrialPool(ThreadPoolExecutor(4), run_context.stop, costs_of_run)
         keys = [(instance, repeat) for repeat in range(1, REPEATS + 1) for instance in instances]
         try:
             for instance, repeat in keys:

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
 
@@ -11,18 +10,14 @@ from pytest_crab.show.trial_view import show_trial
 from pytest_crab.types import (
     CommentResult,
     Finding,
-    Judgement,
     PartResult,
     Reason,
     Review,
     Revision,
-    ScoredComment,
     Side,
     StepRecord,
     TestOutcome,
     Trial,
-    Unit,
-    verdict_score,
 )
 
 MakeTrial = Callable[..., Trial]
@@ -145,15 +140,6 @@ def test_the_size_of_a_revision(make_trial: MakeTrial, revision: Revision | None
         "review: 1 finding",
         expected,
     ]
-
-
-def test_an_answerer_has_no_review_and_no_revision(make_trial: MakeTrial) -> None:
-    trial = make_trial("qwen", "row-1", findings=None)
-    wrong = verdict_score("choices", "change-type", Judgement(reason=Reason.INCORRECT), unit=Unit.PROBE)
-    lines = explain(replace(trial, comments=(ScoredComment(id="change-type"),), scores=(wrong,)))
-    assert lines[0] == "row-1: answerer qwen"
-    assert lines[1].startswith("change-type")
-    assert not [line for line in lines if "review" in line or "revision" in line or "agent" in line]
 
 
 def test_a_broken_trial_says_what_broke(make_trial: MakeTrial) -> None:

@@ -12,7 +12,7 @@ from pytest_crab.results.summary import Summary, summarise
 from pytest_crab.show.markdown import markdown_lines
 from pytest_crab.show.terminal import summary_lines
 from pytest_crab.statistics.shares import Share
-from pytest_crab.types import CONTROL, Reason, Revision, Trial, Unit, Usage
+from pytest_crab.types import CONTROL, Reason, Revision, Trial, Usage
 
 MakeTrial = Callable[..., Trial]
 REASONS = {"c": Reason.GREEN, "m": Reason.FAILED, "b": Reason.BROKEN}
@@ -66,39 +66,6 @@ def test_what_an_agent_resolves_is_what_it_catches_from_the_human_who_is_no_revi
         Share(part=1.0, known=2),
         Share(part=2.0, known=2),
     ]
-
-
-def answers(make_trial: MakeTrial, agent: str, easy: str, hard: str) -> list[Trial]:
-    """An answerer's two probes on as many rows as letters."""
-    found = []
-    for at, letters in enumerate(zip(easy, hard, strict=True)):
-        reasons = [Reason.CORRECT if letter == "c" else Reason.INCORRECT for letter in letters]
-        trial = make_trial(agent, f"row{at}", *reasons, findings=None, agent="")
-        comments = tuple(
-            dataclasses.replace(comment, labels={"probe": probe})
-            for comment, probe in zip(trial.comments, ("lines-easy", "lines-hard"), strict=True)
-        )
-        given = ({"letters": "A" * 24, "measure": "letters"} for _ in comments)
-        scores = tuple(
-            dataclasses.replace(score, scorer="choices", unit=Unit.PROBE, evidence=next(given))
-            for score in trial.scores
-        )
-        found.append(dataclasses.replace(trial, comments=comments, scores=scores))
-    return found
-
-
-def test_what_agents_resolve_from_the_human_is_correlated_with_each_probe(make_trial: MakeTrial) -> None:
-    resolved = {"human+x": "ccc", "human+y": "ccm", "human+z": "cmm"}
-    trials = by_agents(make_trial, resolved, privileged=tuple(resolved))
-    for agent, easy, hard in (("x", "ccc", "mmm"), ("y", "ccm", "mmc"), ("z", "mmm", "ccc")):
-        trials += answers(make_trial, agent, easy, hard)
-    found = summarise(trials).mediators
-    assert found is not None
-    # All three pairs of agents rank alike by the easy probe, none by the hard one; of all answers x has 3, y 3 and z 3.
-    assert found.probe_taus == {"from human": {"lines-easy": 1.0, "lines-hard": -1.0}}
-    assert [own.by_probe["lines-hard"] for own in found.agents] == [0.0, pytest.approx(1 / 3), 1.0]
-    lines = [line.text for line in summary_lines(summarise(trials), 300)]
-    assert any("(from human)" in line and "lines-easy 1.00, lines-hard -1.00" in line for line in lines)
 
 
 def test_each_agent_is_held_against_its_own_control(make_trial: MakeTrial) -> None:

@@ -1,4 +1,4 @@
-"""Measures of how well models read review comments, from stored trials: CodeReviewQA's tables (arXiv 2503.16167).
+"""Measures of how well models read review comments, from stored records: CodeReviewQA's tables (arXiv 2503.16167).
 
 A model is an answerer, an agent that was given the human comments of the same rows, or both under one name.
 """
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
 from pytest_crab.benchmarks.codereviewqa.choices.questions import CHANGE_TYPE, LINES, PROBES, SOLUTION
-from pytest_crab.benchmarks.codereviewqa.choices.scorer import CHOICES
+from pytest_crab.benchmarks.codereviewqa.records import ProbeRecord
 from pytest_crab.scoring.refinement import RefinementScorer
 from pytest_crab.statistics.exact_match import RELEASE, VARIANTS
 from pytest_crab.statistics.shares import Share
@@ -77,17 +77,25 @@ M = TypeVar("M", bound=Scaled)
 
 
 def comprehension(
-    trials: Iterable[Trial], *, rule: str, variant: str = VARIANTS[0], scales: Mapping[str, str] | None = None
+    trials: Iterable[Trial],
+    answers: Iterable[ProbeRecord],
+    *,
+    rule: str,
+    variant: str = VARIANTS[0],
+    scales: Mapping[str, str] | None = None,
 ) -> list[ModelComprehension]:
-    """Return the models of stored trials, in the order of their scales and then of the trials.
+    """Return the models of stored trials and of answerers' records, in the order of their scales and then of these.
 
     ``rule`` and ``variant`` are those of exact match (statistics.exact_match), and ``scales`` has a word by model.
     """
     found: dict[str, _Runs] = {}
+    for record in {record.id: record for record in answers}.values():
+        if record.skipped is None:
+            _add_answers(found.setdefault(record.answerer, _Runs()), record)
     for trial in {trial.id: trial for trial in trials}.values():
         if trial.variant is None and trial.skipped is None:
-            for name, score in _own_scores(trial):
-                _add(found.setdefault(name, _Runs()), trial, score, rule, variant)
+            for score in _refinements(trial):
+                _add(found.setdefault(trial.agent, _Runs()), trial, score, rule, variant)
     models = [_model(name, runs, (scales or {}).get(name, "")) for name, runs in found.items()]
     return sort_by_scale(models, scales or {})
 
@@ -98,24 +106,25 @@ def sort_by_scale(models: Iterable[M], scales: Mapping[str, str]) -> list[M]:
     return sorted(models, key=lambda model: order.index(model.scale) if model.scale in order else len(order))
 
 
-def _own_scores(trial: Trial) -> Iterator[tuple[str, Score]]:
-    """Yield the scores of probes and refinements with the name of the model."""
-    by_human = _HUMAN in (trial.reviewer, trial.review_by)
-    for score in trial.scores:
-        if score.scorer == CHOICES:
-            yield trial.reviewer, score
-        elif score.scorer == REFINEMENT and by_human:
-            yield trial.agent, score
+def _refinements(trial: Trial) -> Iterator[Score]:
+    """Yield the scores of refinements by the human comments."""
+    if _HUMAN in (trial.reviewer, trial.review_by):
+        yield from (score for score in trial.scores if score.scorer == REFINEMENT)
+
+
+def _add_answers(runs: _Runs, record: ProbeRecord) -> None:
+    run = record.instance, record.repeat
+    runs.languages[record.instance] = record.labels.get("language", "")
+    runs.measure = record.measure or runs.measure
+    for result in record.results:
+        verdict = None if result.verdict is Verdict.UNKNOWN else result.verdict is Verdict.CAUGHT
+        runs.results.setdefault(result.probe, {})[run] = verdict
 
 
 def _add(runs: _Runs, trial: Trial, score: Score, rule: str, variant: str) -> None:
     run = trial.instance, trial.repeat
     runs.languages[trial.instance] = next((comment.labels.get("language", "") for comment in trial.comments), "")
     verdict = None if score.reason.verdict is Verdict.UNKNOWN else score.reason.verdict is Verdict.CAUGHT
-    if score.scorer == CHOICES:
-        runs.measure = str(score.evidence.get("measure", "")) or runs.measure
-        runs.results.setdefault(score.subject, {})[run] = verdict
-        return
     for name in VARIANTS:
         runs.variants.setdefault(name, {})[run] = _matches(score, name, rule, verdict=verdict)
     runs.results.setdefault(REFINEMENT, {})[run] = _matches(score, variant, rule, verdict=verdict)

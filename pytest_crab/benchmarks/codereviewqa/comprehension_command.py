@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -10,11 +11,13 @@ import click
 from pytest_crab import serialization
 from pytest_crab.benchmarks.codereviewqa.comprehension import comprehension as read_models
 from pytest_crab.benchmarks.codereviewqa.comprehension_text import comprehension_lines
+from pytest_crab.benchmarks.codereviewqa.records import FILE, ProbeRecord, read_records
 from pytest_crab.cli.choices import parse_scales, scale_option
-from pytest_crab.errors import CrabError
+from pytest_crab.errors import BadInput, CrabError
 from pytest_crab.results.files import read_trials
-from pytest_crab.results.loading import trials_file
+from pytest_crab.results.loading import TRIALS, find_file
 from pytest_crab.statistics.exact_match import RULES, VARIANTS
+from pytest_crab.types import Trial
 
 
 @click.command()
@@ -34,19 +37,34 @@ def comprehension(
 ) -> None:
     """Print how well models read review comments, from runs on a set of CodeReviewQA.
 
-    REPORTS are folders of reports, stores, or trials.jsonl files. An answerer and an agent of the same
+    REPORTS are folders of reports, stores, or trials.jsonl and probes.jsonl files. An answerer and an agent of the same
     name count as one model.
     """
     by_name = parse_scales(scales)
     try:
-        trials = [trial for report in reports for trial in read_trials(trials_file(report))]
+        trials, answers = _read(reports)
     except CrabError as error:
         raise click.ClickException(str(error)) from error
-    models = read_models(trials, rule=rule, variant=variant, scales=by_name)
+    models = read_models(trials, answers, rule=rule, variant=variant, scales=by_name)
     if not models:
-        raise click.ClickException("no trial has answers to probes, or a refinement from the reviewer human")
+        raise click.ClickException("there are no answers to probes, and no refinement from the reviewer human")
     parse_scales(scales, [model.name for model in models])
     if as_json:
         click.echo(json.dumps(serialization.dump(models), indent=1, allow_nan=False))
     else:
         click.echo("\n".join(comprehension_lines(models, rule=rule, variant=variant)))
+
+
+def _read(reports: Sequence[Path]) -> tuple[list[Trial], list[ProbeRecord]]:
+    """Return the trials and the answers of these reports. Raises BadInput for one that has neither."""
+    trials: list[Trial] = []
+    answers: list[ProbeRecord] = []
+    for report in reports:
+        before = len(trials) + len(answers)
+        if (file := find_file(report, FILE)) is not None:
+            answers += read_records(file)
+        if (file := find_file(report, TRIALS)) is not None:
+            trials += read_trials(file)
+        if len(trials) + len(answers) == before:
+            raise BadInput(str(report), [f"there is no {TRIALS} and no {FILE} with records; name a report's folder"])
+    return trials, answers

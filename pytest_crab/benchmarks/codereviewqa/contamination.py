@@ -55,8 +55,8 @@ def solved_texts(instance: Instance) -> Iterator[SolvedText]:
     revised = file_bytes(instance, source.reference).decode("utf-8", "replace").rstrip("\n")
     texts = {REFINEMENT: f"{context}\n\nRevised code:\n{revised}"}
     for probe in probes_of(instance):
-        question = questions_of(instance, probe.id)[0]
-        texts[probe.id] = f"{context}\n\n{question.text}\n{option_lines(question)}"
+        question = questions_of(instance, probe)[0]
+        texts[probe] = f"{context}\n\n{question.text}\n{option_lines(question)}"
     for task, text in texts.items():
         yield SolvedText(instance=instance.id, language=instance.language, task=task, text=text)
 

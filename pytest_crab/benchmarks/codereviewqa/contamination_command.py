@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from pytest_crab import serialization
-from pytest_crab.benchmarks.codereviewqa.choices import ANSWERERS
+from pytest_crab.benchmarks.codereviewqa.choices import ANSWERERS, SECTION
 from pytest_crab.benchmarks.codereviewqa.comprehension import sort_by_scale
 from pytest_crab.benchmarks.codereviewqa.contamination import SolvedText, TextBench, TextScore, solved_texts
 from pytest_crab.benchmarks.codereviewqa.contamination_statistics import STARTS
@@ -106,13 +106,12 @@ def _services(session: AskingSession, name: str, text: SolvedText, step: str) ->
 def _model(name: str, settings: Settings) -> ChatSettings:
     """Return the settings of an answerer's model. Raises BadInput unless its provider may give log-probabilities."""
     where = ANSWERERS.where(name)
-    variant = settings.answerers.get(name)
+    answerers = settings.more.get(SECTION, {})
+    variant = answerers.get(name)
     if variant is None:
-        known = ", ".join(settings.answerers) or "none"
+        known = ", ".join(answerers) or "none"
         raise BadInput("crab.yaml", [f"it names no answerer {name!r}; its answerers are {known}"])
-    built = ANSWERERS.build(
-        ANSWERERS.spec(variant.use, variant.settings, settings.folder, where, settings.answerers), where
-    )
+    built = ANSWERERS.build(ANSWERERS.spec(variant.use, variant.settings, settings.folder, where, answerers), where)
     if not isinstance(built, ChatSettings):
         raise BadInput(where, [f"{variant.use} asks no model directly; use letters or log-probabilities"])
     if built.provider not in settings.models.providers:

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pytest_crab.benchmarks.codereviewqa.choices.answer_step import AnswerStep
 from pytest_crab.models.prices import LONGEST_ANSWER, Prices, dearest_cost
 from pytest_crab.scoring.judges.votes import JUDGEMENT
 from pytest_crab.settings import ModelSettings, Price
@@ -21,7 +20,7 @@ from pytest_crab.trial.steps import ReviewStep, RevisionStep
 MOST_READ = 200_000
 
 #: The steps in which models are asked.
-ASKING = (AnswerStep.name, ReviewStep.name, RevisionStep.name, JUDGEMENT)
+ASKING = (ReviewStep.name, RevisionStep.name, JUDGEMENT)
 
 
 @dataclass

@@ -246,7 +246,6 @@ def _values(summary: Summary, when: str, near: Mapping[str, Counter[str]]) -> di
     """Return what the templates show of a summary, by name."""
     return {
         "summary": summary,
-        "words": summary.words,
         "measured": list(measured_sentences(summary)),
         "facts": list(run_facts(summary, when)),
         "banners": list(banners(summary)),

@@ -10,11 +10,10 @@ from datetime import datetime, timedelta, timezone
 from pytest_crab.formats import format_count, format_percent
 from pytest_crab.results.reviewer_summary import ReviewerSummary
 from pytest_crab.results.summary import Summary
-from pytest_crab.results.summary_words import contestant_word
 from pytest_crab.show.headline import unmeasured_line
 from pytest_crab.show.summary_tables import label
 from pytest_crab.show.summary_text import clean_line
-from pytest_crab.types import CONTROL, UNNAMED_REPOSITORY, Trial, Unit
+from pytest_crab.types import CONTROL, UNNAMED_REPOSITORY, Trial
 
 #: A rate is warned of where more than this share of its oracles is unknown, as gates do by default.
 MUCH_UNKNOWN = 0.05
@@ -68,8 +67,8 @@ def run_facts(summary: Summary, when: str) -> Iterator[tuple[str, str]]:
     reviewers, errors = summary.reviewers, summary.oracle_errors
     facts = {
         "When": when,
-        **_names(reviewers),
-        "Coding agent": _agents(one for one in reviewers if one.unit is not Unit.PROBE),
+        "Reviewers": ", ".join(map(_with_version, reviewers)),
+        "Coding agent": _agents(reviewers),
         "Models": ", ".join(_distinct(_models(reviewers))) or "none on record",
         "Set": _set_words(summary),
         "Oracle errors": "" if errors is None else errors.words(),
@@ -87,8 +86,8 @@ def run_facts(summary: Summary, when: str) -> Iterator[tuple[str, str]]:
 
 
 def measured_sentences(summary: Summary) -> Iterator[str]:
-    """Yield what a rate is, a sentence for each kind of rate that the summary has."""
-    reviewers = [one for one in summary.reviewers if one.unit is not Unit.PROBE]
+    """Yield what a rate is."""
+    reviewers = summary.reviewers
     if reviewers:
         if all(one.decided_by for one in reviewers):
             yield "The share of human comments that a ruler finds in each review; the section on rulers says which."
@@ -96,17 +95,6 @@ def measured_sentences(summary: Summary) -> Iterator[str]:
             yield "The share of human comments after which the coding agent's change is exactly the reference's."
         else:
             yield "The share of oracles that pass after a coding agent acted on each review."
-    if len(reviewers) < len(summary.reviewers):
-        what = "probes, questions about review comments, that are answered correctly in every order of their options."
-        yield f"The share of {what}" if not reviewers else f"For answerers: the share of {what}"
-
-
-def _names(reviewers: Iterable[ReviewerSummary]) -> dict[str, str]:
-    """Return the names of reviewers and of answerers, with their versions."""
-    found: dict[str, list[str]] = {}
-    for one in reviewers:
-        found.setdefault(f"{contestant_word(one.unit).capitalize()}s", []).append(_with_version(one))
-    return {word: ", ".join(names) for word, names in found.items()}
 
 
 def _with_version(one: ReviewerSummary) -> str:
@@ -126,7 +114,7 @@ def _agents(reviewers: Iterable[ReviewerSummary]) -> str:
 def _models(reviewers: Iterable[ReviewerSummary]) -> Iterator[str]:
     """Yield the models that were asked, each with who asked it; one that only failed attempts asked has no asker."""
     for one in reviewers:
-        roles = {"review": one.reviewer, "answers": one.reviewer, "revision": "coding agent", "judgement": "judge"}
+        roles = {"review": one.reviewer, "revision": "coding agent", "judgement": "judge"}
         asked = [own for own in one.usage if own.model and own.part in roles]
         yield from (f"{own.model} ({roles[own.part]})" for own in asked)
         known = {own.model for own in asked}
@@ -135,7 +123,7 @@ def _models(reviewers: Iterable[ReviewerSummary]) -> Iterator[str]:
 
 def _set_words(summary: Summary) -> str:
     oracles = {oracle.key: (oracle, one.counted) for one in summary.reviewers for oracle in one.oracles}
-    counted = Counter(word for _, word in oracles.values()) or {summary.words.counted: 0}
+    counted = Counter(word for _, word in oracles.values()) or {summary.counted: 0}
     repositories = {oracle.repo for oracle, _ in oracles.values()}
     widest = max(summary.reviewers, key=lambda one: one.instances, default=None)
     if widest is None:
@@ -143,11 +131,10 @@ def _set_words(summary: Summary) -> str:
     instances = max(widest.instances, len({oracle.instance for oracle, _ in oracles.values()}))
     counts = {"authored": widest.authored, "from GitHub": widest.github} if instances == widest.instances else {}
     origins = ", ".join(f"{count} {word}" for word, count in counts.items() if count)
-    words = summary.words
     named = len(repositories - {UNNAMED_REPOSITORY})
     origin = f" from {format_count(named, 'repository')}" if named else ""
     return (
-        f"{format_count(instances, words.instance)}{f' ({origins})' if origins else ''}{origin}, "
+        f"{format_count(instances, 'pull request')}{f' ({origins})' if origins else ''}{origin}, "
         f"with {' and '.join(format_count(count, word) for word, count in counted.items())}"
     )
 

@@ -13,7 +13,6 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 from pytest_crab.formats import format_dollars, format_interval, format_number, format_percent, format_points
-from pytest_crab.results.summary_words import contestant_word
 from pytest_crab.show.label_changes import label_table
 from pytest_crab.show.summary_tables import label, rate_cell
 from pytest_crab.statistics.comparison import Interval
@@ -53,9 +52,7 @@ def templates() -> Any:
         dollars=format_dollars, percent=format_percent, number=format_number, points=format_points, range=_range
     )
     environment.filters.update(unit=attrgetter("basis"))
-    environment.globals.update(
-        rate_cell=rate_cell, label=label, label_table=label_table, contestant_word=contestant_word
-    )
+    environment.globals.update(rate_cell=rate_cell, label=label, label_table=label_table)
     return environment
 
 

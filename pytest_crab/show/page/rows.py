@@ -62,7 +62,6 @@ def trial_detail(trial: Trial, transcripts: Sequence[Transcript] = ()) -> dict[s
     """Everything that the page shows of one trial, with those of its transcripts that there is room for."""
     findings = () if trial.review is None else trial.review.findings
     return {
-        "answers": trial.is_of_answerer,
         "agent": safe(trial.agent),
         "runtime": None if trial.runtime == NO_RUNTIME else trial.runtime,
         "error": safe(trial.error or trial.skipped) or None,

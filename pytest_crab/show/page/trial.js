@@ -63,7 +63,7 @@ function commitTable(commits) {
 function summaryOf(trial, detail) {
   const counts = OUTCOMES.map((word, nth) => trial.v[nth] ? badge(word, trial.v[nth] + " " + word) : null);
   const regressions = { true: "the revision broke passing tests", false: "passing tests still pass" }[detail.regressions];
-  return make("p", null, counts, " ", [trial.p, ...(detail.answers ? [] : ["agent " + detail.agent, detail.runtime && "on " + detail.runtime]), regressions].filter(Boolean).join("; "));
+  return make("p", null, counts, " ", [trial.p, "agent " + detail.agent, detail.runtime && "on " + detail.runtime, regressions].filter(Boolean).join("; "));
 }
 
 function others(trial) {
@@ -96,8 +96,8 @@ async function show(trial) {
     subject?.url || subject?.body ? make("h2", null, "Description") : null,
     subject?.url ? make("p", null, make("a", { href: subject.url, rel: "noreferrer" }, subject.url)) : null,
     subject?.body ? make("div", { class: "description" }, markdown(subject.body, true)) : null,
-    make("h2", null, detail.answers ? "Probes" : "Oracles"), detail.results.map(oracle),
-    detail.answers ? null : discussion(detail, subject),
+    make("h2", null, "Oracles"), detail.results.map(oracle),
+    discussion(detail, subject),
     detail.commits.length ? [make("h2", null, "The revision's commits, by finding"), commitTable(detail.commits)] : null,
     detail.steps.length ? [make("h2", null, "Steps"), stepTable(detail.steps)] : null,
     detail.transcripts.length || detail.unheard ? make("h2", null, "Transcripts") : null,

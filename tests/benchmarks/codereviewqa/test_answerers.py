@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from scipy import stats
 
+from pytest_crab.benchmarks.codereviewqa.asking import result_of
 from pytest_crab.benchmarks.codereviewqa.choices import ANSWERERS
 from pytest_crab.benchmarks.codereviewqa.choices.answers import Answers
 from pytest_crab.benchmarks.codereviewqa.choices.fixed import ConstantAnswerer, RandomAnswerer
@@ -25,7 +26,7 @@ from pytest_crab.benchmarks.codereviewqa.choices.log_probabilities import (
     read_log_probabilities,
 )
 from pytest_crab.benchmarks.codereviewqa.choices.questions import PROBES, Question, probes_of, questions_of
-from pytest_crab.benchmarks.codereviewqa.choices.scorer import score_of
+from pytest_crab.benchmarks.codereviewqa.records import ProbeReason
 from pytest_crab.clients.services import StepServices
 from pytest_crab.errors import BadInput, ModelUnavailable
 from pytest_crab.models import Gateway
@@ -40,10 +41,10 @@ from pytest_crab.types import (
     Probes,
     Provenance,
     PullRequestFacts,
-    Reason,
     SnippetSource,
     Source,
     TextOptions,
+    Verdict,
 )
 
 QUESTION = Question(context="Code:\n1 one", text="Which one?", options=("alpha", "beta", "gamma", "delta"))
@@ -73,7 +74,7 @@ def instance(tmp_path: Path) -> Instance:
 
 
 def test_each_probe_is_asked_in_every_order(instance: Instance) -> None:
-    assert [probe.id for probe in probes_of(instance)] == list(PROBES)
+    assert probes_of(instance) == PROBES
     asked = {probe: questions_of(instance, probe) for probe in PROBES}
     assert {probe: len(questions) for probe, questions in asked.items()} == {
         "change-type": 6,
@@ -93,7 +94,7 @@ def test_each_probe_is_asked_in_every_order(instance: Instance) -> None:
 def test_a_deletion_has_no_question_on_its_solution(instance: Instance) -> None:
     assert instance.probes is not None
     deletion = replace(instance, probes=replace(instance.probes, change=ChangeType.DELETE, solution=None))
-    assert [probe.id for probe in probes_of(deletion)] == ["change-type", "lines-easy", "lines-hard"]
+    assert probes_of(deletion) == ("change-type", "lines-easy", "lines-hard")
 
 
 def test_later_questions_are_told_what_earlier_ones_asked_and_no_more(instance: Instance) -> None:
@@ -219,13 +220,12 @@ def test_a_model_that_knows_is_right_in_every_order(
 ) -> None:
     provider.script = pick("lines 2, 3")
     found = ask(answerer, instance, "lines-easy", services)
-    assert score_of("lines-easy", found.answers, answerer.measure).reason is Reason.CORRECT
+    assert result_of("lines-easy", found.answers).reason is ProbeReason.CORRECT
     assert found.usage is not None
     assert found.usage.cost_usd == pytest.approx(24 * (100 + 2) / 1e6)
     provider.script = pick("lines 1, 4")
-    wrong = score_of("lines-easy", ask(answerer, instance, "lines-easy", services).answers, answerer.measure)
-    assert (wrong.reason, wrong.value) == (Reason.INCORRECT, 0.0)
-    assert wrong.evidence["measure"] == answerer.measure
+    wrong = result_of("lines-easy", ask(answerer, instance, "lines-easy", services).answers)
+    assert (wrong.reason, wrong.verdict) == (ProbeReason.INCORRECT, Verdict.MISSED)
 
 
 def drawn_rows(instance: Instance, count: int) -> Iterator[Instance]:
@@ -266,8 +266,8 @@ def test_answers_to_ten_rows_are_what_one_finds_by_hand_from_the_log_probabiliti
     reasons = []
     for number, row in enumerate(drawn_rows(instance, 10)):
         for probe in probes_of(row):
-            questions = questions_of(row, probe.id)
-            answers = ask(answerer, row, probe.id, services).answers
+            questions = questions_of(row, probe)
+            answers = ask(answerer, row, probe, services).answers
             chosen = []
             for question, found in zip(questions, answers, strict=True):
                 about = question.text.partition("Which")[2].partition("?")[0]
@@ -276,10 +276,10 @@ def test_answers_to_ten_rows_are_what_one_finds_by_hand_from_the_log_probabiliti
                 assert (found.letter, found.log_probabilities) == (highest, by_hand)
                 chosen.append(question.options["ABCD".index(highest)])
             right = {*chosen} == {questions[0].options[0]}
-            reasons.append(score_of(probe.id, answers, answerer.measure).reason)
-            assert reasons[-1] is (Reason.CORRECT if right else Reason.INCORRECT)
+            reasons.append(result_of(probe, answers).reason)
+            assert reasons[-1] is (ProbeReason.CORRECT if right else ProbeReason.INCORRECT)
     assert len(reasons) == 44
-    assert {*reasons} == {Reason.CORRECT, Reason.INCORRECT}  # what was drawn is not all alike
+    assert {*reasons} == {ProbeReason.CORRECT, ProbeReason.INCORRECT}  # what was drawn is not all alike
 
 
 def test_a_bias_is_on_the_letters_of_the_question_and_asks_for_one_token(
@@ -311,12 +311,12 @@ def test_refusals_and_prose_are_unknown_and_a_wrong_answer_beside_them_is_missed
     answerer, knows = ASKING[0], pick("2+ B")
     replies = iter([refuse(), say("It is the one with the capital letter.")])
     provider.script = lambda asked: next(replies, None) or knows(asked)
-    found = score_of("solution-hard", ask(answerer, instance, "solution-hard", services).answers, answerer.measure)
-    assert (found.reason, found.label) == (Reason.NO_ANSWER, None)
-    assert found.evidence["letters"].count("-") == 2
+    found = result_of("solution-hard", ask(answerer, instance, "solution-hard", services).answers)
+    assert (found.reason, found.verdict) == (ProbeReason.NO_ANSWER, Verdict.UNKNOWN)
+    assert found.letters.count("-") == 2
     replies = iter([refuse(), say("D"), say("D")])
-    found = score_of("solution-hard", ask(answerer, instance, "solution-hard", services).answers, answerer.measure)
-    assert found.reason is Reason.INCORRECT
+    found = result_of("solution-hard", ask(answerer, instance, "solution-hard", services).answers)
+    assert found.reason is ProbeReason.INCORRECT
 
 
 def test_a_provider_that_fails_or_gives_no_log_probabilities_books_nothing_wrongly(
@@ -326,8 +326,8 @@ def test_a_provider_that_fails_or_gives_no_log_probabilities_books_nothing_wrong
     with pytest.raises(ModelUnavailable, match="no log-probabilities: name a provider and a model that give them"):
         ask(ASKING[3], instance, "change-type", services)
     provider.script = lambda _asked: refuse()
-    found = score_of("change-type", ask(ASKING[3], instance, "change-type", services).answers, "log-probabilities")
-    assert (found.reason, found.evidence["letters"]) == (Reason.NO_ANSWER, "------")
+    found = result_of("change-type", ask(ASKING[3], instance, "change-type", services).answers)
+    assert (found.reason, found.letters) == (ProbeReason.NO_ANSWER, "------")
     assert "refuses" in (found.detail or "")
     provider.script = lambda _asked: fail(500)
     with pytest.raises(ModelUnavailable):

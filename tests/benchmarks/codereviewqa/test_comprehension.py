@@ -11,13 +11,14 @@ import pytest
 from click.testing import CliRunner
 
 from pytest_crab.benchmarks.codereviewqa.comprehension import comprehension
+from pytest_crab.benchmarks.codereviewqa.records import ProbeReason, ProbeRecord, ProbeResult, write_records
 from pytest_crab.cli import main
 from pytest_crab.results.files import write_trials
 from pytest_crab.statistics.exact_match import VARIANTS
 from pytest_crab.statistics.shares import Share
-from pytest_crab.types import Judgement, Provenance, Reason, Score, ScoredComment, Trial, Unit, verdict_score
+from pytest_crab.types import Judgement, Provenance, Reason, Score, ScoredComment, Trial, verdict_score
 
-ANSWERS = {"c": Reason.CORRECT, "m": Reason.INCORRECT, "-": Reason.NO_ANSWER}
+ANSWERS = {"c": ProbeReason.CORRECT, "m": ProbeReason.INCORRECT, "-": ProbeReason.NO_ANSWER}
 PROBES = ("change-type", "lines-easy", "lines-hard", "solution-easy", "solution-hard")
 
 
@@ -28,16 +29,17 @@ def trial(reviewer: str, row: str, scores: Iterable[Score], **fields: Any) -> Tr
     return Trial(instance=row, reviewer=reviewer, comments=comments, scores=own, **{**known, **fields})
 
 
-def answered(name: str, row: str, letters: str) -> Trial:
+def answered(name: str, row: str, letters: str) -> ProbeRecord:
     """A letter for each probe; three letters where the row has no question on its solution."""
-    evidence = {"measure": "letters"}
-    return trial(
-        name,
-        row,
-        [
-            verdict_score("choices", probe, Judgement(reason=ANSWERS[letter]), evidence, unit=Unit.PROBE)
-            for probe, letter in zip(PROBES, letters, strict=False)
-        ],
+    return ProbeRecord(
+        instance=row,
+        repo="r",
+        answerer=name,
+        labels={"language": row.partition("-")[0]},
+        measure="letters",
+        results=tuple(
+            ProbeResult(probe=probe, reason=ANSWERS[letter]) for probe, letter in zip(PROBES, letters, strict=False)
+        ),
     )
 
 
@@ -53,13 +55,16 @@ def refined(agent: str, row: str, equal: str, released: str = "") -> Trial:
     return trial("human+" + agent, row, [score], review_by="human", agent=agent)
 
 
-TRIALS = [
+RECORDS = [
     answered("big", "c-0", "ccccc"),
     answered("big", "c-1", "cmc"),
     answered("big", "go-0", "ccccm"),
     answered("small", "c-0", "m-cmm"),
     answered("small", "c-1", "mmm"),
     answered("small", "go-0", "ccc-c"),
+]
+
+TRIALS = [
     refined("big", "c-0", "0123", "0123"),
     refined("big", "c-1", "1", "12"),
     refined("big", "go-0", "", ""),
@@ -68,7 +73,7 @@ TRIALS = [
 
 
 def test_shares_are_by_task_and_language() -> None:
-    big, small = comprehension(TRIALS, rule="plain")
+    big, small = comprehension(TRIALS, RECORDS, rule="plain")
     assert (big.name, big.measure) == ("big", "letters")
     assert big.tasks["refinement"] == {
         "c": Share(part=1, known=2),
@@ -80,7 +85,7 @@ def test_shares_are_by_task_and_language() -> None:
 
 
 def test_failures_are_by_step_with_and_without_an_exact_match() -> None:
-    big, small = comprehension(TRIALS, rule="plain")
+    big, small = comprehension(TRIALS, RECORDS, rule="plain")
     assert big.failures["missed"] == {
         "any": Share(part=2, known=2),
         "change-type": Share(part=0, known=2),
@@ -95,21 +100,22 @@ def test_failures_are_by_step_with_and_without_an_exact_match() -> None:
 
 @pytest.mark.parametrize(("rule", "shares"), [("plain", [1, 2, 1, 1]), ("release", [1, 2, 2, 1])])
 def test_the_rule_decides_the_variants(rule: str, shares: list[int]) -> None:
-    big, _ = comprehension(TRIALS, rule=rule, variant="em_no_space")
+    big, _ = comprehension(TRIALS, RECORDS, rule=rule, variant="em_no_space")
     assert [big.variants[name].part for name in VARIANTS] == shares
     assert big.tasks["refinement"]["all"].part == shares[2]
 
 
 def test_other_reviewers_and_the_record_of_before_do_not_count() -> None:
     mine = trial("mine", "c-0", refined("big", "c-0", "0").scores, agent="big")
-    assert comprehension([mine], rule="plain") == []
+    assert comprehension([mine], [], rule="plain") == []
     score = verdict_score("refinement", "c0", Judgement(reason=Reason.CORRECT), dict.fromkeys(VARIANTS, True))
-    (old,) = comprehension([trial("human", "c-0", [score], agent="big")], rule="release")
+    (old,) = comprehension([trial("human", "c-0", [score], agent="big")], [], rule="release")
     assert [old.variants[name] for name in VARIANTS] == [Share(part=1, known=1), *[Share(unknown=1)] * 3]
 
 
 def test_the_command_marks_the_best_of_each_scale(tmp_path: Path) -> None:
-    write_trials(tmp_path / "trials.jsonl", [*TRIALS, answered("tiny", "c-0", "mmmmm")])
+    write_trials(tmp_path / "trials.jsonl", TRIALS)
+    write_records(tmp_path / "probes.jsonl", [*RECORDS, answered("tiny", "c-0", "mmmmm")])
     arguments = [
         "benchmark",
         "codereviewqa",
@@ -142,5 +148,6 @@ def test_the_command_marks_the_best_of_each_scale(tmp_path: Path) -> None:
 )
 def test_a_wrong_option_is_said(tmp_path: Path, options: list[str], said: str) -> None:
     write_trials(tmp_path / "trials.jsonl", TRIALS)
+    write_records(tmp_path / "probes.jsonl", RECORDS)
     result = CliRunner().invoke(main, ["benchmark", "codereviewqa", "comprehension", str(tmp_path), *options])
     assert (result.exit_code, said in result.output) == (2, True)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from pytest_crab.adapters import Family
 
+#: The section of crab.yaml that holds variants of answerers.
+SECTION = "answerers"
+
 ANSWERERS = Family(
     noun="answerer",
     verb="answer",

@@ -8,11 +8,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
-from pytest_crab.benchmarks.codereviewqa.choices.answers import Answers, ChosenOption, NoteAnswer, note_nothing
+from pytest_crab.benchmarks.codereviewqa.choices.answers import (
+    AnswererError,
+    Answers,
+    ChosenOption,
+    NoteAnswer,
+    note_nothing,
+)
 from pytest_crab.benchmarks.codereviewqa.choices.letter_text import read_letter
 from pytest_crab.benchmarks.codereviewqa.choices.questions import Question, option_lines
 from pytest_crab.clients.status_table import Status
-from pytest_crab.errors import AgentError, AnswererError, BudgetSpent, DiffRejected, ModelError
+from pytest_crab.errors import AgentError, BudgetSpent, DiffRejected, ModelError
 from pytest_crab.model_access import Services
 from pytest_crab.protocols import Agent, Checkout, Snapshot
 from pytest_crab.types import Finding, PullRequest, Revision, Usage, total_usage

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 from pytest_crab import serialization
-from pytest_crab.benchmarks.codereviewqa.choices.answers import Answers, ChosenOption
+from pytest_crab.benchmarks.codereviewqa.choices.answers import Answerer, AnswererError, Answers, ChosenOption
 from pytest_crab.benchmarks.codereviewqa.choices.questions import Question
-from pytest_crab.errors import AnswererError, CrabError, model_errors_as
+from pytest_crab.errors import CrabError, model_errors_as
 from pytest_crab.lazy import lazy
 from pytest_crab.protocols import Store
 from pytest_crab.scoring.protocols import ScoringContext
@@ -24,6 +25,18 @@ class _Noted:
     usage: Usage | None = None
 
 
+class AnswerContext(ScoringContext, Protocol):
+    """The context of an answerer's steps."""
+
+    @property
+    def answerer(self) -> Answerer:
+        """The answerer."""
+
+    @property
+    def answerer_identity(self) -> Mapping[str, Any]:
+        """Everything that decides the answerer's answers, for a step's key."""
+
+
 class AnswerStep:
     """The step that asks the question of one probe in every order; one stored record, paid for once."""
 
@@ -33,7 +46,7 @@ class AnswerStep:
     deadline = None
     reruns = ()
 
-    def __init__(self, context: ScoringContext, probe: str, questions: Sequence[Question]) -> None:
+    def __init__(self, context: AnswerContext, probe: str, questions: Sequence[Question]) -> None:
         self._context = context
         self._probe = probe
         self._questions = questions

@@ -7,8 +7,13 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from pytest_crab.benchmarks.codereviewqa.choices.questions import Question
+from pytest_crab.errors import ContestantError
 from pytest_crab.model_access import Services
 from pytest_crab.types import Usage
+
+
+class AnswererError(ContestantError):
+    """The answerer gave no usable answers to the questions of a probe."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pytest_crab.benchmarks.codereviewqa.choice_statistics import LETTERS, orders
 from pytest_crab.instances.files import file_bytes
-from pytest_crab.types import ChangeType, Comment, Instance, LineOptions
+from pytest_crab.types import ChangeType, Instance, LineOptions
 
 #: The probes by name: the type of change, its lines and its solution, these with easy and hard wrong options.
 CHANGE_TYPE = "change-type"
@@ -15,7 +15,7 @@ LINES = LINES_EASY, LINES_HARD = "lines-easy", "lines-hard"
 SOLUTION = SOLUTION_EASY, SOLUTION_HARD = "solution-easy", "solution-hard"
 PROBES = (CHANGE_TYPE, *LINES, *SOLUTION)
 
-#: The dimension of labels that names the probe.
+#: The dimension of labels that names the probe, in tables.
 DIMENSION = "probe"
 
 _CHANGES = {
@@ -45,23 +45,11 @@ def option_lines(question: Question) -> str:
     return "\n".join(f"{letter}. {option}" for letter, option in pairs)
 
 
-def probes_of(instance: Instance) -> tuple[Comment, ...]:
-    """Return the instance's comment once for each probe, under the probe's name and with it as a label."""
+def probes_of(instance: Instance) -> tuple[str, ...]:
+    """Return the names of the instance's probes."""
     if instance.probes is None:
         return ()
-    (comment,) = instance.comments
-    names = PROBES if instance.probes.solution is not None else (CHANGE_TYPE, *LINES)
-    return tuple(
-        Comment(
-            id=name,
-            path=comment.path,
-            lines=comment.lines,
-            side=comment.side,
-            body=comment.body,
-            labels={DIMENSION: name, **comment.dimensions},
-        )
-        for name in names
-    )
+    return PROBES if instance.probes.solution is not None else (CHANGE_TYPE, *LINES)
 
 
 def questions_of(instance: Instance, probe: str) -> tuple[Question, ...]:
@@ -76,7 +64,7 @@ def questions_of(instance: Instance, probe: str) -> tuple[Question, ...]:
 
 def correct_options(instance: Instance) -> frozenset[str]:
     """Return the correct options of all probes of an instance."""
-    return frozenset(_question(instance, probe.id)[1][0] for probe in probes_of(instance))
+    return frozenset(_question(instance, probe)[1][0] for probe in probes_of(instance))
 
 
 def _question(instance: Instance, probe: str) -> tuple[str, tuple[str, ...]]:

@@ -1,0 +1,28 @@
+"""CodeReviewQA's offers; a module of their own, since every start of pytest imports the package for its items."""
+
+from __future__ import annotations
+
+from pytest_crab.registry import Benchmark, Subcommand
+
+BENCHMARK = Benchmark(
+    title="CodeReviewQA",
+    importer="pytest_crab.benchmarks.codereviewqa.reader:codereviewqa",
+    sections=("answerers",),
+    commands={
+        "probes": Subcommand(
+            "pytest_crab.benchmarks.codereviewqa.probes_command:probes", "Print the results of answerers."
+        ),
+        "comprehension": Subcommand(
+            "pytest_crab.benchmarks.codereviewqa.comprehension_command:comprehension",
+            "Print how well models read review comments.",
+        ),
+        "contamination": Subcommand(
+            "pytest_crab.benchmarks.codereviewqa.contamination_command:contamination",
+            "Measure whether models have seen a set.",
+        ),
+        "distractors": Subcommand(
+            "pytest_crab.benchmarks.codereviewqa.distractors_command:distractors",
+            "Make questions on your own reviewed code.",
+        ),
+    },
+)

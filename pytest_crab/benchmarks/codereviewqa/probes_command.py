@@ -1,0 +1,31 @@
+"""The probes command: the results of answerers from stored runs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from pytest_crab import serialization
+from pytest_crab.benchmarks.codereviewqa.records import FILE, read_records
+from pytest_crab.benchmarks.codereviewqa.summary import summarise_probes
+from pytest_crab.benchmarks.codereviewqa.tables import probe_lines
+from pytest_crab.errors import CrabError
+from pytest_crab.results.loading import report_file
+
+
+@click.command()
+@click.argument("reports", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="Print data instead of text.")
+def probes(reports: tuple[Path, ...], *, as_json: bool) -> None:
+    """Print the results of answerers. REPORTS are folders of reports, stores, or probes.jsonl files."""
+    try:
+        records = [record for report in reports for record in read_records(report_file(report, FILE))]
+    except CrabError as error:
+        raise click.ClickException(str(error)) from error
+    summary = summarise_probes(records)
+    if as_json:
+        click.echo(json.dumps(serialization.dump(summary), indent=1, allow_nan=False))
+    else:
+        click.echo("\n".join(line.text for line in probe_lines(summary)))

@@ -1,0 +1,198 @@
+"""The record of the probes of a run: probes.jsonl, probes.json and probes.md beside the report, and what is printed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_crab import serialization
+from pytest_crab.benchmarks.codereviewqa.agents import agent_lines
+from pytest_crab.benchmarks.codereviewqa.asking import unasked_record
+from pytest_crab.benchmarks.codereviewqa.context import NamedAnswerer
+from pytest_crab.benchmarks.codereviewqa.gate import ProbeGate
+from pytest_crab.benchmarks.codereviewqa.records import FILE, ProbeReason, ProbeRecord, line_of, write_records
+from pytest_crab.benchmarks.codereviewqa.summary import SUMMARY, ProbeSummary, summarise_probes
+from pytest_crab.benchmarks.codereviewqa.tables import missed_text, probe_lines, probe_markdown
+from pytest_crab.plugin.kinds import Run
+from pytest_crab.plugin.planned import PlannedNodes
+from pytest_crab.plugin.table import SHOWN_MISSES, HiddenReports
+from pytest_crab.results.files import TrialLog, write_data, write_report_file
+from pytest_crab.results.summary import Summary
+from pytest_crab.show.transcripts import write_transcripts
+from pytest_crab.store import FileStore
+from pytest_crab.types import TrialId, Verdict
+
+#: The results in words, beside the report.
+TEXT = "probes.md"
+
+
+class ProbeRecorder:
+    """Records as reports arrive, completes the record and prints the results; registered on the controller."""
+
+    def __init__(
+        self,
+        run: Run,
+        answerers: Mapping[str, NamedAnswerer],
+        probes: Sequence[str],
+        gate: ProbeGate | None,
+        config: pytest.Config,
+    ) -> None:
+        self.summary: ProbeSummary | None = None
+        self._options = run.options
+        self._probes = probes
+        self._gate = gate
+        self._config = config
+        self._planned = PlannedNodes(answerers, config)
+        self._reported: dict[str, ProbeRecord] = {}
+        self._faults: dict[str, str] = {}
+        self._problems: dict[str, None] = {}
+        self._log: TrialLog | None = None
+        self._hidden = HiddenReports()
+        self._missed: list[Any] = []
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Note the items that will be run in this process."""
+        from pytest_crab.benchmarks.codereviewqa.runner import ProbeItem
+
+        self._planned.add_items(item for item in session.items if isinstance(item, ProbeItem))
+
+    @pytest.hookimpl(optionalhook=True, tryfirst=True)
+    def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
+        """Note the items that workers will run."""
+        self._planned.add_nodes(ids)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_handlecrashitem(self, crashitem: str, report: pytest.TestReport) -> None:
+        """Note that a worker died and took an item with it: broken, not missed."""
+        if self._planned.find(crashitem) is not None:
+            self._faults[crashitem] = "the worker process that asked these died; run again, stored answers are kept"
+            report.crab_item = True  # type: ignore[attr-defined]
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_report_from_serializable(self) -> Generator[None, Any, Any]:
+        """Read the record of a worker's report."""
+        report = yield
+        if report is not None and "crab_probes" in vars(report):
+            problems: list[str] = []
+            report.crab_probes = serialization.read(ProbeRecord, report.crab_probes, problems)
+            assert not problems, problems
+        return report
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> Generator[None, object, object]:
+        """Record what a report carries, and take it off again once all plugins have seen it: pytest keeps reports."""
+        record = vars(report).pop("crab_probes", None)
+        if record is not None:
+            self._reported[report.nodeid] = record
+            self._write(self._options.report / FILE, lambda: self._append(record))
+        return (yield)
+
+    def _append(self, record: ProbeRecord) -> None:
+        if self._log is None:
+            self._log = TrialLog(self._options.report / FILE)
+        self._log.append_line(line_of(record))
+        write_transcripts(self._options.report, FileStore(self._options.store), record.transcripts)
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> Generator[None, object, object]:
+        """Complete the record and write the files; once all others are done let the gate decide."""
+        self._complete(int(exitstatus))
+        result = yield
+        if self._gate is not None and self.summary is not None:
+            planned: dict[str, set[str]] = {}
+            for one in filter(None, map(self._planned.find, self._planned)):
+                planned.setdefault(one.trial_id.reviewer, set()).add(one.instance.id)
+            session.exitstatus = self._gate.decide(int(session.exitstatus), self.summary, planned)
+        return result
+
+    def _complete(self, exitstatus: int) -> None:
+        """Complete the record with what was not asked, and write the files."""
+        if self._log is not None:
+            self._log.close()
+        records = self._in_order(complete=bool(self._reported) or exitstatus != pytest.ExitCode.USAGE_ERROR)
+        if not records:
+            return
+        report, options = self._options.report, self._options
+        summary = summarise_probes(records, errors_as_misses=options.errors_as_misses, shard=options.part)
+        self.summary = summary
+        self._write(report / FILE, lambda: write_records(report / FILE, records))
+        self._write(report / SUMMARY, lambda: write_data(report / SUMMARY, summary))
+        text = "\n".join(probe_markdown(summary)).encode() + b"\n"
+        self._write(report / TEXT, lambda: write_report_file(report / TEXT, [text]))
+
+    def _in_order(self, *, complete: bool) -> list[ProbeRecord]:
+        """Return the records in the order of their items; with ``complete`` one for each item that has none."""
+        found: dict[TrialId, ProbeRecord] = {}
+        for node in self._planned:
+            record = self._reported.get(node)
+            planned = None if record is not None or not complete else self._planned.find(node)
+            if planned is not None:
+                fault = self._faults.get(node)
+                record = unasked_record(
+                    planned.instance,
+                    planned.trial_id.reviewer,
+                    ProbeReason.NOT_RUN if fault is None else ProbeReason.BROKEN,
+                    fault or "the run ended before it",
+                    probes=self._probes,
+                    repeat=planned.trial_id.repeat,
+                )
+            if record is not None:
+                found.setdefault(record.id, record)
+        return list(found.values())
+
+    def _write(self, path: Path, write: Callable[[], object]) -> None:
+        try:
+            write()
+        except OSError as error:
+            self._problems[f"{path} cannot be written: {error.strerror}"] = None
+
+    # --- what is printed --------------------------------------------------------------------------------------------
+
+    def pytest_report_teststatus(self, report: pytest.TestReport | pytest.CollectReport) -> tuple[str, str, str] | None:
+        """Say in verbose output how many probes were caught; pytest's own categories and letters stay."""
+        record = self._reported.get(report.nodeid)
+        if record is None or report.outcome not in ("passed", "failed"):
+            return None
+        text = f"{len(record.having(Verdict.CAUGHT))}/{len(record.results)} caught"
+        if report.when == "setup" and report.failed:
+            return "error", "E", f"ERROR {text}, {len(record.having(Verdict.UNKNOWN))} unknown"
+        if report.when == "call":
+            return ("failed", "F", f"FAILED {text}") if report.failed else ("passed", ".", f"PASSED {text}")
+        return None
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_crab_summary_lines(self, summary: Summary) -> list[str]:
+        """Return how agents of the run's reviewers answer, where there are answerers of the same names."""
+        return [] if self.summary is None else list(agent_lines(summary, self.summary))
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> Generator[None, object, object]:
+        """Print the results; many misses are counted here, and not shown one by one."""
+        quiet = self._config.get_verbosity() <= 0 and self._config.option.tbstyle == "auto"
+        misses = [one for one in terminalreporter.stats.get("failed", ()) if one.nodeid in self._reported]
+        self._missed = misses if quiet and len(misses) > SHOWN_MISSES else []
+        if self._missed:
+            self._hidden.hide(terminalreporter, self._missed)
+        result = yield
+        self._hidden.show(terminalreporter)
+        self._print(terminalreporter)
+        return result
+
+    def _print(self, reporter: pytest.TerminalReporter) -> None:
+        if self.summary is None or self._config.option.no_summary:
+            return
+        if reporter.verbosity >= -1:
+            reporter.write_sep("=", "results of answerers")
+            for line in probe_lines(self.summary, reporter._tw.fullwidth):  # noqa: SLF001 - the only way to the width
+                reporter.write_line(line.text, **({line.style: True} if line.style else {}))
+            if self._missed:
+                reporter.write_line(missed_text(self._missed))
+            reporter.write_line(f"probes: {self._options.report / TEXT} (records: {FILE} beside it)")
+        for text in () if self._gate is None else self._gate.lines(80):
+            reporter.write_line(text, bold=True)
+        for problem in self._problems:
+            reporter.write_line(problem, red=True)
