@@ -94,7 +94,8 @@ def _brief(instance: Instance) -> Iterator[str]:
     yield "`tree` is a checkout of the pull request's head, and `pull_request.diff` what it changes."
     yield from ("", "## Comments", "")
     for comment in instance.with_oracles:
-        lines = f", lines {comment.lines[0]} to {comment.lines[1]}" if comment.lines else ""
+        first, last = comment.lines or ("", "")
+        lines = "" if comment.lines is None else f", line {first}" if first == last else f", lines {first} to {last}"
         side = " of the version before the pull request" if comment.side is Side.LEFT else ""
         yield from (f"### {comment.id}: {comment.path}{lines}{side}", "", comment.body, "")
     yield from ("## Environment", "")
