@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pty
+import shutil
 import subprocess
 import sys
 from importlib import import_module
@@ -13,6 +14,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from pytest_crab.cli import main
+from pytest_crab.cli.init import _gate_terms
 from pytest_crab.clients import installed
 from pytest_crab.settings import load_settings
 
@@ -49,7 +51,10 @@ def test_without_a_terminal_options_answer(here: Path) -> None:
     nightly, gate = settings.experiments["nightly"], settings.experiments["gate"]
     assert nightly.set == ("instances/mine",)
     assert nightly.options == {"reviewers": ["mine"], "agents": ["claude-code"], "runtime": "docker", "budget": "20"}
-    assert (gate.gate, gate.options["replay"]) == ({"baseline": "baseline.json", "margin": "5"}, "true")
+    assert (gate.gate, gate.options["replay"]) == (
+        {"baseline": "baseline.json", "margin": "5", "fail-on": "worse"},
+        "true",
+    )
 
 
 @pytest.mark.parametrize(
@@ -119,3 +124,17 @@ def test_at_a_terminal_it_asks(here: Path) -> None:
     assert settings.reviewers["mine"].settings == {"model": "gpt-m"}
     assert settings.experiments["gate"].set == ("sets/own",)
     assert (here / ".gitlab-ci.yml").is_file()
+
+
+def test_a_gate_has_a_margin_that_its_set_decides(tmp_path: Path) -> None:
+    """Quickstart's 17 pull requests decide one of some ten to twenty points."""
+    shutil.copytree(Path(__file__).parents[2] / "instances" / "quickstart", tmp_path / "set")
+    terms, said = _gate_terms(tmp_path / "set")
+    assert list(terms) == ["margin"]
+    assert 8 <= terms["margin"] <= 20
+    assert said.startswith("17 pull requests with 39 oracles decide a margin of ")
+    for folder in list((tmp_path / "set").glob("*-*"))[2:]:
+        if folder.is_dir():
+            shutil.rmtree(folder)
+    terms, said = _gate_terms(tmp_path / "set")
+    assert (terms["fail-on"], "which takes 6 pull requests" in said) == ("worse", True)

@@ -65,7 +65,7 @@ def test_lost_and_gained_oracles_are_listed_with_the_ruling(runs: tuple[Path, Pa
         ("i0::c0", "green → test failed"),
         ("i1::c0", "test failed → green"),
     ]
-    assert '<span class="badge inconclusive">inconclusive</span>' in text
+    assert '<span class="badge inconclusive">cannot tell</span>' in text
     assert "50.0% → 50.0%" in text
     assert "<img" not in text
     assert "document.title='owned'" not in text
