@@ -33,8 +33,9 @@ class Explanation:
     """The explanation of one oracle's verdict; findings are named by their numbers in the review, from 1.
 
     ``near`` are the findings near the comment. ``alone``: the oracle is green on head with the commits of these
-    findings and no other; None: that cannot be told. ``findings`` are, of a catch, those whose commits
-    it needs, and of a spoiled one those whose commit spoils it. ``detail`` is one sentence where there is more to say.
+    findings, and with the earlier ones that these do not apply without; None: that cannot be told. ``findings`` are,
+    of a catch, those whose commits it needs, and of a spoiled one those whose commit spoils it. ``detail`` is one
+    sentence where there is more to say.
     """
 
     outcome: ExplainedOutcome

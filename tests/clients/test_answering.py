@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from pytest_crab.benchmarks.codereviewqa.choices.agent_answers import AgentAnswerer
-from pytest_crab.benchmarks.codereviewqa.choices.answers import ChosenOption
+from pytest_crab.benchmarks.codereviewqa.choices.answers import AnswererError, ChosenOption
 from pytest_crab.benchmarks.codereviewqa.choices.questions import Question
-from pytest_crab.errors import AnswererError
 from pytest_crab.testing.provider import call, fail, refuse, run, say, turns
 
 pytestmark = pytest.mark.bubblewrap

@@ -204,3 +204,48 @@ def test_an_agents_history_is_a_claim_and_no_more(make_lab: Callable[..., Any], 
         assert {path for commit in found for path in touched_paths(commit.diff)} <= {"value.py", "name.py"}
     ran = ("hooked", "paged", "watched", "external", "converted", "compared")
     assert not any(word in trial.revision.diff for word in ran)
+
+
+#: Lines that stand side by side, so that no commit on one applies without the earlier ones on the others.
+BESIDE = "def value():\n    return {}\n\n\nUNIT = {}\nSIGN = {}\n"
+
+
+def beside(value: int, unit: int, sign: int) -> dict[str, str]:
+    return {"value.py": BESIDE.format(value, unit, sign)}
+
+
+@pytest.mark.bubblewrap
+@pytest.mark.parametrize(
+    ("script", "reason", "outcome", "findings"),
+    [
+        # The fix does not apply without the commit before it, which does nothing for the oracle.
+        (
+            commits((beside(2, 1, 1), acted(2)), (beside(3, 1, 1), acted(1)), (NAME_C, acted(2))),
+            "green",
+            "by finding",
+            (1,),
+        ),
+        # The commit before it is what makes the oracle green.
+        (
+            commits((beside(3, 1, 1), acted(2)), (beside(3, 2, 1), acted(1)), (NAME_C, acted(2))),
+            "green",
+            "by no finding",
+            (),
+        ),
+        # A later commit spoils what is green with the two of them.
+        (
+            commits((beside(2, 1, 1), acted(2)), (beside(3, 1, 1), acted(1)), (NAME_X, acted(2))),
+            "guard broke",
+            "spoiled",
+            (2,),
+        ),
+        # All others would have to be taken along.
+        (commits((beside(2, 1, 1), acted(2)), (beside(3, 1, 1), acted(1))), "green", "cannot be told apart", ()),
+    ],
+)
+def test_an_earlier_commit_that_a_fix_does_not_apply_without_is_taken_along(
+    explaining: Any, script: str, reason: str, outcome: str, findings: tuple[int, ...]
+) -> None:
+    trial = explained(explaining, script)
+    assert explaining.reasons(trial)["c0"] == reason
+    assert outcomes(trial)["c0"] == (ExplainedOutcome(outcome), findings)

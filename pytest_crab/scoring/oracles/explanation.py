@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from pytest_crab import serialization
+from pytest_crab.diffs import touched_paths
 from pytest_crab.errors import DiffRejected
 from pytest_crab.line_moves import LineMoves, Lines
 from pytest_crab.scoring.location import Place, overlaps, place_of_finding
@@ -149,22 +150,31 @@ class ExplanationStep:
         )
 
     def _explain_miss(self, one: ProvedComment, near: tuple[int, ...], picks: Picks) -> Explanation:
-        alone = self._is_green(one, picks)
+        tried = self._series.with_needed(picks)
+        if tried is None or (tried == self._series.whole and tried != picks):
+            return _unclear(near)
+        alone = self._is_green(one, tried)
         if alone is None:
             return _unclear(near)
+        if not alone and tried != picks:
+            return _unclear(near, "with the earlier commits that its commits build on it is red too")
         if not alone:
             return Explanation(outcome=ExplainedOutcome.NOT_RESOLVED, near=near, alone=False)
-        spoiler = self._spoiler(one, picks)
+        spoiler = self._spoiler(one, tried)
         findings = () if spoiler is None else self._revision.commits[spoiler].findings
         detail = None if findings else "a change that names no finding spoils it, or several do together"
         return Explanation(outcome=ExplainedOutcome.SPOILED, near=near, alone=True, findings=findings, detail=detail)
 
     def _explain_catch(self, one: ProvedComment, near: tuple[int, ...], picks: Picks) -> Explanation:
-        alone = self._is_green(one, picks)
+        tried = self._series.with_needed(picks)
+        if tried is None or (tried == self._series.whole and tried != picks):
+            return _unclear(near)
+        alone = self._is_green(one, tried)
         if alone is None:
             return _unclear(near)
-        if not alone:
-            rest = self._is_green(one, tuple(at for at in self._series.whole if at not in picks))
+        built_on = tuple(at for at in tried if at not in picks)
+        if not alone or (built_on and self._is_green(one, built_on)):
+            rest = self._is_green(one, tuple(at for at in self._series.whole if at not in picks)) if not alone else True
             outcome = {
                 None: ExplainedOutcome.UNCLEAR,
                 True: ExplainedOutcome.BY_NO_FINDING,
@@ -175,7 +185,7 @@ class ExplanationStep:
             return _unclear(
                 near, f"over {_MOST_TRIED} commits are for the findings near it, too many to try one by one"
             )
-        needed = [at for at in picks if len(picks) == 1 or self._is_green(one, _without(picks, at)) is not True]
+        needed = [at for at in picks if len(picks) == 1 or self._is_green(one, _without(tried, at)) is not True]
         outcome = ExplainedOutcome.TOGETHER if len(needed) > 1 else ExplainedOutcome.BY_FINDING
         named = {number for at in needed or picks for number in self._revision.commits[at].findings}
         return Explanation(outcome=outcome, near=near, alone=True, findings=tuple(sorted(named & set(near))))
@@ -258,6 +268,26 @@ class _Series:
             before = self.tree(picks[:-1])
             self._trees[picks] = None if before is None else self._apply(self._commits[picks[-1]].diff, before)
         return self._trees[picks]
+
+    def with_needed(self, picks: Picks) -> Picks | None:
+        """Return these commits with the earlier ones that they do not apply without; None where nothing helps.
+
+        What is needed is found file by file: the nearest earlier commit that changes a file of the one that fails.
+        """
+        found = list(picks)
+        while True:
+            fails = next((at for at in range(len(found)) if self.tree(tuple(found[: at + 1])) is None), None)
+            if fails is None:
+                return tuple(found)
+            last = found[fails]
+            earlier = (at for at in range(last - 1, -1, -1) if at not in found and self._share_a_file(at, last))
+            more = next(earlier, None)
+            if more is None:
+                return None
+            found = sorted([*found, more])
+
+    def _share_a_file(self, one: int, other: int) -> bool:
+        return not touched_paths(self._commits[one].diff).isdisjoint(touched_paths(self._commits[other].diff))
 
     def _apply(self, diff: str, onto: str) -> str | None:
         try:
