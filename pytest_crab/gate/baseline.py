@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from pytest_crab.gate.results import ORDER, RESULTS, GateResult, Word
 from pytest_crab.gate.terms import MARGIN
+from pytest_crab.results.explained import ExplainedRates
 from pytest_crab.statistics.comparison import PULL_REQUEST, Comparison
 from pytest_crab.statistics.labels import LabelComparison
 from pytest_crab.statistics.paired import holm
@@ -15,10 +16,11 @@ from pytest_crab.statistics.power import Design
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Load:
-    """Dollars and findings per pull request; None: unknown."""
+    """Dollars and findings per pull request, and the rates by the explanations of verdicts; None: unknown."""
 
     cost_usd: float | None = None
     comments: float | None = None
+    explained: ExplainedRates | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

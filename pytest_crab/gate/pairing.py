@@ -109,9 +109,10 @@ def _reviews_of(own: ReviewerSummary) -> int:
 
 
 def load(own: ReviewerSummary) -> Load:
-    """Return findings and dollars per trial; dollars only where every step's cost is known."""
+    """Return findings, dollars per trial only where every step's cost is known, and what explanations say."""
     priced = own.cost_usd is not None and not own.unpriced
-    return Load(comments=own.comments_per_pull_request, cost_usd=(own.cost_usd or 0.0) / own.trials if priced else None)
+    cost = (own.cost_usd or 0.0) / own.trials if priced else None
+    return Load(comments=own.comments_per_pull_request, cost_usd=cost, explained=own.explained)
 
 
 def full_names(reviewers: Iterable[ReviewerSummary]) -> dict[str, str]:

@@ -17,6 +17,7 @@ from pytest_crab.formats import (
 from pytest_crab.gate.baseline import BaselineComparison, BaselineRuling
 from pytest_crab.gate.remedies import remedies
 from pytest_crab.gate.results import RESULTS, GateResult, Word
+from pytest_crab.results.rates import Rate
 from pytest_crab.statistics.comparison import Comparison, Interval
 from pytest_crab.statistics.labels import LabelComparison
 
@@ -167,9 +168,25 @@ def _loads(one: BaselineComparison) -> Iterator[str]:
     if before.cost_usd is not None and after.cost_usd is not None:
         was, now = format_dollars(before.cost_usd, 3), format_dollars(after.cost_usd, 3)
         parts.append(f"{was} USD per {one.instance} before, {now} now")
+    if before.explained is not None and after.explained is not None:
+        first, second = before.explained, after.explained
+        parts += [
+            f"{name} {_share(earlier)} before, {_share(later)} now"
+            for name, earlier, later in (
+                ("found", first.found, second.found),
+                ("resolved alone", first.alone, second.alone),
+                ("spoiled", first.spoiled, second.spoiled),
+            )
+        ]
     if parts:
         text = "; ".join(parts)
         yield f"{text[:1].upper()}{text[1:]}."
+
+
+def _share(rate: Rate) -> str:
+    """Return a rate in percent; of one that has bounds alone these."""
+    low, high = rate.low or 0.0, rate.high or 0.0
+    return f"{format_percent(low)}%" if high - low < 1e-9 else f"{format_percent(low)} to {format_percent(high)}%"
 
 
 def _changed(comparison: Comparison, shown: int) -> str:

@@ -12,10 +12,12 @@ from pytest_crab.gate.exit import OracleCounts, RunOutcome, decide
 from pytest_crab.gate.power_statement import power_statement
 from pytest_crab.gate.results import GateResult, Word
 from pytest_crab.gate.wording import baseline_words
+from pytest_crab.results.explained import explained_rates
 from pytest_crab.results.gate_record import Gate
 from pytest_crab.statistics.comparison import Key, Measured, compare
 from pytest_crab.statistics.labels import LabelComparison
 from pytest_crab.statistics.power import Design
+from pytest_crab.types import ExplainedOutcome, Explanation
 
 
 def run(verdicts: str) -> dict[Key, Measured]:
@@ -231,6 +233,23 @@ def test_loads_are_told_only_where_both_runs_know_them(unknown: str) -> None:
     one = BaselineComparison(reviewer="mine", baseline="main", comparison=compare(run("cm"), run("cm")), **loads)
     assert "USD" not in rule(one)[1]
     assert "omments per" not in rule(one)[1]
+
+
+def test_what_explanations_say_stands_beside_both_runs() -> None:
+    def load(*outcomes: ExplainedOutcome) -> Load:
+        rows = {
+            f"c{at}": Explanation(outcome=outcome, near=(1,), alone=outcome is not ExplainedOutcome.NOT_RESOLVED)
+            for at, outcome in enumerate(outcomes)
+        }
+        return Load(explained=explained_rates([("one", "o/r", rows)]))
+
+    before, after = load(ExplainedOutcome.SPOILED, ExplainedOutcome.BY_FINDING), load(ExplainedOutcome.NOT_RESOLVED)
+    one = BaselineComparison(
+        reviewer="mine", baseline="main", comparison=compare(run("cm"), run("cm")), before=before, after=after
+    )
+    text = rule(one)[1].lower()
+    assert "resolved alone 100.0% before, 0.0% now" in text
+    assert "spoiled 50.0% before, 0.0% now" in text
 
 
 def test_a_label_without_a_verdict_in_both_runs_says_so() -> None:
