@@ -53,7 +53,7 @@ _OUTSPOKEN = 'trap "" XFSZ'
 
 #: For environments that are the running interpreter's: pytest loads what else is installed there, and this package not.
 #: Its source may not be seen in a sandbox, and a project's own tests are none of its business.
-_WITHOUT_OURS = {"PYTEST_ADDOPTS": "-p no:pytest_crab.plugin"}
+_WITHOUT_OURS = {"PYTEST_ADDOPTS": "-p no:pytest_crab.plugin -p no:pytest_crab.benchmarks"}
 
 #: Runs one command of the builder's in a view (or without any, where nothing is confined); its end.
 Builder = Callable[[View, Command, float], Completed]

@@ -112,7 +112,7 @@ def test_a_dead_worker_is_charged_with_what_its_trials_may_have_spent(ledger: Pa
     assert (lost["trial"], lost["worker"], lost["estimated_usd"]) == ("1", "worker one", 0.75)
 
 
-@pytest.mark.parametrize("step", ["answers", "review", "revision", "judgement"])
+@pytest.mark.parametrize("step", ["review", "revision", "judgement"])
 def test_every_step_that_asks_models_is_charged_after_one_that_does_not(ledger: Path, step: str) -> None:
     budget = BudgetLedger(ledger, 5.0, 1.0)
     budget.begin("a", "1", "1")

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from pytest_crab.benchmarks.codereviewqa.choice_statistics import ProbeMeasures
 from pytest_crab.results import gate_record, summary
 from pytest_crab.results.comparisons import Lift, Overlap, Pair, Together
 from pytest_crab.results.explained import ExplainedRates, LookFirst
@@ -62,7 +61,6 @@ RECORDS = [
     ExplainedRates,
     ModelUsage,
     CleanReviews,
-    ProbeMeasures,
     RulerMean,
     RecordedRuler,
     Calibration,

@@ -35,7 +35,7 @@ def booked(place: Any) -> float:
 
 def test_a_review_that_cannot_be_read_has_cost_what_it_cost(place: Any) -> None:
     place.provider.script = lambda _: say("I see nothing wrong.")
-    trial = place.trial("single-shot", "reference")
+    trial = place.trial("single-shot", "simulated")
     assert trial.review is None
     own = summed(trial)
     twice = 2 * ANSWER  # an answer that cannot be read is asked for once more
@@ -73,19 +73,19 @@ class Flaky:
 
 
 def test_attempts_before_a_good_one_stay_on_the_record_also_where_it_is_reused(place: Any) -> None:
-    trial = place.trial("single-shot", "reference", instead=Flaky(2))
+    trial = place.trial("single-shot", "simulated", instead=Flaky(2))
     assert trial.review is not None, trial.error
     assert trial.failed is None, trial.error
     own = summed(trial)
     assert own.cost_usd == pytest.approx(3 * ANSWER) == pytest.approx(booked(place))
     assert own.failed_usd == pytest.approx(2 * ANSWER)
-    again = place.trial("single-shot", "reference", instead=Flaky(0))
+    again = place.trial("single-shot", "simulated", instead=Flaky(0))
     assert summed(again).cost_usd == pytest.approx(3 * ANSWER)
     assert len(place.booked) == 3
 
 
 def test_steps_that_ask_no_model_cost_nothing(place: Any) -> None:
-    trial = place.trial("ruff", "reference", model=None)
+    trial = place.trial("ruff", "simulated", model=None)
     own = summed(trial)
     assert (own.cost_usd, own.failed_usd, own.unpriced) == (0, None, 0)
 

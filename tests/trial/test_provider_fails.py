@@ -22,7 +22,7 @@ FINDING = [{"path": "value.py", "start": 2, "body": "The value should be three."
 @pytest.mark.parametrize("status", [500, 429])
 def test_an_asking_reviewer_asks_as_often_as_retries_says(place: Any, status: int) -> None:
     place.provider.script = lambda _: fail(status)
-    trial = place.trial("single-shot", "reference")
+    trial = place.trial("single-shot", "simulated")
     assert len(place.provider.asked) == 1 + RETRIES_SET
     assert set(place.lab.reasons(trial).values()) == {"reviewer error"}
     assert [line["tries"] for line in place.booked] == [1 + RETRIES_SET]
@@ -44,7 +44,7 @@ def test_the_agent_asks_as_often_as_retries_says(place: Any) -> None:
 
 def test_a_provider_that_gives_no_answer_is_asked_as_often_as_retries_says(place: Any) -> None:
     place.provider.script = lambda _: Reply(cut=0, text="x")
-    trial = place.trial("single-shot", "reference", options={"stream": "true"})
+    trial = place.trial("single-shot", "simulated", options={"stream": "true"})
     assert len(place.provider.asked) == 1 + RETRIES_SET
     assert set(place.lab.reasons(trial).values()) == {"broken"}
     assert [(line["status"], line["tries"]) for line in place.booked] == [(502, 1 + RETRIES_SET)]
@@ -57,7 +57,7 @@ def test_a_real_client_asks_no_more(place: Any, name: str, without: Callable[[st
     except installed.ClientMissing as error:
         without(name, str(error))
     place.provider.script = lambda _: fail(500)
-    trial = place.trial(name, "reference", timeout=120)
+    trial = place.trial(name, "simulated", timeout=120)
     assert set(place.lab.reasons(trial).values()) == {"reviewer error"}
     questions: dict[str, int] = {}
     for asked in place.provider.asked:
@@ -70,7 +70,7 @@ def test_a_real_client_asks_no_more(place: Any, name: str, without: Callable[[st
 
 def test_a_slow_answer_has_the_time_that_the_reviewer_has_and_no_more(place: Any) -> None:
     place.provider.script = lambda _: Reply(text="[]", delay=60)
-    trial = place.trial("single-shot", "reference", timeout=2)
+    trial = place.trial("single-shot", "simulated", timeout=2)
     assert trial.status == "timeout"
     assert len(place.provider.asked) == 1
     assert [(line["status"], line["tries"]) for line in place.booked] == [(0, 1)]
