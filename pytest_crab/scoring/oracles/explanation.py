@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pytest_crab import serialization
 from pytest_crab.diffs import touched_paths
 from pytest_crab.errors import DiffRejected
+from pytest_crab.lazy import lazy
 from pytest_crab.line_moves import LineMoves, Lines
 from pytest_crab.scoring.location import Place, overlaps, place_of_finding
 from pytest_crab.scoring.oracles.evaluation import EvaluationStep
@@ -151,10 +152,8 @@ class ExplanationStep:
 
     def _explain_miss(self, one: ProvedComment, near: tuple[int, ...], picks: Picks) -> Explanation:
         tried = self._series.with_needed(picks)
-        if tried is None or (tried == self._series.whole and tried != picks):
-            return _unclear(near)
-        alone = self._is_green(one, tried)
-        if alone is None:
+        alone = None if tried is None else self._is_green(one, tried)
+        if tried is None or alone is None:
             return _unclear(near)
         if not alone and tried != picks:
             return _unclear(near, "with the earlier commits that its commits build on it is red too")
@@ -167,14 +166,14 @@ class ExplanationStep:
 
     def _explain_catch(self, one: ProvedComment, near: tuple[int, ...], picks: Picks) -> Explanation:
         tried = self._series.with_needed(picks)
-        if tried is None or (tried == self._series.whole and tried != picks):
-            return _unclear(near)
-        alone = self._is_green(one, tried)
-        if alone is None:
+        alone = None if tried is None else self._is_green(one, tried)
+        if tried is None or alone is None:
             return _unclear(near)
         built_on = tuple(at for at in tried if at not in picks)
-        if not alone or (built_on and self._is_green(one, built_on)):
-            rest = self._is_green(one, tuple(at for at in self._series.whole if at not in picks)) if not alone else True
+        if alone and built_on and self._is_green(one, built_on):
+            return Explanation(outcome=ExplainedOutcome.BY_NO_FINDING, near=near, alone=False)
+        if not alone:
+            rest = self._is_green(one, tuple(at for at in self._series.whole if at not in picks))
             outcome = {
                 None: ExplainedOutcome.UNCLEAR,
                 True: ExplainedOutcome.BY_NO_FINDING,
@@ -270,24 +269,27 @@ class _Series:
         return self._trees[picks]
 
     def with_needed(self, picks: Picks) -> Picks | None:
-        """Return these commits with the earlier ones that they do not apply without; None where nothing helps.
+        """Return these commits with the earlier ones that they do not apply without.
 
-        What is needed is found file by file: the nearest earlier commit that changes a file of the one that fails.
+        None where these do not help, or are all others. They are found file by file: the nearest earlier commit that
+        changes a file of the one that fails.
         """
-        found = list(picks)
-        while True:
-            fails = next((at for at in range(len(found)) if self.tree(tuple(found[: at + 1])) is None), None)
+        found = picks
+        while found != self.whole:
+            fails = next((at for number, at in enumerate(found, 1) if self.tree(found[:number]) is None), None)
             if fails is None:
-                return tuple(found)
-            last = found[fails]
-            earlier = (at for at in range(last - 1, -1, -1) if at not in found and self._share_a_file(at, last))
-            more = next(earlier, None)
+                return found
+            earlier = (at for at in reversed(range(fails)) if at not in found)
+            more = next((at for at in earlier if not self._paths[at].isdisjoint(self._paths[fails])), None)
             if more is None:
                 return None
-            found = sorted([*found, more])
+            found = tuple(sorted((*found, more)))
+        return picks if picks == self.whole else None
 
-    def _share_a_file(self, one: int, other: int) -> bool:
-        return not touched_paths(self._commits[one].diff).isdisjoint(touched_paths(self._commits[other].diff))
+    @lazy
+    def _paths(self) -> list[set[str]]:
+        """The paths that each commit changes."""
+        return [touched_paths(commit.diff) for commit in self._commits]
 
     def _apply(self, diff: str, onto: str) -> str | None:
         try:
