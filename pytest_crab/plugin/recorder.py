@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from pytest_crab import serialization
 from pytest_crab.campaign.giving_up import was_given_up
 from pytest_crab.errors import CrabError
 from pytest_crab.instances.recorded import FOLDER
+from pytest_crab.plugin.carried import TRIAL
 from pytest_crab.plugin.contestants import Contestants
 from pytest_crab.plugin.gate import RunGate
 from pytest_crab.plugin.items import Planned, TrialItem
@@ -86,10 +86,7 @@ class RunRecorder:
     def pytest_report_from_serializable(self) -> Generator[None, Any, Any]:
         """Read the trial of a worker's report."""
         report = yield
-        if report is not None and "crab_trial" in vars(report):
-            problems: list[str] = []
-            report.crab_trial = serialization.read(Trial, report.crab_trial, problems)
-            assert not problems, problems
+        TRIAL.read(report)
         return report
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)

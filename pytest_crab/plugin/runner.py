@@ -10,18 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_crab import serialization
 from pytest_crab.campaign.giving_up import GivingUp
 from pytest_crab.campaign.progress import Progress, SlotsWanted
 from pytest_crab.campaign.trial_pool import AHEAD, AHEAD_ON_BUDGET, Notice, TrialPool, TrialWork, costs_of_run
 from pytest_crab.errors import CrabError
+from pytest_crab.plugin.carried import TRIAL
 from pytest_crab.plugin.contestants import Contestants
-from pytest_crab.plugin.items import Missed, TrialItem, Unmeasured
+from pytest_crab.plugin.items import Missed, TrialItem
 from pytest_crab.plugin.option_table import Options
 from pytest_crab.plugin.progress import ProgressLine
 from pytest_crab.plugin.resources import Resources
 from pytest_crab.plugin.signals import Signals
-from pytest_crab.results.explain import explain
 from pytest_crab.runtimes.slots import Slots
 from pytest_crab.text import one_line
 from pytest_crab.trial import run_trial, unmeasured_trial
@@ -224,16 +223,10 @@ class Runner:
         """Let the report of the setup carry the trial, and last as long as the trial did."""
         report = yield
         if isinstance(item, TrialItem):
-            report.crab_item = True  # type: ignore[attr-defined]
-            ended_in_setup = call.when == "setup" and not report.passed
-            trial = item.trial
-            report.duration = trial.seconds if trial and (call.when == "call" or ended_in_setup) else 0.0
-            if trial is not None and call.when == "setup":
-                report.crab_trial = trial  # type: ignore[attr-defined]
-                if call.excinfo is not None and call.excinfo.errisinstance(Unmeasured):
-                    report.longrepr = "\n".join(explain(trial))  # pytest asks an item only about its call phase
-            elif report.failed and call.excinfo is not None and not call.excinfo.errisinstance((CrabError, Missed)):
-                sentence = one_line(f"pytest-crab or one of its hooks failed: {call.excinfo.exconly()}")
+            carries = TRIAL.attach(report, call, item.trial)
+            fault = None if carries or not report.failed else call.excinfo
+            if fault is not None and not fault.errisinstance((CrabError, Missed)):
+                sentence = one_line(f"pytest-crab or one of its hooks failed: {fault.exconly()}")
                 report.crab_fault = sentence  # type: ignore[attr-defined]
         return report
 
@@ -243,8 +236,8 @@ class Runner:
     ) -> Generator[None, dict[str, Any] | None, dict[str, Any] | None]:
         """In a worker of pytest-xdist write a report's trial as plain data."""
         data = yield
-        if self._is_worker and data is not None and "crab_trial" in data:
-            data["crab_trial"] = serialization.dump(vars(report)["crab_trial"])
+        if self._is_worker:
+            TRIAL.dump(report, data)
         return data
 
     @pytest.hookimpl(tryfirst=True)

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from pytest_crab import serialization
 from pytest_crab.benchmarks.codereviewqa.agents import agent_lines
 from pytest_crab.benchmarks.codereviewqa.asking import unasked_record
 from pytest_crab.benchmarks.codereviewqa.context import NamedAnswerer
 from pytest_crab.benchmarks.codereviewqa.gate import ProbeGate
 from pytest_crab.benchmarks.codereviewqa.records import FILE, ProbeReason, ProbeRecord, line_of, write_records
+from pytest_crab.benchmarks.codereviewqa.runner import CARRIED, ProbeItem
 from pytest_crab.benchmarks.codereviewqa.summary import SUMMARY, ProbeSummary, summarise_probes
 from pytest_crab.benchmarks.codereviewqa.tables import missed_text, probe_lines, probe_markdown
 from pytest_crab.plugin.kinds import Run
@@ -56,8 +56,6 @@ class ProbeRecorder:
     @pytest.hookimpl(trylast=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Note the items that will be run in this process."""
-        from pytest_crab.benchmarks.codereviewqa.runner import ProbeItem
-
         self._planned.add_items(item for item in session.items if isinstance(item, ProbeItem))
 
     @pytest.hookimpl(optionalhook=True, tryfirst=True)
@@ -76,10 +74,7 @@ class ProbeRecorder:
     def pytest_report_from_serializable(self) -> Generator[None, Any, Any]:
         """Read the record of a worker's report."""
         report = yield
-        if report is not None and "crab_probes" in vars(report):
-            problems: list[str] = []
-            report.crab_probes = serialization.read(ProbeRecord, report.crab_probes, problems)
-            assert not problems, problems
+        CARRIED.read(report)
         return report
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)

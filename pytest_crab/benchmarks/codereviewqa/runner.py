@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from pytest_crab import serialization
 from pytest_crab.benchmarks.codereviewqa.asking import ask_probes, chosen_probes, unasked_record
 from pytest_crab.benchmarks.codereviewqa.context import NamedAnswerer
 from pytest_crab.benchmarks.codereviewqa.records import ProbeReason, ProbeRecord
@@ -17,6 +16,7 @@ from pytest_crab.campaign.giving_up import GivingUp, without_own
 from pytest_crab.campaign.progress import Progress
 from pytest_crab.campaign.trial_pool import AHEAD, TrialPool
 from pytest_crab.errors import CrabError
+from pytest_crab.plugin.carried import Carried
 from pytest_crab.plugin.items import InstanceItem, Missed, Unmeasured
 from pytest_crab.plugin.kinds import Run
 from pytest_crab.plugin.options import runs_trials
@@ -65,6 +65,10 @@ def explain(record: ProbeRecord) -> list[str]:
         detail = "" if result.detail is None else f": {one_line(result.detail, 300)}"
         lines.append(f"  {result.verdict}  {result.probe}{detail}")
     return lines
+
+
+#: The record of an item's probes on its report.
+CARRIED = Carried(name="crab_probes", record=ProbeRecord, explain=explain)
 
 
 class ProbeRunner:
@@ -181,14 +185,7 @@ class ProbeRunner:
         """Let the report of the setup carry the record, and last as long as asking did."""
         report = yield
         if isinstance(item, ProbeItem):
-            report.crab_item = True  # type: ignore[attr-defined]
-            record = item.record
-            last = call.when == "call" or (call.when == "setup" and not report.passed)
-            report.duration = record.seconds if record is not None and last else 0.0
-            if record is not None and call.when == "setup":
-                report.crab_probes = record  # type: ignore[attr-defined]
-                if call.excinfo is not None and call.excinfo.errisinstance(Unmeasured):
-                    report.longrepr = "\n".join(explain(record))  # pytest asks an item only about its call phase
+            CARRIED.attach(report, call, item.record)
         return report
 
     @pytest.hookimpl(wrapper=True)
@@ -197,8 +194,8 @@ class ProbeRunner:
     ) -> Generator[None, dict[str, Any] | None, dict[str, Any] | None]:
         """In a worker of pytest-xdist write a report's record as plain data."""
         data = yield
-        if self._is_worker and data is not None and "crab_probes" in data:
-            data["crab_probes"] = serialization.dump(vars(report)["crab_probes"])
+        if self._is_worker:
+            CARRIED.dump(report, data)
         return data
 
     @pytest.hookimpl(tryfirst=True)

@@ -1,0 +1,61 @@
+"""Records on test reports: from the process that ran an item to the controller, also through pytest-xdist."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+
+from pytest_crab import serialization
+from pytest_crab.plugin.items import Unmeasured
+from pytest_crab.results.explain import explain
+from pytest_crab.types import Trial
+
+if TYPE_CHECKING:
+    import pytest
+
+
+class _Timed(Protocol):
+    @property
+    def seconds(self) -> float:
+        """The seconds that the work of the item took."""
+
+
+R = TypeVar("R", bound=_Timed)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Carried(Generic[R]):
+    """Records of one kind on reports, under the attribute ``name``; ``explain`` gives the lines of an error."""
+
+    name: str
+    record: type[R]
+    explain: Callable[[R], list[str]]
+
+    def attach(self, report: pytest.TestReport, call: pytest.CallInfo[Any], record: R | None) -> bool:
+        """Let the report of the setup carry the record, and last as long as it took; return whether it carries it."""
+        report.crab_item = True  # type: ignore[attr-defined]
+        last = call.when == "call" or (call.when == "setup" and not report.passed)
+        report.duration = record.seconds if record is not None and last else 0.0
+        if record is None or call.when != "setup":
+            return False
+        setattr(report, self.name, record)
+        if call.excinfo is not None and call.excinfo.errisinstance(Unmeasured):
+            report.longrepr = "\n".join(self.explain(record))  # pytest asks an item only about its call phase
+        return True
+
+    def dump(self, report: pytest.TestReport | pytest.CollectReport, data: dict[str, Any] | None) -> None:
+        """In a worker write the record of a report as plain data."""
+        if data is not None and self.name in data:
+            data[self.name] = serialization.dump(vars(report)[self.name])
+
+    def read(self, report: Any) -> None:
+        """On the controller read the record of a worker's report."""
+        if report is not None and self.name in vars(report):
+            problems: list[str] = []
+            setattr(report, self.name, serialization.read(self.record, vars(report)[self.name], problems))
+            assert not problems, problems
+
+
+#: Trials of reviewers.
+TRIAL = Carried(name="crab_trial", record=Trial, explain=explain)
