@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from pytest_crab import serialization
 from pytest_crab.ecosystems import needs_install
 from pytest_crab.errors import InstallFailed
-from pytest_crab.protocols import InstallResult
+from pytest_crab.protocols import FileChange, InstallResult
 from pytest_crab.scoring.protocols import ScoringContext
 
 
-def install_all(context: ScoringContext, trees: Iterable[str]) -> tuple[Mapping[str, InstallResult], Mapping[str, str]]:
+def install_all(
+    context: ScoringContext, trees: Mapping[str, Sequence[FileChange]]
+) -> tuple[Mapping[str, InstallResult], Mapping[str, str]]:
     """Install those trees anew that head's install does not serve; what that made, and why a tree does not install.
 
-    What was made once is taken from the store. Raises EngineError, StoreError, Cancelled.
+    ``trees`` are given with what they change of head. What was made once is taken from the store. Raises EngineError,
+    StoreError, Cancelled.
     """
     made: dict[str, InstallResult] = {}
     failed: dict[str, str] = {}
-    for tree in sorted(tree for tree in trees if _needs_install(context, tree)):
+    for tree in sorted(tree for tree, changes in trees.items() if _needs_install(context, changes)):
         try:
             made[tree] = context.cache.results(_InstallStep(context, tree))[""]
         except InstallFailed as error:
@@ -26,8 +29,8 @@ def install_all(context: ScoringContext, trees: Iterable[str]) -> tuple[Mapping[
     return made, failed
 
 
-def _needs_install(context: ScoringContext, tree: str) -> bool:
-    changed = (change.path for change in context.snapshot.changes(tree))
+def _needs_install(context: ScoringContext, changes: Sequence[FileChange]) -> bool:
+    changed = (change.path for change in changes)
     return needs_install(context.instance.required_environment, changed, frozenset(context.image.compiled))
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_crab import harness
-from pytest_crab.protocols import InstallResult
+from pytest_crab.protocols import FileChange, InstallResult
 from pytest_crab.scoring.oracles.installs import install_all
 from pytest_crab.scoring.protocols import ScoringContext
 from pytest_crab.types import PASS_TO_PASS, Comment, Ending, Isolation, Run
@@ -64,14 +64,16 @@ def run_oracles(
         runs.append(
             harness.CommandRun(id=PASS_TO_PASS, state=pass_to_pass, seconds=environment.timeout, command=command)
         )
-    installs, uninstalled = install_all(context, {run.state for run in runs})
+    trees = {run.state for run in runs} | ({leaks.state} if leaks else set())
+    states = {tree: context.snapshot.changes(tree) for tree in trees}
+    installs, uninstalled = install_all(context, {run.state: states[run.state] for run in runs})
     ready = [run for run in runs if run.state not in uninstalled]
     isolated = [
         run for run in ready if isinstance(run, harness.OracleRun) and run.oracle.isolation is Isolation.PROCESS
     ]
     plain = [run for run in ready if run not in isolated]
     answers = [
-        _execute(context, of_kind, installs, question)
+        _execute(context, of_kind, states, installs, question)
         for of_kind, question in ((plain, leaks), (isolated, None))
         if of_kind or question
     ]
@@ -96,6 +98,7 @@ def tests_pass(context: ScoringContext, tree: str) -> bool:
 def _execute(
     context: ScoringContext,
     runs: Sequence[harness.OracleRun | harness.CommandRun],
+    states: Mapping[str, Sequence[FileChange]],
     installs: Mapping[str, InstallResult],
     leaks: harness.LeakQuestion | None,
 ) -> harness.HarnessReport:
@@ -103,7 +106,7 @@ def _execute(
     job = harness.Job(
         image=context.image,
         environment=context.instance.required_environment,
-        states={tree: context.snapshot.changes(tree) for tree in used},
+        states={tree: states[tree] for tree in used},
         runs=runs,
         installs={name: made for name, made in installs.items() if name in used},
         leaks=leaks,
