@@ -93,6 +93,7 @@ class ExplanationStep:
         revision: Revision,
         scores: Mapping[str, Score],
         nearness: _Nearness,
+        series: _Series,
     ) -> None:
         self._context = context
         self._proved = {one.comment.id: one for one in proved if one.comment.id in scores}
@@ -100,7 +101,7 @@ class ExplanationStep:
         self._revision = revision
         self._scores = scores
         self._nearness = nearness
-        self._series = _Series(context, revision.commits)
+        self._series = series
 
     def keys(self) -> Mapping[str, str]:
         """See scoring.protocols.Step."""
@@ -131,11 +132,16 @@ class ExplanationStep:
             return self._without_commits(near, caught=caught)
         if picks != self._series.whole or (caught and len(picks) > 1):
             return None
-        return self._explain_catch(one, near, picks) if caught else self._explain_miss(one, near, picks)
+        return self._explain(one)
 
     def _explain(self, one: ProvedComment) -> Explanation:
         near, picks = self._nearness.of(one.comment)
-        return self._explain_catch(one, near, picks) if self._is_caught(one) else self._explain_miss(one, near, picks)
+        tried = self._series.with_needed(picks)
+        alone = None if tried is None else self._is_green(one, tried)
+        if tried is None or alone is None:
+            return _unclear(near)
+        explain = self._explain_catch if self._is_caught(one) else self._explain_miss
+        return explain(one, near, picks, tried, alone=alone)
 
     def _is_caught(self, one: ProvedComment) -> bool:
         return bool(self._scores[one.comment.id].value)
@@ -150,11 +156,9 @@ class ExplanationStep:
             outcome=ExplainedOutcome.BY_NO_FINDING if caught else ExplainedOutcome.LEFT, near=near, alone=False
         )
 
-    def _explain_miss(self, one: ProvedComment, near: tuple[int, ...], picks: Picks) -> Explanation:
-        tried = self._series.with_needed(picks)
-        alone = None if tried is None else self._is_green(one, tried)
-        if tried is None or alone is None:
-            return _unclear(near)
+    def _explain_miss(
+        self, one: ProvedComment, near: tuple[int, ...], picks: Picks, tried: Picks, *, alone: bool
+    ) -> Explanation:
         if not alone and tried != picks:
             return _unclear(near, "with the earlier commits that its commits build on it is red too")
         if not alone:
@@ -164,11 +168,9 @@ class ExplanationStep:
         detail = None if findings else "a change that names no finding spoils it, or several do together"
         return Explanation(outcome=ExplainedOutcome.SPOILED, near=near, alone=True, findings=findings, detail=detail)
 
-    def _explain_catch(self, one: ProvedComment, near: tuple[int, ...], picks: Picks) -> Explanation:
-        tried = self._series.with_needed(picks)
-        alone = None if tried is None else self._is_green(one, tried)
-        if tried is None or alone is None:
-            return _unclear(near)
+    def _explain_catch(
+        self, one: ProvedComment, near: tuple[int, ...], picks: Picks, tried: Picks, *, alone: bool
+    ) -> Explanation:
         built_on = tuple(at for at in tried if at not in picks)
         if alone and built_on and self._is_green(one, built_on):
             return Explanation(outcome=ExplainedOutcome.BY_NO_FINDING, near=near, alone=False)
@@ -243,11 +245,12 @@ def plan_explanations(
     """Return the explanations of known verdicts that need no run of an oracle, and the step of those that do."""
     known = {name: score for name, score in scores.items() if score.value is not None}
     nearness = _Nearness(review, revision, context.pull_request.diff)
-    whole = ExplanationStep(context, proved, review, revision, known, nearness)
+    series = _Series(context, revision.commits)
+    whole = ExplanationStep(context, proved, review, revision, known, nearness, series)
     found = {one.comment.id: whole.without_runs(one) for one in proved if one.comment.id in known}
     explained = {name: explanation for name, explanation in found.items() if explanation is not None}
     rest = [one for one in proved if one.comment.id in known and one.comment.id not in explained]
-    return explained, ExplanationStep(context, rest, review, revision, known, nearness)
+    return explained, ExplanationStep(context, rest, review, revision, known, nearness, series)
 
 
 class _Series:
