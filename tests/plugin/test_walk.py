@@ -30,8 +30,8 @@ class Calls:
         code = frame.f_code
         if event != "call" or code.co_name not in self._names or not code.co_filename.startswith(str(ROOT)):
             return
-        own = frame.f_locals.get("self")
-        name = code.co_name if own is None else f"{type(own).__name__}.{code.co_name}"
+        own = type(frame.f_locals["self"]).__mro__ if "self" in frame.f_locals else ()
+        name = next((f"{kind.__name__}.{code.co_name}" for kind in own if code.co_name in vars(kind)), code.co_name)
         is_main = threading.current_thread() is threading.main_thread()
         (self.main if is_main else self.others)[str(Path(code.co_filename).relative_to(ROOT)), name] = None
 
