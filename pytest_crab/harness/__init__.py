@@ -9,7 +9,7 @@ import json
 import re
 import secrets
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
 from typing import Any
@@ -200,7 +200,7 @@ def encode(job: Job, role: str | None = None, token: str | None = None) -> bytes
     return struct.pack(">Q", len(data)) + data
 
 
-def encode_changes(changes: Sequence[FileChange]) -> list[list[str | None]]:
+def encode_changes(changes: Iterable[FileChange]) -> list[list[str | None]]:
     """Changes of a tree as what runs inside a workspace takes them."""
     return [
         [change.path, change.mode, None if change.content is None else base64.b64encode(change.content).decode()]

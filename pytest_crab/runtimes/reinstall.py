@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import dataclasses
 import importlib.resources
 import json
@@ -12,7 +11,7 @@ from typing import Any
 
 from pytest_crab.ecosystems.python import COMPILED
 from pytest_crab.errors import DiskShort, EngineError, InstallFailed
-from pytest_crab.harness import channel
+from pytest_crab.harness import channel, encode_changes
 from pytest_crab.protocols import Command, Completed, FileChange, Image, InstallResult
 from pytest_crab.runtimes import build_failures
 from pytest_crab.runtimes.environments import install_script
@@ -92,11 +91,7 @@ def _command_line(image: Image, instance: Instance, distributions: str) -> tuple
 
 def request(changes: Iterable[FileChange], tracked: Iterable[str]) -> bytes:
     """The changes of head's files as ``SCRIPT`` reads them."""
-    encoded = [
-        [change.path, change.mode, None if change.content is None else base64.b64encode(change.content).decode()]
-        for change in changes
-    ]
-    return json.dumps({"tracked": sorted(tracked), "changes": encoded}).encode()
+    return json.dumps({"tracked": sorted(tracked), "changes": encode_changes(changes)}).encode()
 
 
 def believed(sent: bytes) -> InstallResult:
