@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -82,7 +84,7 @@ class Turn:
     calls: tuple[ToolCall, ...] = ()
 
 
-class Conversation:
+class Conversation(ABC):
     """A conversation in one protocol; ``messages`` is all of it, as the provider is shown it.
 
     ``exchanges`` are the requests that were answered, with the answers as they came.
@@ -101,7 +103,9 @@ class Conversation:
 
     def anew(self) -> Conversation:
         """Return a conversation of the same kind without a message, which another thread may have meanwhile."""
-        return type(self)(self._settings, self._access, self._client, self._tools)
+        anew = copy.copy(self)
+        anew.messages, anew.exchanges = [], []
+        return anew
 
     def next_turn(self, seconds: float) -> Turn:
         """Ask for the next answer, which is then a part of ``messages``. Raises ModelError."""
@@ -110,9 +114,9 @@ class Conversation:
             post(self._client, self._settings.provider, path, document, token=self._access.token, timeout=seconds)
         )
 
+    @abstractmethod
     def request(self) -> GatewayRequest:
         """Return the request for the next answer, to a path of the provider."""
-        raise NotImplementedError
 
     def take(self, answer: GatewayAnswer) -> Turn:
         """Read the answer to ``request``, which is then a part of ``messages``. Raises ModelError."""
@@ -121,16 +125,16 @@ class Conversation:
         require_success(answer)
         return self._read(told)
 
+    @abstractmethod
     def _read(self, told: Any) -> Turn:
         """Read a good answer. Raises ModelError."""
-        raise NotImplementedError
 
+    @abstractmethod
     def add_results(self, results: Sequence[ToolResult]) -> None:
         """Answer the calls of the last turn."""
-        raise NotImplementedError
 
-    def close(self) -> None:
-        """Close what this conversation alone has opened."""
+    def close(self) -> None:  # noqa: B027 - not every protocol opens anything
+        """Close what this conversation has opened, also for those that are made of it."""
 
 
 @contextmanager
@@ -155,22 +159,13 @@ def start_conversation(
 
 
 class _Messages(Conversation):
-    """Anthropic's Messages; ``library`` asks them, and is shared with the conversations that are made of this one."""
+    """Anthropic's Messages; a library asks them, which is shared with the conversations that are made of this one."""
 
     def __init__(
-        self,
-        settings: RequestSettings,
-        access: ModelAccess,
-        client: GatewayConnection,
-        tools: Sequence[Tool],
-        library: MessagesClient | None = None,
+        self, settings: RequestSettings, access: ModelAccess, client: GatewayConnection, tools: Sequence[Tool]
     ) -> None:
         super().__init__(settings, access, client, tools)
-        self._library = library or MessagesClient(access, settings.provider)
-
-    def anew(self) -> Conversation:
-        """See Conversation."""
-        return _Messages(self._settings, self._access, self._client, self._tools, self._library)
+        self._library = MessagesClient(access, settings.provider)
 
     def next_turn(self, seconds: float) -> Turn:
         """See Conversation."""
