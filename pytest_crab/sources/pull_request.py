@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
@@ -11,7 +11,7 @@ from pathlib import Path
 from pytest_crab.errors import SourceError, SourceUnreachable
 from pytest_crab.sources import partial_clone
 from pytest_crab.sources.git import MIRROR, ask, is_local, locked_cache, places
-from pytest_crab.sources.git_cli import Commit, Git, GitError
+from pytest_crab.sources.git_cli import Commit, Git, GitError, Repo
 from pytest_crab.sources.git_trees import changed_files
 from pytest_crab.text import split_lines
 
@@ -64,7 +64,8 @@ def find_pull(wanted: PullRequestQuery, cache: Path) -> PullRequestHistory:
     """
     with locked_cache(wanted.url, cache, "histories") as git:
         place = _bring_history(git, wanted)
-        pull = _read(git, wanted)
+        with git.reading() as repository:
+            pull = _read(repository, git, wanted)
     shas = list(dict.fromkeys((pull.base, pull.head, pull.merged)))
     with locked_cache(wanted.url, cache) as git:
         missing = [sha for sha in shas if not git.has(f"{sha}^{{commit}}")]
@@ -151,34 +152,34 @@ def _fetch(git: Git, place: str, specs: list[str], *, local: bool) -> None:
         ask(git, *_FETCH, "--", place, *named, seconds=_SECONDS, local=local)
 
 
-def _read(git: Git, wanted: PullRequestQuery) -> PullRequestHistory:
+def _read(repository: Repo, git: Git, wanted: PullRequestQuery) -> PullRequestHistory:
     tip = git.line("rev-parse", _tip(wanted)) if git.has(_tip(wanted)) else None
     head = _commit(git, wanted.head, "--head") if wanted.head else tip
     if head is None:
         raise SourceError(f"{wanted.url}: name the reviewed commit with --head")
     tip = tip or head
-    merged = _commit(git, wanted.merged, "--merged") if wanted.merged else _merge_commit(git, wanted, tip)
-    base = _commit(git, wanted.base, "--base") if wanted.base else _base(git, head)
-    commits = tuple(_commits(git, base, tip if _is_ancestor(git, head, tip) else head))
-    paths = _changed_paths(git, base, head)
+    line = git.line("rev-list", "--first-parent", _ONTO).split()
+    merged = _commit(git, wanted.merged, "--merged") if wanted.merged else _merge_commit(git, line, wanted, tip)
+    base = _commit(git, wanted.base, "--base") if wanted.base else _base(git, line, head)
+    commits = tuple(_commits(repository, git, base, tip if _is_ancestor(git, head, tip) else head))
+    paths = _changed_paths(repository, base, head)
     if not paths:
         raise SourceError(f"{head[:12]} changes nothing on {base[:12]}; --base and --head should be checked")
-    if not _changed_paths(git, head, merged, *paths):
+    if not _changed_paths(repository, head, merged, *paths):
         told = ", ".join(f"{sha[:10]} ({subject[:50]})" for sha, subject in commits if sha != head)
         earlier = f", one of {told}" if told else ""
         raise SourceError(
             f"nothing that the pull request touches changed between {head[:12]} and {merged[:12]}, so no comment was "
             f"resolved: name the commit that was commented on with --head{earlier}"
         )
-    title, body = _texts(git, merged, commits)
-    day = _day(git, merged)
+    title, body = _texts(repository, merged, commits)
     return PullRequestHistory(
         base=base,
         head=head,
         merged=merged,
         title=title,
         body=body,
-        merged_at=day,
+        merged_at=_day(repository, _first_containing(git, line, merged)),
         commits=commits,
         paths=tuple(paths),
     )
@@ -193,37 +194,36 @@ def _commit(git: Git, name: str, option: str) -> str:
         raise SourceError(f"{option} is {name}, which is no commit of this repository that can be fetched") from None
 
 
-def _merge_commit(git: Git, wanted: PullRequestQuery, tip: str) -> str:
+def _merge_commit(git: Git, line: Sequence[str], wanted: PullRequestQuery, tip: str) -> str:
     """Return the main line's commit that merged the pull request: a merge of its tip, or one that names its number."""
-    brought = _first_containing(git, tip)
+    brought = _first_containing(git, line, tip)
     if brought is not None and brought != tip:
         return brought
     if wanted.number is not None:
         named = re.compile(rf"(?:Merge pull request #{wanted.number} |\(#{wanted.number}\)$)")
         log = git.run("log", "--first-parent", "--format=%H%x09%s", _ONTO).decode("utf-8", "replace")
-        for line in split_lines(log):
-            sha, _, subject = line.partition("\t")
+        for told in split_lines(log):
+            sha, _, subject = told.partition("\t")
             if named.search(subject):
                 return sha
     raise SourceError("what was merged cannot be found in the main line's history; name it with --merged")
 
 
-def _base(git: Git, head: str) -> str:
+def _base(git: Git, line: Sequence[str], head: str) -> str:
     """Return the merge base of the pull request and the main line before the merge."""
-    brought = _first_containing(git, head)
+    brought = _first_containing(git, line, head)
     try:
         return git.line("merge-base", head, f"{brought}^1" if brought else _ONTO)
     except GitError:
         raise SourceError(f"{head[:12]} has no ancestor in common with the main line; name one with --base") from None
 
 
-def _first_containing(git: Git, commit: str) -> str | None:
-    """Return the oldest commit of the main line that has ``commit`` in its history; None if none has."""
-    if not _is_ancestor(git, commit, _ONTO):
-        return None
-    line = git.line("rev-list", "--first-parent", _ONTO).split()
+def _first_containing(git: Git, line: Sequence[str], commit: str) -> str | None:
+    """Return the oldest commit of the main line, newest first, that has ``commit`` in its history; None if none has."""
     if commit in line:
         return commit
+    if not _is_ancestor(git, commit, _ONTO):
+        return None
     later = set(git.line("rev-list", "--ancestry-path", f"{commit}..{_ONTO}").split())
     return [sha for sha in line if sha in later][-1]
 
@@ -236,12 +236,10 @@ def _is_ancestor(git: Git, one: str, other: str) -> bool:
     return True
 
 
-def _commits(git: Git, base: str, tip: str) -> Iterator[tuple[str, str]]:
-    names = git.run("rev-list", "--reverse", f"{base}..{tip}", "--").decode().split()
-    with git.reading() as repository:
-        for name in names:
-            subject = _message(repository.commit(name)).partition("\n\n")[0]
-            yield name, " ".join(subject.split())
+def _commits(repository: Repo, git: Git, base: str, tip: str) -> Iterator[tuple[str, str]]:
+    for name in git.run("rev-list", "--reverse", f"{base}..{tip}", "--").decode().split():
+        subject = _message(repository.commit(name)).partition("\n\n")[0]
+        yield name, " ".join(subject.split())
 
 
 def _message(commit: Commit) -> str:
@@ -250,17 +248,15 @@ def _message(commit: Commit) -> str:
     return (message if isinstance(message, str) else message.decode("utf-8", "replace")).strip()
 
 
-def _changed_paths(git: Git, one: str, other: str, *paths: str) -> list[str]:
+def _changed_paths(repository: Repo, one: str, other: str, *paths: str) -> list[str]:
     """Return the files that differ between two commits, of all or of these."""
-    with git.reading() as repository:
-        trees = (repository.commit(sha).tree for sha in (one, other))
-        return [change.path for change in changed_files(*trees) if change.path in paths or not paths]
+    trees = (repository.commit(sha).tree for sha in (one, other))
+    return [change.path for change in changed_files(*trees) if change.path in paths or not paths]
 
 
-def _texts(git: Git, merged: str, commits: tuple[tuple[str, str], ...]) -> tuple[str, str]:
+def _texts(repository: Repo, merged: str, commits: tuple[tuple[str, str], ...]) -> tuple[str, str]:
     """Return title and description from the merge's message, else from the first commit's subject."""
-    with git.reading() as repository:
-        message = _message(repository.commit(merged))
+    message = _message(repository.commit(merged))
     subject, _, rest = message.partition("\n")
     if _MERGE.match(subject):
         subject, _, rest = rest.strip().partition("\n")
@@ -269,10 +265,8 @@ def _texts(git: Git, merged: str, commits: tuple[tuple[str, str], ...]) -> tuple
     return re.sub(r"\s*\(#\d+\)$", "", subject).strip(), rest.strip()
 
 
-def _day(git: Git, merged: str) -> str | None:
-    brought = _first_containing(git, merged)
+def _day(repository: Repo, brought: str | None) -> str | None:
     if brought is None:
         return None
-    with git.reading() as repository:
-        seconds = repository.commit(brought).committed_date
+    seconds = repository.commit(brought).committed_date
     return datetime.fromtimestamp(seconds, timezone.utc).date().isoformat()
