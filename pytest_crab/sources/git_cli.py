@@ -343,8 +343,8 @@ def _words_of(arguments: Sequence[str], settings: Mapping[str, str] | None) -> l
 
 
 def _command(words: Sequence[str]) -> str:
-    """Return the name of the git command: the first word that is no option, setting or folder."""
-    return next(word for word in words if not word.startswith("-") and not {"=", "/"} & set(word))
+    """Return the name of the git command: the first word that is no option or setting."""
+    return next(word for word in words if not word.startswith("-") and "=" not in word)
 
 
 def _failure(command: str, code: int, stderr: bytes, seconds: float | None, cwd: Path) -> SourceError:
