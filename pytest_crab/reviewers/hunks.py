@@ -64,7 +64,9 @@ class HunksReviewer(ChatSettings):
     def review(self, pull_request: PullRequest, checkout: Checkout) -> Review:
         """Ask about each hunk; findings have the diff's order. Raises ReviewerError, ModelError, GatewayError."""
         hunks = list(_hunks(pull_request))
-        self._require_whole(hunks)
+        fault = self._fault(hunks)
+        if fault is not None:
+            raise ReviewerError(fault, status=str(Status.LIMIT))
         search = self._search(checkout) if hunks else None
         told = self.instructions()
         questions = [
@@ -79,19 +81,18 @@ class HunksReviewer(ChatSettings):
             )
             return with_usage(joined(list(placed)), chat, self.model)
 
-    def _require_whole(self, hunks: Sequence[tuple[str, Hunk]]) -> None:
-        """Raise ReviewerError for more hunks than ``most``, or one that is longer than a prompt may show."""
-        fault = None
+    def _fault(self, hunks: Sequence[tuple[str, Hunk]]) -> str | None:
+        """Return why there can be no whole review: more hunks than ``most``, or one longer than a prompt may show."""
         if len(hunks) > self.most:
-            fault = f"the pull request has {len(hunks)} hunks, and most is {self.most}; raise it to ask for them all"
+            return f"the pull request has {len(hunks)} hunks, and most is {self.most}; raise it to ask for them all"
         for path, hunk in hunks:
-            if fault is None and (length := len("\n".join(_lines(hunk)))) > self.longest_hunk:
-                fault = (
+            length = len("\n".join(_lines(hunk)))
+            if length > self.longest_hunk:
+                return (
                     f"a hunk of {one_line(path)} has {length:,} characters in the prompt, and longest_hunk is "
                     f"{self.longest_hunk:,}; raise it, if the model holds so much"
                 )
-        if fault is not None:
-            raise ReviewerError(fault, status=str(Status.LIMIT))
+        return None
 
     def _search(self, checkout: Checkout) -> Search | None:
         if self.context is Context.NONE:
