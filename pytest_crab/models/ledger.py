@@ -131,24 +131,27 @@ class Account:
         """Mark a request as under way, from its first line on: ``end`` breaks it off."""
         task = asyncio.current_task()
         assert task is not None
-        self._mark(task)
+        self._keep(self.tasks | {task})
         self.asking.add(task)
         if transport is not None:
             self.transports = {each for each in self.transports if not each.is_closing()} | {transport}
         try:
             yield
         finally:
-            self._mark(task, over=True)
+            self._keep(self.tasks - {task})
             self.asking.discard(task)
 
-    def _mark(self, task: asyncio.Task[Any], *, over: bool = False) -> None:
-        """Note a request as under way or over; while there is one, the file lies there that says so to the run."""
-        before = bool(self.tasks)
-        (self.tasks.discard if over else self.tasks.add)(task)
-        if self.socket and before != bool(self.tasks):
-            mark = ModelAccess(socket=Path(self.socket), token=self.token).asking
-            with contextlib.suppress(OSError):  # then the slot is not lent, and the request matters more
-                mark.touch() if self.tasks else mark.unlink(missing_ok=True)
+    def _keep(self, tasks: set[asyncio.Task[Any]]) -> None:
+        """Note which requests are under way; while there is one, the file lies there that says so to the run."""
+        before, self.tasks = bool(self.tasks), tasks
+        if not self.socket or before == bool(tasks):
+            return
+        mark = ModelAccess(socket=Path(self.socket), token=self.token).asking
+        with contextlib.suppress(OSError):  # then the slot is not lent, and the request matters more
+            if tasks:
+                mark.touch()
+            else:
+                mark.unlink(missing_ok=True)
 
     async def rest(self, seconds: float) -> None:
         """Wait, at most so long, until all is booked: the end of a client is noticed a moment later."""
