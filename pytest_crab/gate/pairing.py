@@ -110,7 +110,7 @@ def _reviews_of(own: ReviewerSummary) -> int:
 
 def load(own: ReviewerSummary) -> Load:
     """Return findings, dollars per trial only where every step's cost is known, and what explanations say."""
-    priced = own.cost_usd is not None and not own.unpriced
+    priced = own.cost_usd is not None and not own.unpriced and own.trials > 0
     cost = (own.cost_usd or 0.0) / own.trials if priced else None
     return Load(comments=own.comments_per_pull_request, cost_usd=cost, explained=own.explained)
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from pytest_crab.gate.pairing import ASSUMED_FLIPS, flips, known_flips
+from pytest_crab.gate.pairing import ASSUMED_FLIPS, flips, known_flips, load
 from pytest_crab.results.reviewer_summary import ReviewerSummary
 from pytest_crab.statistics.clusters import correlation_of
 from pytest_crab.statistics.comparison import PULL_REQUEST
@@ -60,13 +59,12 @@ def measure_of(own: ReviewerSummary) -> Measure | None:
     values = {oracle.key: float(value) for oracle in own.oracles if (value := oracle.value()) is not None}
     if not values:
         return None
-    priced = own.cost_usd is not None and not own.unpriced and own.trials > 0
     return Measure(
         sizes=tuple(Counter(oracle.instance for oracle in own.oracles).values()),
         rate=sum(values.values()) / len(values),
         noise=flips(own),
         correlation=correlation_of(list(values.values()), [instance for instance, _ in values]),
-        usd=(own.cost_usd or 0.0) / own.trials if priced else None,
+        usd=load(own).cost_usd,
         measured=known_flips(own) is not None,
     )
 
@@ -99,5 +97,10 @@ def in_halves(share: float | None) -> float | None:
 
 
 def _design(measure: Measure, sizes: Sequence[int], repeats: int) -> Design:
-    bare = Design(sizes=sizes, noise=measure.noise / repeats, rate=measure.rate, by=PULL_REQUEST)
-    return dataclasses.replace(bare, correlation=measure.correlation)
+    return Design(
+        sizes=sizes,
+        noise=measure.noise / repeats,
+        rate=measure.rate,
+        correlation=measure.correlation,
+        by=PULL_REQUEST,
+    )

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Iterator
 
 from pytest_crab.formats import format_count
 from pytest_crab.gate.baseline import BaselineComparison
+from pytest_crab.gate.planning import in_halves
 from pytest_crab.statistics.comparison import Comparison
 from pytest_crab.statistics.power import (
     LEAST_CLUSTERS,
@@ -36,7 +36,8 @@ def remedies(one: BaselineComparison, comparison: Comparison) -> Iterator[str]:
         yield f"Verdicts for {doubtful} with unknown repeats would settle it: run again, finished steps are kept."
         return
     low = interval.low if comparison.low is None else comparison.low
-    ways = [(0.0, f"a margin of {_margin(low):g} points, which this run meets")] if low > -1 else []
+    met = in_halves(-low)
+    ways = [] if met is None else [(0.0, f"a margin of {met:g} points, which this run meets")]
     design = None if one.design is None else _alike(one.design, comparison)
     if design is not None:
         now = len(design.sizes)
@@ -51,11 +52,6 @@ def remedies(one: BaselineComparison, comparison: Comparison) -> Iterator[str]:
     if interval.clusters < LEAST_CLUSTERS:
         few = format_count(interval.clusters, interval.by)
         yield f"{few} show no change, however large it is: that takes {LEAST_CLUSTERS}."
-
-
-def _margin(low: float) -> float:
-    """Return the margin in points, in halves, that an interval with this lower end meets."""
-    return math.ceil(-200 * low - 1e-6) / 2
 
 
 def _alike(design: Design, comparison: Comparison) -> Design:

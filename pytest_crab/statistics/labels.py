@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from pytest_crab.statistics.clusters import LEVEL
 from pytest_crab.statistics.comparison import PULL_REQUEST, Comparison, Key, Measured, compare
-from pytest_crab.statistics.distributions import sign_test
 from pytest_crab.statistics.paired import holm
 
 
@@ -31,9 +30,8 @@ class LabelComparison:
         Chance is excluded by the exact test of lost against gained oracles.
         """
         own = self.comparison
-        lost, gained = len(own.lost), len(own.gained)
         fell = own.difference is not None and 100 * own.difference < -margin
-        return fell and lost > gained and sign_test(gained, lost + gained) <= 1 - own.level
+        return fell and len(own.lost) > len(own.gained) and own.p <= 1 - own.level
 
 
 def compare_labels(
