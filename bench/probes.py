@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_crab.benchmarks.codereviewqa.reader import import_codereviewqa
+from pytest_crab.benchmarks.codereviewqa.summary import SUMMARY
 from pytest_crab.testing.provider import Asked, Reply, ScriptedProvider, say
 
 CRAB_YAML = """\
@@ -57,7 +58,7 @@ def command(store: str, *more: str) -> list[str]:
 
 def table(folder: Path, store: str) -> Any:
     """Return the numbers of the answerer without its times."""
-    (found,) = json.loads((folder / store / "report" / "summary.json").read_text())["reviewers"]
+    (found,) = json.loads((folder / store / "report" / SUMMARY).read_text())["answerers"]
     return {name: found[name] for name in ("overall", "by_label", "probes", "outcomes")}
 
 
