@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
-import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import click
 
-from pytest_crab import serialization
+from pytest_crab.cli.choices import json_option, print_json
 from pytest_crab.errors import BadInput
 from pytest_crab.formats import format_table, parse_points, parse_share
 from pytest_crab.gate.baseline import BaselineComparison, rule_on_baselines
@@ -18,8 +16,8 @@ from pytest_crab.gate.conditions import CONDITIONS
 from pytest_crab.gate.exit import MAX_BROKEN, MAX_UNKNOWN, OracleCounts, RunOutcome, decide
 from pytest_crab.gate.pairing import ANCHOR, contestants, counterpart, full_names, pair
 from pytest_crab.gate.references import Reference, load_reference
-from pytest_crab.gate.resolved import ACCOUNT, RATE, RESOLVED, decided_on
-from pytest_crab.gate.terms import MARGIN, GateTerms
+from pytest_crab.gate.resolved import RATE, RESOLVED, decided_on
+from pytest_crab.gate.terms import GateTerms
 from pytest_crab.gate.wording import baseline_words
 from pytest_crab.results.gate_record import Gate
 from pytest_crab.results.loading import load_summary
@@ -88,7 +86,7 @@ Compared = tuple[list[BaselineComparison], list[OracleCounts], list[tuple[str, s
     help="Compare recorded verdicts: BEFORE and AFTER name tools of this set, or of a benchmark's release.",
 )
 @click.option("-v", "--verbose", is_flag=True, help="Say all that is known of each comparison.")
-@click.option("--json", "as_json", is_flag=True, help="Print data instead of text.")
+@json_option
 @click.option(
     "--html",
     "page",
@@ -124,7 +122,7 @@ def compare(
         raise click.UsageError("--html, --pool and --anchor are for runs, and --recorded names tools; leave it out")
     if recorded is not None and on != RATE:
         raise click.UsageError("--on=resolved is for runs, whose verdicts are explained; leave out --recorded")
-    terms = dataclasses.replace(_gate_terms(margins, allow_difference, looks, unit), on=on)
+    terms = GateTerms.of(margins, allowed=allow_difference, looks=looks, unit=unit, on=on, gated=bool(margins))
     try:
         if recorded is not None:
             against, counts, pairs = _compare_recorded(recorded, before, after, terms)
@@ -135,36 +133,27 @@ def compare(
             )
     except BadInput as error:
         raise click.UsageError(str(error)) from error  # 2, since 1 is a gate that failed
-    account = "" if on == RATE else ACCOUNT
-    outcome = RunOutcome(
-        status=0,
-        only_trials_failed=True,
-        max_broken=max_broken,
-        max_unknown=max_unknown,
-        max_unknown_option="--max-unknown",
-        account=account,
+    decision = decide(
+        RunOutcome(
+            status=0,
+            only_trials_failed=True,
+            max_broken=max_broken,
+            max_unknown=max_unknown,
+            max_unknown_option="--max-unknown",
+            counts=tuple(counts),
+            baselines=tuple(against),
+            account=terms.account,
+        )
     )
-    decision = decide(dataclasses.replace(outcome, counts=tuple(counts), baselines=tuple(against)))
     if page is not None:
         compared = _reviewers_of_page([Path(before), *pool], anchor, against, pairs)
         _write_page(page, Path(after), compared, decision.sentence if terms.gated else None)
     if as_json:
-        click.echo(json.dumps({one.name: serialization.dump(one) for one in against}, indent=1, allow_nan=False))
+        print_json({one.name: one for one in against})
     else:
-        _print_comparisons(against, decision if terms.gated else None, verbose=verbose, account=account)
+        _print_comparisons(against, decision if terms.gated else None, verbose=verbose, account=terms.account)
     if terms.gated:
         sys.exit(decision.exit_code)
-
-
-def _gate_terms(margins: Mapping[str, float], allowed: str | None, looks: int, unit: str) -> GateTerms:
-    return GateTerms(
-        margin=margins.get("", MARGIN),
-        margins={name: points for name, points in margins.items() if name},
-        allowed=allowed,
-        looks=looks,
-        unit=unit.replace("-", " "),
-        gated=bool(margins),
-    )
 
 
 def _print_comparisons(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from pytest_crab.gate.resolved import RATE
+from pytest_crab.gate.resolved import ACCOUNT, RATE
 from pytest_crab.statistics.clusters import LEVEL
 from pytest_crab.statistics.comparison import PULL_REQUEST
 
@@ -31,7 +31,35 @@ class GateTerms:
     gated: bool = True
     on: str = RATE
 
+    @classmethod
+    def of(
+        cls,
+        margins: Mapping[str, float],
+        *,
+        allowed: str | None,
+        looks: int,
+        unit: str,
+        on: str,
+        gated: bool = True,
+    ) -> GateTerms:
+        """Return the terms that options name: ``margins`` with that of no label under "", ``unit`` with hyphens."""
+        labels = dict(margins)
+        return cls(
+            margin=labels.pop("", MARGIN),
+            margins=labels,
+            allowed=allowed,
+            looks=looks,
+            unit=unit.replace("-", " "),
+            gated=gated,
+            on=on,
+        )
+
     @property
     def level(self) -> float:
         """The level of the intervals of one look."""
         return 1 - (1 - LEVEL) / self.looks
+
+    @property
+    def account(self) -> str:
+        """What the gate says of itself; empty where it decides on the rate."""
+        return "" if self.on == RATE else ACCOUNT

@@ -25,7 +25,7 @@ from pytest_crab.gate.pairing import (
 )
 from pytest_crab.gate.power_statement import power_statement
 from pytest_crab.gate.references import Reference, load_reference
-from pytest_crab.gate.resolved import ACCOUNT, RATE, decided_on
+from pytest_crab.gate.resolved import RATE, decided_on
 from pytest_crab.instances import lock
 from pytest_crab.instances.oracle_errors import oracle_digest
 from pytest_crab.instances.resolvability import settings_digest
@@ -162,7 +162,7 @@ class RunGate:
                 objections=tuple(text for text in objections if text),
                 given_up=given_up,
                 fail_on_worse=options.fail_on == "worse",
-                account="" if options.gate_on == RATE else ACCOUNT,
+                account=options.terms.account,
             )
         )
         return replace(

@@ -263,15 +263,13 @@ class Options:
     @property
     def terms(self) -> GateTerms:
         """The terms of a gate against a baseline."""
-        from pytest_crab.gate.terms import MARGIN, GateTerms
+        from pytest_crab.gate.terms import GateTerms
 
-        margins = dict(self.margin)
-        return GateTerms(
-            margin=margins.pop("", MARGIN),
-            margins=margins,
-            looks=self.gate_looks,
-            unit=self.gate_unit.replace("-", " "),
+        return GateTerms.of(
+            dict(self.margin),
             allowed=self.allow_difference,
+            looks=self.gate_looks,
+            unit=self.gate_unit,
             on=self.gate_on,
         )
 
