@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Iterable
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Any
 
 import click
 
-from pytest_crab import serialization
+from pytest_crab.cli.choices import json_option, print_json
 from pytest_crab.errors import BadInput
 from pytest_crab.results.files import read_summary, read_trials
 from pytest_crab.results.finding_labels import add_finding_labels
@@ -51,7 +50,7 @@ _STORE = Path(".crab")
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="A CSV file with labels of findings (columns trial, finding and one for each dimension): add them to PLACE.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print data instead of text.")
+@json_option
 def report(
     place: Path | None,
     folder: Path | None,
@@ -86,7 +85,7 @@ def report(
     except OSError as error:
         raise click.ClickException(f"{error.filename} cannot be written: {error.strerror}") from error
     if as_json:
-        click.echo(json.dumps(serialization.dump(found), indent=1, allow_nan=False))
+        print_json(found)
         return
     for line in lines:
         click.echo(line)

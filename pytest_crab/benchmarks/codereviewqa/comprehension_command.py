@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
-from pytest_crab import serialization
 from pytest_crab.benchmarks.codereviewqa.comprehension import comprehension as read_models
 from pytest_crab.benchmarks.codereviewqa.comprehension_text import comprehension_lines
 from pytest_crab.benchmarks.codereviewqa.records import FILE, ProbeRecord, read_records
-from pytest_crab.cli.choices import parse_scales, scale_option
+from pytest_crab.cli.choices import json_option, parse_scales, print_json, scale_option
 from pytest_crab.errors import BadInput, CrabError
 from pytest_crab.results.files import read_trials
 from pytest_crab.results.loading import TRIALS, find_file
@@ -31,7 +29,7 @@ from pytest_crab.types import Trial
     "--variant", type=click.Choice(VARIANTS), default=VARIANTS[0], show_default=True,
     help="The variant of exact match that counts.",
 )  # fmt: skip
-@click.option("--json", "as_json", is_flag=True, help="Print data instead of text.")
+@json_option
 def comprehension(
     reports: tuple[Path, ...], *, scales: tuple[str, ...], rule: str, variant: str, as_json: bool
 ) -> None:
@@ -50,7 +48,7 @@ def comprehension(
         raise click.ClickException("there are no answers to probes, and no refinement from the reviewer human")
     parse_scales(scales, [model.name for model in models])
     if as_json:
-        click.echo(json.dumps(serialization.dump(models), indent=1, allow_nan=False))
+        print_json(models)
     else:
         click.echo("\n".join(comprehension_lines(models, rule=rule, variant=variant)))
 

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import functools
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 import click
 
-from pytest_crab import serialization
 from pytest_crab.benchmarks.codereviewqa.choices import ANSWERERS, SECTION
 from pytest_crab.benchmarks.codereviewqa.comprehension import sort_by_scale
 from pytest_crab.benchmarks.codereviewqa.contamination import SolvedText, TextBench, TextScore, solved_texts
 from pytest_crab.benchmarks.codereviewqa.contamination_statistics import STARTS
 from pytest_crab.benchmarks.codereviewqa.contamination_tables import contamination_lines, measure_model
 from pytest_crab.cli.asking import AskingOptions, AskingSession, asking_options, plan_line, spent_line
-from pytest_crab.cli.choices import parse_scales, scale_option
+from pytest_crab.cli.choices import json_option, parse_scales, print_json, scale_option
 from pytest_crab.clients.chat import ChatSettings
 from pytest_crab.clients.services import StepServices
 from pytest_crab.clients.text_log_probabilities import CHECK
@@ -43,7 +41,7 @@ _NOUN = "text score"
 )  # fmt: skip
 @scale_option
 @asking_options(AskingOptions, whom="models", what="texts", kept="scores of texts")
-@click.option("--json", "as_json", is_flag=True, help="Print data instead of text.")
+@json_option
 def contamination(
     sets: tuple[Path, ...],
     *,
@@ -75,7 +73,7 @@ def contamination(
     ]
     models = sort_by_scale(models, by_name)
     if as_json:
-        click.echo(json.dumps(serialization.dump(models), indent=1, allow_nan=False))
+        print_json(models)
     else:
         click.echo("\n".join([*contamination_lines(models, starts), *map(_cost_line, benches)]))
 

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
 
-from pytest_crab import serialization
 from pytest_crab.benchmarks.codereviewqa.records import FILE, read_records
 from pytest_crab.benchmarks.codereviewqa.summary import summarise_probes
 from pytest_crab.benchmarks.codereviewqa.tables import probe_lines
+from pytest_crab.cli.choices import json_option, print_json
 from pytest_crab.errors import CrabError
 from pytest_crab.results.loading import report_file
 
 
 @click.command()
 @click.argument("reports", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
-@click.option("--json", "as_json", is_flag=True, help="Print data instead of text.")
+@json_option
 def probes(reports: tuple[Path, ...], *, as_json: bool) -> None:
     """Print the results of answerers. REPORTS are folders of reports, stores, or probes.jsonl files."""
     try:
@@ -26,6 +25,6 @@ def probes(reports: tuple[Path, ...], *, as_json: bool) -> None:
         raise click.ClickException(str(error)) from error
     summary = summarise_probes(records)
     if as_json:
-        click.echo(json.dumps(serialization.dump(summary), indent=1, allow_nan=False))
+        print_json(summary)
     else:
         click.echo("\n".join(line.text for line in probe_lines(summary)))
