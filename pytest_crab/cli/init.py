@@ -18,7 +18,7 @@ from pytest_crab.agents import AGENTS
 from pytest_crab.clients.installed import KINDS, is_there
 from pytest_crab.errors import BadInput
 from pytest_crab.formats import format_count
-from pytest_crab.gate.planning import Measure, decided_margin
+from pytest_crab.gate.planning import Measure, decided_margin, sizes_of
 from pytest_crab.instances import load_instances
 from pytest_crab.instances.loading import find_instances
 from pytest_crab.reviewers import REVIEWERS
@@ -140,7 +140,7 @@ def _is_absent(name: str) -> bool:
 def _gate_terms(folder: Path) -> tuple[dict[str, Any], str]:
     """Return the terms of a gate that a reviewer of this set can pass, and the sentence on them."""
     instances = load_instances(folder) if next(find_instances(folder), None) is not None else ()
-    sizes = tuple(len(one.with_oracles) for one in instances if one.with_oracles)
+    sizes = sizes_of(instances)
     only_worse = {"margin": _MARGIN, "fail-on": "worse"}
     if not sizes:
         more = f"pytest-crab plan --set {folder} says which margin the set decides, once it is there"

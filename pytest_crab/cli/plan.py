@@ -20,9 +20,10 @@ from pytest_crab.formats import (
     parse_share,
 )
 from pytest_crab.gate.pairing import contestants
-from pytest_crab.gate.planning import Choice, Measure, choices, measure_of
+from pytest_crab.gate.planning import Choice, Measure, choices, measure_of, sizes_of
 from pytest_crab.instances import load_instances
 from pytest_crab.results.loading import load_summary
+from pytest_crab.statistics.power import POWER
 
 #: The margins, repeats and, as multiples of the set, pull requests of the table where none are named.
 _MARGINS, _REPEATS, _TIMES = (3.0, 5.0, 10.0, 15.0), (1, 3), (1, 2, 4)
@@ -107,7 +108,7 @@ def _rows(found: Sequence[Choice], margins: Sequence[float]) -> Iterator[tuple[s
 
 def _advice(found: Sequence[Choice], margin: float) -> str:
     """Return the cheapest choice of the table that decides the margin."""
-    enough = [one for one in found if one.passes[margin] >= 0.8]
+    enough = [one for one in found if one.passes[margin] >= POWER]
     if not enough:
         return f"None of these decides a margin of {margin:g} points: try more with --pull-requests and --repeats."
     best = min(enough, key=lambda one: (one.pull_requests * one.repeats, one.pull_requests))
@@ -137,7 +138,7 @@ def _of_set(folder: Path | None, oracles: int) -> tuple[str, Measure]:
     """Return the name of a set and its sizes; without a folder it is planned. Raises BadInput."""
     if folder is None:
         return "a planned set", Measure(sizes=(oracles,) * 20)
-    sizes = tuple(len(one.with_oracles) for one in load_instances(folder) if one.with_oracles)
+    sizes = sizes_of(load_instances(folder))
     if not sizes:
         raise BadInput(str(folder), ["it has no instance with an oracle"])
     return str(folder), Measure(sizes=sizes)

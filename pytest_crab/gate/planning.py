@@ -14,6 +14,7 @@ from pytest_crab.statistics.clusters import correlation_of
 from pytest_crab.statistics.comparison import PULL_REQUEST
 from pytest_crab.statistics.power import Design
 from pytest_crab.statistics.power_simulation import simulate_power
+from pytest_crab.types import Instance
 
 #: The rate that is taken for a reviewer that was not measured.
 ASSUMED_RATE = 0.3
@@ -52,6 +53,11 @@ class Choice:
     margin: float | None
     drop: float | None
     usd: float | None
+
+
+def sizes_of(instances: Iterable[Instance]) -> tuple[int, ...]:
+    """Return the number of oracles of each instance that has any."""
+    return tuple(len(one.with_oracles) for one in instances if one.with_oracles)
 
 
 def measure_of(own: ReviewerSummary) -> Measure | None:
