@@ -21,7 +21,7 @@ from pytest_crab.clients.forge_comments import (
     read_address,
 )
 from pytest_crab.errors import BadInput, CrabError, ForgeError
-from pytest_crab.gate.pairing import contestants, counterpart, full_names
+from pytest_crab.gate.pairing import counterpart, full_names
 from pytest_crab.instances.loading import find_instances, load_instance
 from pytest_crab.results.loading import load_summary
 from pytest_crab.results.outcomes import oracle_counts
@@ -100,7 +100,7 @@ def _comparisons(summary: Summary, baseline: Path | None) -> dict[str, Compariso
         names = {own.reviewer for own in summary.reviewers}
         found = {} if summary.gate is None else summary.gate.comparisons
         return {name: one for name, one in found.items() if name in names}
-    before, after = contestants(load_summary(baseline)), contestants(summary)
+    before, after = load_summary(baseline).contestants, summary.contestants
     was, now = full_names(before.values()), full_names(after.values())
     pairs = {name: counterpart(name, was, now) for name in after}
     return {

@@ -14,7 +14,7 @@ from pytest_crab.formats import format_table, parse_points, parse_share
 from pytest_crab.gate.baseline import BaselineComparison, rule_on_baselines
 from pytest_crab.gate.conditions import CONDITIONS
 from pytest_crab.gate.exit import MAX_BROKEN, MAX_UNKNOWN, OracleCounts, RunOutcome, decide
-from pytest_crab.gate.pairing import ANCHOR, contestants, counterpart, full_names, pair
+from pytest_crab.gate.pairing import ANCHOR, counterpart, full_names, pair
 from pytest_crab.gate.references import Reference, load_reference
 from pytest_crab.gate.resolved import RATE, RESOLVED, decided_on
 from pytest_crab.gate.terms import GateTerms
@@ -267,7 +267,7 @@ def _pairs(
     first: Summary, second: Summary, names: Sequence[str]
 ) -> Iterator[tuple[ReviewerSummary | None, ReviewerSummary]]:
     """Yield the reviewers of the second run, each with its counterpart in the first. Raises BadInput."""
-    before, after = contestants(first), contestants(second)
+    before, after = first.contestants, second.contestants
     named: set[str] = set()
     for name in names:
         was, _, now = name.partition("=")

@@ -60,7 +60,7 @@ def leaderboard(reports: tuple[Path, ...]) -> None:
 def badge(report: Path, reviewer: str | None, out: Path) -> None:
     """Write a badge with a reviewer's rate: an SVG, or for a name in .json the JSON of a shields.io endpoint."""
     try:
-        found = {own.reviewer: own for own in load_summary(report).reviewers if own.variant is None}
+        found = load_summary(report).contestants
     except BadInput as error:
         raise click.ClickException(str(error)) from error
     name = next(iter(found)) if reviewer is None and len(found) == 1 else reviewer

@@ -19,7 +19,6 @@ from pytest_crab.formats import (
     parse_points,
     parse_share,
 )
-from pytest_crab.gate.pairing import contestants
 from pytest_crab.gate.planning import Choice, Measure, choices, measure_of, sizes_of
 from pytest_crab.instances import load_instances
 from pytest_crab.results.loading import load_summary
@@ -124,7 +123,7 @@ def _decided(first: Choice) -> str:
 
 def _measured(run: Path, reviewer: str | None) -> tuple[str, Measure]:
     """Return the reviewer's name and what the run tells. Raises BadInput."""
-    known = contestants(load_summary(run))
+    known = load_summary(run).contestants
     name = reviewer if reviewer is not None else next(iter(known), "")
     if name not in known or (reviewer is None and len(known) > 1):
         raise BadInput(str(run), [f"name one of its reviewers with --reviewer: {', '.join(known) or 'it has none'}"])

@@ -12,7 +12,7 @@ from pytest_crab.results.outcomes import oracle_counts
 from pytest_crab.results.reviewer_summary import ReviewerSummary
 from pytest_crab.results.summary import Summary
 from pytest_crab.statistics.clusters import correlation_of
-from pytest_crab.statistics.comparison import Key, Measured, clusters_of, compare, design_of
+from pytest_crab.statistics.comparison import Key, Measured, clusters_of, compare, design_of, oracle_name
 from pytest_crab.statistics.labels import absent_labels, compare_labels
 from pytest_crab.statistics.power import Design
 from pytest_crab.types import full_name
@@ -22,11 +22,6 @@ ANCHOR = "the anchor "
 
 #: The share of verdicts that is taken to change from run to run where no repeats show it.
 ASSUMED_FLIPS = 0.1
-
-
-def contestants(summary: Summary) -> dict[str, ReviewerSummary]:
-    """Return the reviewers that are not controls, by name."""
-    return {own.reviewer: own for own in summary.reviewers if own.variant is None}
 
 
 def with_missing(
@@ -189,7 +184,7 @@ def conditions(summary: Summary, own: ReviewerSummary) -> Conditions:
         runtimes=tuple(name for name in own.runtimes if name != "auto"),  # that of trials which never ran, once
         versions=own.versions,
         digests={name: digest for name, digest in summary.digests.items() if name in instances},
-        oracles={"::".join(oracle.key): oracle.digest for oracle in own.oracles if oracle.digest is not None},
+        oracles={oracle_name(oracle.key): oracle.digest for oracle in own.oracles if oracle.digest is not None},
         leaky=own.leaky,
         simulated=own.simulated,
         privileged=tuple(name for name in own.privileged if name in own.agents),

@@ -10,7 +10,7 @@ from pathlib import Path
 from pytest_crab.errors import BadInput
 from pytest_crab.formats import format_count
 from pytest_crab.gate.comparable import differences, refusal
-from pytest_crab.gate.pairing import conditions, contestants
+from pytest_crab.gate.pairing import conditions
 from pytest_crab.gate.resolved import RATE, decided_on
 from pytest_crab.results.loading import load_summary
 from pytest_crab.results.outcomes import OracleRecord
@@ -53,8 +53,8 @@ def _pool(runs: Sequence[Summary], paths: Sequence[Path], allowed: str | None) -
         return runs[0]
     several: dict[str, list[ReviewerSummary]] = {}
     for run, path in zip(runs, paths, strict=True):
-        for name, own in contestants(runs[0]).items():
-            other = contestants(run).get(name)
+        for name, own in runs[0].contestants.items():
+            other = run.contestants.get(name)
             if other is None:
                 raise BadInput(str(path), [f"it has no reviewer {name}, so it cannot be pooled with {paths[0]}"])
             why = refusal(differences(conditions(runs[0], own), conditions(run, other)), allowed)

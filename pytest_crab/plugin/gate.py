@@ -15,7 +15,6 @@ from pytest_crab.gate.exit import OracleCounts, RunOutcome, decide, refuse
 from pytest_crab.gate.pairing import (
     ANCHOR,
     conditions,
-    contestants,
     counterpart,
     design,
     flips,
@@ -36,6 +35,7 @@ from pytest_crab.plugin.options import runs_trials
 from pytest_crab.results.gate_record import Gate
 from pytest_crab.results.reviewer_summary import ReviewerSummary
 from pytest_crab.results.summary import Summary
+from pytest_crab.statistics.comparison import oracle_name
 from pytest_crab.trial.run_context import versions_here
 from pytest_crab.types import Explain, full_name
 
@@ -84,7 +84,7 @@ class RunGate:
             runtimes=runtimes,
             digests={name: lock.digest(instance)[:16] for name, instance in instances.items()},
             oracles={
-                f"{instance.id}::{comment.id}": oracle_digest(instance, comment)
+                oracle_name((instance.id, comment.id)): oracle_digest(instance, comment)
                 for instance in instances.values()
                 for comment in instance.with_oracles
             },
@@ -186,12 +186,12 @@ class RunGate:
                 whole=True,
             )
             for reference in self._references
-            for name, own in contestants(summary).items()
+            for name, own in summary.contestants.items()
         )
 
     def _opponents(self, before: Summary) -> dict[str, ReviewerSummary]:
         """Return the baseline's reviewer for each contestant of this run that has one."""
-        found = contestants(before)
+        found = before.contestants
         specs = [crew.spec for crew in self._contestants.by_reviewer.values() if crew.spec.variant is None]
         names = {spec.reviewer: full_name(spec.review_name, [spec.agent]) for spec in specs}
         pairs = {name: counterpart(name, full_names(found.values()), names) for name in names}
@@ -254,7 +254,7 @@ def _load_references(options: Options) -> Iterator[Reference]:
                 found = load_reference(paths, allowed=options.terms.allowed, role=role, on=options.gate_on)
             except BadInput as error:
                 raise pytest.UsageError(f"--crab-{option}: {error}") from error
-            if not contestants(found.summary):
+            if not found.summary.contestants:
                 raise pytest.UsageError(f"--crab-{option}: {paths[0]} has no reviewer to compare with")
             yield found
 

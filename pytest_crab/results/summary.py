@@ -92,6 +92,11 @@ class Summary:
         """The same word for many."""
         return " and ".join(dict.fromkeys(f"{own.counted}s" for own in self.reviewers)) or "oracles"
 
+    @property
+    def contestants(self) -> dict[str, ReviewerSummary]:
+        """The reviewers that are not controls, by name."""
+        return {own.reviewer: own for own in self.reviewers if own.variant is None}
+
     def dimensions(self) -> dict[str, tuple[str, ...]]:
         """The labels of all comments by dimension; ``kind`` is left out, since tables show it as columns."""
         found = _union(reviewer.by_label for reviewer in self.reviewers)

@@ -21,8 +21,7 @@ def headlines(summary: Summary) -> Iterator[tuple[ReviewerSummary, str, str | No
     Controls are left out, unless nothing else ran.
     """
     rulings = {ruling.reviewer: ruling for ruling in summary.gate.rulings} if summary.gate is not None else {}
-    contestants = [own for own in summary.reviewers if own.variant is None] or summary.reviewers
-    for own in contestants:
+    for own in summary.contestants.values() or summary.reviewers:
         ruling = rulings.get(own.reviewer)
         sentence = None if ruling is None else gate_sentence(ruling)
         yield own, rate_sentence(own.reviewer, own.overall, own.counted), sentence

@@ -23,7 +23,7 @@ def leaderboard_lines(summaries: Mapping[str, Summary]) -> Iterator[str]:
 
     ``summaries`` are by the names of their reports, which are shown where there are several.
     """
-    found = [(name, own) for name, summary in summaries.items() for own in summary.reviewers if own.variant is None]
+    found = [(name, own) for name, summary in summaries.items() for own in summary.contestants.values()]
     found.sort(key=lambda one: -1.0 if one[1].overall.micro is None else one[1].overall.micro, reverse=True)
     if len(summaries) == 1:
         yield from table(_HEADS, [_cells(own) for _, own in found])

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from pytest_crab.gate.baseline import rule_on_baselines
-from pytest_crab.gate.pairing import ASSUMED_FLIPS, contestants, counterpart, design, flips, pair
+from pytest_crab.gate.pairing import ASSUMED_FLIPS, counterpart, design, flips, pair
 from pytest_crab.gate.results import GateResult, Word
 from pytest_crab.gate.terms import GateTerms
 from pytest_crab.gate.wording import baseline_words
@@ -114,7 +114,7 @@ def test_a_lacking_oracle_is_unknown_once() -> None:
 
 def test_controls_are_nobodys_counterpart() -> None:
     summary = summarise([trial("a", Reason.GREEN), trial("a", Reason.FAILED, reviewer="none", variant=CONTROL)])
-    assert list(contestants(summary)) == ["mine"]
+    assert list(summary.contestants) == ["mine"]
 
 
 def test_counterparts_go_by_name_and_the_only_ones_stand_for_each_other() -> None:

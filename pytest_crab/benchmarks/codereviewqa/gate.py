@@ -13,7 +13,7 @@ from pytest_crab.benchmarks.codereviewqa.context import NamedAnswerer
 from pytest_crab.benchmarks.codereviewqa.summary import SUMMARY, AnswererSummary, ProbeSummary, read_probe_summary
 from pytest_crab.errors import BadInput
 from pytest_crab.gate.exit import OracleCounts, RunOutcome, decide, refuse
-from pytest_crab.gate.pairing import contestants, pair
+from pytest_crab.gate.pairing import pair
 from pytest_crab.gate.references import Reference, load_reference
 from pytest_crab.gate.resolved import RATE
 from pytest_crab.plugin.kinds import Run
@@ -63,7 +63,7 @@ class ProbeGate:
         reference = self._reference
         against = None
         if reference is not None:
-            before = contestants(reference.summary)
+            before = reference.summary.contestants
             against = tuple(
                 pair(
                     reference.summary,
@@ -75,7 +75,7 @@ class ProbeGate:
                     planned=set(planned.get(name, ())),
                     whole=True,
                 )
-                for name, own in contestants(now).items()
+                for name, own in now.contestants.items()
             )
         self.decision = decide(
             RunOutcome(
