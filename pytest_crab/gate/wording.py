@@ -169,15 +169,8 @@ def _loads(one: BaselineComparison) -> Iterator[str]:
         was, now = format_dollars(before.cost_usd, 3), format_dollars(after.cost_usd, 3)
         parts.append(f"{was} USD per {one.instance} before, {now} now")
     if before.explained is not None and after.explained is not None:
-        first, second = before.explained, after.explained
-        parts += [
-            f"{name} {_share(earlier)} before, {_share(later)} now"
-            for name, earlier, later in (
-                ("found", first.found, second.found),
-                ("resolved alone", first.alone, second.alone),
-                ("spoiled", first.spoiled, second.spoiled),
-            )
-        ]
+        earlier, later = before.explained.rates(), after.explained.rates()
+        parts += [f"{name} {_share(rate)} before, {_share(later[name])} now" for name, rate in earlier.items()]
     if parts:
         text = "; ".join(parts)
         yield f"{text[:1].upper()}{text[1:]}."

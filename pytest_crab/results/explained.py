@@ -28,6 +28,10 @@ class ExplainedRates:
     spoiled: Rate
     outcomes: Mapping[str, int] = field(default_factory=dict)
 
+    def rates(self) -> dict[str, Rate]:
+        """Return the rates by what they are called."""
+        return {"found": self.found, "resolved alone": self.alone, "spoiled": self.spoiled}
+
 
 #: By comment of one trial.
 Explanations = Mapping[str, Explanation]

@@ -166,7 +166,7 @@ def _decided_by(reviewer: ReviewerSummary) -> str | None:
 def _explained(own: ExplainedRates | None) -> dict[str, object]:
     if own is None:
         return {}
-    rates = {"found": own.found, "resolved-alone": own.alone, "spoiled": own.spoiled}
+    rates = {name.replace(" ", "-"): rate for name, rate in own.rates().items()}
     known = {f"{name}.known": rate.known for name, rate in rates.items()}
     return {**{name: rate.micro for name, rate in rates.items()}, **known}
 

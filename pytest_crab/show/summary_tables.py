@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import partial
 
 from pytest_crab.formats import NOTHING, format_number, format_percent
-from pytest_crab.results.explained import ExplainedRates
 from pytest_crab.results.rates import Rate
 from pytest_crab.results.reviewer_summary import ReviewerSummary
 from pytest_crab.results.summary import Summary
@@ -40,31 +39,16 @@ def rate_tables(summary: Summary) -> Iterator[SummaryTable]:
         yield SummaryTable(title, "Caught/known" if dimension == "category" else head, words, columns)
 
 
-#: The rates by explanation: what each is called, and which it is.
-_EXPLAINED: dict[str, Callable[[ExplainedRates], Rate]] = {
-    "found": lambda own: own.found,
-    "resolved alone": lambda own: own.alone,
-    "spoiled": lambda own: own.spoiled,
-}
-
-
 def explained_tables(summary: Summary) -> Iterator[SummaryTable]:
     """Yield the rates by the explanations of verdicts, and how many verdicts have each explanation."""
-    reviewers = [own for own in summary.reviewers if own.explained is not None]
-    if reviewers:
+    found = [(label(own), own.explained) for own in summary.reviewers if own.explained is not None]
+    if found:
         title = "Oracles by the findings near their comments, with 95% intervals"
-        yield SummaryTable(title, "Near findings", list(_EXPLAINED), _columns(list(_EXPLAINED), reviewers, _explained))
-        words = [word.value for word in ExplainedOutcome]
-        seen = [word for word in words if any(own.explained and word in own.explained.outcomes for own in reviewers)]
-        yield SummaryTable("Verdicts explained", "Explained", seen, _columns(seen, reviewers, _outcome))
-
-
-def _explained(reviewer: ReviewerSummary, name: str) -> str:
-    return NOTHING if reviewer.explained is None else rate_with_interval(_EXPLAINED[name](reviewer.explained))
-
-
-def _outcome(reviewer: ReviewerSummary, word: str) -> str:
-    return NOTHING if reviewer.explained is None else str(reviewer.explained.outcomes.get(word, 0))
+        rates = [[name, *map(rate_with_interval, own.rates().values())] for name, own in found]
+        yield SummaryTable(title, "Near findings", list(found[0][1].rates()), rates)
+        seen = [word.value for word in ExplainedOutcome if any(word.value in own.outcomes for _, own in found)]
+        counts = [[name, *(str(own.outcomes.get(word, 0)) for word in seen)] for name, own in found]
+        yield SummaryTable("Verdicts explained", "Explained", seen, counts)
 
 
 def finding_tables(summary: Summary) -> Iterator[SummaryTable]:
