@@ -26,9 +26,7 @@ GROUPS: Mapping[str, Mapping[str, Subcommand]] = {
         "comment": Subcommand(
             "pytest_crab.cli.comment:comment", "Write a run's results as one comment on a pull request."
         ),
-        "export": Subcommand(
-            "pytest_crab.cli.export:export", "Write a run as a table, leaderboard, badge or submission."
-        ),
+        "export": Subcommand("pytest_crab.cli.export:export", "Write a run as a table, leaderboard or badge."),
         "prune": Subcommand("pytest_crab.cli.prune:prune", "Remove what killed runs left, and stored data."),
     },
     "Instances": {

@@ -72,7 +72,7 @@ class Runner:
     def trial_of(self, instance: Instance) -> Trial:
         """Run the trial of an instance with the first reviewer and agent named, once.
 
-        Raises CrabError if it was stopped, and where only answerers are named.
+        Raises CrabError if it was stopped, and where no reviewer is named.
         """
         if not self._options.reviewers:
             raise CrabError("crab_trial runs the first reviewer, and none is named: name one with --reviewer")

@@ -258,7 +258,7 @@ class RecordedAgreement:
 
 
 def _missed_text(missed: Sequence[Trial], summary: Summary) -> str:
-    """Return how many trials missed what, as ``7 trials missed an oracle, 2 trials missed a probe``."""
+    """Return how many trials missed what, as ``7 trials missed an oracle, 2 trials missed a comment``."""
     counted = {own.reviewer: own.counted for own in summary.reviewers}
     words = Counter(counted[trial.reviewer] for trial in missed)
     return ", ".join(f"{format_count(count, 'trial')} missed {format_one(word)}" for word, count in words.items())

@@ -93,7 +93,7 @@ def _cells(honest: Mapping[tuple[str, str], Mapping[Key, OracleRecord]]) -> dict
         for key, oracle in own.items():
             counts = oracle.counts()
             if counts.value is not None:
-                found[reviewer, agent, key] = CrossedCell(int(counts.caught), int(counts.caught + counts.missed))
+                found[reviewer, agent, key] = CrossedCell(counts.caught, counts.caught + counts.missed)
     times = Counter(key for _, _, key in found)
     return {place: cell for place, cell in found.items() if times[place[2]] == len(honest)}
 

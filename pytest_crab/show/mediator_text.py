@@ -12,7 +12,7 @@ from pytest_crab.formats import (
     format_percent,
     format_whole_percent,
 )
-from pytest_crab.results.mediators import FROM_HUMAN, Mediators
+from pytest_crab.results.mediators import FROM_HUMAN
 from pytest_crab.results.summary import Summary
 from pytest_crab.show.summary_tables import SummaryTable
 from pytest_crab.statistics.rank_agreement import RankAgreement
@@ -57,10 +57,6 @@ def mediator_lines(summary: Summary) -> Iterator[str]:
     found = summary.mediators
     if found is None:
         return
-    yield from _review_lines(found)
-
-
-def _review_lines(found: Mediators) -> Iterator[str]:
     agents = format_count(len(found.agents), "agent")
     if not found.oracles:
         why = (

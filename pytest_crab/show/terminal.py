@@ -118,9 +118,8 @@ def summary_lines(summary: Summary, width: int = 80) -> list[Line]:
 
 
 def _table(summary: Summary, width: int) -> list[Line]:
-    columns = _COLUMNS
-    rows = [[column.cell(reviewer) for column in columns] for reviewer in summary.reviewers]
-    heads, head = [column.head for column in columns], "Reviewer"
+    rows = [[column.cell(reviewer) for column in _COLUMNS] for reviewer in summary.reviewers]
+    heads, head = [column.head for column in _COLUMNS], "Reviewer"
     widths = [max(len(cell) for cell in cells) for cells in zip(heads, *rows, strict=True)]
     room = width - sum(widths) - len(widths)
     names = [label(reviewer) for reviewer in summary.reviewers]
@@ -128,7 +127,7 @@ def _table(summary: Summary, width: int) -> list[Line]:
         heads, widths, rows = heads[:-1], widths[:-1], [row[:-1] for row in rows]  # zeros give way to names
         room = width - sum(widths) - len(widths)
     first = max([len(head), *(len(name) for name in names if len(name) <= room)])
-    lines = [Line(_above(columns, first, widths), "bold"), Line(_row(head, heads, first, widths), "bold")]
+    lines = [Line(_above(first, widths), "bold"), Line(_row(head, heads, first, widths), "bold")]
     for name, row in zip(names, rows, strict=True):
         if len(name) > first:
             lines.append(Line(ascii_line(name, width)))
@@ -136,9 +135,9 @@ def _table(summary: Summary, width: int) -> list[Line]:
     return lines
 
 
-def _above(columns: Sequence[_Column], first: int, widths: Sequence[int]) -> str:
+def _above(first: int, widths: Sequence[int]) -> str:
     text, end = "", first
-    for column, width in zip(columns, widths):  # noqa: B905 - the last may be left out
+    for column, width in zip(_COLUMNS, widths):  # noqa: B905 - the last may be left out
         end += 1 + width
         text += column.above.rjust(end - len(text)) if column.above else ""
     return text
