@@ -61,5 +61,5 @@ class GateTerms:
 
     @property
     def account(self) -> str:
-        """What the gate says of itself; empty where it decides on the rate."""
+        """The gate's sentence on itself; empty where it decides on the rate."""
         return "" if self.on == RATE else ACCOUNT
