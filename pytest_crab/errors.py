@@ -145,6 +145,12 @@ class StoreError(CrabError):
     """The store cannot be read or written: no space, no permission, or a folder that is not a store."""
 
 
+def describe_os_error(error: OSError) -> str:
+    """Return how this machine failed, as the end of a sentence: what the system says of it, where, and what to do."""
+    what = f"{error.strerror or error}" + (f": {error.filename}" if error.filename else "")
+    return f"failed ({what}): fix it and run again"
+
+
 @contextmanager
 def model_errors_as(failure: type[ContestantError]) -> Iterator[None]:
     """Raise a ModelError of the block as the failure of the contestant that asked, and BudgetSpent as LimitSpent."""

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from pytest_crab.adapters import AdapterSpec
 from pytest_crab.clients.services import StepServices
-from pytest_crab.errors import AgentError, Cancelled, CrabError, ReviewerError, SourceError
+from pytest_crab.errors import AgentError, Cancelled, CrabError, ReviewerError, SourceError, describe_os_error
 from pytest_crab.instances.resolvability import settings_digest
 from pytest_crab.lazy import lazy
 from pytest_crab.protocols import Command, Completed, Image, InstallResult, Limits, Snapshot
@@ -176,6 +176,15 @@ class StepContext:
     def note_failed(self, used: Usage | None) -> None:
         """See scoring.protocols.ScoringContext."""
         self.wasted.append(used)
+
+    def machine_failure(self, error: OSError) -> str:
+        """Return the sentence for a failure of this machine in the step under way: a disk that is full or gone."""
+        return f"{self.step} broke: this machine {describe_os_error(error)}"
+
+    def with_attempts(self, sentence: str) -> str:
+        """Return a failure's sentence with the failures before it of the step under way."""
+        before = f" (tried {len(self.attempts) + 1} times: {', '.join(self.attempts)} before)" if self.attempts else ""
+        return sentence + before
 
     def take_wasted(self) -> Usage | None:
         """Return the usage of failed attempts so far, and forget it: the caller puts it on the result of their step."""

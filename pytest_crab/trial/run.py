@@ -131,10 +131,8 @@ class TrialRun:
             self._fail(*self._blame(error))
         except CrabError as error:
             self._fail(Reason.BROKEN, f"{self.context.step} broke: {error}")
-        except OSError as error:  # a disk that is full or gone, wherever it is met
-            what = f"{error.strerror or error}" + (f": {error.filename}" if error.filename else "")
-            sentence = f"{self.context.step} broke: this machine failed ({what}): fix it and run again"
-            self._fail(Reason.BROKEN, sentence)
+        except OSError as error:  # wherever it is met
+            self._fail(Reason.BROKEN, self.context.machine_failure(error))
 
     def _run(self) -> None:
         evidence = self._prove()
@@ -299,9 +297,7 @@ class TrialRun:
         self.scores.extend(missing_scores(own, self.instance, self.scores, judgement))
 
     def _fail(self, reason: Reason, sentence: str) -> None:
-        failed = self.context.attempts
-        sentence += f" (tried {len(failed) + 1} times: {', '.join(failed)} before)" if failed else ""
-        self.error = sentence
+        self.error = sentence = self.context.with_attempts(sentence)
         self._assign(Judgement(reason=reason, detail=sentence))
 
     def _blame(self, error: ContestantError) -> tuple[Reason, str]:

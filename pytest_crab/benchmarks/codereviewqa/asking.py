@@ -112,9 +112,8 @@ class _Asking:
                 self._fail(ProbeReason.ANSWERER_ERROR, f"answerer {self._named.name}: {error}")
         except CrabError as error:
             self._fail(ProbeReason.BROKEN, f"{context.step} broke: {error}")
-        except OSError as error:  # a disk that is full or gone, wherever it is met
-            what = f"{error.strerror or error}" + (f": {error.filename}" if error.filename else "")
-            self._fail(ProbeReason.BROKEN, f"{context.step} broke: this machine failed ({what}): fix it and run again")
+        except OSError as error:  # wherever it is met
+            self._fail(ProbeReason.BROKEN, context.machine_failure(error))
 
     def record(self) -> ProbeRecord:
         """Return what is known of it."""
@@ -162,9 +161,7 @@ class _Asking:
             self._results.append(result_of(probe, answers))
 
     def _fail(self, reason: ProbeReason, sentence: str) -> None:
-        failed = self._context.attempts
-        sentence += f" (tried {len(failed) + 1} times: {', '.join(failed)} before)" if failed else ""
-        self._error = sentence
+        self._error = sentence = self._context.with_attempts(sentence)
         self._assign(reason, sentence)
 
     def _assign(self, reason: ProbeReason, sentence: str) -> None:

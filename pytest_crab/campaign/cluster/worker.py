@@ -18,7 +18,7 @@ from distributed.client import ClosedClientError
 from pytest_crab import serialization
 from pytest_crab.campaign.cluster.plan import Handshake, RunPlan, TrialAnswer, TrialTask, release
 from pytest_crab.campaign.cluster.worker_run import WorkerRun
-from pytest_crab.errors import Cancelled, CrabError
+from pytest_crab.errors import Cancelled, CrabError, describe_os_error
 from pytest_crab.lazy import lazy
 
 #: The name of this process for controllers, which tell two processes at one address apart by it.
@@ -152,6 +152,5 @@ def _trial_answer(task: TrialTask, files: bytes) -> TrialAnswer:
     except CrabError as error:
         return TrialAnswer(problem=f"worker {worker.name}: {error}")
     except OSError as error:
-        what = f"{error.strerror or error}" + (f": {error.filename}" if error.filename else "")
-        return TrialAnswer(problem=f"worker {worker.name} failed ({what}): fix it and run again")
+        return TrialAnswer(problem=f"worker {worker.name} {describe_os_error(error)}")
     return answer
