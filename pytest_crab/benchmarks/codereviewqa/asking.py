@@ -16,7 +16,7 @@ from pytest_crab.errors import Cancelled, ContestantError, CrabError, LimitSpent
 from pytest_crab.instances import lock
 from pytest_crab.trial.run_context import RunContext
 from pytest_crab.types import Instance, total_usage
-from pytest_crab.waiting import waits_counted
+from pytest_crab.waiting import Waited, waits_counted
 
 #: The name under which the context books the answers.
 _BOOKED = "answers"
@@ -90,15 +90,14 @@ class _Asking:
         self._measure: str | None = None
         self._started = datetime.datetime.now(datetime.timezone.utc)
         self._clock = time.monotonic()
-        self._waited = 0.0
+        self._waited = Waited(lambda _begins: None)
 
     def run(self) -> None:
         """Ask each probe; every failure becomes the reason of the probes that have no result yet. Raises Cancelled."""
         context = self._context
         try:
-            with waits_counted() as waited:
+            with waits_counted() as self._waited:
                 self._ask()
-            self._waited = waited.seconds
         except SourceUnreachable as error:
             self._skipped = str(error)
             self._assign(ProbeReason.NOT_RUN, str(error))
@@ -131,7 +130,7 @@ class _Asking:
             status=self._status,
             skipped=self._skipped,
             steps=tuple(context.records),
-            seconds=round(time.monotonic() - self._clock - self._waited, 3),
+            seconds=round(time.monotonic() - self._clock - self._waited.seconds, 3),
             started=self._started.isoformat(timespec="seconds"),
             answers=0 if booked is None else booked.answers,
             usage=None if booked is None else booked.usage,
