@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeVar
 
 from pytest_crab.model_access import Services
 from pytest_crab.protocols import Command, Completed, Image, InstallResult, Limits, Snapshot, Store
-from pytest_crab.types import Artefact, Comment, Instance, PullRequest, Review, Revision, Score, Unit, Usage
+from pytest_crab.types import Artefact, Comment, Instance, PullRequest, Review, Revision, Score, Usage
 
 R = TypeVar("R")
 
@@ -178,12 +178,11 @@ class ScorerEvidence(Protocol):
 class Scorer(Protocol):
     """Judges a trial by one rule; one object serves every trial of a process.
 
-    ``needs`` says which steps a trial must have for it, and ``unit`` what its verdicts are on. ``knows_hits``: its
-    scores are verdicts, so that it may decide an item's outcome.
+    ``needs`` says which steps a trial must have for it. ``knows_hits``: its scores are verdicts, so that it may decide
+    an item's outcome.
     """
 
     name: str
-    unit: Unit
     needs: frozenset[Artefact]
     knows_hits: bool
 

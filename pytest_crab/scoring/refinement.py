@@ -18,7 +18,6 @@ from pytest_crab.types import (
     Review,
     Revision,
     Score,
-    Unit,
     verdict_score,
 )
 
@@ -30,7 +29,6 @@ class RefinementScorer(UnpreparedScorer):
     """
 
     name = "refinement"
-    unit = Unit.COMMENT
     needs = frozenset({Artefact.REVISION})
     knows_hits = True
     version = "arXiv 2503.16167, exact match"

@@ -67,7 +67,6 @@ class ReviewRuler(UnpreparedScorer):
     """The part of a scorer that is the same for all that need a review and nothing else; ``scores`` is its rule."""
 
     name: str
-    unit = Unit.COMMENT
     needs = frozenset({Artefact.REVIEW})
 
     def score(self, context: ScoringContext, evidence: Any, review: Review, revision: Revision) -> Sequence[Score]:

@@ -37,7 +37,6 @@ from pytest_crab.types import (
 class JudgeScorer(UnpreparedScorer):
     """Asks a named judge. A comment is caught if a finding hits it; a failure to get a label is unknown."""
 
-    unit = Unit.COMMENT
     needs = frozenset({Artefact.REVIEW, Artefact.MODEL})
     knows_hits = True
 

@@ -13,7 +13,7 @@ from pytest_crab.instances.recorded import NOT_ON_RECORD
 from pytest_crab.scoring.oracles.evaluation import ORACLES, EvaluationStep, all_scores, score_of
 from pytest_crab.scoring.oracles.proof import ProofStep, ProvedComment, prove
 from pytest_crab.scoring.protocols import ScoringContext, Step
-from pytest_crab.types import Artefact, Comment, Instance, Judgement, Reason, Review, Revision, Score, Unit
+from pytest_crab.types import Artefact, Comment, Instance, Judgement, Reason, Review, Revision, Score
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,6 @@ class OracleScorer:
     """Runs each comment's oracle on the revised tree (arXiv 2603.23448, section 4.2)."""
 
     name = ORACLES
-    unit = Unit.COMMENT
     needs = frozenset({Artefact.ENVIRONMENT, Artefact.REVISION})
     knows_hits = True
 
