@@ -90,27 +90,22 @@ def fresh(one: OracleErrors, oracle: str) -> OracleErrors:
     return OracleErrors(measurements=kept, decisions=one.decisions)
 
 
-def rates_of(instance: Instance) -> dict[str, dict[str, ErrorRate]]:
-    """Return by comment the fresh error rates, under ScoredComment's names for them. Raises BadInput.
-
-    An oracle that was mended until it passed these very changes has no rate: after repair it is always 0.
-    """
-    errors = errors_of(instance)
-    digests = {one.id: oracle_digest(instance, one) for one in instance.with_oracles if one.id in errors}
-    known = {name: fresh(errors[name], digest) for name, digest in digests.items()}
-    found = {
-        name: {error.name.lower(): error_rate([one], error) for error in OracleError} for name, one in known.items()
-    }
-    return {name: {error: rate for error, rate in own.items() if rate.total} for name, own in found.items()}
-
-
 def facts_of(instance: Instance) -> dict[str, dict[str, Any]]:
     """Return by comment what is on record of its oracle, under ScoredComment's names: its digest and its fresh rates.
 
-    Raises BadInput.
+    An oracle that was mended until it passed these very changes has no rate: after repair it is always 0. Raises
+    BadInput.
     """
-    rates = rates_of(instance)
-    return {one.id: {"oracle": oracle_digest(instance, one), **rates.get(one.id, {})} for one in instance.with_oracles}
+    errors = errors_of(instance)
+    digests = {one.id: oracle_digest(instance, one) for one in instance.with_oracles}
+    known = {name: fresh(errors.get(name, OracleErrors()), digest) for name, digest in digests.items()}
+    rates = {
+        name: {error.name.lower(): error_rate([one], error) for error in OracleError} for name, one in known.items()
+    }
+    return {
+        name: {"oracle": digest, **{error: rate for error, rate in rates[name].items() if rate.total}}
+        for name, digest in digests.items()
+    }
 
 
 def oracle_digest(instance: Instance, comment: Comment) -> str:

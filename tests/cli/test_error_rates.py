@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 
 from pytest_crab.cli import main
 from pytest_crab.instances import load_instance
-from pytest_crab.instances.oracle_errors import rates_of
+from pytest_crab.instances.oracle_errors import facts_of
 
 pytest.importorskip("tree_sitter", reason="mutants need the extra mutation")
 
@@ -147,7 +147,7 @@ def test_after_repair_there_is_no_error_rate(authors: str, *, mended: bool) -> N
     if mended:
         Path("set/shop-1/oracles/test_c0.py").write_text(STRICT)
     instance = load_instance(Path("set/shop-1"))
-    assert rates_of(instance) == {"c0": {}}
+    assert set(facts_of(instance)["c0"]) == {"oracle"}
     checked = CliRunner().invoke(main, ["check", "--stats", "set"]).output
     assert ("(checks, after repair, 20" in checked) is not mended
     argv = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--rootdir=.", "--reviewer=human", "set"]
@@ -194,7 +194,7 @@ def test_authors_get_a_brief_and_what_they_write_is_judged_ruled_on_and_fresh_on
     assert row(first, "thorough revisions")[2] == "100.0% (1 of 1)"
     assert "fix/c7-edge.diff is not judged" in first.output
     assert "shop-1: c0 refuses thorough (" in first.output
-    assert rates_of(load_instance(folder))["c0"]["false_reject_in_company"].wrong == 2
+    assert facts_of(load_instance(folder))["c0"]["false_reject_in_company"].wrong == 2
     told = re.search(r"--decide (\S+)=right", first.output)
     assert told is not None
     assert "3 answers above counted as errors" in first.output
@@ -205,7 +205,7 @@ def test_authors_get_a_brief_and_what_they_write_is_judged_ruled_on_and_fresh_on
     (folder / "oracles" / "test_c0.py").write_text(STRICT)
     for _ in range(2):
         assert row(run("--fresh=fresh", "--authors=2"), "right fixes")[4] == CHECKS
-    assert rates_of(load_instance(folder)) == {"c0": {}}
+    assert set(facts_of(load_instance(folder))["c0"]) == {"oracle"}
 
 
 def test_a_brief_names_diffs_that_do_not_apply(here: Path) -> None:
