@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -96,6 +97,11 @@ def copy_subjects(report: Path, into: Path) -> None:
         if path.is_file() and not path.is_symlink():
             (into / FOLDER).mkdir(exist_ok=True)
             shutil.copyfile(path, into / FOLDER / path.name)
+
+
+def subject_reader(report: Path) -> Callable[[str], Subject | None]:
+    """Return ``read_subject`` of one report, which reads the subject of each instance once and holds it."""
+    return functools.cache(functools.partial(read_subject, report))
 
 
 def read_subject(report: Path, instance: str) -> Subject | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
@@ -25,7 +25,7 @@ from pytest_crab.benchmarks.sweprbench.reports import RecordedScore
 from pytest_crab.benchmarks.sweprbench.scorer import MIDDLE_ACTIONABILITY, LabelledFinding, match_review
 from pytest_crab.clients.status_table import Status
 from pytest_crab.diffs import changed_lines
-from pytest_crab.instances.pull_requests import read_subject
+from pytest_crab.instances.pull_requests import Subject, subject_reader
 from pytest_crab.scoring.judges.judging import questions_by_trial
 from pytest_crab.scoring.judges.reviews import Cell, JudgedFinding, label_of_finding
 from pytest_crab.scoring.judges.votes import Decide, VotedLabel
@@ -97,7 +97,8 @@ def score_trials(
     Raises BadInput, and what ``decide`` raises.
     """
     wanted = [trial for trial in trials if trial.variant is None and trial.comments]
-    asked = questions_by_trial(wanted, report)
+    read = subject_reader(report)
+    asked = questions_by_trial(wanted, read)
     decisions = decide(question for own in asked.values() for question in own.values())
     cells = {name: {cell: decisions[question.digest] for cell, question in own.items()} for name, own in asked.items()}
     reviews: list[PrbenchReview] = []
@@ -105,7 +106,7 @@ def score_trials(
     for trial in wanted:
         reason = _why_not(trial, cells)
         if reason is None:
-            reviews.append(_review(trial, report, cells.get(trial.id, {}), similar, rule))
+            reviews.append(_review(trial, read, cells.get(trial.id, {}), similar, rule))
         else:
             left_out[reason] += 1
     findings = [finding for trial in wanted for finding in _findings(trial, cells.get(trial.id, {}))]
@@ -175,13 +176,17 @@ def _why_not(trial: Trial, cells: Mapping[TrialId, Mapping[Cell, VotedLabel]]) -
 
 
 def _review(
-    trial: Trial, report: Path, cells: Mapping[Cell, VotedLabel], similar: Similarity, rule: str
+    trial: Trial,
+    read: Callable[[str], Subject | None],
+    cells: Mapping[Cell, VotedLabel],
+    similar: Similarity,
+    rule: str,
 ) -> PrbenchReview:
     labels: tuple[str, ...] = ()
     counts, outside = ReviewCounts(human=len(trial.comments), unreadable=True), 0
     difficulty = next((one.labels["difficulty"] for one in trial.comments if "difficulty" in one.labels), "")
     if trial.review is not None:
-        subject = read_subject(report, trial.instance)
+        subject = read(trial.instance)
         texts = {} if subject is None else {comment.id: comment.body for comment in subject.comments}
         humans = [(texts.get(one.id, ""), Place(path=one.path, lines=one.lines)) for one in trial.comments]
         order = {comment.id: at for at, comment in enumerate(trial.comments)}

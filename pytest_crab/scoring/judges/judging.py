@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from pytest_crab.errors import BadInput
-from pytest_crab.instances.pull_requests import Subject, read_subject
+from pytest_crab.instances.pull_requests import Subject, subject_reader
 from pytest_crab.scoring.judges.bench import JudgeBench
 from pytest_crab.scoring.judges.calibration import Calibration
 from pytest_crab.scoring.judges.reviews import (
@@ -61,7 +61,7 @@ class JudgeAgreement:
 
 def questions_of(trials: Sequence[Trial], report: Path) -> Iterator[JudgeQuestion]:
     """Yield every question that ``judge_trials`` asks. Raises BadInput."""
-    for own in questions_by_trial(trials, report).values():
+    for own in questions_by_trial(trials, subject_reader(report)).values():
         yield from own.values()
 
 
@@ -71,7 +71,7 @@ def judge_trials(trials: Sequence[Trial], report: Path, judge: JudgeBench) -> di
     Trials without the findings' texts, or whose pull request the report does not hold, are left out. Raises BadInput,
     and what the judge raises.
     """
-    asked = questions_by_trial(trials, report)
+    asked = questions_by_trial(trials, subject_reader(report))
     decisions = judge.decide(question for own in asked.values() for question in own.values())
     return {
         trial.id: judged_trial(
@@ -166,14 +166,17 @@ def judge_agreements(labels: Mapping[str, Mapping[Any, Any]]) -> Iterator[JudgeA
             yield JudgeAgreement(judges=(one, other), compared=len(pairs), agreed=agreed, kappa=kappa(first, second))
 
 
-def questions_by_trial(trials: Sequence[Trial], report: Path) -> dict[TrialId, dict[Cell, JudgeQuestion]]:
-    """Return the questions on each review whose findings and pull request are on record. Raises BadInput."""
+def questions_by_trial(
+    trials: Sequence[Trial], read: Callable[[str], Subject | None]
+) -> dict[TrialId, dict[Cell, JudgeQuestion]]:
+    """Return the questions on each review whose findings and pull request are on record. Raises what ``read`` does.
+
+    ``read`` returns the subject of an instance, see ``instances.pull_requests.subject_reader``.
+    """
     return {
         trial.id: dict(_questions(trial, subject))
         for trial in trials
-        if trial.review is not None
-        and not trial.review.count
-        and (subject := read_subject(report, trial.instance)) is not None
+        if trial.review is not None and not trial.review.count and (subject := read(trial.instance)) is not None
     }
 
 
