@@ -65,15 +65,20 @@ def was_given_up(trial: Trial) -> bool:
 
 
 def cause_of(trial: Trial) -> str | None:
-    """Return the class of a failure that left a trial without a verdict; None for a trial that measured something.
-
-    It is the status that a client ended with, else the error without what belongs to one trial alone.
-    """
+    """Return the class of a failure that left a trial without a verdict; None for a trial that measured something."""
     reasons = {result.reason for result in trial.results}
     if len(reasons) > 1 or not reasons <= _FAILURES or trial.error is None:
         return None
-    told = trial.status or without_own(trial.error, trial.instance, trial.repo)[:_TOLD]
-    return f"{next(iter(reasons), 'no review')}: {told}"
+    reason = next(iter(reasons), "no review")
+    return failure_class(reason, trial.status, trial.error, instance=trial.instance, repo=trial.repo)
+
+
+def failure_class(reason: str, status: str | None, error: str, *, instance: str, repo: str) -> str:
+    """Return the class of a failure: its reason, with the status that a client ended with.
+
+    Without one, the error without what belongs to one trial alone stands for it.
+    """
+    return f"{reason}: {status or without_own(error, instance, repo)[:_TOLD]}"
 
 
 def without_own(error: str, instance: str, repo: str) -> str:

@@ -12,7 +12,7 @@ import pytest
 from pytest_crab.benchmarks.codereviewqa.asking import ask_probes, chosen_probes, unasked_record
 from pytest_crab.benchmarks.codereviewqa.context import NamedAnswerer
 from pytest_crab.benchmarks.codereviewqa.records import ProbeReason, ProbeRecord
-from pytest_crab.campaign.giving_up import GivingUp, without_own
+from pytest_crab.campaign.giving_up import GivingUp, failure_class
 from pytest_crab.campaign.progress import Progress
 from pytest_crab.campaign.trial_pool import AHEAD, TrialPool
 from pytest_crab.errors import CrabError
@@ -221,7 +221,8 @@ def _cause(record: ProbeRecord) -> str | None:
     reasons = {result.reason for result in record.results}
     if len(reasons) != 1 or not reasons <= _FAILURES or record.error is None:
         return None
-    return f"{next(iter(reasons))}: {record.status or without_own(record.error, record.instance, record.repo)[:80]}"
+    reason = next(iter(reasons))
+    return failure_class(reason, record.status, record.error, instance=record.instance, repo=record.repo)
 
 
 _FAILURES = frozenset({ProbeReason.ANSWERER_ERROR, ProbeReason.BROKEN})
