@@ -25,9 +25,10 @@ from pytest_crab.types import (
 
 T = TypeVar("T")
 
+#: What stands for a text that a release does not state.
 MISSING = "(not in the release)"
 
-#: What SPDX says where a licence is not stated: the rows do not.
+#: What SPDX says where a licence is not stated: releases do not.
 LICENSE = "NOASSERTION"
 
 #: What runs the release's JavaScript tests (its own command is ``npx jest``, which takes whatever is there).
@@ -129,6 +130,11 @@ def read_lines(path: Path, cls: type[T], nested: Mapping[str, type], key: str) -
         raise BadInput(str(path), problems)
 
 
+def language_name(stated: str) -> str:
+    """Return the name of a language that a release states, as instances have it: in small letters and one word."""
+    return re.sub(r"\s+", "-", stated.strip().lower())
+
+
 def to_instance(
     row: PullRequestRow, folder: Path, comments: tuple[Comment, ...], base: str, tags: Mapping[str, str]
 ) -> Instance:
@@ -146,7 +152,7 @@ def to_instance(
         folder=str(folder),
         provenance=Provenance.GITHUB,
         repo=row.repo,
-        language=re.sub(r"\s+", "-", row.language.strip().lower()) or "python",
+        language=language_name(row.language) or "python",
         license=LICENSE,
         pull_request=PullRequestFacts(
             number=row.pull_number, title=title, body=row.body or "", url=f"{row.url}/pull/{row.pull_number}"

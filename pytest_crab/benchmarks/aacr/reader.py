@@ -16,15 +16,12 @@ from pytest_crab.cli.import_ import import_command
 from pytest_crab.errors import BadInput
 from pytest_crab.instances.archives import to_record
 from pytest_crab.instances.native import Import, import_rows
+from pytest_crab.instances.rows import LICENSE, MISSING, language_name
 from pytest_crab.sources.merge_base import known_base
 from pytest_crab.statistics.pull_classes import size_class
 from pytest_crab.types import Comment, GitSource, Instance, Provenance, PullRequestFacts, Side, Source
 
 MOST_BYTES = 64 << 20
-
-#: What the data does not state: no row has a title, a description or the licence of its project.
-MISSING = "(not in the release)"
-LICENSE = "NOASSERTION"
 
 _PULL_REQUEST = re.compile(r"https://github\.com/([\w.-]+)/([\w.-]+)/pull/([0-9]+)/?")
 
@@ -147,7 +144,7 @@ def to_instance(row: AnnotatedPull, folder: Path) -> Instance:
         folder=str(folder),
         provenance=Provenance.GITHUB,
         repo=f"{owner}/{name}",
-        language=re.sub(r"\s+", "-", row.project_main_language.strip().lower()),
+        language=language_name(row.project_main_language),
         license=LICENSE,
         pull_request=PullRequestFacts(number=number, title=MISSING, url=row.githubPrUrl),
         source=Source(git=GitSource(url=url, base=base, head=row.target_commit)),

@@ -16,6 +16,7 @@ from pytest_crab.cli.import_ import import_command
 from pytest_crab.errors import BadInput
 from pytest_crab.instances.archives import json_lines, read_record
 from pytest_crab.instances.native import Import, import_rows
+from pytest_crab.instances.rows import LICENSE, MISSING
 from pytest_crab.types import (
     UNNAMED_REPOSITORY,
     ChangeType,
@@ -29,9 +30,6 @@ from pytest_crab.types import (
     Source,
     TextOptions,
 )
-
-#: The data does not name a row's repository, pull request or licence.
-REPO, TITLE, LICENSE = UNNAMED_REPOSITORY, "(not in the release)", "NOASSERTION"
 
 #: The files of an instance that hold its code, without the endings of a language, so that no tool takes them for code.
 HEAD, REFERENCE = "head.txt", "reference.txt"
@@ -132,10 +130,10 @@ def to_instance(row: QuestionRow, folder: Path) -> Instance:
         id=folder.name,
         folder=str(folder),
         provenance=Provenance.GITHUB,
-        repo=REPO,
+        repo=UNNAMED_REPOSITORY,
         language=row.lang,
         license=LICENSE,
-        pull_request=PullRequestFacts(number=1, title=TITLE),
+        pull_request=PullRequestFacts(number=1, title=MISSING),
         source=Source(snippet=SnippetSource(head=HEAD, reference=REFERENCE)),
         comments=(comment,),
         probes=Probes(

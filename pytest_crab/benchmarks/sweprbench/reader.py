@@ -18,7 +18,7 @@ from pytest_crab.cli.import_ import import_command
 from pytest_crab.errors import BadInput
 from pytest_crab.instances.archives import MOST_BYTES_PER_LINE, read_record
 from pytest_crab.instances.native import Import, import_rows
-from pytest_crab.instances.rows import LICENSE, read_lines
+from pytest_crab.instances.rows import LICENSE, language_name, read_lines
 from pytest_crab.parsing.review_comments import is_bot
 from pytest_crab.sources.merge_base import known_base
 from pytest_crab.statistics.pull_classes import DIFFICULTIES
@@ -211,7 +211,7 @@ def to_instance(task: AnnotatedTask, folder: Path) -> Instance:
         folder=str(folder),
         provenance=Provenance.GITHUB,
         repo=pull.repo,
-        language=re.sub(r"\s+", "-", pull.language.strip().lower()),
+        language=language_name(pull.language),
         license=LICENSE,
         pull_request=PullRequestFacts(
             number=pull.pr_number, title=pull.title, body=pull.description, url=pull.pr_url, merged_at=pull.merged_at
