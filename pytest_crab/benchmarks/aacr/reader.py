@@ -42,9 +42,8 @@ class AnnotatedComment:
 
     @property
     def lines(self) -> tuple[int, int] | None:
-        """First and last line; one comment of the release has them the other way round."""
-        stated = [line for line in (self.from_line, self.to_line) if line]
-        return (min(stated), max(stated)) if stated else None
+        """First and last line."""
+        return in_order(self.from_line, self.to_line)
 
     @property
     def origin(self) -> str:
@@ -97,6 +96,12 @@ class AnnotatedPull:
             "size": self.size,
         }
         return {dimension: label for dimension, label in labels.items() if label}
+
+
+def in_order(*stated: int | None) -> tuple[int, int] | None:
+    """Return first and last line of a comment; one of the release has them the other way round, and 0 is none."""
+    lines = [line for line in stated if line]
+    return (min(lines), max(lines)) if lines else None
 
 
 def import_aacr(file: Path, out: Path, *, only: re.Pattern[str] | None = None) -> Import:

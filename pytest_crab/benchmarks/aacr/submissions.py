@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_crab import serialization
+from pytest_crab.benchmarks.aacr.reader import in_order
 from pytest_crab.errors import BadInput
 from pytest_crab.instances import load_instances
 from pytest_crab.instances.archives import read_record, to_record
@@ -219,8 +220,7 @@ def _read_gold(path: Path, problems: list[str]) -> dict[str, _KnownPull]:
 
 
 def _known_comment(one: ReferenceComment, repo: str) -> KnownComment:
-    stated = [line for line in (one.start_line, one.end_line) if line]
-    lines = (min(stated), max(stated)) if stated else None
+    lines = in_order(one.start_line, one.end_line)
     return KnownComment(body=one.text, path=one.path, lines=lines, side=one.side, labels={"repo": repo})
 
 
