@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
+from typing import TypeVar
 
 from pytest_crab.benchmarks.ccrab.funnel import funnel_notes
 from pytest_crab.benchmarks.ccrab.recorded import HUMAN, Recording, Result, read_recording
@@ -15,6 +16,8 @@ from pytest_crab.instances.archives import results
 from pytest_crab.instances.inferred import kind_of
 from pytest_crab.instances.recorded import FOLDER
 from pytest_crab.types import Kind, OracleRunner
+
+T = TypeVar("T")
 
 TESTS = "testgen_combined"
 RESOLUTION = "agent_resolution_combined"
@@ -214,16 +217,21 @@ def read(place: ReleaseParts, only: re.Pattern[str] | None = None) -> Release:
                 diff=file.agent_diff,
                 verdicts=_verdicts([(one.comment_text, one.test_passed) for one in file.results]),
             )
-            for name, file in results(path, _JudgedFile, {"results": _Judged})
-            if only is None or only.search(name)
+            for name, file in _results(path, _JudgedFile, _Judged, only)
         }
     return release
 
 
+def _results(path: Path, cls: type[T], row: type, only: re.Pattern[str] | None) -> Iterator[tuple[str, T]]:
+    """Yield the records of an archive as ``archives.results`` does, of the instances that ``only`` finds something in.
+
+    ``row`` is the record of one of its results.
+    """
+    return (own for own in results(path, cls, {"results": row}) if only is None or only.search(own[0]))
+
+
 def _read_tests(path: Path, release: Release, only: re.Pattern[str] | None) -> None:
-    for name, file in results(path, _GeneratedFile, {"results": _Generated}):
-        if only is not None and not only.search(name):
-            continue
+    for name, file in _results(path, _GeneratedFile, _Generated, only):
         found: dict[str, set[tuple[str, str]]] = {}
         types = {}
         for one in file.results:
@@ -244,9 +252,7 @@ def _read_tests(path: Path, release: Release, only: re.Pattern[str] | None) -> N
 
 def _read_resolution(path: Path, release: Release, only: re.Pattern[str] | None) -> None:
     outcomes = release.outcomes.setdefault(HUMAN, {})
-    for name, file in results(path, _ResolvedFile, {"results": _Resolved}):
-        if only is not None and not only.search(name):
-            continue
+    for name, file in _results(path, _ResolvedFile, _Resolved, only):
         revisions = {one.agent_diff for one in file.results}
         if len(revisions) > 1:
             release.notes.append(f"{name}: {len(revisions)} different resolutions are recorded; none is taken")

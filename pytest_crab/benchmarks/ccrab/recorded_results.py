@@ -63,6 +63,11 @@ class RecordedSummary:
     overlaps: tuple[ToolOverlap, ...]
     notes: tuple[str, ...] = field(default=())
 
+    @property
+    def everyone(self) -> tuple[RecordedTool, ...]:
+        """The tools, and the humans last where they are on record."""
+        return self.tools if self.human is None else (*self.tools, self.human)
+
 
 def summarise_recording(recording: Recording) -> RecordedSummary:
     """Sum up recorded results by the paper's rules (section 5 and the release's own filter).
@@ -199,7 +204,7 @@ def recorded_lines(summary: RecordedSummary) -> Iterator[str]:
     yield ""
     yield from format_table(_repositories(summary))
     yield ""
-    for tool in (*summary.tools, *([summary.human] if summary.human else [])):
+    for tool in summary.everyone:
         if tool.absent:
             those = f"no result of {len(tool.absent)} instances"
             yield one_line(f"{tool.tool}: {those}, which count as missed: {format_names(tool.absent, _SHOWN)}", 500)
@@ -216,7 +221,7 @@ def _sizes(summary: RecordedSummary) -> str:
 
 def _overall(summary: RecordedSummary) -> Iterator[list[str]]:
     yield ["reviewer", "comments", "per PR", *(f"{kind} *" for kind in Kind), "caught", "micro", "macro"]
-    for tool in (*summary.tools, *([summary.human] if summary.human else [])):
+    for tool in summary.everyone:
         yield [
             tool.tool,
             NOTHING if tool.comments is None else str(tool.comments),
@@ -230,8 +235,7 @@ def _overall(summary: RecordedSummary) -> Iterator[list[str]]:
 
 def _repositories(summary: RecordedSummary) -> Iterator[list[str]]:
     yield ["repository", "oracles", *(tool.tool for tool in summary.tools)]
-    everyone = (*summary.tools, *([summary.human] if summary.human else []))
-    sizes = {repo: share.known for tool in everyone for repo, share in tool.by_repository.items()}
+    sizes = {repo: share.known for tool in summary.everyone for repo, share in tool.by_repository.items()}
     for repo, oracles in sorted(sizes.items(), key=lambda pair: (-pair[1], pair[0].lower())):
         shares = [tool.by_repository[repo] for tool in summary.tools]
         yield [repo, str(oracles), *(f"{share.part} ({_rate(share.rate)})" for share in shares)]
