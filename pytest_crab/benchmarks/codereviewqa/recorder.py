@@ -51,7 +51,6 @@ class ProbeRecorder:
         self._problems: dict[str, None] = {}
         self._log: TrialLog | None = None
         self._hidden = HiddenReports()
-        self._missed: list[Any] = []
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
@@ -169,23 +168,23 @@ class ProbeRecorder:
         """Print the results; many misses are counted here, and not shown one by one."""
         quiet = self._config.get_verbosity() <= 0 and self._config.option.tbstyle == "auto"
         misses = [one for one in terminalreporter.stats.get("failed", ()) if one.nodeid in self._reported]
-        self._missed = misses if quiet and len(misses) > SHOWN_MISSES else []
-        if self._missed:
-            self._hidden.hide(terminalreporter, self._missed)
+        hidden = misses if quiet and len(misses) > SHOWN_MISSES else []
+        if hidden:
+            self._hidden.hide(terminalreporter, hidden)
         result = yield
         self._hidden.show(terminalreporter)
-        self._print(terminalreporter)
+        self._print(terminalreporter, hidden)
         return result
 
-    def _print(self, reporter: pytest.TerminalReporter) -> None:
+    def _print(self, reporter: pytest.TerminalReporter, hidden: Sequence[pytest.TestReport]) -> None:
         if self.summary is None or self._config.option.no_summary:
             return
         if reporter.verbosity >= -1:
             reporter.write_sep("=", "results of answerers")
             for line in probe_lines(self.summary, reporter._tw.fullwidth):  # noqa: SLF001 - the only way to the width
                 reporter.write_line(line.text, **({line.style: True} if line.style else {}))
-            if self._missed:
-                reporter.write_line(missed_text(self._missed))
+            if hidden:
+                reporter.write_line(missed_text(hidden))
             reporter.write_line(f"probes: {self._options.report / TEXT} (records: {FILE} beside it)")
         for text in () if self._gate is None else self._gate.lines(80):
             reporter.write_line(text, bold=True)
