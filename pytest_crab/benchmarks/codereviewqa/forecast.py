@@ -61,7 +61,7 @@ class ProbeForecaster:
         options, models = self._run.options, self._run.settings.models
         if options.plan or options.replay:
             return
-        asking = {plan.answerer for plan in self._plans.values() if plan.missing}
+        asking = dict.fromkeys(plan.answerer for plan in self._plans.values() if plan.missing)
         needed = [one for name in asking for one in keys_missing(self._answerers[name].asker, models, os.environ)]
         if needed:
             raise pytest.UsageError("\n".join(needed))
