@@ -90,12 +90,11 @@ class OracleAnswerStep:
 def mutated_references(context: TrialContext, comment: Comment, most: int) -> tuple[ChangedTree, ...]:
     """Return at most so many mutants of a comment's reference, on the lines that it changed, evenly picked.
 
-    The reference is the comment's own, else that of the instance. The tests that a fix brings along do not decide
-    whether it is right: they are mutated only for a comment on a test. Raises EngineError where the extra is missing.
+    The tests that a fix brings along do not decide whether it is right: they are mutated only for a comment on a test.
+    Raises EngineError where the extra is missing.
     """
     snapshot = context.snapshot
-    own = diff_text(context.instance, comment.reference) if comment.reference else None
-    tree = snapshot.apply(own) if own is not None else snapshot.reference_tree
+    tree = _fixed_tree(context, comment)
     lines = diffs.changed_lines(snapshot.diff(tree))
     found = []
     about_tests = is_test(comment.path)
@@ -108,6 +107,13 @@ def mutated_references(context: TrialContext, comment: Comment, most: int) -> tu
         ChangedTree(name=mutant.name, tree=_with_file(context, tree, path, mutant.content), told=mutant.change)
         for path, mutant in picked
     )
+
+
+def _fixed_tree(context: TrialContext, comment: Comment) -> str:
+    """Return the tree with a comment's own reference, else with that of the instance."""
+    if comment.reference is None:
+        return context.snapshot.reference_tree
+    return context.snapshot.apply(diff_text(context.instance, comment.reference))
 
 
 def _with_file(context: TrialContext, tree: str, path: str, content: bytes) -> str:
@@ -204,8 +210,6 @@ def _broken(context: TrialContext, comment: Comment, changes: Iterable[ChangedTr
     pending = list(changes)
     if not pending:
         return
-    snapshot = context.snapshot
-    fixed = snapshot.apply(diff_text(context.instance, comment.reference)) if comment.reference else None
-    if not tests_pass(context, fixed or snapshot.reference_tree):
+    if not tests_pass(context, _fixed_tree(context, comment)):
         return
     yield from (change.name for change in pending if not tests_pass(context, change.tree))
