@@ -14,6 +14,7 @@ from pytest_crab.benchmarks.codereviewqa.records import ProbeRecord
 from pytest_crab.scoring.refinement import RefinementScorer
 from pytest_crab.statistics.exact_match import RELEASE, VARIANTS
 from pytest_crab.statistics.shares import Share
+from pytest_crab.text import one_line
 from pytest_crab.types import Score, Trial, Verdict
 
 #: The task of an agent, which stands before the probes.
@@ -104,6 +105,15 @@ def sort_by_scale(models: Iterable[M], scales: Mapping[str, str]) -> list[M]:
     """Return models in the order in which ``scales`` names their scales, those without one last."""
     order = list(dict.fromkeys(scales.values()))
     return sorted(models, key=lambda model: order.index(model.scale) if model.scale in order else len(order))
+
+
+def scale_headings(models: Iterable[M]) -> Iterator[tuple[str | None, M]]:
+    """Yield each model with the heading of its scale where that begins, None where the one before it goes on."""
+    scale = ""
+    for model in models:
+        heading = None if model.scale == scale else one_line(model.scale, 40) or "other"
+        scale = model.scale
+        yield heading, model
 
 
 def _refinements(trial: Trial) -> Iterator[Score]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from pytest_crab.benchmarks.codereviewqa.comprehension import ALL, TASKS, ModelComprehension
+from pytest_crab.benchmarks.codereviewqa.comprehension import ALL, TASKS, ModelComprehension, scale_headings
 from pytest_crab.formats import NOTHING, format_count, format_table
 from pytest_crab.statistics.exact_match import VARIANTS
 from pytest_crab.statistics.shares import Share
@@ -39,11 +39,9 @@ def _rows(
     models: Sequence[ModelComprehension], places: Sequence[_Place], *, measured: bool = False
 ) -> Iterator[list[str]]:
     """Yield a row for each model, below a row with the name of its scale."""
-    scale = ""
-    for model in models:
-        if model.scale != scale:
-            scale = model.scale
-            yield [one_line(scale, 40) or "other", *([""] * (len(places) + measured))]
+    for heading, model in scale_headings(models):
+        if heading is not None:
+            yield [heading, *([""] * (len(places) + measured))]
         first = [one_line(model.name, 40), *([model.measure or NOTHING] if measured else [])]
         yield [*first, *(_marked(models, model, place) for place in places)]
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from pytest_crab.benchmarks.codereviewqa.choices.questions import PROBES
-from pytest_crab.benchmarks.codereviewqa.comprehension import ALL
+from pytest_crab.benchmarks.codereviewqa.comprehension import ALL, scale_headings
 from pytest_crab.benchmarks.codereviewqa.contamination import REFINEMENT, SolvedText, TextScore
 from pytest_crab.benchmarks.codereviewqa.contamination_statistics import (
     GRAM,
@@ -93,11 +93,9 @@ def _table(heads: Sequence[str], models: Sequence[ModelContamination], cells: _C
 
 def _rows(models: Sequence[ModelContamination], cells: _Cells) -> Iterator[list[str]]:
     """Yield the rows of each model, below one with its name and one with its scale."""
-    scale = ""
-    for model in models:
-        if model.scale != scale:
-            scale = model.scale
-            yield [one_line(scale, 40) or "other"]
+    for heading, model in scale_headings(models):
+        if heading is not None:
+            yield [heading]
         yield [one_line(model.name, 40)]
         for task, own in model.tasks.items():
             yield [f"  {task}", *cells(own)]
