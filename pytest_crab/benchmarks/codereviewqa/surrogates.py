@@ -48,6 +48,7 @@ class SurrogateSettings(ChatSettings):
     """A model of the algorithm; its instructions stand before the revised code whose surprisal it is asked for."""
 
     role: ClassVar[str] = "surrogate"
+    package: ClassVar[str] = __package__
 
     provider: str = "openai"
     timeout: float = 120.0

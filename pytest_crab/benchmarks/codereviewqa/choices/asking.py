@@ -40,6 +40,7 @@ class QuestionSettings(ChatSettings):
     """
 
     role: ClassVar[str] = "choices"
+    package: ClassVar[str] = "pytest_crab.benchmarks.codereviewqa"
     singly: ClassVar[bool] = False
 
     timeout: float = 60.0
