@@ -13,13 +13,13 @@ from pytest_crab import serialization
 from pytest_crab.atomic import SHARED, write_atomically
 from pytest_crab.errors import BadInput
 from pytest_crab.results.summary import Summary
-from pytest_crab.types import SCHEMA, TRIAL_SCHEMA, Trial, Unit, Verdict
+from pytest_crab.types import Trial, Unit, Verdict
 
 T = TypeVar("T")
 
 
 class TrialLog(AbstractContextManager["TrialLog"]):
-    """A trials.jsonl that grows record by record; each is with the operating system before ``append`` returns.
+    """A trials.jsonl, or another file of records, one a line, that grows; each is written before ``append`` returns.
 
     A new log replaces the file; ``resume`` keeps what is there but for a last line that a killed run left half-written.
     Use it as a context, from one thread. Raises OSError.
@@ -31,14 +31,10 @@ class TrialLog(AbstractContextManager["TrialLog"]):
             _mend(path)
         self._file: BinaryIO = path.open("ab", buffering=0) if resume else _made_anew(path)
 
-    def append(self, trial: Trial) -> None:
+    def append(self, record: object) -> None:
         """Add one record, or nothing of it. Raises OSError."""
-        self.append_line(_line(trial))
-
-    def append_line(self, line: bytes) -> None:
-        """Add one line, or nothing of it. Raises OSError."""
         end = self._file.tell()
-        rest = memoryview(line)
+        rest = memoryview(_line(record))
         try:
             while rest:
                 rest = rest[self._file.write(rest) :]
@@ -57,27 +53,41 @@ class TrialLog(AbstractContextManager["TrialLog"]):
         self.close()
 
 
-def write_trials(path: Path, trials: Iterable[Trial]) -> None:
+def write_records(path: Path, records: Iterable[object]) -> None:
     """Write all records at once; whoever reads sees the old file or the whole new one. Raises OSError."""
-    write_report_file(path, (_line(trial) for trial in trials))
+    write_report_file(path, map(_line, records))
 
 
-def read_trials(path: Path) -> Iterator[Trial]:
-    """Yield the records of a trials.jsonl, one at a time.
+def write_trials(path: Path, trials: Iterable[Trial]) -> None:
+    """Write a trials.jsonl, as ``write_records`` does."""
+    write_records(path, trials)
+
+
+def read_records(path: Path, cls: type[T]) -> Iterator[T]:
+    """Yield the records of a file with one a line, one at a time.
 
     A half-written last line, as a killed run leaves it, is dropped; any other fault raises BadInput with file and line.
     """
-    for _, trial in locate_trials(path):
-        yield trial
+    for _, record in _locate(path, cls):
+        yield record
+
+
+def read_trials(path: Path) -> Iterator[Trial]:
+    """Yield the records of a trials.jsonl, as ``read_records`` does."""
+    return read_records(path, Trial)
 
 
 def locate_trials(path: Path) -> Iterator[tuple[int, Trial]]:
     """Yield the records of a trials.jsonl as ``read_trials`` does, each with the byte that its line starts at."""
+    return _locate(path, Trial)
+
+
+def _locate(path: Path, cls: type[T]) -> Iterator[tuple[int, T]]:
     start = 0
     for at, line in enumerate(_lines(path), start=1):
         value = _load(line, f"{path}:{at}", last=not line.endswith(b"\n"))
         if value is not None:
-            yield start, _record(Trial, value, f"{path}:{at}")
+            yield start, _record(cls, value, f"{path}:{at}")
         start += len(line)
 
 
@@ -142,8 +152,8 @@ def _made_anew(path: Path) -> BinaryIO:
             continue
 
 
-def _line(trial: Trial) -> bytes:
-    return serialization.canonical(trial).encode() + b"\n"
+def _line(record: object) -> bytes:
+    return serialization.canonical(record).encode() + b"\n"
 
 
 def _read_lines_at(places: Iterable[tuple[Path, int]]) -> Iterator[bytes]:
@@ -181,7 +191,7 @@ def _no_number(word: str) -> object:
 
 
 def _record(cls: type[T], value: object, where: str) -> T:
-    known = TRIAL_SCHEMA if cls is Trial else SCHEMA
+    known = cls.__dataclass_fields__["schema"].default  # type: ignore[attr-defined]  # each record has its version
     if isinstance(value, dict) and value.get("schema", known) != known:
         raise BadInput(where, [f"schema {value['schema']!r} is not known here; this version reads {known}"])
     problems: list[str] = []

@@ -12,14 +12,14 @@ from pytest_crab.benchmarks.codereviewqa.agents import agent_lines
 from pytest_crab.benchmarks.codereviewqa.asking import unasked_record
 from pytest_crab.benchmarks.codereviewqa.context import NamedAnswerer
 from pytest_crab.benchmarks.codereviewqa.gate import ProbeGate
-from pytest_crab.benchmarks.codereviewqa.records import FILE, ProbeReason, ProbeRecord, line_of, write_records
+from pytest_crab.benchmarks.codereviewqa.records import FILE, ProbeReason, ProbeRecord
 from pytest_crab.benchmarks.codereviewqa.runner import CARRIED, ProbeItem
 from pytest_crab.benchmarks.codereviewqa.summary import SUMMARY, ProbeSummary, summarise_probes
 from pytest_crab.benchmarks.codereviewqa.tables import missed_text, probe_lines, probe_markdown
 from pytest_crab.plugin.kinds import Run
 from pytest_crab.plugin.planned import PlannedNodes
 from pytest_crab.plugin.table import SHOWN_MISSES, HiddenReports
-from pytest_crab.results.files import TrialLog, write_data, write_report_file
+from pytest_crab.results.files import TrialLog, write_data, write_records, write_report_file
 from pytest_crab.results.summary import Summary
 from pytest_crab.show.transcripts import write_transcripts
 from pytest_crab.store import FileStore
@@ -88,7 +88,7 @@ class ProbeRecorder:
     def _append(self, record: ProbeRecord) -> None:
         if self._log is None:
             self._log = TrialLog(self._options.report / FILE)
-        self._log.append_line(line_of(record))
+        self._log.append(record)
         write_transcripts(self._options.report, FileStore(self._options.store), record.transcripts)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import io
-import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pytest_crab import serialization
-from pytest_crab.errors import BadInput
-from pytest_crab.results.files import write_report_file
+from pytest_crab.results import files
 from pytest_crab.types import StepRecord, StrEnum, TrialId, Usage, Verdict
 
 #: The version of a record, and its file beside a report.
@@ -98,40 +94,6 @@ class ProbeRecord:
         return tuple(result for result in self.results if result.verdict is verdict)
 
 
-def write_records(path: Path, records: Iterable[ProbeRecord]) -> None:
-    """Write all records at once. Raises OSError."""
-    write_report_file(path, (line_of(record) for record in records))
-
-
-def read_records(path: Path) -> Iterator[ProbeRecord]:
-    """Yield the records of a file; of one name the last. A half-written last line is left out. Raises BadInput."""
-    found: dict[TrialId, ProbeRecord] = {}
-    try:
-        lines = io.BytesIO(path.read_bytes()).readlines()
-    except OSError as error:
-        raise BadInput(str(path), [f"cannot be read: {error.strerror}"]) from error
-    for number, line in enumerate(lines, start=1):
-        if record := _record(line, f"{path}:{number}"):
-            found[record.id] = record
-    yield from found.values()
-
-
-def _record(line: bytes, where: str) -> ProbeRecord | None:
-    try:
-        value = json.loads(line)
-    except ValueError as error:
-        if not line.endswith(b"\n"):
-            return None
-        raise BadInput(where, [f"is not JSON: {error}"]) from error
-    problems: list[str] = []
-    record = serialization.read(ProbeRecord, value, problems)
-    if record is None or problems:
-        raise BadInput(where, problems)
-    if record.schema != SCHEMA:
-        raise BadInput(where, [f"schema {record.schema!r} is not known here; this version reads {SCHEMA}"])
-    return record
-
-
-def line_of(record: ProbeRecord) -> bytes:
-    """Return the record as a line of the file."""
-    return serialization.canonical(record).encode() + b"\n"
+def read_records(path: Path) -> Iterable[ProbeRecord]:
+    """Return the records of a file; of one name the last. A half-written last line is left out. Raises BadInput."""
+    return {record.id: record for record in files.read_records(path, ProbeRecord)}.values()
