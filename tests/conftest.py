@@ -116,8 +116,12 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
             do_without(program, lack)
 
 
+@pytest.hookimpl(tryfirst=True)  # before -m chooses
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the longest tests first: no worker has one of them left when the others are done."""
+    """Mark tests of real clients slow, and put the longest first: no worker has one left when the others are done."""
+    for item in items:
+        if item.get_closest_marker("client"):
+            item.add_marker(pytest.mark.slow(reason="a real client starts, and installs itself in its home"))
     long = {"trial", "namespaces", "test_record.py", "test_commands_page.py", "test_readme.py"}
     items.sort(key=lambda item: not long & set(item.path.parts))
 

@@ -83,6 +83,7 @@ def answer(asked: Asked) -> Reply:
     return say(right if asked.turn else right.replace('"# answered" in', '"" in'), pieces=1)
 
 
+@pytest.mark.slow(reason="a pipeline is killed ten times and starts as often")
 @pytest.mark.bubblewrap
 @pytest.mark.usefixtures("needs_an_index", "shop")
 def test_a_killed_pipeline_ends_with_the_same_funnel_and_pays_nothing_twice(

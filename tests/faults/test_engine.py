@@ -18,7 +18,11 @@ import pytest
 from pytest_crab.runtimes.base_images import LOCAL_BASE
 from pytest_crab.runtimes.interpreters import running_version
 
-pytestmark = [pytest.mark.docker, pytest.mark.bubblewrap]
+pytestmark = [
+    pytest.mark.docker,
+    pytest.mark.bubblewrap,
+    pytest.mark.slow(reason="an engine of its own is started again and again"),
+]
 
 BASE = LOCAL_BASE.format(python=running_version())
 SLEEPY = "import time\nimport value\n\n\ndef test_value():\n    time.sleep(0.7)\n    assert value.value() == 3\n"

@@ -498,6 +498,7 @@ def played() -> Iterator[Any]:
             yield pytest.param(fault, runtime, id=f"{fault.name}-{runtime}", marks=marks)
 
 
+@pytest.mark.slow(reason="each fault is two runs of pytest, one of them disturbed")
 @pytest.mark.bubblewrap
 @pytest.mark.parametrize(("fault", "place"), list(played()), indirect=["place"])
 def test_nothing_is_lost_repeated_or_invented(

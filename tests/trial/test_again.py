@@ -225,6 +225,7 @@ def timeless(value: Any) -> Any:
     return [timeless(item) for item in value] if isinstance(value, list) else value
 
 
+@pytest.mark.slow(reason="a run is killed again and again and starts as often")
 @pytest.mark.docker
 @pytest.mark.bubblewrap
 def test_a_run_that_is_killed_again_and_again_loses_and_repeats_nothing_that_was_finished(

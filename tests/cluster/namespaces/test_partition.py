@@ -50,6 +50,7 @@ def network(network: Any, without: Any) -> Any:
     return network
 
 
+@pytest.mark.slow(reason="machines are cut off for as long as it takes to be missed")
 def test_a_worker_is_cut_off_and_then_the_scheduler(
     room: Any, network: Any, make_cluster: Any, reviewing: Any, about: Any, waiting: Any
 ) -> None:
