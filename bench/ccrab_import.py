@@ -55,7 +55,7 @@ def once(release: str, out: str) -> None:
     """Import, and print the most memory that it took."""
     from pytest_crab.cli import main
 
-    main(["import", "ccrab", release, "--out", out], standalone_mode=False)
+    main(["benchmark", "ccrab", "import", release, "--out", out], standalone_mode=False)
     print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
 
 

@@ -36,13 +36,11 @@ class Benchmark:
 
     #: The name as its authors write it.
     title: str
-    #: The click command that makes a set of its release, below ``pytest-crab import``; see cli.importing.
-    importer: str | None = None
     #: Takes a folder and returns its results.recorded_results.RecordedResults; None where the folder holds none.
     recorded: str | None = None
     #: Takes a file and the repositories to take (None: all), and returns a source for ``curate``; None for other files.
     candidates: str | None = None
-    #: Click commands, by their names below ``pytest-crab benchmark NAME``.
+    #: Click commands, by their names below ``pytest-crab benchmark NAME``; ``import`` is made by cli.importing.
     commands: Mapping[str, Subcommand] = field(default_factory=dict)
     #: Judges that crab.yaml may use, by name: dataclasses, as scoring.judges has them.
     judges: Mapping[str, str] = field(default_factory=dict)

@@ -87,7 +87,7 @@ def test_a_docstring_may_cite_a_paper(source: str) -> None:
 def test_ours_are_registered_like_anybodys() -> None:
     assert list(benchmarks()) == OURS
     for benchmark in benchmarks().values():
-        targets = (benchmark.importer, benchmark.recorded, benchmark.candidates)
+        targets = (benchmark.recorded, benchmark.candidates)
         commands = (command.target for command in benchmark.commands.values())
         for target in (*filter(None, targets), *commands, *benchmark.judges.values(), *benchmark.scorers.values()):
             assert callable(load(target))
@@ -171,7 +171,7 @@ def test_without_two_of_them_everything_else_works(tmp_path: Path) -> None:
     assert imported[0] == str(site / "pytest_crab" / "__init__.py")
     assert len(imported) > 400
     assert "benchmark" in call(*cli, "--help")
-    offering = call(*cli, "benchmark", "--help") + call(*cli, "import", "--help")
+    offering = call(*cli, "benchmark", "--help")
     found = [name for name in OURS if re.search(rf"^ +{name} ", offering, re.MULTILINE)]
     assert found == ["aacr", "ccrab", "codereviewqa", "swecare"]
     shutil.copytree(ROOT / "instances" / "quickstart", tmp_path / "first")

@@ -88,7 +88,7 @@ class BoundSimulatedAgent:
                 workspace.apply(text)
             except DiffRejected as error:
                 names = ", ".join(applied.values())
-                sentence = f"the references of {names} do not apply together ({error}); run pytest-crab check"
+                sentence = f"the references of {names} do not apply together ({error}); run pytest-crab set check"
                 raise AgentError(sentence) from error
             same = [one for one in struck if one.reference == comment.reference]
             numbers = [number for number, one in enumerate(findings, 1) if any(hits(one, each) for each in same)]

@@ -22,6 +22,9 @@ GROUPS: Mapping[str, Mapping[str, Subcommand]] = {
         "view": Subcommand("pytest_crab.cli.view:view", "Show reports in a browser, also of a run under way."),
         "show": Subcommand("pytest_crab.cli.show:show", "Show one trial: findings on the diff, oracles, revision."),
         "compare": Subcommand("pytest_crab.cli.compare:compare", "Compare two earlier runs, oracle by oracle."),
+        "compare-rulers": Subcommand(
+            "pytest_crab.cli.compare_rulers:compare_rulers", "Measure stored reviews by several rulers."
+        ),
         "merge": Subcommand("pytest_crab.cli.merge:merge", "Make one report of the reports of several shards."),
         "comment": Subcommand(
             "pytest_crab.cli.comment:comment", "Write a run's results as one comment on a pull request."
@@ -29,26 +32,11 @@ GROUPS: Mapping[str, Mapping[str, Subcommand]] = {
         "export": Subcommand("pytest_crab.cli.export:export", "Write a run as a table, leaderboard or badge."),
         "prune": Subcommand("pytest_crab.cli.prune:prune", "Remove what killed runs left, and stored data."),
     },
-    "Instances": {
-        "new": Subcommand("pytest_crab.cli.new:new", "Write the skeleton of an instance."),
-        "shell": Subcommand("pytest_crab.cli.shell:shell", "Open a shell in the workspace of an instance."),
-        "check": Subcommand("pytest_crab.cli.check:check", "Validate instances, and audit their oracles."),
-        "certify": Subcommand("pytest_crab.cli.certify:certify", "Prove oracles, and find missing environments."),
-        "error-rates": Subcommand("pytest_crab.cli.error_rates:error_rates", "Measure how often oracles are wrong."),
-        "curate": Subcommand("pytest_crab.cli.curate:curate", "Make a set of instances of merged pull requests."),
-    },
-    "Published benchmarks and judges": {
-        "import": Subcommand("pytest_crab.cli.import_:import_", "Make a set of another benchmark's release."),
+    "Sets of instances": {
+        "set": Subcommand("pytest_crab.cli.sets:sets", "Make instances, prove them, measure their oracles."),
         "benchmark": Subcommand(
-            "pytest_crab.cli.benchmark:benchmark", "Call a command of one benchmark, such as its rule."
+            "pytest_crab.cli.benchmark:benchmark", "Import a published benchmark, and use its rules."
         ),
-        "augment": Subcommand(
-            "pytest_crab.cli.augment:augment", "Add findings of reviews to a set, without duplicates."
-        ),
-        "compare-rulers": Subcommand(
-            "pytest_crab.cli.compare_rulers:compare_rulers", "Measure stored reviews by several rulers."
-        ),
-        "audit-table": Subcommand("pytest_crab.cli.audit_table:audit_table", "Check the numbers of a published table."),
     },
 }
 COMMANDS = {name: command for group in GROUPS.values() for name, command in group.items()}

@@ -214,6 +214,8 @@ def _hint(certificates: Sequence[Certificate]) -> None:
     for folder in sorted(changed | audited):
         place = display_path(folder / lock.FILE)
         if folder in changed and (folder / lock.FILE).exists():
-            click.echo(f"{place} is older than the instances; pytest-crab check --lock writes it again")
+            click.echo(f"{place} is older than the instances; pytest-crab set check --lock writes it again")
         elif folder in audited and not (folder / lock.FILE).exists():
-            click.echo(f"{place} is not there to record audits; write it with pytest-crab check --lock, then --audit")
+            click.echo(
+                f"{place} is not there to record audits; write it with pytest-crab set check --lock, then --audit"
+            )

@@ -190,7 +190,7 @@ def _check_isolation(instance: Instance, report: CheckReport) -> None:
     """Name the oracles that share their user with a project that they only start."""
     for comment in filter(functools.partial(isolatable, instance), instance.with_oracles):
         sentence = f"the oracle of {comment.id} only starts the project: with isolation: process it cannot be reached"
-        report.warning(_where(instance), f"{sentence}; pytest-crab certify sets that if it is proved so")
+        report.warning(_where(instance), f"{sentence}; pytest-crab set certify sets that if it is proved so")
 
 
 def _check_trees(
@@ -257,7 +257,7 @@ def _audit(instances: Sequence[Instance], runtime: str, store: Path, jobs: int, 
     unlocked = {folder for folder in folders if not (folder / lock.FILE).exists()}
     for folder in sorted(unlocked):
         report.fault(
-            display_path(folder), f"it has no {lock.FILE} to record audits in; pytest-crab check --lock writes one"
+            display_path(folder), f"it has no {lock.FILE} to record audits in; pytest-crab set check --lock writes one"
         )
     locked = [instance for instance in pending if Path(instance.folder).parent not in unlocked]
 

@@ -100,7 +100,7 @@ def calibrate(out: Path, *, judge: str, keep: str, asking: Asking) -> None:
     try:
         gold = gold_labels(read_annotations(out))
         if not gold:
-            raise BadInput(str(out), ["it has no annotations yet: call pytest-crab curate annotate"])
+            raise BadInput(str(out), ["it has no annotations yet: call pytest-crab set curate annotate"])
         pulls = {one.id: one for one in _reaching_filter(out, asking.store)}
         with asking.open({judge: (HIGH, LOW)}) as (bench,):
             asked = {
@@ -144,7 +144,7 @@ def _reaching_filter(out: Path, store: Path) -> Iterator[PullCandidate]:
     """Yield the candidates as they come to the filter, from the store. Raises BadInput."""
     listing = read_listing(listing_path(store, out))
     if listing is None:
-        raise BadInput(str(out), ["nothing was curated here yet: call pytest-crab curate SOURCE --out first"])
+        raise BadInput(str(out), ["nothing was curated here yet: call pytest-crab set curate SOURCE --out first"])
     settings = load_settings(Path.cwd())
     chain = [Collection(known=listing.source.identity), *make_stages(["select"], settings)]
     kept = FileStore(store.absolute())

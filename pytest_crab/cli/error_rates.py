@@ -356,5 +356,5 @@ def _ask_to_rule(found: Iterable[MeasuredInstance]) -> None:
     oracle = f"{display_path(Path(instance.folder))}:{comment}"
     click.echo(
         f"{format_count(len(pending), 'answer')} above counted as errors: look at each, and where the oracle is right "
-        f"record that, as in: pytest-crab error-rates {shlex.quote(oracle)} --decide {shlex.quote(f'{name}=right')}"
+        f"record that, as in: pytest-crab set error-rates {shlex.quote(oracle)} --decide {shlex.quote(f'{name}=right')}"
     )

@@ -89,7 +89,7 @@ def init(
     if next(find_instances(Path(folder)), None) is None:
         click.echo(
             f"no instance lies in {folder} yet: pytest-crab quickstart {folder} copies some to try, "
-            f"pytest-crab new OWNER/NAME#7 --into {folder} writes one"
+            f"pytest-crab set new OWNER/NAME#7 --into {folder} writes one"
         )
     click.echo("first: pytest --experiment nightly --crab-plan")
 

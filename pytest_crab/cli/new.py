@@ -100,7 +100,7 @@ def new(
     click.echo(f"{folder}: written")
     for warning in warnings:
         click.echo(f"{folder}: note: {warning}")
-    click.echo(f"write what is still open in its instance.yaml and oracles/; pytest-crab check {folder} lists it")
+    click.echo(f"write what is still open in its instance.yaml and oracles/; pytest-crab set check {folder} lists it")
 
 
 def _with_options(

@@ -93,8 +93,8 @@ class Filter(SettingsStage):
         problem = None
         if known is None or known.precision is None:
             problem = (
-                f"{wanted} was never compared with labels by people: call pytest-crab curate annotate, then "
-                f"pytest-crab curate calibrate --judge {self.judge}"
+                f"{wanted} was never compared with labels by people: call pytest-crab set curate annotate, then "
+                f"pytest-crab set curate calibrate --judge {self.judge}"
             )
         elif known.precision < self.precision:
             problem = f"{wanted} reaches {known.precision:.2f}: refine its prompt on the tuning part"

@@ -1,4 +1,4 @@
-"""Interactive workspaces for ``pytest-crab shell``."""
+"""Interactive workspaces for ``pytest-crab set shell``."""
 
 from __future__ import annotations
 

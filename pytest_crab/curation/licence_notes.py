@@ -19,8 +19,8 @@ COMMENT_TEXT, OWN_WORDS = "comment_text", "own words"
 _TOP = """\
 # Licences of this set
 
-Written by `pytest-crab curate`. What the set holds of a project stands under that project's licence, with the copyright
-of its contributors. The code itself is no part of the set: it is fetched from the project.
+Written by `pytest-crab set curate`. What the set holds of a project stands under that project's licence, with the
+copyright of its contributors. The code itself is no part of the set: it is fetched from the project.
 
 | project | licence | pull requests | what the set holds of it |
 |---|---|---|---|

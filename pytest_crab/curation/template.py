@@ -39,13 +39,13 @@ test("{comment}", () => {{
 """
 
 _TOP = """\
-# Written by pytest-crab new. What is still {placeholder} is yours, and so are the oracles; pytest-crab check says what
-# is missing.
+# Written by pytest-crab set new. What is still {placeholder} is yours, and so are the oracles; pytest-crab set check
+# says what is missing.
 """
 _COMMENTS = """\
 # One entry for each comment. category: {categories}
 # kind: behavioral if the oracle runs the code, structural if it inspects the source.
-# For each comment, once its oracle is written, diffs from head (pytest-crab shell ID --save FILE makes them):
+# For each comment, once its oracle is written, diffs from head (pytest-crab set shell ID --save FILE makes them):
 #   reference: reference/c0.diff          what resolves this comment alone
 #   accepts: [checks/c0-other.diff]       at least two other right fixes: the oracle is green on each
 #   rejects: [checks/c0-near.diff]        at least two near misses: the oracle stays red on each

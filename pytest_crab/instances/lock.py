@@ -163,7 +163,7 @@ def differences(folder: Path, instances: Iterable[Instance], *, whole: bool) -> 
     for instance in instances:
         was = kept.pop(instance.id, None)
         if was is None:
-            yield f"{instance.id} is not in the lock; if it is new, run pytest-crab check --lock"
+            yield f"{instance.id} is not in the lock; if it is new, run pytest-crab set check --lock"
             continue
         now = content_digests(instance)
         changed = [
@@ -171,10 +171,12 @@ def differences(folder: Path, instances: Iterable[Instance], *, whole: bool) -> 
         ]
         if changed:
             ends = "" if (folder / _ATTRIBUTES).exists() else _LINE_ENDS
-            yield f"{instance.id} differs in {', '.join(changed)}; if that is meant, run pytest-crab check --lock{ends}"
+            what = ", ".join(changed)
+            yield f"{instance.id} differs in {what}; if that is meant, run pytest-crab set check --lock{ends}"
     if whole:
         yield from (
-            f"{name} is in the lock and not in the set; if that is meant, run pytest-crab check --lock" for name in kept
+            f"{name} is in the lock and not in the set; if that is meant, run pytest-crab set check --lock"
+            for name in kept
         )
 
 
@@ -196,7 +198,7 @@ def _read_audits(folder: Path) -> Mapping[str, Mapping[str, str]]:
 
 
 def _read(path: Path, part: str = "instances") -> Mapping[str, Mapping[str, Any]]:
-    problem = "the file is not a lock of this version; run pytest-crab check --lock to write it again"
+    problem = "the file is not a lock of this version; run pytest-crab set check --lock to write it again"
     content = read_set_file(path, problem)
     kept: Any = content.get(part, {})
     if "instances" in content and isinstance(kept, dict) and all(isinstance(entry, dict) for entry in kept.values()):

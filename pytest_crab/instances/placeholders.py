@@ -15,7 +15,7 @@ STUB = "to be written: pytest-crab refuses this file until this line is gone"
 
 
 def unwritten(instance: Instance) -> Iterator[str]:
-    """Yield a sentence for each text or oracle of an instance that is still as pytest-crab new left it."""
+    """Yield a sentence for each text or oracle of an instance that is still as pytest-crab set new left it."""
     for key, text in (("title", instance.pull_request.title), ("body", instance.pull_request.body)):
         if PLACEHOLDER in text:
             yield f"pull_request.{key} is still {PLACEHOLDER}; write what reviewers should see"

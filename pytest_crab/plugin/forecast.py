@@ -201,7 +201,7 @@ def unaudited_lines(instances: Iterable[Instance]) -> Iterator[str]:
             place = os.path.relpath(folder)
             yield (
                 f"crab: {place}: {format_count(count, 'oracle')} not audited since the last change; "
-                f"pytest-crab check --audit {place} audits and records"
+                f"pytest-crab set check --audit {place} audits and records"
             )
     except BadInput as error:
         yield f"crab: {error}"

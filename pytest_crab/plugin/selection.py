@@ -71,7 +71,9 @@ class SoundOracles:
         ]
         if self._unmeasured:
             told = format_count(self._unmeasured, "instance")
-            lines.append(f"crab: {told} counted without a measured oracle error; pytest-crab error-rates measures it")
+            lines.append(
+                f"crab: {told} counted without a measured oracle error; pytest-crab set error-rates measures it"
+            )
         return lines
 
 

@@ -85,7 +85,7 @@ class Header:
             return []
         if not all(exists(path) for _, path in named_paths(self._config)):
             return []  # pytest's own error names it
-        advice = "pytest-crab quickstart DIR copies some to try, pytest-crab new writes one"
+        advice = "pytest-crab quickstart DIR copies some to try, pytest-crab set new writes one"
         return [f"crab: no instance was found: an instance is a folder with an instance.yaml ({advice})"]
 
     def _runtime(self) -> list[str]:

@@ -242,7 +242,7 @@ def test_an_environment_with_an_oracle_is_on_the_record(
 
 def test_hostile_instances_are_refused_by_the_check(measured: Callable[..., None], tmp_path: Path) -> None:
     places = planted(tmp_path / "sets", Path)
-    done = crab(tmp_path, "check", "sets")
+    done = crab(tmp_path, "set", "check", "sets")
     assert done.returncode == 1
     assert is_plain(done.stdout + done.stderr)
     lines = (done.stdout + done.stderr).splitlines()

@@ -35,7 +35,7 @@ rows:
 def run(folder: Path, text: str) -> Result:
     file = folder / "table.yaml"
     file.write_text(text)
-    return CliRunner().invoke(main, ["audit-table", str(file)])
+    return CliRunner().invoke(main, ["benchmark", "audit-table", str(file)])
 
 
 def test_permuted_labels_are_named_and_consistent_rows_are_not(tmp_path: Path) -> None:

@@ -91,7 +91,7 @@ def provider(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Script
 
 
 def augment(*options: str) -> tuple[int, str]:
-    arguments = ["augment", "set", "--reviews", "report", "--judge", "pairs", "--jobs", "1", *options]
+    arguments = ["set", "augment", "set", "--reviews", "report", "--judge", "pairs", "--jobs", "1", *options]
     result = CliRunner().invoke(main, arguments)
     return result.exit_code, result.output
 

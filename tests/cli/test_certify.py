@@ -68,7 +68,7 @@ def write(name: str, oracle: str = RED_THEN_GREEN) -> Path:
 
 
 def run(*arguments: str) -> Result:
-    return CliRunner().invoke(main, ["certify", "--runtime=local", *arguments], catch_exceptions=False)
+    return CliRunner().invoke(main, ["set", "certify", "--runtime=local", *arguments], catch_exceptions=False)
 
 
 @pytest.fixture(autouse=True)
@@ -246,7 +246,7 @@ def test_a_change_that_resolves_the_comment_is_no_company() -> None:
 
 
 def check(*arguments: str) -> Result:
-    return CliRunner().invoke(main, ["check", "set", *arguments], catch_exceptions=False)
+    return CliRunner().invoke(main, ["set", "check", "set", *arguments], catch_exceptions=False)
 
 
 def test_an_audit_is_run_once_and_recorded_in_the_lock() -> None:
@@ -441,7 +441,15 @@ def test_a_wait_for_the_slots_of_another_run_is_said(monkeypatch: pytest.MonkeyP
 
 def test_a_terminal_shows_what_goes_on(on_terminal: Callable[..., str], seen: Callable[[str], str]) -> None:
     write("slow", "import time\n" + RED_THEN_GREEN.replace("    assert", "    time.sleep(0.5)\n    assert"))
-    argv = [sys.executable, "-c", "from pytest_crab.cli import main; main()", "certify", "--runtime=local", "slow"]
+    argv = [
+        sys.executable,
+        "-c",
+        "from pytest_crab.cli import main; main()",
+        "set",
+        "certify",
+        "--runtime=local",
+        "slow",
+    ]
     text = on_terminal(Path.cwd(), argv)
     assert re.search(r"\[0/1 instances .*?slow proof \d+s\]", text)
     assert "[" not in seen(text)
@@ -450,7 +458,7 @@ def test_a_terminal_shows_what_goes_on(on_terminal: Callable[..., str], seen: Ca
 
 def test_it_runs_as_a_program() -> None:
     done = subprocess.run(
-        [sys.executable, "-c", "from pytest_crab.cli import main; main()", "certify", "--help"],
+        [sys.executable, "-c", "from pytest_crab.cli import main; main()", "set", "certify", "--help"],
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert "Prove the oracles of the instances at or below a PATH" in done.stdout

@@ -54,7 +54,7 @@ def write(name: str, source: str = TREE) -> Path:
 
 
 def run(*arguments: str) -> Result:
-    return CliRunner().invoke(main, ["check", *arguments], catch_exceptions=False)
+    return CliRunner().invoke(main, ["set", "check", *arguments], catch_exceptions=False)
 
 
 @pytest.fixture(autouse=True)
@@ -277,6 +277,6 @@ def test_every_command_in_the_table_is_there() -> None:
 
 def test_the_program_runs() -> None:
     write("a")
-    argv = [sys.executable, "-c", "from pytest_crab.cli import main; main()", "check", "set"]
+    argv = [sys.executable, "-c", "from pytest_crab.cli import main; main()", "set", "check", "set"]
     done = subprocess.run(argv, capture_output=True, text=True, check=False)
     assert (done.stdout, done.stderr, done.returncode) == ("1 of 1 instance ok, 0 faults\n", "", 0)

@@ -68,7 +68,9 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run(*arguments: str) -> Result:
-    return CliRunner().invoke(main, ["error-rates", "set", "--runtime=local", *arguments], catch_exceptions=False)
+    return CliRunner().invoke(
+        main, ["set", "error-rates", "set", "--runtime=local", *arguments], catch_exceptions=False
+    )
 
 
 def row(result: Result, source: str) -> list[str]:
@@ -90,7 +92,7 @@ def test_a_loose_oracle_accepts_and_a_sharp_one_refuses() -> None:
     doubts = record["mutants"]["undecided"]
     assert {name.split("-")[0] for name in doubts} == {"operator", "number"}
     assert record["mutants"]["total"] > len(doubts)
-    decided = CliRunner().invoke(main, ["error-rates", "set/shop-1:c0", f"--decide={doubts[0]}=wrong"])
+    decided = CliRunner().invoke(main, ["set", "error-rates", "set/shop-1:c0", f"--decide={doubts[0]}=wrong"])
     assert decided.output == "1 decision recorded\n"
     Path("set/shop-1/oracles/test_c0.py").write_text(STRICT)
     strict = run("--near-misses=near", "--right-fixes=fixes")
@@ -117,7 +119,7 @@ def test_right_fixes_are_measured_beside_other_right_changes() -> None:
 @pytest.mark.bubblewrap
 def test_the_rates_stand_in_statistics_in_records_and_in_the_gate() -> None:
     assert run("--near-misses=near", "--mutants=0", "--authors=2").exit_code == 0
-    checked = CliRunner().invoke(main, ["check", "--stats", "set"])
+    checked = CliRunner().invoke(main, ["set", "check", "--stats", "set"])
     assert "false accepts of 1 of 1 oracles: near misses 100.0% (1 of 1) (fresh, 2 authors, 20" in checked.output
     argv = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--rootdir=.", "--reviewer=human", "set"]
     argv += ["--agent=simulated", "--crab-runtime=local", "--crab-report=out"]
@@ -148,7 +150,7 @@ def test_after_repair_there_is_no_error_rate(authors: str, *, mended: bool) -> N
         Path("set/shop-1/oracles/test_c0.py").write_text(STRICT)
     instance = load_instance(Path("set/shop-1"))
     assert set(facts_of(instance)["c0"]) == {"oracle"}
-    checked = CliRunner().invoke(main, ["check", "--stats", "set"]).output
+    checked = CliRunner().invoke(main, ["set", "check", "--stats", "set"]).output
     assert ("(checks, after repair, 20" in checked) is not mended
     argv = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--rootdir=.", "--reviewer=human", "set"]
     argv += ["--agent=simulated", "--crab-runtime=local"]
@@ -198,7 +200,9 @@ def test_authors_get_a_brief_and_what_they_write_is_judged_ruled_on_and_fresh_on
     told = re.search(r"--decide (\S+)=right", first.output)
     assert told is not None
     assert "3 answers above counted as errors" in first.output
-    CliRunner().invoke(main, ["error-rates", "set/shop-1:c0", f"--decide={told[1]}=right"], catch_exceptions=False)
+    CliRunner().invoke(
+        main, ["set", "error-rates", "set/shop-1:c0", f"--decide={told[1]}=right"], catch_exceptions=False
+    )
     ruled = run("--fresh=fresh", "--authors=2")
     assert f"{told[1]}, decided: right" in ruled.output
     assert "2 answers above counted as errors" in ruled.output

@@ -52,8 +52,8 @@ def release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     archive(Path("release", "results_eval_eve.zip"), 1, num_findings=2, agent_diff="x", results=judged)
 
 
-def run(*arguments: str) -> Result:
-    return CliRunner().invoke(main, ["import", *arguments], catch_exceptions=False)
+def run(name: str, *arguments: str) -> Result:
+    return CliRunner().invoke(main, ["benchmark", name, "import", *arguments], catch_exceptions=False)
 
 
 def test_a_release_becomes_a_set_that_check_likes() -> None:
@@ -65,7 +65,7 @@ def test_a_release_becomes_a_set_that_check_likes() -> None:
         "recorded results of human: 1",
         "base not checked for 1 instances: CRAB_GIT_MIRROR names no folder",
     ]
-    checked = CliRunner().invoke(main, ["check", "set"])
+    checked = CliRunner().invoke(main, ["set", "check", "set"])
     assert checked.output.splitlines()[-1] == "1 of 1 instance ok, 0 faults, 1 not checked in full"
 
 
@@ -107,5 +107,5 @@ def test_plain_rows_become_instances_without_oracles() -> None:
     result = run("swecare", "release/stage4_x.jsonl", "--out", "set", "--only", "-2@")
     assert result.output == "set: 1 instances, 1 comments, no oracles\n"
     assert run("swecare", "release/results_eval_eve.zip", "--out", "other").exit_code == 1
-    checked = CliRunner().invoke(main, ["check", "set"])
+    checked = CliRunner().invoke(main, ["set", "check", "set"])
     assert checked.exit_code == 0

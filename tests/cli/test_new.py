@@ -62,7 +62,7 @@ def clone(**others: str) -> tuple[str, str]:
 
 def test_a_clone_gives_facts_anchors_and_an_oracle_to_be_written() -> None:
     head, merged = clone()
-    result = run("new", "clone", "--head", head, "--merged", merged, "--into", "set", "--comment", "shop.js:2")
+    result = run("set", "new", "clone", "--head", head, "--merged", merged, "--into", "set", "--comment", "shop.js:2")
     assert result.exit_code == 0, result.output
     folder = Path("set", f"owner__shop-1@{head[:7]}")
     instance = load_instance(folder)
@@ -76,10 +76,10 @@ def test_a_clone_gives_facts_anchors_and_an_oracle_to_be_written() -> None:
     text = (folder / "instance.yaml").read_text()
     assert "#   shop.js:2  let two = 3;\n" in text
     assert f"#   {head[:12]} Step 1\n" in text
-    told = run("check", str(folder)).output
+    told = run("set", "check", str(folder)).output
     assert "comments[0].body is still (to be written)" in told
     assert "comments[0].oracle.file (oracles/test_c0.test.mjs) is still to be written" in told
-    again = run("new", "clone", "--head", head, "--merged", merged, "--into", "set")
+    again = run("set", "new", "clone", "--head", head, "--merged", merged, "--into", "set")
     assert again.exit_code == 1
     assert "is there already, and new overwrites nothing" in again.output
     assert (folder / "instance.yaml").read_text() == text
@@ -90,7 +90,7 @@ def test_what_a_mirror_lacks_and_the_trees_leave_out_is_told(lost: str) -> None:
     head, merged = clone(**{lost: "of the first day\n"})
     blob = subprocess.check_output(["git", "-C", "clone", "rev-parse", f"{head}:{lost}"], text=True).strip()
     Path("clone/.git/objects", blob[:2], blob[2:]).unlink()
-    result = run("new", "clone", "--head", head, "--merged", merged, "--into", "set")
+    result = run("set", "new", "clone", "--head", head, "--merged", merged, "--into", "set")
     assert result.exit_code == 0, result.output
     assert f"note: the mirror lacks the content of {lost}" in result.output
 
@@ -105,14 +105,14 @@ def test_a_release_is_found_and_its_digest_written(monkeypatch: pytest.MonkeyPat
             tar.addfile(member, io.BytesIO(content))
     monkeypatch.setenv("PIP_FIND_LINKS", str(Path("links").absolute()))
     Path("my.diff").write_text("--- a/shop.py\n+++ b/shop.py\n@@ -1 +1,2 @@\n ONE = 1\n+TWO = 3\n")
-    result = run("new", "shop==1.0", "--into", "set", "--head", "my.diff", "--title", "Two")
+    result = run("set", "new", "shop==1.0", "--into", "set", "--head", "my.diff", "--title", "Two")
     assert result.exit_code == 0, result.output
     instance = load_instance(Path("set/shop-1.0"))
     assert instance.source.sdist is not None
     assert instance.source.sdist.sha256 == hashlib.sha256(Path("links/shop-1.0.tar.gz").read_bytes()).hexdigest()
     assert (instance.repo, instance.license, instance.comments[0].lines) == ("owner/shop", "MIT", (2, 2))
     assert "#   attrs\n" in Path("set/shop-1.0/instance.yaml").read_text().replace("# attrs", "#   attrs")
-    assert "source.sdist.reference (reference.diff) is empty" in run("check", "set").output
+    assert "source.sdist.reference (reference.diff) is empty" in run("set", "check", "set").output
 
 
 def test_a_folder_becomes_the_tree_and_changed_copies_its_diffs() -> None:
@@ -124,17 +124,19 @@ def test_a_folder_becomes_the_tree_and_changed_copies_its_diffs() -> None:
     )
     Path("fix.diff").write_text("--- a/src/shop.py\n+++ b/src/shop.py\n@@ -1,2 +1,2 @@\n ONE = 1\n-TWO = 3\n+TWO = 2\n")
     arguments = ["--head", "head", "--reference", "fix.diff", "--comment", "src/shop.py:2", "--comment", "LICENSE"]
-    assert run("new", "shop", "--into", "set", *arguments, "--number", "4").exit_code == 0
+    assert run("set", "new", "shop", "--into", "set", *arguments, "--number", "4").exit_code == 0
     instance = load_instance(Path("set/shop"))
     assert (instance.license, instance.pull_request.number) == ("Unlicense", 4)
     assert instance.environment.paths == (".", "src")
     assert [one.lines for one in instance.comments] == [(2, 2), None]
     assert Path("set/shop/tree/src/shop.py").read_text() == "ONE = 1\n"
-    told = run("check", "set").output
+    told = run("set", "check", "set").output
     assert told.endswith("0 of 1 instance ok, 6 faults\n"), told
     project("set/projects/shop", "ONE = 1\n")
-    assert run("new", "set/projects/shop", "--into", "set", "--id", "shared", "--head", "fix.diff").exit_code == 1
-    assert run("new", "set/projects/shop", "--into", "set", "--id", "shared").exit_code == 0
+    assert (
+        run("set", "new", "set/projects/shop", "--into", "set", "--id", "shared", "--head", "fix.diff").exit_code == 1
+    )
+    assert run("set", "new", "set/projects/shop", "--into", "set", "--id", "shared").exit_code == 0
     shared = load_instance(Path("set/shared"))
     assert shared.source.tree is not None
     assert shared.source.tree.path == "../projects/shop"
@@ -156,7 +158,7 @@ def test_a_folder_becomes_the_tree_and_changed_copies_its_diffs() -> None:
 )
 def test_what_is_wrong_is_one_sentence_and_nothing_is_written(arguments: list[str], telling: str) -> None:
     project("shop", "ONE = 1\n")
-    result = run("new", *arguments, "--into", "set")
+    result = run("set", "new", *arguments, "--into", "set")
     assert result.exit_code in (1, 2)
     assert telling in result.output.splitlines()[-1]
     assert not Path("set").exists()

@@ -48,7 +48,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run(*arguments: str, runtime: str = "local", stdin: str | None = None) -> Result:
-    argv = ["shell", "shop-1", f"--runtime={runtime}", *arguments]
+    argv = ["set", "shell", "shop-1", f"--runtime={runtime}", *arguments]
     return CliRunner().invoke(main, argv, catch_exceptions=False, input=stdin)
 
 
@@ -69,11 +69,11 @@ def test_a_set_from_outside_runs_nothing_where_there_is_no_sandbox(
     (tmp_path / "work").mkdir()
     monkeypatch.chdir(tmp_path / "work")
     place = os.path.relpath(tmp_path / folder)
-    result = CliRunner().invoke(main, ["shell", place, "--runtime=local", "-c", "touch ran"])
+    result = CliRunner().invoke(main, ["set", "shell", place, "--runtime=local", "-c", "touch ran"])
     assert result.exit_code == 1
     assert f"{tmp_path / folder} comes from outside this folder, and its code would run without" in result.output
     monkeypatch.chdir(tmp_path / folder.parent)
-    result = CliRunner().invoke(main, ["shell", folder.name, "--runtime=local", "-c", "echo ran"])
+    result = CliRunner().invoke(main, ["set", "shell", folder.name, "--runtime=local", "-c", "echo ran"])
     assert (result.exit_code, result.output) == (0, "ran\n")
 
 
@@ -109,7 +109,15 @@ def test_a_command_that_takes_too_long_is_ended() -> None:
 @pytest.mark.bubblewrap
 def test_on_a_terminal_it_is_a_shell_with_a_terminal_of_its_own() -> None:
     ours, theirs = pty.openpty()
-    argv = [sys.executable, "-c", "from pytest_crab.cli import main; main()", "shell", "shop-1", "--runtime=local"]
+    argv = [
+        sys.executable,
+        "-c",
+        "from pytest_crab.cli import main; main()",
+        "set",
+        "shell",
+        "shop-1",
+        "--runtime=local",
+    ]
     process = subprocess.Popen(argv, stdin=theirs, stdout=theirs, stderr=theirs, env={**os.environ, "TERM": "dumb"})
     os.close(theirs)
     said, told = b"", b"cat lib/shop.py; [ -t 0 ] && echo on-a-$((1))-terminal; exit 4\n"
@@ -144,7 +152,7 @@ def write_record(folder: Path, *revisions: Revision | None) -> None:
 
 
 def run_trial(name: str, *arguments: str) -> Result:
-    return CliRunner().invoke(main, ["shell", name, "--runtime=local", *arguments], catch_exceptions=False)
+    return CliRunner().invoke(main, ["set", "shell", name, "--runtime=local", *arguments], catch_exceptions=False)
 
 
 @pytest.mark.bubblewrap

@@ -127,7 +127,7 @@ def curate() -> Callable[..., Result]:
 
     def run(*options: str, source: str = "repo") -> Result:
         own = ["--comments", "comments.jsonl", "--url", URL] if source == "repo" else []
-        return CliRunner().invoke(main, ["curate", source, "--out", "set", *own, *options])
+        return CliRunner().invoke(main, ["set", "curate", source, "--out", "set", *own, *options])
 
     return run
 

@@ -136,7 +136,7 @@ def test_a_judge_without_its_precision_filters_nothing(curate: Curate, provider:
     assert "ann and bob: " in done.output
     resolved = label_by_hand("resolved", "h" * 6)
     assert resolved.exit_code == 0, resolved.output
-    found = CliRunner().invoke(main, ["curate", "calibrate", "--out", "set", "--judge", "fit"])
+    found = CliRunner().invoke(main, ["set", "curate", "calibrate", "--out", "set", "--judge", "fit"])
     assert found.exit_code == 0, found.output
     assert re.search(r"^tuning: \d comments", found.output, re.MULTILINE)
     allowed = curate()
@@ -147,7 +147,7 @@ def test_a_judge_without_its_precision_filters_nothing(curate: Curate, provider:
 def label_by_hand(name: str, letters: str) -> Result:
     """Give these answers to the comments in the order in which they are shown."""
     lines = "".join(f"{letter}\nbecause\n" for letter in letters)
-    return CliRunner().invoke(main, ["curate", "annotate", "--out", "set", "--as", name], input=lines)
+    return CliRunner().invoke(main, ["set", "curate", "annotate", "--out", "set", "--as", name], input=lines)
 
 
 KEYS = [("pull", f"c{number}") for number in range(40)]

@@ -81,7 +81,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run(*arguments: str) -> Result:
-    return CliRunner().invoke(main, ["certify", "set", "--runtime=local", *arguments], catch_exceptions=False)
+    return CliRunner().invoke(main, ["set", "certify", "set", "--runtime=local", *arguments], catch_exceptions=False)
 
 
 def marks() -> dict[str, Any]:

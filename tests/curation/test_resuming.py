@@ -98,7 +98,19 @@ def test_a_killed_pipeline_ends_with_the_same_funnel_and_pays_nothing_twice(
     with ScriptedProvider() as provider:
         provider.script = answer
         Path("crab.yaml").write_text(CRAB_YAML.format(url=provider.anthropic_url, python=sys.executable))
-        arguments = ["curate", "repo", "--out", "set", "--comments", "comments.jsonl", "--url", URL, "--only", "1,2"]
+        arguments = [
+            "set",
+            "curate",
+            "repo",
+            "--out",
+            "set",
+            "--comments",
+            "comments.jsonl",
+            "--url",
+            URL,
+            "--only",
+            "1,2",
+        ]
         for _ in range(10):
             stop = str(dice.choice([1, 2, 3]))
             argv = [sys.executable, "-c", KILLED, stop, *arguments, "--jobs", "1", "--runtime=local"]

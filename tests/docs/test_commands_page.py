@@ -23,12 +23,16 @@ def sections() -> dict[str, str]:
 
 
 def text_on(path: tuple[str, ...]) -> str:
-    """The section of a command; of one that a benchmark brings, its part of the section."""
+    """The section of a command; of one in a group, its part of the section, whose heading may begin its words."""
     text = sections()[path[0]]
-    if len(path) < 3:
-        return text
-    (part,) = re.findall(rf"^### {' '.join(path[1:])}\n(.*?)(?=^### |\Z)", text, re.MULTILINE | re.DOTALL)
-    return str(part)
+    parts = dict(re.findall(r"^### ([^\n]+)\n(.*?)(?=^### |\Z)", text, re.MULTILINE | re.DOTALL))
+    (part,) = [part for title, part in parts.items() if heads(title.split(), path[1:])] or [text]
+    return part
+
+
+def heads(title: list[str], words: tuple[str, ...]) -> bool:
+    """Whether a heading is about these words; ``NAME`` is any word."""
+    return len(title) <= len(words) and all(one in {"NAME", word} for one, word in zip(title, words, strict=False))
 
 
 def leaves(command: click.Command, *path: str) -> Iterator[tuple[tuple[str, ...], click.Command]]:
@@ -53,11 +57,11 @@ def examples(text: str) -> Iterator[list[str]]:
 
 
 def split(words: list[str]) -> tuple[tuple[str, ...], list[str]]:
-    """The words that name the command, and its arguments; ``curate SOURCE`` is ``curate run SOURCE``."""
+    """The words that name the command, and its arguments; ``set curate SOURCE`` is ``set curate run SOURCE``."""
     for count in (3, 2, 1):
         if tuple(words[:count]) in LEAVES:
             return tuple(words[:count]), words[count:]
-    return ("curate", "run"), words[1:]
+    return ("set", "curate", "run"), words[2:]
 
 
 def test_every_command_has_a_section_in_the_order_of_the_help() -> None:

@@ -15,7 +15,7 @@ SETS = Path(__file__).parents[2] / "instances"
 
 @pytest.mark.parametrize("name", ["github", "pypi", "quickstart"])
 def test_the_readme_of_a_set_has_the_measured_error_rates(name: str) -> None:
-    printed = CliRunner().invoke(main, ["check", "--stats", str(SETS / name)]).output
+    printed = CliRunner().invoke(main, ["set", "check", "--stats", str(SETS / name)]).output
     rates = re.findall(r"(mutants|near misses|right fixes) \S+ \((\d+ of \d+)\)", printed)
     assert sorted(source for source, _ in rates) == ["mutants", "near misses", "right fixes"]
     table = (SETS / name / "README.md").read_text("utf-8")

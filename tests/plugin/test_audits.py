@@ -6,7 +6,7 @@ from typing import Any
 
 from pytest_crab.instances import load_instances, lock
 
-LINE = "crab: instances: 1 oracle not audited since the last change; pytest-crab check --audit instances *"
+LINE = "crab: instances: 1 oracle not audited since the last change; pytest-crab set check --audit instances *"
 
 
 def test_a_run_says_that_audits_are_missing_until_the_lock_records_them(bare: Any) -> None:

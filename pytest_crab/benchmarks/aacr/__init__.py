@@ -6,9 +6,9 @@ from pytest_crab.registry import Benchmark, Subcommand
 
 BENCHMARK = Benchmark(
     title="AACR-Bench",
-    importer="pytest_crab.benchmarks.aacr.reader:aacr",
     recorded="pytest_crab.benchmarks.aacr.recorded:recorded",
     commands={
+        "import": Subcommand("pytest_crab.benchmarks.aacr.reader:aacr", "Make a set of the release."),
         "match": Subcommand(
             "pytest_crab.benchmarks.aacr.command:match", "Match findings of stored reviews with known comments."
         ),

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from pytest_crab.cli.import_ import import_command
+from pytest_crab.cli.importing import import_command
 from pytest_crab.errors import BadInput
 from pytest_crab.instances.archives import to_record
 from pytest_crab.instances.native import Import, import_rows

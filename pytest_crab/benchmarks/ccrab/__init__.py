@@ -6,9 +6,9 @@ from pytest_crab.registry import Benchmark, Subcommand
 
 BENCHMARK = Benchmark(
     title="c-CRAB",
-    importer="pytest_crab.benchmarks.ccrab.importing:ccrab",
     recorded="pytest_crab.benchmarks.ccrab.results:recorded",
     commands={
+        "import": Subcommand("pytest_crab.benchmarks.ccrab.importing:ccrab", "Make a set of the release."),
         "statistics": Subcommand("pytest_crab.benchmarks.ccrab.statistics:statistics", "Print the release's sizes."),
     },
 )

@@ -12,7 +12,7 @@ import click
 
 from pytest_crab.benchmarks.ccrab import reader as parts
 from pytest_crab.benchmarks.ccrab.recorded import EMPTY_CATCH, HUMAN, Result, write_result
-from pytest_crab.cli.import_ import import_command
+from pytest_crab.cli.importing import import_command
 from pytest_crab.diffs import split_files
 from pytest_crab.errors import BadInput
 from pytest_crab.instances.inferred import category_of

@@ -6,9 +6,9 @@ from pytest_crab.registry import Benchmark, Subcommand
 
 BENCHMARK = Benchmark(
     title="CodeReviewQA",
-    importer="pytest_crab.benchmarks.codereviewqa.reader:codereviewqa",
     sections=("answerers",),
     commands={
+        "import": Subcommand("pytest_crab.benchmarks.codereviewqa.reader:codereviewqa", "Make a set of the release."),
         "probes": Subcommand(
             "pytest_crab.benchmarks.codereviewqa.probes_command:probes", "Print the results of answerers."
         ),

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pytest_crab.registry import Benchmark
+from pytest_crab.registry import Benchmark, Subcommand
 
 BENCHMARK = Benchmark(
     title="SWE-CARE",
-    importer="pytest_crab.benchmarks.swecare.reader:swecare",
+    commands={"import": Subcommand("pytest_crab.benchmarks.swecare.reader:swecare", "Make a set of the release.")},
 )

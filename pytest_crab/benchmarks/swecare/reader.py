@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from pytest_crab.cli.import_ import import_command
+from pytest_crab.cli.importing import import_command
 from pytest_crab.instances.inferred import category_of
 from pytest_crab.instances.native import Import, import_rows
 from pytest_crab.instances.rows import PullRequestRow, read_rows, to_instance

@@ -6,9 +6,9 @@ from pytest_crab.registry import Benchmark, Subcommand
 
 BENCHMARK = Benchmark(
     title="SWE-PRBench",
-    importer="pytest_crab.benchmarks.sweprbench.reader:sweprbench",
     recorded="pytest_crab.benchmarks.sweprbench.recorded:recorded",
     commands={
+        "import": Subcommand("pytest_crab.benchmarks.sweprbench.reader:sweprbench", "Make a set of the release."),
         "score": Subcommand(
             "pytest_crab.benchmarks.sweprbench.command:score", "Score stored reviews by the benchmark's rule."
         ),

@@ -14,7 +14,7 @@ from typing import TypeVar
 
 import click
 
-from pytest_crab.cli.import_ import import_command
+from pytest_crab.cli.importing import import_command
 from pytest_crab.errors import BadInput
 from pytest_crab.instances.archives import MOST_BYTES_PER_LINE, read_record
 from pytest_crab.instances.native import Import, import_rows

@@ -236,7 +236,7 @@ def _commands(trial: Trial) -> Iterator[list[str]]:
         ("Run it again; SET is the folder of the set, and finished steps come from the store", again),
         ("Show it in a terminal; add --report DIR if the report is not in .crab", ["pytest-crab", "show", name]),
         ("Read all that was asked and said", ["pytest-crab", "show", name, "--transcript"]),
-        ("Open a shell where its revision is applied", ["pytest-crab", "shell", name]),
+        ("Open a shell where its revision is applied", ["pytest-crab", "set", "shell", name]),
     ):
         yield [purpose, safe(shlex.join(words))]
 

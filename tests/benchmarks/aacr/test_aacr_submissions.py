@@ -253,7 +253,9 @@ def test_every_gold_comment_as_a_finding_is_found_in_every_slice(tmp_path: Path)
     imported = tmp_path / "set"
     runner = CliRunner()
     assert (
-        runner.invoke(main, ["import", "aacr", str(AACR / "positive_samples.json"), "--out", str(imported)]).exit_code
+        runner.invoke(
+            main, ["benchmark", "aacr", "import", str(AACR / "positive_samples.json"), "--out", str(imported)]
+        ).exit_code
         == 0
     )
     (imported / "recorded" / "gold").mkdir(parents=True)

@@ -181,16 +181,20 @@ def test_a_task_that_cannot_be_an_instance_is_a_note(tmp_path: Path) -> None:
 
 def test_the_command_names_a_missing_file_and_takes_a_part(tmp_path: Path) -> None:
     place = data_set(tmp_path, (pull(), annotation()), (pull("app__8"), annotation(task="app__8")))
-    told = CliRunner().invoke(main, ["import", "sweprbench", str(place), "--out", str(tmp_path / "a"), "--only=8"])
+    told = CliRunner().invoke(
+        main, ["benchmark", "sweprbench", "import", str(place), "--out", str(tmp_path / "a"), "--only=8"]
+    )
     assert (told.exit_code, told.output) == (0, f"{tmp_path / 'a'}: 1 instances, 1 comments, no oracles\n")
     told = CliRunner().invoke(
-        main, ["import", "sweprbench", str(place), f"--out={tmp_path / 's'}", "--sample=eval_100"]
+        main, ["benchmark", "sweprbench", "import", str(place), f"--out={tmp_path / 's'}", "--sample=eval_100"]
     )
     assert (told.exit_code, [one.id for one in load_instances(tmp_path / "s")]) == (0, [TASK])
-    told = CliRunner().invoke(main, ["import", "sweprbench", str(place), f"--out={tmp_path / 't'}", "--sample=x"])
+    told = CliRunner().invoke(
+        main, ["benchmark", "sweprbench", "import", str(place), f"--out={tmp_path / 't'}", "--sample=x"]
+    )
     assert (told.exit_code, "its samples are eval_100" in told.output) == (1, True)
     (place / "prs.jsonl").unlink()
-    told = CliRunner().invoke(main, ["import", "sweprbench", str(place), "--out", str(tmp_path / "b")])
+    told = CliRunner().invoke(main, ["benchmark", "sweprbench", "import", str(place), "--out", str(tmp_path / "b")])
     assert told.exit_code == 1
     assert "prs.jsonl" in told.output
     with pytest.raises(BadInput, match="no row"):

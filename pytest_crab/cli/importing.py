@@ -1,4 +1,4 @@
-"""The import command: another benchmark's release as a native set, by the importer that the benchmark offers."""
+"""The import command of a benchmark: its release as a native set, by the importer that it brings."""
 
 from __future__ import annotations
 
@@ -9,10 +9,8 @@ from typing import Any
 
 import click
 
-from pytest_crab.cli.lazy_group import LazyGroup, Sections
 from pytest_crab.errors import BadInput
 from pytest_crab.instances.native import Import
-from pytest_crab.registry import Subcommand, benchmarks
 
 #: So many of the sentences on what is missing are printed; the rest is counted, and --all prints it.
 SHOWN = 20
@@ -56,21 +54,6 @@ def import_command(
             ),
         ],
     )
-
-
-def _sections() -> Sections:
-    return {
-        "Releases": {
-            name: Subcommand(one.importer, f"Import {one.title}'s release.")
-            for name, one in benchmarks().items()
-            if one.importer is not None
-        }
-    }
-
-
-@click.group(name="import", cls=LazyGroup, sections=_sections)
-def import_() -> None:
-    """Make a native instance set of another benchmark's release."""
 
 
 def _compile(_ctx: click.Context, _param: click.Parameter, value: str | None) -> re.Pattern[str] | None:
