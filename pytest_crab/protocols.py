@@ -72,6 +72,9 @@ class Snapshot(Protocol):
     def read(self, tree: str, path: str) -> bytes | None:
         """A file's content in ``tree``; None if there is none."""
 
+    def files_at(self, tree: str, path: str) -> Mapping[str, bytes]:
+        """The files at and below a path of ``tree``, by their paths; links are followed within the tree."""
+
     def links(self, tree: str) -> Mapping[str, str]:
         """Return the target of each symbolic link of ``tree``, by path."""
 
@@ -338,6 +341,9 @@ class Checkout(Protocol):
     @property
     def services(self) -> Services:
         """The services of the step that this checkout was made for."""
+
+    def base_files(self, path: str) -> Mapping[str, bytes]:
+        """The files at and below a path of the base, which the pull request has not touched yet, by their paths."""
 
     def clone(
         self,

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from pytest_crab.clients.client_run import ClientSettings, Session, ending, last_words, require_above_zero
+from pytest_crab.clients.client_run import Session, ending, last_words, require_above_zero
 from pytest_crab.clients.idle_answers import REMINDER, leaves_findings
+from pytest_crab.clients.instruction_files import InstructedSettings
 from pytest_crab.protocols import Completed
 
 #: What keeps the pull request's own hooks, MCP servers, settings and CLAUDE.md from being loaded.
@@ -21,10 +23,19 @@ _RETRIES = "1"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ClaudeCodeSettings(ClientSettings):
+class ClaudeCodeSettings(InstructedSettings):
     """``max_turns`` and ``max_usd`` are the client's own limits, the latter by its own price table."""
 
     client: ClassVar[str] = "claude-code"
+    own_folder: ClassVar[str] = ".claude"
+    places: ClassVar[Mapping[str, str]] = {
+        "CLAUDE.md": "CLAUDE.md",
+        ".claude/CLAUDE.md": "rules/CLAUDE.md",  # the folder has place for one of the two
+        ".claude/rules": "rules",
+        ".claude/skills": "skills",
+        ".claude/agents": "agents",
+        ".claude/commands": "commands",
+    }
 
     provider: str = "anthropic"
     max_turns: int | None = None
@@ -38,16 +49,17 @@ class ClaudeCodeSettings(ClientSettings):
 def run(session: Session, settings: ClaudeCodeSettings, prompt: str, *more: str) -> Mapping[str, Any]:
     """Run the client on a prompt; the result that it printed. Raises the role's error."""
     argv = [session.program, "-p", "--output-format", "json", "--dangerously-skip-permissions", *ISOLATION, *_NO_WEB]
+    argv += _without_trees(session.workspace.root) if settings.is_instructed else []
     argv += ["--model", settings.model] if settings.model else []
     argv += ["--max-turns", str(settings.max_turns)] if settings.max_turns is not None else []
     argv += ["--max-budget-usd", str(settings.max_usd)] if settings.max_usd is not None else []
     argv += [*more, *settings.args]
-    completed = session.run(argv, env=_variables(session), stdin=prompt)
+    completed = session.run(argv, env=_variables(session, settings), stdin=prompt)
     outputs = {"stdout": completed.stdout, "stderr": completed.stderr}
     result = _result(completed)
     idle = settings.expects_work() and _is_idle(result)
     if idle:
-        completed = session.run([*argv, "--continue"], env=_variables(session), stdin=REMINDER)
+        completed = session.run([*argv, "--continue"], env=_variables(session, settings), stdin=REMINDER)
         outputs |= {"stdout of the reminder": completed.stdout, "stderr of the reminder": completed.stderr}
         result = _result(completed)
         idle = _is_idle(result)
@@ -56,9 +68,9 @@ def run(session: Session, settings: ClaudeCodeSettings, prompt: str, *more: str)
     return result
 
 
-def _variables(session: Session) -> dict[str, str]:
+def _variables(session: Session, settings: ClaudeCodeSettings) -> dict[str, str]:
     return {
-        "CLAUDE_CONFIG_DIR": f"{session.home}/.claude",
+        "CLAUDE_CONFIG_DIR": f"{session.home}/{settings.own_folder}",
         "ANTHROPIC_API_KEY": session.token,
         "ANTHROPIC_BASE_URL": session.base,
         "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
@@ -66,8 +78,14 @@ def _variables(session: Session) -> dict[str, str]:
         "API_TIMEOUT_MS": str(int(session.settings.timeout * 1000)),
         "DISABLE_AUTOUPDATER": "1",
         "IS_SANDBOX": "1",
-        **NO_MEMORY_FILES,
+        **({} if settings.is_instructed else NO_MEMORY_FILES),
     }
+
+
+def _without_trees(root: str) -> list[str]:
+    """Return the arguments with which the client loads no instruction file of the tree, and no hook."""
+    folder = re.sub(r"[^\w./-]", "?", root)  # in a pattern, which this is, a letter that means nothing else
+    return ["--settings", json.dumps({"claudeMdExcludes": [f"{folder}/**"], "disableAllHooks": True})]
 
 
 def _result(completed: Completed) -> dict[str, Any]:

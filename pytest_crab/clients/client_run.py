@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import io
 import json
+import tarfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -17,7 +19,7 @@ from pytest_crab.clients.prompting import asks_question, digest_of, instructions
 from pytest_crab.clients.status_table import Status, StatusRow, read_status
 from pytest_crab.commands import CommandPlace
 from pytest_crab.diffs import touched_paths
-from pytest_crab.errors import AgentError, ReviewerError
+from pytest_crab.errors import AgentError, EngineError, ReviewerError
 from pytest_crab.model_access import ModelAccess, Services
 from pytest_crab.parsing.finding_lists import find_list
 from pytest_crab.parsing.findings import review_of
@@ -29,7 +31,7 @@ from pytest_crab.types import Finding, PullRequest, Review, Revision, RevisionCo
 #: The most of an error's words that a sentence repeats.
 _LONGEST_QUOTE = 200
 LONGEST_NOTES = 16_000
-#: In seconds, for reading what a client left.
+#: In seconds, for reading what a client left, and for what is put there before.
 _READING = 120
 #: The most characters of a stream that are kept.
 _LONGEST_STREAM = 4 << 20
@@ -173,6 +175,19 @@ class Session:
         """Return what a line of shell prints, which reads what the client left; None if it cannot be read."""
         done = self.workspace.run(("sh", "-c", script, "sh", *arguments), seconds=_READING)
         return done.stdout if done.exit_code == 0 and not done.too_much_output else None
+
+    def put(self, files: Mapping[str, bytes], folder: str) -> None:
+        """Write files into a folder of the sandbox, which need not be there. Raises EngineError."""
+        packed = io.BytesIO()
+        with tarfile.open(fileobj=packed, mode="w") as archive:
+            for name, content in files.items():
+                entry = tarfile.TarInfo(name)
+                entry.size, entry.mode = len(content), 0o755
+                archive.addfile(entry, io.BytesIO(content))
+        unpack = ("sh", "-c", 'mkdir -p "$1" && tar -xf - -C "$1"', "sh", folder)
+        done = self.workspace.run(unpack, stdin=packed.getvalue(), seconds=_READING)
+        if done.exit_code != 0:
+            raise EngineError(f"files could not be put into {folder} of the sandbox: {last_words(done)}; is tar there?")
 
     def keep(self, parts: Mapping[str, bytes]) -> None:
         """Keep raw output; its key is then ``transcript``."""

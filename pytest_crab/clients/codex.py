@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
-from pytest_crab.clients.client_run import ClientSettings, Session, ending, last_words
+from pytest_crab.clients.client_run import Session, ending, last_words
 from pytest_crab.clients.idle_answers import REMINDER, leaves_findings
+from pytest_crab.clients.instruction_files import InstructedSettings
+from pytest_crab.errors import EngineError
 from pytest_crab.protocols import Completed
 from pytest_crab.text import split_lines
 
 #: What keeps the pull request's own configuration, rules, hooks, skills and AGENTS.md from being loaded.
 ISOLATION = (
-    *("--ignore-user-config", "--ignore-rules", "-c", "project_doc_max_bytes=0"),
-    *("-c", "skills.include_instructions=false", "-c", "features.hooks=false"),
+    *("--ignore-user-config", "--ignore-rules", "-c", "project_doc_max_bytes=0", "-c", "features.hooks=false"),
 )
+NO_SKILLS = ("-c", "skills.include_instructions=false")
 _QUIET = (
     *("-c", "approval_policy=never", "-c", "analytics.enabled=false", "-c", "check_for_update_on_startup=false"),
     *("-c", "web_search=disabled"),  # the provider would look things up, the pull request itself among them
@@ -27,13 +30,26 @@ _KEY = "CRAB_MODEL_TOKEN"
 _LAUNCH = 'mkdir -p "$CODEX_HOME" && PATH="$PATH:$0" && exec "$@"'
 #: Prints the records of all threads, a line each.
 _SESSIONS = 'test ! -d "$1/sessions" || find "$1/sessions" -name "rollout-*.jsonl" -exec cat {} +'
+#: Prints each skill of the tree, by the way that leads there and by where it lies.
+_TREE_SKILLS = """
+find -L "$PWD" -iname SKILL.md -print0 2>/dev/null
+find -L "$PWD" -iname SKILL.md -exec realpath -z {} + 2>/dev/null
+true
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CodexSettings(ClientSettings):
+class CodexSettings(InstructedSettings):
     """Codex has no limit of its own on turns or cost: the deadline and the gateway's budgets are what ends it."""
 
     client: ClassVar[str] = "codex"
+    own_folder: ClassVar[str] = ".codex"
+    places: ClassVar[Mapping[str, str]] = {
+        "AGENTS.md": "AGENTS.md",
+        "AGENTS.override.md": "AGENTS.override.md",
+        ".agents/skills": "skills",
+        ".codex/skills": "skills",
+    }
 
     provider: str = "openai"
 
@@ -53,10 +69,11 @@ class CodexOutput(NamedTuple):
 
 def run(session: Session, settings: CodexSettings, prompt: str, *more: str) -> CodexOutput:
     """Run the client on a prompt and return its output. Raises the role's error."""
-    argv = [session.program, "exec", *ISOLATION, *_QUIET, *_provider(session.base, settings.timeout)]
+    skills = _without_trees(session) if settings.is_instructed else NO_SKILLS
+    argv = [session.program, "exec", *ISOLATION, *skills, *_QUIET, *_provider(session.base, settings.timeout)]
     argv += ["-c", f"model={json.dumps(settings.model)}"] if settings.model else []
     argv += ["--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", *settings.args, "--json", *more]
-    env = {"CODEX_HOME": f"{session.home}/.codex", _KEY: session.token}
+    env = {"CODEX_HOME": f"{session.home}/{settings.own_folder}", _KEY: session.token}
     start = ("sh", "-c", _LAUNCH, str(session.installed.trees[0] / "codex-path"))
     completed = session.run([*start, *argv], env=env, stdin=prompt)
     outputs = {"stdout": completed.stdout, "stderr": completed.stderr}
@@ -74,6 +91,16 @@ def run(session: Session, settings: CodexSettings, prompt: str, *more: str) -> C
     output = CodexOutput(message, _review(_lines(records or b"")), unread=records is None, changed=changed)
     session.judge({**facts(completed, events, output), "idle": "yes" if idle else "no"})
     return output
+
+
+def _without_trees(session: Session) -> tuple[str, str]:
+    """Return the arguments with which codex lists the skills of its home, and none of the tree's."""
+    found = session.read(_TREE_SKILLS)
+    if found is None:
+        raise EngineError("the skills in the tree could not be listed, so that codex would load them")
+    names = dict.fromkeys(os.fsdecode(path) for path in found.split(b"\0")[:-1])
+    entries = ",".join(f"{{path={json.dumps(name)},enabled=false}}" for name in names)
+    return ("-c", f"skills.config=[{entries}]")
 
 
 def _provider(base: str, seconds: float) -> tuple[str, str, str, str]:

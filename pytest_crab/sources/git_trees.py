@@ -9,6 +9,8 @@ from pytest_crab.sources.git_cli import Blob, Git, Item, Repo, Tree
 
 _SUBMODULE = 0o160000
 _LINK = 0o120000
+#: As many as Linux follows.
+_MOST_LINKS = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,45 @@ def content(git: Git, tree: str, path: str) -> bytes | None:
         except KeyError:
             return None
         return found.data_stream.read() if isinstance(found, Blob) else None
+
+
+def files_at(git: Git, tree: str, path: str) -> dict[str, bytes]:
+    """Return the files at and below a path of a tree or commit, by their paths; links within the tree are followed."""
+    with git.reading() as repository:
+        return dict(_files_at(tree_of(repository, repository.tree(tree).hexsha), path, frozenset()))
+
+
+def _files_at(root: Tree, path: str, above: frozenset[bytes]) -> Iterator[tuple[str, bytes]]:
+    """Yield these files; ``above`` are the folders that ``path`` lies in, so that links cannot lead in a circle."""
+    found = _follow(root, path)
+    if isinstance(found, Blob):
+        yield path, found.data_stream.read()
+    elif isinstance(found, Tree) and found.binsha not in above:
+        for item in found:
+            yield from _files_at(root, f"{path}/{item.name}", above | {found.binsha})
+
+
+def _follow(root: Tree, path: str) -> Item | None:
+    """Return the item that a path leads to, over links; None for one that is not there or lies outside of the tree."""
+    waiting, place, links = path.split("/")[::-1], list[str](), 0
+    item: Item = root
+    while waiting:
+        part = waiting.pop()
+        if part == ".." and not place:
+            return None
+        place = place[:-1] if part == ".." else [*place, *([part] if part not in ("", ".") else [])]
+        try:
+            item = root / "/".join(place) if place else root
+        except KeyError:
+            return None
+        if item.mode == _LINK:
+            links += 1
+            target = item.data_stream.read().decode(errors="surrogateescape")
+            if links > _MOST_LINKS or target.startswith("/"):
+                return None
+            waiting += target.split("/")[::-1]
+            place.pop()
+    return item
 
 
 def changed_files(one: Tree, other: Tree) -> list[Change]:

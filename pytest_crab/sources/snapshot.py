@@ -15,7 +15,7 @@ from pytest_crab.errors import DiffRejected, SourceError
 from pytest_crab.protocols import FileChange
 from pytest_crab.sources import branches, folders, revision_limits
 from pytest_crab.sources.git_cli import Git, GitError, GitSlow, create_checkout
-from pytest_crab.sources.git_trees import changed_files, content, tree_of
+from pytest_crab.sources.git_trees import changed_files, content, files_at, tree_of
 from pytest_crab.sources.room import require_room
 
 _LINK = "120000"
@@ -98,6 +98,10 @@ class GitSnapshot:
         if not diffs.is_inside(path):
             return None
         return content(self.private, tree, path)
+
+    def files_at(self, tree: str, path: str) -> Mapping[str, bytes]:
+        """See protocols.Snapshot."""
+        return files_at(self.private, tree, path)
 
     def links(self, tree: str) -> Mapping[str, str]:
         """See protocols.Snapshot."""

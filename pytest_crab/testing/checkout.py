@@ -19,6 +19,7 @@ from pytest_crab.protocols import Completed
 from pytest_crab.runtimes.gateway_relay import relay_here
 from pytest_crab.sources.branches import make_branches
 from pytest_crab.sources.git_cli import Git, GitError, create_checkout
+from pytest_crab.sources.git_trees import files_at
 from pytest_crab.types import PullRequest, RevisionCommit
 
 _WHO = {
@@ -123,6 +124,10 @@ class FakeCheckout:
         create_checkout(self.origin)
         self._base = self._commit(base or {}, "base")
         self._head = self._commit(head, "head")
+
+    def base_files(self, path: str) -> Mapping[str, bytes]:
+        """Return the files at and below a path of the base, by their paths."""
+        return files_at(Git(self.origin / ".git"), self._base, path)
 
     def pull_request(self, *, title: str = "Change it", body: str = "") -> PullRequest:
         """Return this pull request as contestants are shown it."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 
@@ -46,6 +46,10 @@ class TrialCheckout:
         self._failure = failure
         self._require_sandbox = require_sandbox
         self.services = services
+
+    def base_files(self, path: str) -> Mapping[str, bytes]:
+        """See protocols.Checkout."""
+        return self._snapshot.files_at(self._snapshot.base, path)
 
     def clone(
         self,

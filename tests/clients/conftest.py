@@ -184,13 +184,16 @@ class Desk:
         return "\n".join(str(asked.body) for asked in self.provider.asked)
 
 
-def write_project(folder: Path, extra: dict[str, str]) -> None:
-    """The pull request that makes one division another; ``extra`` files come with it."""
-    files = {"calc.py": BASE, "test_calc.py": "import calc\n\n\ndef test_it():\n    assert calc.divide(4, 2) == 2\n"}
+def write_project(folder: Path, extra: dict[str, str], base: dict[str, str]) -> None:
+    """The pull request that makes one division another; ``extra`` files come with it, ``base`` were there before."""
+    test = "import calc\n\n\ndef test_it():\n    assert calc.divide(4, 2) == 2\n"
+    files = {"calc.py": BASE, "test_calc.py": test, **base}
     for name, text in files.items():
         (folder / "tree" / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / "tree" / name).write_text(text)
-    head = diff_of("calc.py", BASE, HEAD) + "".join(diff_of(name, "", text) for name, text in extra.items())
+    head = diff_of("calc.py", BASE, HEAD) + "".join(
+        diff_of(name, base.get(name, ""), text) for name, text in extra.items()
+    )
     (folder / "head.diff").write_text(head)
     (folder / "reference.diff").write_text(diff_of("calc.py", HEAD, f"{HEAD}# guarded\n"))
 
@@ -238,24 +241,23 @@ def make_desk(
     without: Callable[[str, str], NoReturn],
 ) -> Iterator[Callable[..., Desk]]:
     """Makes desks, one for each kind of runtime and set of extra files."""
-    made: dict[tuple[str, str], Desk] = {}
+    made: dict[tuple[str, str, str], Desk] = {}
     with contextlib.ExitStack() as stack:
 
-        def instance_in(folder: Path, extra: dict[str, str]) -> Instance:
-            write_project(folder / "calc-1", extra)
+        def instance_in(folder: Path, extra: dict[str, str], base: dict[str, str]) -> Instance:
+            write_project(folder / "calc-1", extra, base)
             comment = tree_comment("c0", "calc.py", lines=(2, 2), body="?")
             fields = {"repo": "example/calc", "pull_request": PullRequestFacts(number=1, title="True division")}
             environment = Environment(dockerfile="python", python=running_version())
             return tree_instance(folder / "calc-1", "calc-1", comment, environment=environment, **fields)
 
-        def make(kind: str = "local", extra: dict[str, str] | None = None) -> Desk:
+        def make(kind: str = "local", extra: dict[str, str] | None = None, base: dict[str, str] | None = None) -> Desk:
             if bubblewrap.problem():
                 without("bubblewrap", str(bubblewrap.problem()))
-            key = (kind, str(extra))
+            key = (kind, str(extra), str(base))
             if key not in made:
-                made[key] = stack.enter_context(
-                    desk_of(instance_in(tmp_path_factory.mktemp("desk"), extra or {}), make_runtime(kind))
-                )
+                instance = instance_in(tmp_path_factory.mktemp("desk"), extra or {}, base or {})
+                made[key] = stack.enter_context(desk_of(instance, make_runtime(kind)))
             return made[key]
 
         yield make

@@ -75,6 +75,34 @@ def test_the_identity_names_all_that_decides(noun: str, name: str, tmp_path: Pat
     assert made(noun, name, moved).identity() != before
 
 
+@pytest.mark.parametrize(("noun", "name"), [one for one in BOTH if one[1] in ("claude-code", "codex")])
+def test_the_instruction_files_of_a_folder_are_of_the_identity(noun: str, name: str, tmp_path: Path) -> None:
+    def identity(value: str) -> Any:
+        return made(noun, name, tmp_path, instructions=value).identity()
+
+    rules = tmp_path / "rules"
+    rules.mkdir()
+    with pytest.raises(BadInput, match="instructions names rules, in which there is none of"):
+        identity("rules")
+    read, other = ("CLAUDE.md", "AGENTS.md") if name == "claude-code" else ("AGENTS.md", "CLAUDE.md")
+    (rules / read).write_text("One.\n")
+    first = identity("rules")
+    assert identity("none") == made(noun, name, tmp_path).identity()
+    assert len({serialization.canonical(one) for one in (first, identity("none"), identity("base"))}) == 3
+    (rules / other).write_text("Not read.\n")
+    (rules / "notes.md").write_text("Not read.\n")
+    assert identity("rules") == first
+    skill = {"claude-code": ".claude", "codex": ".agents"}[name]
+    (rules / skill / "skills" / "one").mkdir(parents=True)
+    (rules / skill / "skills" / "one" / "run.sh").write_text("true\n")
+    second = identity("rules")
+    assert second != first
+    moved = rules.rename(tmp_path / "moved")
+    assert identity(str(moved)) == second
+    (moved / read).write_text("Two.\n")
+    assert identity(str(moved)) != second
+
+
 @pytest.mark.parametrize(("noun", "name"), [*BOTH, ("reviewer", "single-shot"), ("agent", "tool-loop")])
 def test_another_server_under_the_same_name_is_asked_anew(noun: str, name: str, tmp_path: Path) -> None:
     def identity(text: str) -> Any:

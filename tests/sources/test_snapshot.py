@@ -61,6 +61,23 @@ def test_files_are_read_out_of_trees(snapshot: GitSnapshot) -> None:
         assert snapshot.read(snapshot.head_tree, missing) is None
 
 
+def test_files_below_a_place_are_read_over_links(instance: Instance, tmp_path: Path) -> None:
+    own = Path(instance.folder).parent / "project"
+    (own / "real" / "deep").mkdir(parents=True)
+    (own / "real" / "deep" / "a.md").write_text("a")
+    links = {"to-folder": "real", "to-file": "real/deep/a.md", "real/around": "../real", "real/up": "deep/../deep"}
+    dead = {"outside": "../..", "absolute": "/etc/passwd", "to-self": "to-self", "dead": "nowhere"}
+    for name, target in {**links, **dead}.items():
+        (own / name).symlink_to(target)
+    snapshot = fetcher_for(instance).fetch(instance, tmp_path / "cache")
+    below = {f"real/{name}/a.md": b"a" for name in ("deep", "up")}
+    assert snapshot.files_at(snapshot.base, "real") == below
+    assert snapshot.files_at(snapshot.base, "to-folder") == {f"to-folder/{path[5:]}": b"a" for path in below}
+    assert snapshot.files_at(snapshot.base, "to-file") == {"to-file": b"a"}
+    for name in (*dead, "real/nowhere", "../real"):
+        assert snapshot.files_at(snapshot.base, name) == {}
+
+
 @pytest.mark.parametrize(
     ("diff", "words"),
     [
