@@ -32,6 +32,9 @@ from pytest_crab.sources import consistency, fetcher_for, snapshot_store
 from pytest_crab.store import FileStore
 from pytest_crab.types import Instance
 
+#: How many oracles ``--audit`` names whose runs took longest: whoever waits for a clock is among them.
+_SLOWEST = 5
+
 
 @dataclass(slots=True)
 class CheckReport:
@@ -265,14 +268,20 @@ def _audit(instances: Sequence[Instance], runtime: str, store: Path, jobs: int, 
         report.not_checked(_where(instance), why)
 
     audited = 0
+    timed: list[tuple[float, str]] = []
     try:
         for certificate, recorded in audit_instances(locked, runtime, store, jobs, skip):
             audited += recorded
+            name = certificate.instance.id
+            timed += [(one.seconds, f"{name} {one.comment.id} on {one.slowest}") for one in certificate.proven]
             for comment, problem in certificate.problems.items():
                 report.fault(_where(certificate.instance), f"the oracle of {comment}: {problem}")
     except BadInput as error:
         raise click.ClickException(str(error)) from error
     click.echo(f"{format_count(audited, 'oracle')} audited and recorded")
+    for seconds, oracle in sorted(timed, reverse=True)[:_SLOWEST]:
+        if seconds:
+            click.echo(f"slowest: {seconds:.1f} s, {oracle}")
 
 
 def _unaudited_ids(instances: Sequence[Instance]) -> set[str]:

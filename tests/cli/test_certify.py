@@ -194,6 +194,17 @@ def test_the_audit_names_the_over_fitted_and_the_loose() -> None:
     ]
 
 
+def test_check_names_the_audited_oracles_whose_runs_take_longest() -> None:
+    for name in ("a", "b"):
+        held_against(write(name), RED_THEN_GREEN)
+    assert CliRunner().invoke(main, ["check", "set", "--lock"]).exit_code == 0
+    result = CliRunner().invoke(main, ["check", "set", "--audit", "--runtime=local"])
+    assert result.exit_code == 0, result.output
+    found = re.findall(r"^slowest: ([\d.]+) s, (\w) c0 on checks/\w+\.diff$", result.output, re.MULTILINE)
+    assert sorted(name for _, name in found) == ["a", "b"]
+    assert float(found[0][0]) >= float(found[1][0]) > 0
+
+
 #: Pins a value that no comment asks about: a right fix beside another change of that value is refused.
 PINNING = "import shop\nimport tax\n\n\ndef test_two() -> None:\n    assert shop.TWO == 2\n\n\n{}"
 PINNING = PINNING.format("def test_tax() -> None:\n    assert tax.RATE == 1\n")

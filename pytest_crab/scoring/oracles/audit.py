@@ -20,11 +20,14 @@ from pytest_crab.types import Ending
 class AuditResult:
     """The sentences that say why an oracle should not ship, or why it could not be audited; none if it is sound.
 
-    ``company`` counts the states in company that it was run on.
+    ``company`` counts the states in company that it was run on; ``seconds`` is what its longest run took, on the state
+    ``slowest``.
     """
 
     problems: tuple[str, ...] = ()
     company: int = 0
+    seconds: float = 0.0
+    slowest: str | None = None
 
 
 def audit(context: ScoringContext, proven: Sequence[ProvedComment]) -> tuple[ProvedComment, ...]:
@@ -42,9 +45,10 @@ def audit(context: ScoringContext, proven: Sequence[ProvedComment]) -> tuple[Pro
 def _audited(one: ProvedComment, result: AuditResult | None) -> ProvedComment:
     if result is None:
         return one
+    timed = dataclasses.replace(one, seconds=result.seconds, slowest=result.slowest)
     if result.problems:
-        return dataclasses.replace(one, proof=None, problem="; ".join(result.problems))
-    return dataclasses.replace(one, company=result.company)
+        return dataclasses.replace(timed, proof=None, problem="; ".join(result.problems))
+    return dataclasses.replace(timed, company=result.company)
 
 
 class AuditStep:
@@ -109,7 +113,14 @@ class AuditStep:
         green = {state.name: found for state, found in runs.items() if not state.role.red}
         red = {state.name: found for state, found in runs.items() if state.role.red}
         problems = verdict.audit(self._context.instance.id, one.proof, green=green, red=red)
-        return AuditResult(problems=problems, company=sum(state.role is Role.COMPANY for state in runs))
+        timed = ((run.seconds, state.name) for state, found in runs.items() for run in found)
+        seconds, slowest = max(timed, default=(0.0, None))
+        return AuditResult(
+            problems=problems,
+            company=sum(state.role is Role.COMPANY for state in runs),
+            seconds=seconds,
+            slowest=slowest,
+        )
 
     def _damaging_company(self, requests: Iterable[Mapping[CheckedState, OracleRequest]]) -> tuple[str, ...]:
         """Return a sentence for each change of ``company`` that breaks the project's own tests, so that it is wrong."""

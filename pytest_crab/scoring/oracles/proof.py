@@ -29,7 +29,8 @@ class ProofResult:
 class ProvedComment:
     """A comment with an oracle, the key of its proof, and the proof or the problem.
 
-    ``company`` is on how many right fixes beside another right change it was audited.
+    ``company`` is on how many right fixes beside another right change it was audited, ``seconds`` how long the longest
+    run of the audit took, on the state ``slowest``.
     """
 
     comment: Comment
@@ -37,6 +38,8 @@ class ProvedComment:
     proof: Proof | None
     problem: str | None = None
     company: int = 0
+    seconds: float = 0.0
+    slowest: str | None = None
 
 
 def prove(context: ScoringContext) -> tuple[ProvedComment, ...]:
