@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections import Counter
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from typing import Any
 
 import pytest
@@ -17,6 +17,7 @@ from pytest_crab.plugin.paths import exists, named_paths
 from pytest_crab.plugin.recorder import RunRecorder
 from pytest_crab.plugin.resources import Resources
 from pytest_crab.plugin.runner import Runner
+from pytest_crab.plugin.statuses import MISSED, SHOWN_MISSES, Sections, Status, status_of
 from pytest_crab.results.explain import instance_line, why
 from pytest_crab.results.gate_record import Gate
 from pytest_crab.results.recorded_results import recorded_at
@@ -29,9 +30,6 @@ from pytest_crab.types import Trial, Verdict
 
 #: What -r stands for where it is not given.
 _DEFAULT_REPORT = "fE"
-
-#: The most missed trials that pytest's section FAILURES shows unless it is asked for more.
-SHOWN_MISSES = 3
 
 
 class Header:
@@ -102,29 +100,6 @@ class Header:
         return [] if workers is None else [f"{self._options.cluster} with {format_count(workers, 'worker')}"]
 
 
-class HiddenReports:
-    """Reports that pytest's own sections do not show, though they count."""
-
-    def __init__(self) -> None:
-        self._hidden: dict[str, list[Any]] = {}
-
-    def hide(self, reporter: pytest.TerminalReporter, reports: Iterable[Any]) -> None:
-        """Take these reports from pytest's own sections."""
-        hidden = set(reports)
-        for category in ("failed", "error"):
-            self._hidden[category] = found = reporter.stats.get(category, [])
-            reporter.stats[category] = [one for one in found if one not in hidden]
-
-    def show(self, reporter: pytest.TerminalReporter) -> None:
-        """Give pytest's sections and its last line the reports that were hidden."""
-        for category, reports in self._hidden.items():
-            if reports:
-                reporter.stats[category] = reports
-            else:
-                reporter.stats.pop(category, None)
-        self._hidden.clear()
-
-
 class Table:
     """Prints the outcomes and the tables; registered on the controller of a run that measures."""
 
@@ -132,19 +107,13 @@ class Table:
         self._options = options
         self._recorder = recorder
         self._config = config
-        self._hidden = HiddenReports()
+        self._sections = Sections(lambda report: recorder.find_trial(report.nodeid) is not None)
         self._missed: list[Trial] = []
 
-    def pytest_report_teststatus(self, report: pytest.TestReport | pytest.CollectReport) -> tuple[str, str, str] | None:
-        """Say in verbose output how many oracles were caught; pytest's own categories and letters stay."""
+    def pytest_report_teststatus(self, report: pytest.TestReport | pytest.CollectReport) -> Status | None:
+        """Say whether a pull request's oracles were caught, missed or unknown; in verbose output how many."""
         trial = self._recorder.find_trial(report.nodeid)
-        if trial is None or report.outcome not in ("passed", "failed"):  # a plugin that runs items again has its own
-            return None
-        if report.when == "setup" and report.failed:
-            return "error", "E", f"ERROR {_result_text(trial)}"
-        if report.when == "call" and report.failed:
-            return "failed", "F", f"FAILED {_result_text(trial)}"
-        return ("passed", ".", f"PASSED {_result_text(trial)}") if report.when == "call" else None
+        return None if trial is None else status_of(report, _result_text(trial))
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> Generator[None, object, object]:
@@ -152,10 +121,12 @@ class Table:
 
         Unless -v or --tb asks for more, FAILURES and ERRORS have the misses where they are few, and one error a cause.
         """
+        hidden: list[Any] = []
         if self._config.get_verbosity() <= 0 and self._config.option.tbstyle == "auto":
-            self._hidden.hide(terminalreporter, self._uninformative(terminalreporter.stats))
+            hidden = self._uninformative(terminalreporter)
+        self._sections.show(terminalreporter, hidden)
         result = yield
-        self._hidden.show(terminalreporter)
+        self._sections.end(terminalreporter, self._unit())
         self._print_results(terminalreporter)
         return result
 
@@ -216,23 +187,28 @@ class Table:
     @pytest.hookimpl(specname="pytest_terminal_summary", trylast=True)
     def pytest_hide_misses_in_short_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Keep trials out of pytest's short summary, which repeats the results, unless -r asks for other lines."""
-        self._hidden.show(terminalreporter)
-        if self._config.option.reportchars == _DEFAULT_REPORT:
-            trials = [one for found in terminalreporter.stats.values() for one in found if hasattr(one, "crab_item")]
-            self._hidden.hide(terminalreporter, trials)
+        brief = self._config.option.reportchars == _DEFAULT_REPORT
+        stats = terminalreporter.stats
+        trials = [one for found in stats.values() for one in found if hasattr(one, "crab_item")] if brief else []
+        self._sections.show(terminalreporter, trials)
 
-    def _uninformative(self, stats: Mapping[str, Sequence[Any]]) -> list[Any]:
+    def _uninformative(self, reporter: pytest.TerminalReporter) -> list[Any]:
         """Return the reports of trials that the results tell enough of: many misses, and repeated errors."""
-        known = {
-            one: trial
-            for one in (*stats.get("failed", ()), *stats.get("error", ()))
-            if not hasattr(one, "crab_fault") and (trial := self._recorder.find_trial(one.nodeid)) is not None
-        }
-        misses = [one for one in known if one.when == "call"]
-        self._missed = [known[one] for one in misses] if len(misses) > SHOWN_MISSES else []
+        misses = self._sections.own(reporter, MISSED)
+        self._missed = self._trials(misses) if len(misses) > SHOWN_MISSES else []
+        errors = [one for one in self._sections.own(reporter, "error") if not hasattr(one, "crab_fault")]
         first: dict[object, Any] = {}
-        errors = [one for one in known if one.when != "call" and first.setdefault(_cause(known[one]), one) is not one]
-        return [*(misses if self._missed else ()), *errors]
+        known = zip(errors, self._trials(errors), strict=True)
+        repeated = [one for one, trial in known if first.setdefault(_cause(trial), one) is not one]
+        return [*(misses if self._missed else ()), *repeated]
+
+    def _trials(self, reports: Iterable[Any]) -> list[Trial]:
+        return [trial for one in reports if (trial := self._recorder.find_trial(one.nodeid)) is not None]
+
+    def _unit(self) -> str:
+        """Return the word for one item: a pull request, or a trial where there are several of one."""
+        trials = self._recorder.trials
+        return "pull request" if len({one.instance for one in trials}) == len(trials) else "trial"
 
 
 class RecordedAgreement:

@@ -103,7 +103,7 @@ def test_images_go_once_their_repository_is_done(fat: pytest.Pytester) -> None:
         result.assert_outcomes(passed=3)
         images_told = f"crab: images: 1 there, at most 2 to build, about {packed * 16} MB*; kept within {budget} MB"
         result.stdout.fnmatch_lines([images_told, "*disk budget: 2 env*"])
-        assert [line.split("/")[1] for line in result.outlines if "PASSED 1/1" in line] == ["a-1", "c-3", "b-2"]
+        assert [line.split("/")[1] for line in result.outlines if "CAUGHT 1/1" in line] == ["a-1", "c-3", "b-2"]
         assert [line.split("::")[0] for line in result.outlines if "::human  1/1" in line] == ["a-1", "b-2", "c-3"]
         (last,) = images.environments()
         assert last.instances == {"b-2"}

@@ -160,7 +160,7 @@ def test_instances_of_another_format(lab: Any) -> None:
     lab.write({"conftest.py": loader, "bench.list": "instances/shop-1 instances/till-2", "sub/empty.list": ""})
     result = lab.run("--reviewer=human", "bench.list", "-v")
     result.assert_outcomes(passed=2)
-    result.stdout.fnmatch_lines(["bench.list::shop-1::human PASSED 2/2 caught*", "bench.list::till-2::human PASSED*"])
+    result.stdout.fnmatch_lines(["bench.list::shop-1::human CAUGHT 2/2 caught*", "bench.list::till-2::human CAUGHT*"])
     lab.run("--reviewer=human", "bench.list::till-2::human").assert_outcomes(passed=1)
     lab.spawn("--reviewer=none", "bench.list", "-n1").assert_outcomes(failed=2)
     assert len(lab.records()) == 2

@@ -51,7 +51,7 @@ def test_many_misses_leave_the_results_to_be_read(lab: Any) -> None:
         text = lab.run(*arguments, asked).stdout.str()
         assert text.count("review: 0 findings") == 4
         assert "trials missed an oracle" not in text
-    assert lab.run(*arguments, "-rf").stdout.str().count("\nFAILED ") == 4
+    assert lab.run(*arguments, "-rf").stdout.str().count("\nMISSED ") == 4
 
 
 def test_errors_with_one_cause_are_told_once(lab: Any) -> None:
@@ -129,7 +129,7 @@ def test_an_item_with_a_missed_and_an_unknown_oracle_is_an_error(lab: Any) -> No
     lab.make_sick()
     result = lab.run("--reviewer=none", "instances/worn-3", "-v")
     result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(["*::none ERROR 0/2 caught, 1 unknown *"])
+    result.stdout.fnmatch_lines(["*::none UNKNOWN 0/2 caught, 1 unknown *"])
 
 
 def test_a_reviewer_that_fails_is_unknown_and_no_miss(lab: Any) -> None:

@@ -107,7 +107,7 @@ def test_what_happens_to_workers_has_a_line_of_its_own(
     slow.write({"conftest.py": LOSER})
     screen = seen(terminal(slow.path, *arguments))
     assert len(re.findall(r"^crab: lost worker w1 \(1 trial under way\)$", screen, re.MULTILINE)) == 1, screen
-    outcome = r"^(F|instances/shop-1/instance\.yaml::slow FAILED 0/2 caught)( +\[100%\])?$"
+    outcome = r"^(F|instances/shop-1/instance\.yaml::slow MISSED 0/2 caught)( +\[100%\])?$"
     assert re.search(outcome, screen, re.MULTILINE), screen
     assert screen.count("crab: 1 worker was lost") == 1
 

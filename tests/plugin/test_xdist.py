@@ -41,7 +41,7 @@ def test_with_words_and_ordinary_tests(lab: Any) -> None:
     lab.write({"test_ours.py": "def test_good():\n    pass\n\ndef test_bad():\n    assert 0\n"})
     result = lab.spawn("--reviewer=none", "-n1", "-v", "instances/shop-1", "test_ours.py")
     result.assert_outcomes(passed=1, failed=2)
-    result.stdout.fnmatch_lines(["*FAILED 0/2 caught *instances/shop-1/instance.yaml::none*"])
+    result.stdout.fnmatch_lines(["*MISSED 0/2 caught *instances/shop-1/instance.yaml::none*"])
     assert len(lab.records()) == 1
 
 

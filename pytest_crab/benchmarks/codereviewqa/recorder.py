@@ -18,7 +18,7 @@ from pytest_crab.benchmarks.codereviewqa.summary import SUMMARY, ProbeSummary, s
 from pytest_crab.benchmarks.codereviewqa.tables import missed_text, probe_lines, probe_markdown
 from pytest_crab.plugin.kinds import Run
 from pytest_crab.plugin.planned import PlannedNodes
-from pytest_crab.plugin.table import SHOWN_MISSES, HiddenReports
+from pytest_crab.plugin.statuses import MISSED, SHOWN_MISSES, Sections, Status, status_of
 from pytest_crab.results.files import TrialLog, write_data, write_records, write_report_file
 from pytest_crab.results.summary import Summary
 from pytest_crab.show.transcripts import write_transcripts
@@ -50,7 +50,7 @@ class ProbeRecorder:
         self._faults: dict[str, str] = {}
         self._problems: dict[str, None] = {}
         self._log: TrialLog | None = None
-        self._hidden = HiddenReports()
+        self._sections = Sections(lambda report: report.nodeid in self._reported)
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
@@ -146,17 +146,14 @@ class ProbeRecorder:
 
     # --- what is printed --------------------------------------------------------------------------------------------
 
-    def pytest_report_teststatus(self, report: pytest.TestReport | pytest.CollectReport) -> tuple[str, str, str] | None:
-        """Say in verbose output how many probes were caught; pytest's own categories and letters stay."""
+    def pytest_report_teststatus(self, report: pytest.TestReport | pytest.CollectReport) -> Status | None:
+        """Say whether an instance's probes were caught, missed or unknown; in verbose output how many."""
         record = self._reported.get(report.nodeid)
-        if record is None or report.outcome not in ("passed", "failed"):
+        if record is None:
             return None
+        unknown = len(record.having(Verdict.UNKNOWN))
         text = f"{len(record.having(Verdict.CAUGHT))}/{len(record.results)} caught"
-        if report.when == "setup" and report.failed:
-            return "error", "E", f"ERROR {text}, {len(record.having(Verdict.UNKNOWN))} unknown"
-        if report.when == "call":
-            return ("failed", "F", f"FAILED {text}") if report.failed else ("passed", ".", f"PASSED {text}")
-        return None
+        return status_of(report, text + (f", {unknown} unknown" if unknown else ""))
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_crab_summary_lines(self, summary: Summary) -> list[str]:
@@ -167,12 +164,11 @@ class ProbeRecorder:
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> Generator[None, object, object]:
         """Print the results; many misses are counted here, and not shown one by one."""
         quiet = self._config.get_verbosity() <= 0 and self._config.option.tbstyle == "auto"
-        misses = [one for one in terminalreporter.stats.get("failed", ()) if one.nodeid in self._reported]
+        misses = self._sections.own(terminalreporter, MISSED)
         hidden = misses if quiet and len(misses) > SHOWN_MISSES else []
-        if hidden:
-            self._hidden.hide(terminalreporter, hidden)
+        self._sections.show(terminalreporter, hidden)
         result = yield
-        self._hidden.show(terminalreporter)
+        self._sections.end(terminalreporter, "instance")
         self._print(terminalreporter, hidden)
         return result
 

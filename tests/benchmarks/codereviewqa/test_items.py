@@ -101,7 +101,7 @@ def test_reports_of_answerers_have_words_and_columns_of_their_own(probes: Path, 
 def test_reviewers_and_answerers_of_one_run_are_apart(probes: Path, pytester: pytest.Pytester) -> None:
     options = ("--reviewer=human", "--agent=suggestions", "--answerer=constant", "--crab-allow-unconfined")
     result = pytester.runpytest(*options, "--crab-runtime=local", "probes", "--crab-junit=junit.xml")
-    result.assert_outcomes(failed=6)
+    result.stdout.fnmatch_lines(["*0 of 3 instances fully caught, 0 of 3 pull requests fully caught in *"])
     result.stdout.fnmatch_lines(
         [
             "crab: reviewers human*; agent suggestions; answerers constant",
