@@ -44,6 +44,11 @@ class HistoryCommit:
         match = _NAMED.search(self.authored[2])
         return int(match[1] or match[2]) if match else None
 
+    @property
+    def merged_at(self) -> datetime:
+        """The time at which it came into the main line, in UTC."""
+        return datetime.fromtimestamp(self.committed, timezone.utc)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MergedPull:
@@ -127,17 +132,26 @@ class PullRefs:
         if not start:
             return None
         title, body = self._texts(merge, reviewed or head)
-        moment = datetime.fromtimestamp(merge.committed, timezone.utc)
         return MergedPull(
             base=start[0],
             head=reviewed or head,
             merged=merge.sha,
             how=how,
-            merged_at=moment.isoformat().replace("+00:00", "Z"),
+            merged_at=merge.merged_at.isoformat().replace("+00:00", "Z"),
             title=title,
             body=body,
             author=self._run("show", "--no-patch", "--format=%ae", head, "--").strip(),
         )
+
+    def merge_times(self) -> dict[int, datetime]:
+        """Return when each pull request was merged, by its number, as far as the history tells. Raises SourceError."""
+        self._read_history()
+        found = {number: self._merge_of(number, head) for number, head in self.heads().items()}
+        return {number: merge[0].merged_at for number, merge in found.items() if merge is not None}
+
+    def paths(self) -> list[str]:
+        """Return the path of every file on the main line. Raises SourceError."""
+        return self._run("ls-tree", "-r", "-z", "--name-only", "HEAD").split("\0")[:-1]
 
     def on_main_line(self, sha: str) -> bool:
         """Return whether a commit is part of the main line's history. Raises SourceError."""

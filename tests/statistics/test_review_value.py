@@ -1,4 +1,4 @@
-"""RVS and RQS by hand: every component alone, the weights, and the bounds."""
+"""RVS by hand: every component alone, the weights, and the bounds."""
 
 from __future__ import annotations
 
@@ -11,18 +11,12 @@ import pytest
 from pytest_crab.statistics.review_value import (
     LEAST_RVS,
     ReviewedPull,
-    ReviewedRepository,
-    repository_quality,
     review_value,
 )
 
 QUIET = ReviewedPull(
     substantive_comments=0, threads=0, change_requests=0, reply_threads=0, reviewers=0, files=0, lines=0, directories=0
 )
-IDLE = ReviewedRepository(
-    comments=0, substantive_comments=0, merged_in_90_days=0, merged_per_month=0, has_tests=False, has_ci=False,
-    has_coverage=False, stars=10**12,
-)  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -44,24 +38,6 @@ def test_each_component_of_a_pull_request(changes: dict[str, Any], component: st
     found = review_value(dataclasses.replace(QUIET, **changes))
     assert getattr(found, component) == pytest.approx(value)
     assert found.score == pytest.approx(score)
-
-
-@pytest.mark.parametrize(
-    ("changes", "component", "points"),
-    [
-        ({"comments": 40, "substantive_comments": 30}, "review_culture", 22.5),
-        ({"merged_in_90_days": 15}, "recency", 12.5),
-        ({"has_tests": True, "has_ci": True, "has_coverage": True}, "test_quality", 20.0),
-        ({"has_ci": True}, "test_quality", 20 / 3),
-        ({"merged_per_month": 90}, "volume", 15.0),
-        ({"stars": 0}, "contamination", 10.0),
-        ({"stars": 10_000}, "contamination", 5.0),
-    ],
-)
-def test_each_component_of_a_repository(changes: dict[str, Any], component: str, points: float) -> None:
-    found = repository_quality(dataclasses.replace(IDLE, **changes))
-    assert getattr(found, component) == pytest.approx(points)
-    assert found.score == pytest.approx(points, abs=1e-6)
 
 
 def test_scores_stay_within_their_bounds() -> None:

@@ -12,6 +12,9 @@ BENCHMARK = Benchmark(
         "score": Subcommand(
             "pytest_crab.benchmarks.sweprbench.command:score", "Score stored reviews by the benchmark's rule."
         ),
+        "quality": Subcommand(
+            "pytest_crab.benchmarks.sweprbench.quality:quality", "Print the quality score of a repository."
+        ),
     },
     judges={"swe-prbench": "pytest_crab.benchmarks.sweprbench.judge:SwePrbenchJudge"},
 )
