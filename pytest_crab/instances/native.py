@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import TypeVar
 
 from pytest_crab.errors import BadInput
@@ -48,15 +49,18 @@ def import_rows(
     *,
     only: re.Pattern[str] | None = None,
     files: Callable[[R], Mapping[str, str]] = lambda _row: {},
+    beside: Mapping[str, str] = MappingProxyType({}),
 ) -> Import:
     """Write the rows of ``file``, each with its instance's id, as a set without oracles into the new folder ``out``.
 
     ``to_instance`` takes a row and the instance's folder; its ValueError is a note, and the row is left out. ``files``
-    returns the texts of the files that the instance names. Raises BadInput where no row is left, and what ``rows``
-    raises; then nothing is written.
+    returns the texts of the files that the instance names, and ``beside`` has those of the set itself. Raises BadInput
+    where no row is left, and what ``rows`` raises; then nothing is written.
     """
     done = Import()
     with new_set(out) as aside:
+        for name, text in beside.items():
+            (aside / name).write_text(text, "utf-8")
         for name, row in rows:
             if only is None or only.search(name):
                 _write_row(name, aside / name, to_instance, files, row, done)

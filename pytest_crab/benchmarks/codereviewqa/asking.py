@@ -10,6 +10,7 @@ from pytest_crab.benchmarks.codereviewqa.choice_statistics import NO_LETTER, cho
 from pytest_crab.benchmarks.codereviewqa.choices.answer_step import AnswerStep
 from pytest_crab.benchmarks.codereviewqa.choices.answers import ChosenOption
 from pytest_crab.benchmarks.codereviewqa.choices.questions import PROBES, probes_of, questions_of
+from pytest_crab.benchmarks.codereviewqa.choices.templates import templates_of
 from pytest_crab.benchmarks.codereviewqa.context import NamedAnswerer, ProbeContext
 from pytest_crab.benchmarks.codereviewqa.records import ProbeReason, ProbeRecord, ProbeResult
 from pytest_crab.errors import Cancelled, ContestantError, CrabError, LimitSpent, SourceUnreachable
@@ -70,9 +71,14 @@ def labels_of(instance: Instance) -> dict[str, str]:
 
 
 def steps_of(context: ProbeContext, probe: str) -> Iterator[AnswerStep]:
-    """Yield the steps that ask a probe's question in every order: one for all, or one for each."""
-    questions = questions_of(context.instance, probe)
-    for some in [(each,) for each in questions] if context.answerer.singly else [questions]:
+    """Yield the steps that ask a probe's question in every order: one for all, or one for each.
+
+    An answerer that sends prompts as they are is given the release's, where the set keeps its templates.
+    """
+    answerer = context.answerer
+    templates = templates_of(context.instance) if answerer.raw else None
+    questions = questions_of(context.instance, probe, None if templates is None else templates.fill)
+    for some in [(each,) for each in questions] if answerer.singly else [questions]:
         yield AnswerStep(context, probe, some)
 
 
@@ -88,6 +94,7 @@ class _Asking:
         self._status: str | None = None
         self._skipped: str | None = None
         self._measure: str | None = None
+        self._wording: str | None = None
         self._started = datetime.datetime.now(datetime.timezone.utc)
         self._clock = time.monotonic()
         self._waited = Waited(lambda _begins: None)
@@ -125,6 +132,7 @@ class _Asking:
             repeat=context.repeat,
             labels=labels_of(instance),
             measure=self._measure,
+            wording=self._wording,
             results=tuple(self._results),
             error=self._error,
             status=self._status,
@@ -156,6 +164,7 @@ class _Asking:
                 paid.update(step.keys().values())
                 context.book(_BOOKED, used, asked=[] if results.reused else used, judge=False)
                 answers.extend(found.answers)
+                self._wording = step.wording
             self._measure = context.answerer.measure
             self._results.append(result_of(probe, answers))
 

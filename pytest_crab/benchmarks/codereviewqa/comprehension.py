@@ -44,12 +44,13 @@ class ModelComprehension:
 
     A probe is right if it is in every order, and a refinement if it is an exact match. ``variants`` has the share of
     each variant of exact match. ``failures`` has, for runs with and without an exact match (table 5), by reasoning step
-    the share that failed, and under ``any`` the share in which at least one did. ``measure`` is the way of answering;
-    None: this is an agent alone. ``scale`` is the word that was given for its size.
+    the share that failed, and under ``any`` the share in which at least one did. ``measure`` is the way of answering
+    and ``wording`` whose words were asked; None: this is an agent alone. ``scale`` is the word for its size.
     """
 
     name: str
     measure: str | None = None
+    wording: str | None = None
     scale: str = ""
     tasks: Mapping[str, Mapping[str, Share]] = field(default_factory=dict)
     variants: Mapping[str, Share] = field(default_factory=dict)
@@ -61,6 +62,7 @@ class _Runs:
     """The results of one model as they are read, by task and run."""
 
     measure: str | None = None
+    wording: str | None = None
     results: dict[str, dict[_Run, bool | None]] = field(default_factory=dict)
     variants: dict[str, dict[_Run, bool | None]] = field(default_factory=dict)
     languages: dict[str, str] = field(default_factory=dict)
@@ -126,6 +128,7 @@ def _add_answers(runs: _Runs, record: ProbeRecord) -> None:
     run = record.instance, record.repeat
     runs.languages[record.instance] = record.labels.get("language", "")
     runs.measure = record.measure or runs.measure
+    runs.wording = record.wording or runs.wording
     for result in record.results:
         verdict = None if result.verdict is Verdict.UNKNOWN else result.verdict is Verdict.CAUGHT
         runs.results.setdefault(result.probe, {})[run] = verdict
@@ -154,6 +157,7 @@ def _model(name: str, runs: _Runs, scale: str) -> ModelComprehension:
     return ModelComprehension(
         name=name,
         measure=runs.measure,
+        wording=runs.wording,
         scale=scale,
         tasks=tasks,
         variants={variant: Share.of(own.values()) for variant, own in runs.variants.items()},

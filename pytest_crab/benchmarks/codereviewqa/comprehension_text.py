@@ -20,7 +20,7 @@ def comprehension_lines(models: Sequence[ModelComprehension], *, rule: str, vari
     """Yield all tables: overall (table 2), each task by language (7 to 12), exact match, and failures (table 5)."""
     columns = [(task, ALL) for task in TASKS]
     yield f"Exact match of the refinement ({variant}, rule {rule}), and probes that are right in every order, in %"
-    yield from format_table([("model", "answers by", *TASKS), *_rows(models, columns, measured=True)])
+    yield from format_table([("model", "answers by", "wording", *TASKS), *_rows(models, columns, measured=True)])
     yield "**: best of all; *: best of its scale" if _has_scales(models) else "**: best of all"
     for task in TASKS:
         languages = list(dict.fromkeys(name for model in models for name in model.tasks.get(task, {}) if name != ALL))
@@ -41,8 +41,8 @@ def _rows(
     """Yield a row for each model, below a row with the name of its scale."""
     for heading, model in scale_headings(models):
         if heading is not None:
-            yield [heading, *([""] * (len(places) + measured))]
-        first = [one_line(model.name, 40), *([model.measure or NOTHING] if measured else [])]
+            yield [heading, *([""] * (len(places) + 2 * measured))]
+        first = [one_line(model.name, 40), *([model.measure or NOTHING, model.wording or NOTHING] if measured else [])]
         yield [*first, *(_marked(models, model, place) for place in places)]
 
 

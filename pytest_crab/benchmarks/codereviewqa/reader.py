@@ -12,6 +12,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import click
+
+from pytest_crab import serialization
+from pytest_crab.benchmarks.codereviewqa.choices.templates import FILE as TEMPLATES, read_release
 from pytest_crab.cli.importing import import_command
 from pytest_crab.errors import BadInput
 from pytest_crab.instances.archives import json_lines, read_record
@@ -95,12 +99,16 @@ def require_code(old: str, new: str, lang: str) -> None:
             raise ValueError(f"a line of {name} does not start with one of {marks!r}")
 
 
-def import_codereviewqa(file: Path, out: Path, *, only: re.Pattern[str] | None = None) -> Import:
+def import_codereviewqa(
+    file: Path, out: Path, *, only: re.Pattern[str] | None = None, templates: Path | None = None
+) -> Import:
     """Import a file of the release into ``out``, which must be new or empty.
 
-    Raises BadInput with every line that is no row; then nothing is written.
+    ``templates`` is a checkout of the release's code, whose prompts are kept in the set. Raises BadInput for one that
+    has none, and with every line that is no row; then nothing is written.
     """
-    return import_rows(file, out, read_rows(file), to_instance, only=only, files=_files)
+    beside = {} if templates is None else {TEMPLATES: f"{serialization.canonical(read_release(templates))}\n"}
+    return import_rows(file, out, read_rows(file), to_instance, only=only, files=_files, beside=beside)
 
 
 def read_rows(file: Path) -> Iterator[tuple[str, QuestionRow]]:
@@ -156,4 +164,12 @@ def strip_marks(marked: str) -> str:
 codereviewqa = import_command(
     import_codereviewqa,
     "Import CodeReviewQA's FILE, JSON lines, as questions about review comments for pytest --answerer.",
+    options=[
+        click.Option(
+            ["--templates"],
+            metavar="FOLDER",
+            type=click.Path(exists=True, file_okay=False, path_type=Path),
+            help="A checkout of the release's code: keep its prompts in the set, to ask in its words.",
+        )
+    ],
 )

@@ -63,6 +63,8 @@ class ProbeRecord:
     labels: Mapping[str, str] = field(default_factory=dict)
     #: The way of answering, since two ways are two measures; None: nothing was asked.
     measure: str | None = None
+    #: Whose words the questions were asked in, which decide answers too: "ours" or "release"; None: nothing was asked.
+    wording: str | None = None
     results: tuple[ProbeResult, ...] = ()
     #: Why a probe has no verdict, in one sentence.
     error: str | None = None

@@ -40,6 +40,8 @@ class AnswererSummary:
     answerer: str
     #: The way of answering; None: nothing was asked.
     measure: str | None = None
+    #: Whose words they were asked in.
+    wording: str | None = None
     instances: int
     repeats: int
     #: How many instances were left out, by the reason.
@@ -123,6 +125,7 @@ def _answerer(name: str, records: Sequence[ProbeRecord], *, strict: bool) -> Ans
     return AnswererSummary(
         answerer=name,
         measure=next((record.measure for record in records if record.measure is not None), None),
+        wording=next((record.wording for record in records if record.wording is not None), None),
         instances=len(repeats),
         repeats=max(repeats.values()),
         skipped=dict(Counter(record.skipped for record in records if record.skipped is not None)),

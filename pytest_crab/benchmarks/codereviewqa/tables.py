@@ -63,11 +63,12 @@ def _rates(summary: ProbeSummary) -> list[Line]:
 def _rate_rows(summary: ProbeSummary) -> list[tuple[str, ...]]:
     """Return the rows of the table of rates, the head first."""
     return [
-        ("Answerer", "by", "Overall", "95%", "Macro", "/known", "Unknown"),
+        ("Answerer", "by", "Wording", "Overall", "95%", "Macro", "/known", "Unknown"),
         *(
             (
                 ascii_line(own.answerer),
                 own.measure or NOTHING,
+                own.wording or NOTHING,
                 format_percent(own.overall.micro),
                 format_interval(own.overall.interval, "-"),
                 format_percent(own.overall.macro),
@@ -109,7 +110,7 @@ def _answers(own: AnswererSummary) -> SummaryTable | None:
         ["agreement", *(f"{format_percent(each.agreement)}%" for each in measures.values())],
         *([letter, *(str(each.letters.get(letter, 0)) for each in measures.values())] for letter in letters),
     ]
-    title = f"Answers of {ascii_line(own.answerer)} by {own.measure}"
+    title = f"Answers of {ascii_line(own.answerer)} ({own.measure}, {own.wording})"
     return SummaryTable(title, title, list(measures), columns)
 
 

@@ -37,6 +37,7 @@ def answered(name: str, row: str, letters: str) -> ProbeRecord:
         answerer=name,
         labels={"language": row.partition("-")[0]},
         measure="letters",
+        wording="ours",
         results=tuple(
             ProbeResult(probe=probe, reason=ANSWERS[letter]) for probe, letter in zip(PROBES, letters, strict=False)
         ),
@@ -132,10 +133,10 @@ def test_the_command_marks_the_best_of_each_scale(tmp_path: Path) -> None:
     rows = [line.split() for line in lines]
     assert rows[2:7] == [
         ["<=3B"],
-        ["small", "letters", "**100.0", "*33.3", "*50.0", "*66.7", "*0.0", "**50.0"],
-        ["tiny", "letters", "-", "0.0", "0.0", "0.0", "*0.0", "0.0"],
+        ["small", "letters", "ours", "**100.0", "*33.3", "*50.0", "*66.7", "*0.0", "**50.0"],
+        ["tiny", "letters", "ours", "-", "0.0", "0.0", "0.0", "*0.0", "0.0"],
         ["<=9B"],
-        ["big", "letters", "*33.3", "**100.0", "**66.7", "**100.0", "**100.0", "**50.0"],
+        ["big", "letters", "ours", "*33.3", "**100.0", "**66.7", "**100.0", "**100.0", "**50.0"],
     ]
     assert ["big", "2", "100.0", "0.0", "50.0", "100.0"] in rows
     assert any(line.startswith("small: not in these shares") for line in lines)

@@ -75,14 +75,16 @@ def test_right_is_right_and_one_letter_is_a_third_or_a_quarter(probes: Path, pyt
     }
     assert found["constant"]["measure"] == "fixed"
     assert "answered correctly in every order" in (probes / ".crab" / "report" / "probes.md").read_text()
-    result.stdout.fnmatch_lines(["*answerers right, constant*", "Answers of constant by fixed*", "change-type *33.3%*"])
+    result.stdout.fnmatch_lines(
+        ["*answerers right, constant*", "Answers of constant (fixed, ours)*", "change-type *33.3%*"]
+    )
 
 
 def test_reports_of_answerers_have_words_and_columns_of_their_own(probes: Path, pytester: pytest.Pytester) -> None:
     result = pytester.runpytest("--answerer=right", "--answerer=constant", "probes")
     lines = result.stdout.str()
     table = lines[lines.rindex("=== results") :]
-    assert re.search(r"^Answerer +by +Overall +95% +Macro +/known +Unknown$", table, re.MULTILINE)
+    assert re.search(r"^Answerer +by +Wording +Overall +95% +Macro +/known +Unknown$", table, re.MULTILINE)
     assert re.search(r"^right: 100.0% \(13 of 13 probes caught; 95% interval .* over 3 rows\)$", table, re.MULTILINE)
     report = probes / ".crab" / "report"
     for text in (table, (report / "probes.md").read_text()):
@@ -132,7 +134,7 @@ class Model:
         if self.failing is not None and self.asked >= self.failing:
             return fail(400, "no more")
         text = str(asked.body["messages"][0]["content"])
-        lines = [line for line in text.rpartition("----- begin")[2].splitlines() if line[1:3] == ". "]
+        lines = [line for line in text.rpartition("Options:")[2].splitlines() if line[1:3] == ". "]
         deletes = "Drop it." in text
         right = {"line 2", "2+ sum", "only delete lines" if deletes else "change lines that are there"}
         (letter,) = (line[0] for line in lines if line[3:] in right)

@@ -43,6 +43,7 @@ class AgentAnswerer:
 
     measure = "agent"
     singly = True
+    raw = False
 
     def __init__(
         self,

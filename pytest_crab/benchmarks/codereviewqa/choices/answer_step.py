@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from pytest_crab import serialization
 from pytest_crab.benchmarks.codereviewqa.choices.answers import Answerer, AnswererError, Answers, ChosenOption
-from pytest_crab.benchmarks.codereviewqa.choices.questions import Question
+from pytest_crab.benchmarks.codereviewqa.choices.questions import OURS, RELEASE, Question
 from pytest_crab.errors import CrabError, model_errors_as
 from pytest_crab.lazy import lazy
 from pytest_crab.protocols import Store
@@ -50,6 +50,11 @@ class AnswerStep:
         self._context = context
         self._probe = probe
         self._questions = questions
+
+    @property
+    def wording(self) -> str:
+        """Whose words the questions are in."""
+        return OURS if self._questions[0].prompt is None else RELEASE
 
     def keys(self) -> Mapping[str, str]:
         """See scoring.protocols.Step."""

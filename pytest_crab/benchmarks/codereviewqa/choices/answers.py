@@ -47,11 +47,16 @@ def note_nothing(number: int, answer: ChosenOption, usage: Usage | None) -> None
 class Answerer(Protocol):
     """Chooses among the options of questions; ``measure`` names the way, since two ways are two measures.
 
-    ``singly``: it is asked one question at a time, and each answer is stored by itself, since one costs much.
+    ``singly``: it is asked one question at a time, and each answer is stored by itself, since one costs much. ``raw``:
+    it sends a question's own ``prompt`` as it is, where it has one.
     """
 
     measure: str
     singly: bool
+
+    @property
+    def raw(self) -> bool:
+        """See above."""
 
     def identity(self) -> Mapping[str, Any] | None:
         """Return everything that decides an answer, as plain data; None: answers are kept for this run alone."""

@@ -12,7 +12,6 @@ from pytest_crab.benchmarks.codereviewqa.choices.answers import Answers, ChosenO
 from pytest_crab.benchmarks.codereviewqa.choices.questions import Question, option_lines
 from pytest_crab.clients.chat import ChatSettings
 from pytest_crab.clients.model_http import connection, post_each
-from pytest_crab.clients.prompting import as_data
 from pytest_crab.errors import MalformedAnswer, ModelError, ModelRefused
 from pytest_crab.model_access import ModelAccess, Services
 from pytest_crab.types import Usage
@@ -28,6 +27,9 @@ class AskedQuestion(NamedTuple):
     read: Callable[[GatewayAnswer], ChosenOption]
 
 
+#: The last line of a prompt: a model that continues texts writes the letter behind it.
+_LAST = "Answer with the letter of the right option only. Answer:\n"
+
 #: Prepares a question, whose prompt is given, for a connection that all of them share.
 Prepare = Callable[["ModelAccess", "GatewayConnection", Question, str], AskedQuestion]
 
@@ -42,6 +44,11 @@ class QuestionSettings(ChatSettings):
     role: ClassVar[str] = "choices"
     package: ClassVar[str] = "pytest_crab.benchmarks.codereviewqa"
     singly: ClassVar[bool] = False
+
+    @property
+    def raw(self) -> bool:
+        """See Answerer."""
+        return False
 
     timeout: float = 60.0
     max_tokens: int | None = 16
@@ -61,10 +68,12 @@ class QuestionSettings(ChatSettings):
     def prompts_for(self, questions: Sequence[Question]) -> list[str]:
         """Return the prompts of one question in several orders.
 
-        What all orders share comes first, so that a provider may cache it.
+        What all orders share comes first, so that a provider may cache it. Nothing marks the texts as data: a small
+        model loses the question over marks, and whatever a text says can change no more than a letter.
         """
-        shared = as_data(self.instructions(), questions[0].context)
-        return [f"{shared}\n{as_data(each.text, option_lines(each))}" for each in questions]
+        told = self.instructions()
+        shared = f"{told}\n\n{questions[0].context}\n\nQuestion: {questions[0].text}\n\nOptions:\n"
+        return [f"{shared}{option_lines(each)}\n\n{_LAST}" for each in questions]
 
 
 def ask_all(

@@ -26,7 +26,7 @@ class ConstantAnswerer:
     letter: str = "A"
 
     measure = FIXED
-    singly = False
+    singly = raw = False
     free = True
 
     def __post_init__(self) -> None:
@@ -50,7 +50,7 @@ class RandomAnswerer:
     seed: int = 0
 
     measure = FIXED
-    singly = False
+    singly = raw = False
     free = True
 
     def identity(self) -> Mapping[str, Any]:
@@ -84,7 +84,7 @@ class RightAnswerer:
 
 class _Right:
     measure = FIXED
-    singly = False
+    singly = raw = False
 
     def __init__(self, correct: frozenset[str]) -> None:
         self._correct = correct

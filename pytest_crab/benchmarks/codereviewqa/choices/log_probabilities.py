@@ -27,7 +27,8 @@ class LogProbabilityAnswerer(QuestionSettings):
 
     The provider must give log-probabilities: ``chat`` takes them from OpenAI's chat/completions, ``completions`` from
     its older protocol, which servers of one's own speak too. ``candidates`` is how many tokens the provider is asked
-    for; a letter that is not among them has none, and without any letter there is no answer.
+    for; a letter that is not among them has none, and without any letter there is no answer. ``completions`` sends the
+    prompts of the release as they are, where the set keeps its templates.
     """
 
     provider: str = "openai"
@@ -45,6 +46,11 @@ class LogProbabilityAnswerer(QuestionSettings):
         if self.protocol() is not Api.OPENAI:
             raise ValueError(f"the provider {self.provider} gives no log-probabilities; name one whose api is openai")
 
+    @property
+    def raw(self) -> bool:
+        """See Answerer."""
+        return self.endpoint == COMPLETIONS
+
     def answer(self, questions: Sequence[Question], services: Services, note: NoteAnswer = note_nothing) -> Answers:
         """See Answerer."""
 
@@ -52,15 +58,14 @@ class LogProbabilityAnswerer(QuestionSettings):
             def read(answer: GatewayAnswer) -> ChosenOption:
                 return choose(read_log_probabilities(checked(answer)), question.letters)
 
-            return AskedQuestion(self._request(prompt), read)
+            return AskedQuestion(self._request(question.prompt or prompt), read)
 
         return ask_all(self, services, questions, prepare, note)
 
     def _request(self, prompt: str) -> GatewayRequest:
         if self.endpoint == COMPLETIONS:
-            text = f"{prompt}\nAnswer:"
             wanted = {**self.typed_options(), "max_tokens": 1, "logprobs": self.candidates}
-            return GatewayRequest("completions", {"model": self.model, "prompt": text, **wanted})
+            return GatewayRequest("completions", {"model": self.model, "prompt": prompt, **wanted})
         messages = [{"role": "user", "content": prompt}]
         wanted = {**self.limited(1), "logprobs": True, "top_logprobs": self.candidates}
         return GatewayRequest("chat/completions", {"model": self.model, "messages": messages, **wanted})

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from pytest_crab.benchmarks.codereviewqa.choice_statistics import LETTERS, orders
 from pytest_crab.instances.files import file_bytes
-from pytest_crab.types import ChangeType, Instance, LineOptions
+from pytest_crab.types import ChangeType, Instance
 
 #: The probes by name: the type of change, its lines and its solution, these with easy and hard wrong options.
 CHANGE_TYPE = "change-type"
 LINES = LINES_EASY, LINES_HARD = "lines-easy", "lines-hard"
 SOLUTION = SOLUTION_EASY, SOLUTION_HARD = "solution-easy", "solution-hard"
 PROBES = (CHANGE_TYPE, *LINES, *SOLUTION)
+
+#: Whose words a question is asked in.
+OURS, RELEASE = "ours", "release"
 
 #: The dimension of labels that names the probe, in tables.
 DIMENSION = "probe"
@@ -32,6 +36,8 @@ class Question:
     context: str
     text: str
     options: tuple[str, ...]
+    #: The whole prompt by the release's own template; None: the question is asked in our words.
+    prompt: str | None = None
 
     @property
     def letters(self) -> str:
@@ -52,37 +58,56 @@ def probes_of(instance: Instance) -> tuple[str, ...]:
     return PROBES if instance.probes.solution is not None else (CHANGE_TYPE, *LINES)
 
 
-def questions_of(instance: Instance, probe: str) -> tuple[Question, ...]:
-    """Return a probe's question in every order of its options: see ``orders``. Raises SourceError."""
-    text, options = _question(instance, probe)
-    context = context_of(instance)
+#: Makes the whole prompt of an instance's probe with its options in an order.
+Fill = Callable[[Instance, str, Sequence[Any]], str]
+
+
+def questions_of(instance: Instance, probe: str, fill: Fill | None = None) -> tuple[Question, ...]:
+    """Return a probe's question in every order of its options: see ``orders``. Raises SourceError.
+
+    ``fill`` adds the prompt of each; it takes the options as ``options_of`` has them.
+    """
+    text, context, options = _text(instance, probe), context_of(instance), options_of(instance, probe)
+    ordered = [tuple(options[place] for place in order) for order in orders(len(options))]
     return tuple(
-        Question(context=context, text=text, options=tuple(options[place] for place in order))
-        for order in orders(len(options))
+        Question(
+            context=context,
+            text=text,
+            options=tuple(map(_shown, own)),
+            prompt=None if fill is None else fill(instance, probe, own),
+        )
+        for own in ordered
     )
 
 
 def correct_options(instance: Instance) -> frozenset[str]:
     """Return the correct options of all probes of an instance."""
-    return frozenset(_question(instance, probe)[1][0] for probe in probes_of(instance))
+    return frozenset(_shown(options_of(instance, probe)[0]) for probe in probes_of(instance))
 
 
-def _question(instance: Instance, probe: str) -> tuple[str, tuple[str, ...]]:
-    """Return a question without its options, and its options with the correct one first."""
+def options_of(instance: Instance, probe: str) -> tuple[Any, ...]:
+    """Return the options of a probe, the correct one first: types of change, line numbers, or texts of solutions."""
     probes = instance.probes
     assert probes is not None
     if probe == CHANGE_TYPE:
-        others = [change for change in ChangeType if change is not probes.change]
-        options = tuple(_CHANGES[change] for change in (probes.change, *others))
-        return "Which type of change does the comment ask for?", options
-    told = f"The comment asks to {_CHANGES[probes.change]}."
+        return probes.change, *(change for change in ChangeType if change is not probes.change)
     if probe in LINES:
-        return f"{told}\n{_LINES_QUESTION[probes.change]}", _line_options(probes.lines, hard=probe == LINES_HARD)
+        return probes.lines.correct, *(probes.lines.hard if probe == LINES_HARD else probes.lines.easy)
     solution = probes.solution
     assert solution is not None
-    at = f"It is about {_lines(probes.lines.correct)}."
-    wrong = solution.hard if probe == SOLUTION_HARD else solution.easy
-    return f"{told}\n{at}\nWhich change resolves the comment?", (solution.correct, *wrong)
+    return solution.correct, *(solution.hard if probe == SOLUTION_HARD else solution.easy)
+
+
+def _text(instance: Instance, probe: str) -> str:
+    """Return a question without its options."""
+    probes = instance.probes
+    assert probes is not None
+    if probe == CHANGE_TYPE:
+        return "Which type of change does the comment ask for?"
+    told = f"The comment asks to {_CHANGES[probes.change]}."
+    if probe in LINES:
+        return f"{told}\n{_LINES_QUESTION[probes.change]}"
+    return f"{told}\nIt is about {_shown(probes.lines.correct)}.\nWhich change resolves the comment?"
 
 
 _LINES_QUESTION = {
@@ -92,20 +117,23 @@ _LINES_QUESTION = {
 }
 
 
-def _line_options(lines: LineOptions, *, hard: bool) -> tuple[str, ...]:
-    return tuple(map(_lines, (lines.correct, *(lines.hard if hard else lines.easy))))
+def _shown(option: ChangeType | tuple[int, ...] | str) -> str:
+    if isinstance(option, ChangeType):
+        return _CHANGES[option]
+    if isinstance(option, str):
+        return option
+    return f"line {option[0]}" if len(option) == 1 else f"lines {', '.join(map(str, option))}"
 
 
-def _lines(numbers: Sequence[int]) -> str:
-    return f"line {numbers[0]}" if len(numbers) == 1 else f"lines {', '.join(map(str, numbers))}"
+def numbered_code(instance: Instance) -> str:
+    """Return the code with a number before each line. Raises SourceError."""
+    snippet = instance.source.snippet
+    assert snippet is not None
+    code = file_bytes(instance, snippet.head).decode("utf-8", "replace")
+    return "\n".join(f"{number} {line}" for number, line in enumerate(code.removesuffix("\n").split("\n"), 1))
 
 
 def context_of(instance: Instance) -> str:
     """Return the code with line numbers, and the comment. Raises SourceError."""
-    snippet = instance.source.snippet
-    assert snippet is not None
-    code = file_bytes(instance, snippet.head).decode("utf-8", "replace")
-    numbered = [f"{number} {line}" for number, line in enumerate(code.removesuffix("\n").split("\n"), 1)]
-    return "\n".join(
-        [f"Language: {instance.language}", "", "Code:", *numbered, "", "Comment:", instance.comments[0].body.strip()]
-    )
+    comment = instance.comments[0].body.strip()
+    return f"Language: {instance.language}\n\nCode:\n{numbered_code(instance)}\n\nComment:\n{comment}"
