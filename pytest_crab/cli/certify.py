@@ -9,9 +9,10 @@ from pathlib import Path
 
 import click
 
+from pytest_crab import option_types
 from pytest_crab.campaign.disk import DiskOfTrials
 from pytest_crab.cli.certify_agent import crew_with, resolve_all
-from pytest_crab.cli.choices import choose_runtime, read_size, runtime_option, store_option
+from pytest_crab.cli.choices import choose_runtime, read_as, runtime_option, store_option
 from pytest_crab.cli.lookup import display_path, instance_files
 from pytest_crab.cli.progress import as_they_end
 from pytest_crab.cli.run_contexts import proving_context, refuse_foreign
@@ -40,7 +41,7 @@ from pytest_crab.types import Instance
     help=f"Write environments and isolation into {FILE} and proofs into {proof_report.FILE} beside {lock.FILE}.",
 )  # fmt: skip
 @click.option(
-    "--disk-budget", metavar="SIZE", callback=read_size,
+    "--disk-budget", **read_as(option_types.SIZE),
     help="Remove environments when they and the store's cache take more than this, such as 20G.",
 )  # fmt: skip
 @click.option("--audit", is_flag=True, help="Print a table of how strict, sharp and steady each oracle is.")

@@ -11,15 +11,15 @@ from pathlib import Path
 
 import click
 
-from pytest_crab import diffs
+from pytest_crab import diffs, option_types
 from pytest_crab.cli.audits import audit as audit_instances
-from pytest_crab.cli.choices import runtime_option, store_option
+from pytest_crab.cli.choices import read_as, runtime_option, store_option
 from pytest_crab.cli.lookup import display_path
 from pytest_crab.curation.set_statistics import SizedInstance, error_lines, statistics_lines
 from pytest_crab.errors import BadInput, CrabError, SourceUnreachable
 from pytest_crab.formats import format_count
 from pytest_crab.instances import FILE, find_instances, load_instance, lock
-from pytest_crab.instances.dates import day, why_not_since
+from pytest_crab.instances.dates import why_not_since
 from pytest_crab.instances.file_checks import content_faults, set_configuration
 from pytest_crab.instances.files import diff_text
 from pytest_crab.instances.loading import duplicates
@@ -71,19 +71,12 @@ class CheckReport:
         return ", ".join(parts)
 
 
-def _day(_ctx: click.Context, _param: click.Parameter, value: str | None) -> date | None:
-    try:
-        return None if value is None else day(value)
-    except ValueError as error:
-        raise click.BadParameter(f"{value!r} is no day; it should be one such as 2024-05-01") from error
-
-
 @click.command()
 @click.argument("paths", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
 @click.option("--lock", "write", is_flag=True, help="Write crab.lock in each set's folder, if there are no faults.")
 @click.option("--stats", is_flag=True, help="Print counts of categories, kinds, sizes, dates and checks of oracles.")
 @click.option(
-    "--since", metavar="DAY", callback=_day, help="Only instances merged since this day (2024-05-01), by merged_at."
+    "--since", **read_as(option_types.DAY), help="Only instances merged since this day (2024-05-01), by merged_at."
 )
 @click.option("--fetch", is_flag=True, help="Fetch sources that are not on this machine yet, to check diffs on them.")
 @click.option(

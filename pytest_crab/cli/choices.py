@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -11,7 +12,9 @@ import click
 
 from pytest_crab import runtimes, serialization
 from pytest_crab.errors import BadInput, CrabError
-from pytest_crab.formats import format_names, parse_size
+from pytest_crab.formats import format_names
+from pytest_crab.option_table import FIELDS, Options
+from pytest_crab.option_types import OptionType
 from pytest_crab.scoring.location import RULES
 from pytest_crab.scoring.similarity import EMBEDDING, Similarity, load_measures
 
@@ -62,12 +65,39 @@ def runtime_option(text: str) -> Callable[[F], F]:
     return click.option("--runtime", type=kinds, default="auto", show_default=True, help=text)
 
 
-def read_size(_ctx: click.Context, _param: click.Parameter, text: str | None) -> int | None:
-    """Return the bytes that an option's text stands for. Raises BadParameter."""
-    try:
-        return None if text is None else parse_size(text)
-    except ValueError:
-        raise click.BadParameter(f"it is {text!r}; it should be a size such as 20G") from None
+def read_as(kind: OptionType) -> dict[str, Any]:
+    """Return what makes click read an option's values as a run reads them."""
+
+    def read(_ctx: click.Context, param: click.Parameter, value: Any) -> Any:
+        if value is None:
+            return None
+        try:
+            return tuple(map(kind.read, value)) if param.multiple else kind.read(value)
+        except (ValueError, KeyError):
+            raise click.BadParameter(f"it is {value!r}; it should be {kind.meaning}") from None
+
+    return {"type": str, "metavar": kind.metavar, "callback": read}
+
+
+def run_options(command: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return the options of a run that this command has too; it is given their values as ``options``."""
+    rows = {field: option for field, option in FIELDS.items() if command in option.commands}
+
+    def decorate(function: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(function)
+        def called(**given: Any) -> None:
+            values = {field: given.pop(field, option.default) for field, option in FIELDS.items()}
+            function(**given, options=Options(**values))
+
+        for field, option in reversed(rows.items()):
+            add = click.option(
+                option.flag_of_commands, field, **read_as(option.type), multiple=option.many, default=option.default,
+                show_default=True, help=f"{option.help[0].upper()}{option.help[1:]}.",
+            )  # fmt: skip
+            add(called)
+        return called
+
+    return decorate
 
 
 def choose_runtime(name: str, pythons: Sequence[str] = ()) -> str:

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import click
 
-from pytest_crab.cli.choices import json_option, print_json
+from pytest_crab.cli.choices import json_option, print_json, run_options
 from pytest_crab.errors import BadInput
-from pytest_crab.formats import format_table, parse_points, parse_share
+from pytest_crab.formats import format_table
 from pytest_crab.gate.baseline import BaselineComparison, rule_on_baselines
-from pytest_crab.gate.conditions import CONDITIONS
-from pytest_crab.gate.exit import MAX_BROKEN, MAX_UNKNOWN, OracleCounts, RunOutcome, decide
+from pytest_crab.gate.exit import OracleCounts, RunOutcome, decide
 from pytest_crab.gate.pairing import ANCHOR, counterpart, full_names, pair
 from pytest_crab.gate.references import Reference, load_reference
-from pytest_crab.gate.resolved import RATE, RESOLVED, decided_on
+from pytest_crab.gate.resolved import RATE, decided_on
 from pytest_crab.gate.terms import GateTerms
 from pytest_crab.gate.wording import baseline_words
+from pytest_crab.option_table import Options
 from pytest_crab.results.gate_record import Gate
 from pytest_crab.results.loading import load_summary
 from pytest_crab.results.recorded_results import require_recorded
@@ -26,12 +27,9 @@ from pytest_crab.results.reviewer_summary import ReviewerSummary
 from pytest_crab.results.summary import Summary
 from pytest_crab.show.label_changes import label_table
 from pytest_crab.show.page.comparison import ComparedReviewer, write_comparison
-from pytest_crab.statistics.comparison import PULL_REQUEST, REPOSITORY, compare as compare_measured
+from pytest_crab.statistics.comparison import compare as compare_measured
 from pytest_crab.statistics.labels import absent_labels, compare_labels
 from pytest_crab.text import one_line
-
-#: What clusters can be, as options name it.
-UNITS = (PULL_REQUEST.replace(" ", "-"), REPOSITORY)
 
 #: Comparisons, the counts of the new run's reviewers, and of each comparison the names of both reviewers.
 Compared = tuple[list[BaselineComparison], list[OracleCounts], list[tuple[str, str]]]
@@ -47,38 +45,10 @@ Compared = tuple[list[BaselineComparison], list[OracleCounts], list[tuple[str, s
     metavar="NAME[=NAME]",
     help="Compare this reviewer only; A=B compares A of the first run with B of the second.",
 )
-@click.option(
-    "--margin",
-    "margins",
-    multiple=True,
-    metavar="[LABEL=]POINTS",
-    callback=lambda _context, _option, texts: _read_margins(texts),
-    help="Gate: exit 0, 1, 8 or 9 as --crab-baseline does; security=10 is the margin of a label.",
-)
-@click.option(
-    "--max-broken",
-    metavar="SHARE",
-    callback=lambda _context, _option, text: _read_share(text),
-    default=f"{MAX_BROKEN:.0%}",
-    show_default=True,
-    help="The gate's limit, a share such as 5% or 0.05.",
-)
-@click.option(
-    "--max-unknown",
-    metavar="SHARE",
-    callback=lambda _context, _option, text: _read_share(text),
-    default=f"{MAX_UNKNOWN:.0%}",
-    show_default=True,
-    help="The gate's limit, a share such as 5% or 0.05.",
-)
-@click.option("--looks", type=click.IntRange(1), default=1, help="As --crab-gate-looks.")
-@click.option("--unit", type=click.Choice(UNITS), default=UNITS[0], help="As --crab-gate-unit.")
-@click.option("--on", type=click.Choice((RATE, RESOLVED)), default=RATE, help="As --crab-gate-on.")
-@click.option("--allow-difference", type=click.Choice(CONDITIONS), help="Compare even if this one thing differs.")
+@run_options("compare")
 @click.option(
     "--pool", multiple=True, type=click.Path(exists=True, path_type=Path), help="Pool this run with BEFORE; repeatable."
 )
-@click.option("--anchor", type=click.Path(exists=True, path_type=Path), help="As --crab-anchor.")
 @click.option("--part", is_flag=True, help="Leave out oracles that AFTER lacks; without it they count as unknown.")
 @click.option(
     "--recorded",
@@ -98,15 +68,8 @@ def compare(
     before: str,
     after: str,
     names: Sequence[str],
-    margins: Mapping[str, float],
-    max_broken: float,
-    max_unknown: float,
-    looks: int,
-    unit: str,
-    on: str,
-    allow_difference: str | None,
+    options: Options,
     pool: Sequence[Path],
-    anchor: Path | None,
     recorded: Path | None,
     page: Path | None,
     *,
@@ -116,13 +79,15 @@ def compare(
 ) -> None:
     """Compare two earlier runs, running nothing.
 
-    BEFORE and AFTER are a summary.json, a trials.jsonl, or the folder of a report or a store.
+    BEFORE and AFTER are a summary.json, a trials.jsonl, or the folder of a report or a store. With --margin they are
+    gated: the exit status is 0, 1, 8 or 9, as with --crab-baseline.
     """
+    anchor = None if options.anchor is None else Path(options.anchor)
     if recorded is not None and (page, anchor, *pool) != (None, None):
         raise click.UsageError("--html, --pool and --anchor are for runs, and --recorded names tools; leave it out")
-    if recorded is not None and on != RATE:
+    terms = dataclasses.replace(options.terms, gated=bool(options.margin))
+    if recorded is not None and terms.on != RATE:
         raise click.UsageError("--on=resolved is for runs, whose verdicts are explained; leave out --recorded")
-    terms = GateTerms.of(margins, allowed=allow_difference, looks=looks, unit=unit, on=on, gated=bool(margins))
     try:
         if recorded is not None:
             against, counts, pairs = _compare_recorded(recorded, before, after, terms)
@@ -137,12 +102,13 @@ def compare(
         RunOutcome(
             status=0,
             only_trials_failed=True,
-            max_broken=max_broken,
-            max_unknown=max_unknown,
+            max_broken=options.max_broken,
+            max_unknown=options.max_unknown,
             max_unknown_option="--max-unknown",
             counts=tuple(counts),
             baselines=tuple(against),
             account=terms.account,
+            fail_on_worse=options.fail_on == "worse",
         )
     )
     if page is not None:
@@ -213,24 +179,6 @@ def _write_page(page: Path, after: Path, compared: Sequence[ComparedReviewer], r
         raise click.ClickException(str(error)) from error
     except OSError as error:
         raise click.ClickException(f"{page} cannot be written: {error.strerror}") from error
-
-
-def _read_share(text: str) -> float:
-    try:
-        return parse_share(text)
-    except ValueError as error:
-        raise click.BadParameter(f"{text!r} is no share such as 5% or 0.05") from error
-
-
-def _read_margins(texts: Sequence[str]) -> dict[str, float]:
-    found = {}
-    for text in texts:
-        name, _, number = text.rpartition("=")
-        try:
-            found[name.strip()] = parse_points(number)
-        except ValueError as error:
-            raise click.BadParameter(f"{text!r} is neither points from 0 to 100 nor LABEL=POINTS") from error
-    return found
 
 
 def _references(runs: Sequence[Path], anchor: Path | None, terms: GateTerms) -> list[Reference]:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from pytest_crab.cli.choices import read_as
 from pytest_crab.errors import BadInput
 from pytest_crab.formats import (
     NOTHING,
@@ -16,11 +17,10 @@ from pytest_crab.formats import (
     format_percent,
     format_table,
     format_whole_percent,
-    parse_points,
-    parse_share,
 )
 from pytest_crab.gate.planning import Choice, Measure, choices, measure_of, sizes_of
 from pytest_crab.instances import load_instances
+from pytest_crab.option_types import POINTS, RATE, SHARE
 from pytest_crab.results.loading import load_summary
 from pytest_crab.statistics.power import POWER
 
@@ -32,24 +32,24 @@ _MARGINS, _REPEATS, _TIMES = (3.0, 5.0, 10.0, 15.0), (1, 3), (1, 2, 4)
 @click.argument("run", required=False, type=click.Path(exists=True, path_type=Path))
 @click.option("--set", "folder", type=click.Path(exists=True, path_type=Path), help="Plan for this set; nothing ran.")
 @click.option("--reviewer", metavar="NAME", help="The reviewer of the run; needed where it has several.")
-@click.option("--margin", "margins", multiple=True, metavar="POINTS", help="A margin of the table; repeatable.")
+@click.option("--margin", "points", multiple=True, **read_as(POINTS), help="A margin of the table; repeatable.")
 @click.option(
     "--pull-requests", "counts", multiple=True, type=click.IntRange(2), help="A number of pull requests; repeatable."
 )
 @click.option("--repeats", multiple=True, type=click.IntRange(1), help="A number of repeats; repeatable.")
 @click.option("--oracles", type=click.IntRange(1), default=2, help="Oracles of each pull request, without run and set.")
-@click.option("--rate", metavar="SHARE", help="The rate of caught oracles, as in 30%, in place of the run's.")
-@click.option("--noise", metavar="SHARE", help="The share of verdicts that change from run to run, as in 10%.")
+@click.option("--rate", **read_as(RATE), help="The rate of caught oracles, as in 30%, in place of the run's.")
+@click.option("--noise", **read_as(SHARE), help="The share of verdicts that change from run to run, as in 10%.")
 def plan(
     run: Path | None,
     folder: Path | None,
     reviewer: str | None,
-    margins: Sequence[str],
+    points: Sequence[float],
     counts: Sequence[int],
     repeats: Sequence[int],
     oracles: int,
-    rate: str | None,
-    noise: str | None,
+    rate: float | None,
+    noise: float | None,
 ) -> None:
     """Say how many pull requests and repeats a gate needs for a margin.
 
@@ -65,11 +65,11 @@ def plan(
         raise click.UsageError(str(error)) from error
     measure = dataclasses.replace(
         measure,
-        rate=measure.rate if rate is None else _share(rate),
-        noise=measure.noise if noise is None else _share(noise),
+        rate=measure.rate if rate is None else rate,
+        noise=measure.noise if noise is None else noise,
         measured=measure.measured or noise is not None,
     )
-    points = [_points(text) for text in margins] or list(_MARGINS)
+    points = points or _MARGINS
     here = len(measure.sizes)
     wanted = counts or ([here * times for times in _TIMES] if run or folder else [20, 50, 100, 200])
     assumed = "" if measure.measured else ", which is assumed"
@@ -141,17 +141,3 @@ def _of_set(folder: Path | None, oracles: int) -> tuple[str, Measure]:
     if not sizes:
         raise BadInput(str(folder), ["it has no instance with an oracle"])
     return str(folder), Measure(sizes=sizes)
-
-
-def _share(text: str) -> float:
-    try:
-        return parse_share(text)
-    except ValueError as error:
-        raise click.UsageError(f"{text!r} is no share such as 30% or 0.3") from error
-
-
-def _points(text: str) -> float:
-    try:
-        return parse_points(text)
-    except ValueError as error:
-        raise click.UsageError(f"--margin is {text!r}; it should be points from 0 to 100, such as 5") from error

@@ -31,29 +31,6 @@ class GateTerms:
     gated: bool = True
     on: str = RATE
 
-    @classmethod
-    def of(
-        cls,
-        margins: Mapping[str, float],
-        *,
-        allowed: str | None,
-        looks: int,
-        unit: str,
-        on: str,
-        gated: bool = True,
-    ) -> GateTerms:
-        """Return the terms that options name: ``margins`` with that of no label under "", ``unit`` with hyphens."""
-        labels = dict(margins)
-        return cls(
-            margin=labels.pop("", MARGIN),
-            margins=labels,
-            allowed=allowed,
-            looks=looks,
-            unit=unit.replace("-", " "),
-            gated=gated,
-            on=on,
-        )
-
     @property
     def level(self) -> float:
         """The level of the intervals of one look."""

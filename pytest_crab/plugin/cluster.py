@@ -11,8 +11,8 @@ import pytest
 
 from pytest_crab import runtimes
 from pytest_crab.errors import CrabError
+from pytest_crab.option_table import Options
 from pytest_crab.plugin.contestants import Contestants
-from pytest_crab.plugin.option_table import Options
 from pytest_crab.runtimes.run_lock import RunFolder
 
 if TYPE_CHECKING:

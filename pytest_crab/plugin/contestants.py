@@ -19,7 +19,7 @@ from pytest_crab.campaign.placebo import mismatch_reviews, write_reviews
 from pytest_crab.clients.installed import is_there
 from pytest_crab.errors import BadInput
 from pytest_crab.instances.recorded import is_recorded_name
-from pytest_crab.plugin.option_table import Options
+from pytest_crab.option_table import Options
 from pytest_crab.results.files import read_trials
 from pytest_crab.results.loading import trials_file
 from pytest_crab.reviewers import REVIEWERS

@@ -10,8 +10,8 @@ import pytest
 from pytest_crab.campaign.disk import DiskBudget, PendingTrials, by_repository
 from pytest_crab.errors import CrabError
 from pytest_crab.formats import format_count, format_size
+from pytest_crab.option_table import Options
 from pytest_crab.plugin.items import TrialItem
-from pytest_crab.plugin.option_table import Options
 from pytest_crab.plugin.options import runs_trials
 from pytest_crab.plugin.recorder import RunRecorder
 from pytest_crab.plugin.resources import Resources

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 from pytest_crab.formats import format_near
-from pytest_crab.plugin.option_table import OPTIONS
+from pytest_crab.option_table import OPTIONS
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pytest_crab.plugin.option_table import Option
+    from pytest_crab.option_table import Option
     from pytest_crab.settings import Experiment, Settings
 
 #: The keys of an experiment that are named in the plural, and the options that they are.

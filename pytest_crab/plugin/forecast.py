@@ -23,9 +23,9 @@ from pytest_crab.campaign.forecast import (
 from pytest_crab.errors import BadInput, CrabError
 from pytest_crab.formats import format_count, format_dollars, format_duration, format_names, format_size
 from pytest_crab.instances import lock
+from pytest_crab.option_table import Options
 from pytest_crab.plugin.contestants import Contestants
 from pytest_crab.plugin.items import Planned, TrialItem
-from pytest_crab.plugin.option_table import Options
 from pytest_crab.plugin.recorder import RunRecorder
 from pytest_crab.plugin.resources import Resources
 from pytest_crab.runtimes.environment_stock import Stock, engine_stock, folder_stock, free_at

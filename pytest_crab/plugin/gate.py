@@ -28,9 +28,9 @@ from pytest_crab.gate.resolved import RATE, decided_on
 from pytest_crab.instances import lock
 from pytest_crab.instances.oracle_errors import oracle_digest
 from pytest_crab.instances.resolvability import settings_digest
+from pytest_crab.option_table import Options
 from pytest_crab.plugin.contestants import Contestants
 from pytest_crab.plugin.items import Planned, TrialItem
-from pytest_crab.plugin.option_table import Options
 from pytest_crab.plugin.options import runs_trials
 from pytest_crab.results.gate_record import Gate
 from pytest_crab.results.reviewer_summary import ReviewerSummary

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from pytest_crab.adapters import AdapterSpec
+    from pytest_crab.option_table import Option
     from pytest_crab.plugin.kinds import Kind, Run
-    from pytest_crab.plugin.option_table import Option
     from pytest_crab.results.summary import Summary
     from pytest_crab.types import Instance, Review, Trial
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from pytest_crab.plugin.option_table import Options
+from pytest_crab.option_table import Options
 from pytest_crab.plugin.resources import Resources
 from pytest_crab.settings import Settings
 

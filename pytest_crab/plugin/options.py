@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 
-from pytest_crab.plugin.option_table import FIELDS, OPTIONS, Option, Options
-from pytest_crab.plugin.option_types import BASELINE, SWITCH
+from pytest_crab.option_table import FIELDS, OPTIONS, Option, Options
+from pytest_crab.option_types import BASELINE, SWITCH
 
 if TYPE_CHECKING:
     from pytest_crab.plugin.experiments import FileValue

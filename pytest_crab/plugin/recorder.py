@@ -12,11 +12,11 @@ import pytest
 from pytest_crab.campaign.giving_up import was_given_up
 from pytest_crab.errors import CrabError
 from pytest_crab.instances.recorded import FOLDER
+from pytest_crab.option_table import Options
 from pytest_crab.plugin.carried import TRIAL
 from pytest_crab.plugin.contestants import Contestants
 from pytest_crab.plugin.gate import RunGate
 from pytest_crab.plugin.items import Planned, TrialItem
-from pytest_crab.plugin.option_table import Options
 from pytest_crab.plugin.planned import PlannedNodes
 from pytest_crab.plugin.resources import Resources
 from pytest_crab.plugin.selection import Shards

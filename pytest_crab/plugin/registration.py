@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from pytest_crab.errors import BadInput
+from pytest_crab.option_table import Options
 from pytest_crab.plugin.attachments import Attachments
 from pytest_crab.plugin.contestants import Contestants, build_contestants
 from pytest_crab.plugin.experiments import collect_set
@@ -14,7 +15,6 @@ from pytest_crab.plugin.forecast import Forecaster
 from pytest_crab.plugin.gate import RunGate
 from pytest_crab.plugin.items import Items
 from pytest_crab.plugin.kinds import Kind, Run
-from pytest_crab.plugin.option_table import Options
 from pytest_crab.plugin.options import named_experiment, read_options, runs_items, runs_trials
 from pytest_crab.plugin.progress import WorkersProgress
 from pytest_crab.plugin.recorder import RunRecorder

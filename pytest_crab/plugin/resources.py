@@ -16,7 +16,7 @@ from pytest_crab.errors import CrabError, StoreError
 from pytest_crab.instances.pull_requests import subject_of, write_subject
 from pytest_crab.lazy import lazy
 from pytest_crab.models import Gateway
-from pytest_crab.plugin.option_table import Options
+from pytest_crab.option_table import Options
 from pytest_crab.plugin.options import runs_items, runs_trials
 from pytest_crab.protocols import Runtime
 from pytest_crab.runtimes import Choice, bubblewrap

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from pytest_crab.campaign.progress import Progress
-from pytest_crab.plugin.option_table import Options
+from pytest_crab.option_table import Options
 from pytest_crab.plugin.recorder import RunRecorder
 from pytest_crab.results.run_progress import (
     EVERY,

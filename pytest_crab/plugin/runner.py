@@ -14,10 +14,10 @@ from pytest_crab.campaign.giving_up import GivingUp
 from pytest_crab.campaign.progress import Progress, SlotsWanted
 from pytest_crab.campaign.trial_pool import AHEAD, AHEAD_ON_BUDGET, Notice, TrialPool, TrialWork, costs_of_run
 from pytest_crab.errors import CrabError
+from pytest_crab.option_table import Options
 from pytest_crab.plugin.carried import TRIAL
 from pytest_crab.plugin.contestants import Contestants
 from pytest_crab.plugin.items import Missed, TrialItem
-from pytest_crab.plugin.option_table import Options
 from pytest_crab.plugin.progress import ProgressLine
 from pytest_crab.plugin.resources import Resources
 from pytest_crab.plugin.signals import Signals

@@ -12,7 +12,7 @@ import pytest
 from pytest_crab.campaign.giving_up import cause_of
 from pytest_crab.errors import BadInput
 from pytest_crab.formats import format_count, format_one
-from pytest_crab.plugin.option_table import Options
+from pytest_crab.option_table import Options
 from pytest_crab.plugin.paths import exists, named_paths
 from pytest_crab.plugin.recorder import RunRecorder
 from pytest_crab.plugin.resources import Resources

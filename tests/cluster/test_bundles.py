@@ -13,7 +13,7 @@ from pytest_crab.campaign.cluster import bundles
 from pytest_crab.campaign.cluster.plan import RunPlan, fill_plan, key_in
 from pytest_crab.errors import BadInput
 from pytest_crab.instances import load_instance, lock
-from pytest_crab.plugin.option_types import address
+from pytest_crab.option_types import address
 from pytest_crab.settings import ModelSettings
 from pytest_crab.trial import CrewSpec
 

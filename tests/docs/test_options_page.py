@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from pytest_crab.benchmarks.codereviewqa.items import ANSWERER, PROBE
-from pytest_crab.plugin.option_table import OPTIONS, Option
+from pytest_crab.option_table import OPTIONS, Option
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "options.md"
 
@@ -20,6 +20,7 @@ def row(option: Option) -> str:
     """The line of the page that stands for one option."""
     flags = [option.short] if option.short else []
     flags += [f"--crab-{option.name}"] if option.flag else []
+    flags += [f"{command} {option.flag_of_commands}" for command in option.commands]
     line = ", ".join(f"`{flag}`" for flag in flags) or f"`{option.dest}`"
     return f"| {line} | {option.type.meaning} | {default(option)} | {option.help} |"
 

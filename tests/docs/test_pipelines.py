@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 import yaml
 
-from pytest_crab.plugin.option_table import OPTIONS
+from pytest_crab.option_table import OPTIONS
 from pytest_crab.testing.forge import ScriptedForge
 
 ROOT = Path(__file__).parents[2]

@@ -122,3 +122,16 @@ def test_reviews_of_pooled_runs_are_told_apart(
         OracleRecord(instance="i", comment="c0", repo="r", verdicts="cm", reviews=own) for own in (one, other)
     )
     assert _pool_reviews(first, second) == pooled
+
+
+def test_compare_takes_the_terms_of_a_run_and_refuses_what_a_run_refuses(tmp_path: Path) -> None:
+    before, after = write(tmp_path / "last", "ccccmmmm"), write(tmp_path / "now", "cccmmmmm")
+    arguments = ["compare", str(before), str(after), "--margin=5"]
+    assert CliRunner().invoke(main, arguments).exit_code == 8
+    assert CliRunner().invoke(main, [*arguments, "--fail-on=worse"]).exit_code == 0
+    for option, value in (("margin", "wide"), ("max-broken", "200%"), ("unit", "team"), ("fail-on", "better")):
+        told = CliRunner().invoke(main, [*arguments, f"--{option}={value}"])
+        assert told.exit_code == 2
+        assert f"'--{option}'" in told.output
+        assert repr(value) in told.output
+        assert "it should be" in told.output

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pytest_crab.plugin.option_table import Options
+from pytest_crab.option_table import Options
 from pytest_crab.plugin.options import read_options
 from pytest_crab.settings import load_settings
 

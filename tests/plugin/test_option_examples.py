@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from pytest_crab.benchmarks.codereviewqa.reader import import_codereviewqa
-from pytest_crab.plugin.option_table import OPTIONS
+from pytest_crab.option_table import OPTIONS
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "options.md"
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from pytest_crab import option_types as kinds
 from pytest_crab.agents import AGENTS
-from pytest_crab.plugin import option_types as kinds
-from pytest_crab.plugin.option_table import OPTIONS
+from pytest_crab.option_table import OPTIONS
 from pytest_crab.plugin.options import read_options
 from pytest_crab.reviewers import REVIEWERS
 from pytest_crab.settings import load_settings

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_crab.plugin import option_types
-from pytest_crab.plugin.option_table import Option
+from pytest_crab import option_types
+from pytest_crab.option_table import Option
 from pytest_crab.plugin.options import read_named, register_long
 
 if TYPE_CHECKING:

@@ -44,12 +44,16 @@ def _one_of(words: Container[str]) -> Callable[[str], str]:
     return _with_check(str, words.__contains__)
 
 
-def _margin(text: str) -> tuple[str, float]:
-    """Read points, or points for a label as in security=10; the name is empty for the whole."""
+def _points(text: str) -> float:
     from pytest_crab.formats import parse_points
 
+    return parse_points(text)
+
+
+def _margin(text: str) -> tuple[str, float]:
+    """Read points, or points for a label as in security=10; the name is empty for the whole."""
     name, _, number = text.rpartition("=")
-    return name.strip(), parse_points(number.strip())
+    return name.strip(), _points(number.strip())
 
 
 def _shard(text: str) -> tuple[int, int]:
@@ -109,6 +113,7 @@ DOLLARS = OptionType(_with_check(float, lambda number: 0 < number < float("inf")
 RATE = OptionType(_share, "a share such as 30% or 0.3", "RATE")
 SHARE = OptionType(_share, "a share such as 5% or 0.05", "SHARE")
 SIZE = OptionType(_size, "a size such as 20G or 800M", "SIZE")
+POINTS = OptionType(_points, "points from 0 to 100 such as 5 or 5pp", "POINTS")
 MARGIN = OptionType(_margin, "points from 0 to 100 such as 5 or 5pp, or LABEL=POINTS", "[LABEL=]POINTS")
 EXPLAIN = OptionType(_one_of(("all", "misses", "none")), "all, misses or none", "all|misses|none")
 FAIL_ON = OptionType(_one_of(("cannot-tell", "worse")), "cannot-tell or worse", "cannot-tell|worse")

@@ -1,4 +1,4 @@
-"""Every option of the plugin, once: its name, its type, its default, its help, and its value in a run."""
+"""Every option of a run, once: its name, its type, its default, its help, the commands that have it, and its value."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pytest_crab.plugin import option_types as kinds
-from pytest_crab.plugin.option_types import OptionType
+from pytest_crab import option_types as kinds
+from pytest_crab.option_types import OptionType
 
 if TYPE_CHECKING:
     from pytest_crab.gate.terms import GateTerms
@@ -19,6 +19,7 @@ class Option(NamedTuple):
 
     ``flag`` False: it is none of the command line's. ``gate``: it may
     also stand in crab.yaml under ``gate``, by its name. ``contestants``: it names some, so that the run measures them.
+    ``commands`` of pytest-crab have it too, by ``flag_of_commands``.
     """
 
     name: str
@@ -30,6 +31,12 @@ class Option(NamedTuple):
     flag: bool = True
     gate: bool = False
     contestants: bool = False
+    commands: tuple[str, ...] = ()
+
+    @property
+    def flag_of_commands(self) -> str:
+        """The flag of the commands that have the option."""
+        return f"--{self.name.removeprefix('gate-')}"
 
     @property
     def dest(self) -> str:
@@ -200,6 +207,7 @@ class Options:
         None,
         "also require the gate to pass against this pinned run, so that small drops cannot add up unnoticed",
         gate=True,
+        commands=("compare",),
     )
     margin: tuple[tuple[str, float], ...] = _option(
         kinds.MARGIN,
@@ -208,6 +216,7 @@ class Options:
         "repeatable (default: 5)",
         many=True,
         gate=True,
+        commands=("compare",),
     )
     fail_on: str = _option(
         kinds.FAIL_ON,
@@ -215,6 +224,7 @@ class Options:
         "where the run cannot tell whether the reviewer is worse than the baseline, exit with 8 (cannot-tell), or with "
         "0, so that only a shown drop fails a build (worse)",
         gate=True,
+        commands=("compare",),
     )
     gate_looks: int = _option(
         kinds.COUNT,
@@ -222,6 +232,7 @@ class Options:
         "plan this many interim looks at the gate, such as one after each repeat, and split its error rate (alpha) "
         "among them",
         gate=True,
+        commands=("compare",),
     )
     gate_unit: str = _option(
         kinds.UNIT,
@@ -229,27 +240,35 @@ class Options:
         "let the gate speak for pull requests like these in these repositories (pull-request), or for other "
         "repositories too (repository)",
         gate=True,
+        commands=("compare",),
     )
     gate_on: str = _option(
         kinds.GATE_ON,
         "rate",
         "let the gate decide on the rate, or on what each review's own near findings resolve alone (resolved)",
         gate=True,
+        commands=("compare",),
     )
     allow_difference: str | None = _option(
         kinds.CONDITION,
         None,
         "compare with the baseline even if this one condition differs",
         gate=True,
+        commands=("compare",),
     )
     max_broken: float = _option(
-        kinds.SHARE, 0.05, "with a gate, exit 9 if a larger share of oracles is broken", gate=True
+        kinds.SHARE,
+        0.05,
+        "with a gate, exit 9 if a larger share of oracles is broken",
+        gate=True,
+        commands=("compare",),
     )
     max_unknown: float = _option(
         kinds.SHARE,
         0.05,
         "with a gate, do not pass if a larger share of oracles has no verdict for a reason other than broken",
         gate=True,
+        commands=("compare",),
     )
     errors_as_misses: bool = _option(
         kinds.SWITCH, False, "count oracles without a verdict as missed, as arXiv 2603.23448 does", gate=True
@@ -263,13 +282,15 @@ class Options:
     @property
     def terms(self) -> GateTerms:
         """The terms of a gate against a baseline."""
-        from pytest_crab.gate.terms import GateTerms
+        from pytest_crab.gate.terms import MARGIN, GateTerms
 
-        return GateTerms.of(
-            dict(self.margin),
+        margins = dict(self.margin)
+        return GateTerms(
+            margin=margins.pop("", MARGIN),
+            margins=margins,
             allowed=self.allow_difference,
             looks=self.gate_looks,
-            unit=self.gate_unit,
+            unit=self.gate_unit.replace("-", " "),
             on=self.gate_on,
         )
 
