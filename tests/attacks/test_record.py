@@ -73,6 +73,10 @@ def local(store: Path) -> list[str]:
 # --- one run with a contestant for each attack -----------------------------------------------------------------------
 
 
+whole = pytest.mark.slow(reason="a run has a contestant for each attack, with the time and the room that any run has")
+
+
+@whole
 @pytest.mark.docker
 @pytest.mark.bubblewrap
 def test_each_attack_on_a_sandbox_is_on_the_record_of_one_run(
@@ -89,6 +93,7 @@ def test_each_attack_on_a_sandbox_is_on_the_record_of_one_run(
     assert missed(attacks, seen, measured) == {}
 
 
+@whole
 @pytest.mark.bubblewrap
 def test_each_attack_in_a_process_and_each_refusal_are_on_the_record_of_one_run(
     store: Path, doors: Mapping[str, str], measured: Callable[..., None], tmp_path: Path

@@ -12,7 +12,11 @@ import pytest
 
 from pytest_crab.runtimes.run_lock import machine_id
 
-pytestmark = [pytest.mark.docker, pytest.mark.bubblewrap]
+pytestmark = [
+    pytest.mark.docker,
+    pytest.mark.bubblewrap,
+    pytest.mark.slow(reason="an engine that a worker sees is asked for images and containers of its own"),
+]
 
 
 def docker(*arguments: str) -> list[str]:

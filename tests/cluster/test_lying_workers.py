@@ -53,6 +53,7 @@ def liar(make_cluster: Any) -> Any:
     return cluster
 
 
+@pytest.mark.slow(reason="a scheduler, a lying worker and many runs are processes of their own")
 def test_nothing_that_a_worker_sends_runs_here(room: Any, liar: Any) -> None:
     room.write_settings()
 

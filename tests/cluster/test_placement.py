@@ -13,6 +13,7 @@ from pytest_crab.testing.provider import Asked
 pytestmark = pytest.mark.bubblewrap
 
 
+@pytest.mark.slow(reason="a scheduler, two workers and a run are processes of their own")
 def test_a_worker_that_comes_later_takes_trials_that_wait(
     room: Any, make_cluster: Any, reviewing: Any, waiting: Any
 ) -> None:

@@ -44,6 +44,7 @@ def shell(tmp_path: Path, environ: Callable[..., dict[str, str]]) -> Callable[..
     return run
 
 
+@pytest.mark.slow(reason="the package is built and installed three times, with all that it asks for")
 @pytest.mark.bubblewrap
 def test_built_and_editable_may_follow_each_other(
     tmp_path: Path, clone: Path, shell: Callable[..., str], needs_an_index: object

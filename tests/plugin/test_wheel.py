@@ -15,6 +15,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 NAME = "router-17-middleware"
+pytestmark = pytest.mark.slow(reason="the package is built, and installed with all that it asks for")
 
 
 #: Finds what c0 is about, and says what it can read of the packaged set.

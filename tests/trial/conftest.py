@@ -297,31 +297,34 @@ def make_lab(
 
 
 @pytest.fixture(scope="session")
-def proofs(
+def make_proved(
     make_lab: Callable[..., Lab], made_once: Callable[[str, Callable[[Path], object]], Path]
-) -> Callable[[], Path]:
-    """Gives the proofs of a lab's instance as it is, made when first asked for."""
+) -> Callable[[str], Lab]:
+    """Makes labs with a runtime, whose oracles are proved as long as they are not changed."""
 
-    def make(folder: Path) -> None:
-        lab = make_lab()
-        lab.trial()
-        shutil.copytree(lab.folder / PROOFS, folder / PROOFS)
+    def make(kind: str) -> Lab:
+        def prove(folder: Path) -> None:
+            first = make_lab(kind)
+            first.trial()
+            shutil.copytree(first.folder / PROOFS, folder / PROOFS)
 
-    return lambda: made_once("trial-proofs", make) / PROOFS
+        lab = make_lab(kind)
+        shutil.copytree(made_once(f"trial-proofs-{kind}", prove) / PROOFS, lab.folder / PROOFS)
+        return lab
+
+    return make
 
 
 @pytest.fixture
-def lab(make_lab: Callable[..., Lab], proofs: Callable[[], Path]) -> Lab:
-    """A lab with the local runtime, whose oracles are proved as long as they are not changed."""
-    lab = make_lab()
-    shutil.copytree(proofs(), lab.folder / PROOFS)
-    return lab
+def lab(make_proved: Callable[[str], Lab]) -> Lab:
+    """A proved lab with the local runtime."""
+    return make_proved("local")
 
 
 @pytest.fixture(params=["local", pytest.param("docker", marks=pytest.mark.docker)])
-def each_lab(request: pytest.FixtureRequest, make_lab: Callable[..., Lab]) -> Lab:
-    """A lab with either runtime."""
-    return make_lab(request.param)
+def each_lab(request: pytest.FixtureRequest, make_proved: Callable[[str], Lab]) -> Lab:
+    """A proved lab with either runtime."""
+    return make_proved(request.param)
 
 
 AT_ONCE = {name: RetryPolicy(most=patience.most, wait=0) for name, patience in RETRIES.items()}

@@ -101,6 +101,9 @@ def laid_out(request: pytest.FixtureRequest, make_lab: Callable[..., Any]) -> An
     return lab
 
 
+pytestmark = pytest.mark.slow(reason="a compiler builds each tree, in each layout and on each runtime")
+
+
 @pytest.mark.bubblewrap
 def test_a_change_of_compiled_code_is_seen_in_each_layout(laid_out: Any) -> None:
     for value, reason in ((3, "green"), (5, "test failed")):

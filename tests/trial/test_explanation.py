@@ -182,9 +182,8 @@ HISTORIES = {
 @pytest.mark.bubblewrap
 @pytest.mark.parametrize("name", HISTORIES)
 @pytest.mark.parametrize("place", ["clone", "workspace"])
-def test_an_agents_history_is_a_claim_and_no_more(make_lab: Callable[..., Any], name: str, place: str) -> None:
+def test_an_agents_history_is_a_claim_and_no_more(lab: Any, name: str, place: str) -> None:
     script, told = HISTORIES[name]
-    lab = make_lab()
     lab.reviewing([AT_VALUE, AT_NAME])
     lab.acting({} if name not in ("left uncommitted", "committed in part") else {**VALUE_3, **NAME_C}, script)
     if place == "workspace":

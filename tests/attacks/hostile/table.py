@@ -123,7 +123,8 @@ def measure(arguments: list[str]) -> dict[str, dict[str, Any]]:
     import pytest
 
     collector = Collector()
-    pytest.main([str(FOLDER), "-q", f"--ignore={FOLDER / 'test_catalogue.py'}", *arguments], plugins=[collector])
+    chosen = [str(FOLDER), "-q", "-m", "", f"--ignore={FOLDER / 'test_catalogue.py'}"]  # the slow ones too
+    pytest.main([*chosen, *arguments], plugins=[collector])
     wanted = {attack.name: {"live", "refused"} for attack in ATTACKS} | {one.name: {"inside"} for one in RESIDUAL}
     missing = [name for name, keys in wanted.items() if not keys <= collector.seen.get(name, {}).keys()]
     if missing:
