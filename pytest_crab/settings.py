@@ -52,15 +52,19 @@ class TokenLimit(StrEnum):
 class Provider:
     """A provider of models; ``key_env`` names the variable that holds the key (None: it needs none).
 
-    ``token_limit`` is the field that limits an answer, in OpenAI's protocol alone.
+    ``token_limit`` is the field that limits an answer, in OpenAI's protocol alone. ``parallel`` is the most requests
+    that one of its models is sent at a time (None: its answers decide).
     """
 
     base_url: str
     api: Api
     key_env: str | None = None
     token_limit: TokenLimit = TokenLimit.MAX_TOKENS
+    parallel: int | None = None
 
     def __post_init__(self) -> None:
+        if self.parallel is not None and self.parallel < 1:
+            raise ValueError("parallel should be at least 1")
         if not re.fullmatch(r"https?://[^/?#@\s]+(/[^?#\s]*)?", self.base_url):
             raise ValueError(f"base_url is {self.base_url!r}; it should be a http or https URL without user or query")
 

@@ -21,7 +21,7 @@ from pytest_crab.models.prices import Prices, answers
 from pytest_crab.models.refusal import Refusal
 from pytest_crab.models.request import ModelRequest
 from pytest_crab.models.request_body import read_document
-from pytest_crab.models.request_limits import RequestLimit
+from pytest_crab.models.request_limits import MOST, RequestLimit
 from pytest_crab.models.server_tools import require_no_lookups
 from pytest_crab.models.upstream import RETRIED, Cut, Unreachable, UpstreamReply, ask
 from pytest_crab.models.usage import BodyMeter, StreamMeter
@@ -182,7 +182,7 @@ class Proxy:
             raise Refusal(401, f"there is no key for {name}: set {known.key_env} {where}", passing=True)
         url = request.api_format.url(known.base_url, request.path) + (f"?{request.query}" if request.query else "")
         headers = sent_headers(request.headers) | request.api_format.sign(key)
-        limit = self.limits.setdefault((name, request.model), RequestLimit(self.policy.longest))
+        limit = self.limits.setdefault((name, request.model), RequestLimit(self.policy.longest, known.parallel or MOST))
         try:
             async with ask(self.session, url, headers, request.body, self.policy, limit, request.note_try) as reply:
                 request.status, request.meter = reply.status, reply.meter

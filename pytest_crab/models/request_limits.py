@@ -32,12 +32,13 @@ class RequestLimit:
     Where half of it is used, it grows by one with each good answer until the first that says too many, and from
     then on by one with each round of as many good answers as it allows. Too many: it is halved, once for all
     requests of a round. What waits goes on in order. A provider that asks for a pause, or says that no request is
-    left, is sent none until then, for at most ``longest`` seconds.
+    left, is sent none until then, for at most ``longest`` seconds. It is never more than ``most``.
     """
 
-    def __init__(self, longest: float) -> None:
+    def __init__(self, longest: float, most: int = MOST) -> None:
         self._longest = longest
-        self._limit = float(FIRST)
+        self._most = most
+        self._limit = float(min(FIRST, most))
         self._under_way = 0
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._refused = False
@@ -70,7 +71,7 @@ class RequestLimit:
                 self._limit = max(1.0, self._limit / 2)
         elif status < 400:
             if 2 * self._under_way >= self.most:
-                self._limit = min(float(MOST), self._limit + (1 / self._limit if self._refused else 1.0))
+                self._limit = min(float(self._most), self._limit + (1 / self._limit if self._refused else 1.0))
             self._pause(_seconds_until_more(headers))
         self._let_in()
 

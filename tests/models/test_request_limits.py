@@ -12,18 +12,18 @@ from typing import Any
 
 import pytest
 
-from pytest_crab.models.request_limits import FIRST, RequestLimit
+from pytest_crab.models.request_limits import FIRST, MOST, RequestLimit
 from pytest_crab.testing.dialogue import Reply
 from pytest_crab.testing.provider import Asked, fail, say
 
 STEP = {"trial": "set/one::human[0]", "step": "answers", "attempt": 1}
 
 
-def play(game: Callable[[RequestLimit], Coroutine[Any, Any, Any]], longest: float = 60.0) -> Any:
+def play(game: Callable[[RequestLimit], Coroutine[Any, Any, Any]], longest: float = 60.0, most: int = MOST) -> Any:
     """Play a game with a limit, which needs a loop: in a thread, since a browser of other tests has one in this."""
 
     async def begin() -> Any:
-        return await asyncio.wait_for(game(RequestLimit(longest)), 20)
+        return await asyncio.wait_for(game(RequestLimit(longest, most)), 20)
 
     with ThreadPoolExecutor(1) as thread:
         return thread.submit(lambda: asyncio.run(begin())).result()
@@ -70,6 +70,16 @@ def test_what_is_not_used_does_not_grow() -> None:
         return limit.most
 
     assert play(game) == FIRST
+
+
+@pytest.mark.parametrize("most", [1, FIRST + 4])
+def test_a_limit_of_the_provider_is_never_exceeded(most: int) -> None:
+    async def game(limit: RequestLimit) -> int:
+        for _ in range(3):
+            await answer(limit, limit.most)
+        return limit.most
+
+    assert play(game, most=most) == most
 
 
 def test_it_never_ends_below_one() -> None:

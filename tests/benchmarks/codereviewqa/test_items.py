@@ -6,6 +6,8 @@ import json
 import re
 import subprocess
 import sys
+import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -199,6 +201,36 @@ def test_a_killed_run_is_resumed_in_the_middle_of_a_probe(
     assert found["cost_usd"] == pytest.approx(questions * 1002 / 1e6)
     assert [(used["model"], used["requests"]) for used in found["usage"]] == [("m", questions)]
     assert not list((probes / ".crab" / "parts").iterdir())
+
+
+class OneByOne(Model):
+    """Notes how many of its requests were under way at once, each of which takes a moment."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ends: list[float] = []
+        self.most = 0
+
+    def __call__(self, asked: Asked) -> Reply:
+        now = time.monotonic()
+        self.ends = [*(end for end in self.ends if end > now), now + 0.02]
+        self.most = max(self.most, len(self.ends))
+        return replace(super().__call__(asked), delay=0.02)
+
+
+@pytest.mark.parametrize(("limit", "alone"), [(", parallel: 1", True), ("", False)])
+def test_a_server_that_answers_one_at_a_time_is_not_asked_by_many(
+    probes: Path, pytester: pytest.Pytester, limit: str, *, alone: bool
+) -> None:
+    model = OneByOne()
+    with ScriptedProvider() as provider:
+        provider.script = model
+        text = CRAB_YAML.format(url=provider.openai_url).replace("api: openai}", f"api: openai{limit}}}")
+        probes.joinpath("crab.yaml").write_text(text)
+        options = ("--answerer=chat", "--crab-probe=change-type", "--crab-jobs=3", "probes")
+        pytester.runpytest(*options).assert_outcomes(passed=3)
+    assert model.asked == 18
+    assert (model.most == 1) is alone
 
 
 def test_a_gate_and_a_comparison_read_probes_as_they_read_oracles(probes: Path, pytester: pytest.Pytester) -> None:

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import threading
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from pytest_crab import serialization
@@ -14,7 +18,9 @@ from pytest_crab.clients.chat import ChatSettings
 from pytest_crab.clients.model_http import connection, post_each
 from pytest_crab.errors import MalformedAnswer, ModelError, ModelRefused
 from pytest_crab.model_access import ModelAccess, Services
+from pytest_crab.settings import load_settings
 from pytest_crab.types import Usage
+from pytest_crab.waiting import waiting
 
 if TYPE_CHECKING:
     from pytest_crab.clients.gateway_connection import GatewayAnswer, GatewayConnection, GatewayRequest
@@ -38,6 +44,8 @@ Prepare = Callable[["ModelAccess", "GatewayConnection", Question, str], AskedQue
 class QuestionSettings(ChatSettings):
     """Settings of answerers that ask a model; ``parallel`` is the most questions of a probe at a time.
 
+    Of a provider with a limit of its own one probe is asked at a time, by no more questions than that: its server then
+    has what the orders of a question share at hand, and no question spends its ``timeout`` in a queue.
     ``timeout`` is in seconds and ``max_tokens`` the most of an answer, both for one question.
     """
 
@@ -65,6 +73,11 @@ class QuestionSettings(ChatSettings):
         settings = {name: value for name, value in known["settings"].items() if name not in ("parallel", "timeout")}
         return {**known, "settings": settings}
 
+    def provider_limit(self) -> int | None:
+        """Return the most requests that the provider takes at a time; None: it has no limit. Raises BadInput."""
+        known = load_settings(Path(self.folder)).models.providers.get(self.provider)
+        return None if known is None else known.parallel
+
     def prompts_for(self, questions: Sequence[Question]) -> list[str]:
         """Return the prompts of one question in several orders.
 
@@ -74,6 +87,25 @@ class QuestionSettings(ChatSettings):
         told = self.instructions()
         shared = f"{told}\n\n{questions[0].context}\n\nQuestion: {questions[0].text}\n\nOptions:\n"
         return [f"{shared}{option_lines(each)}\n\n{_LAST}" for each in questions]
+
+
+#: A lock for each provider with a limit that this process asks.
+_TURNS: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
+
+
+@contextmanager
+def _turn(provider: str, limit: int | None) -> Iterator[None]:
+    """Be the only one inside that asks a provider with a limit."""
+    if limit is None:
+        yield
+        return
+    lock = _TURNS[provider]
+    with waiting():
+        lock.acquire()
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def ask_all(
@@ -95,14 +127,15 @@ def ask_all(
             asked.append(prepare(access, client, question, prompt))
             yield asked[-1].request
 
-    with services.models(settings.provider) as access, connection(access) as client:
+    limit = settings.provider_limit()
+    with _turn(settings.provider, limit), services.models(settings.provider) as access, connection(access) as client:
         for number, answer in post_each(
             client,
             settings.provider,
             requests(access, client),
             token=access.token,
             timeout=settings.timeout,
-            parallel=settings.parallel,
+            parallel=min(settings.parallel, limit or settings.parallel),
         ):
             try:
                 answers[number] = asked[number].read(answer)
