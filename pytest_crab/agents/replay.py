@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_crab.errors import AgentError
-from pytest_crab.instances.recorded import NOT_ON_RECORD, read_recording, recording_of, require_recordings
+from pytest_crab.instances.recorded import read_recording, recording_of, require_recordings
 from pytest_crab.protocols import Checkout
 from pytest_crab.types import Finding, Instance, PullRequest, Revision
 
@@ -46,7 +46,11 @@ class BoundReplayAgent:
 
     def identity(self) -> Mapping[str, Any]:
         """The digest of the recording. Raises AgentError if there is none."""
-        return {"adapter": "replay", "version": VERSION, "revision": hashlib.sha256(self._read()).hexdigest()}
+        return {
+            "adapter": "replay",
+            "version": VERSION,
+            "revision": hashlib.sha256(read_recording(self.file, AgentError)).hexdigest(),
+        }
 
     def revise(
         self,
@@ -55,11 +59,4 @@ class BoundReplayAgent:
         checkout: Checkout,  # noqa: ARG002 - the same
     ) -> Revision:
         """The recording, whatever the findings say. Raises AgentError if it is missing."""
-        return Revision(diff=self._read().decode(errors="surrogateescape"), recorded=True)
-
-    def _read(self) -> bytes:
-        try:
-            return read_recording(self.file)
-        except OSError as error:
-            sentence = f"{self.file}: no revision is recorded there ({error.strerror}); record one"
-            raise AgentError(sentence, NOT_ON_RECORD) from error
+        return Revision(diff=read_recording(self.file, AgentError).decode(errors="surrogateescape"), recorded=True)

@@ -245,8 +245,7 @@ def _certificate_of(
         problems[one.comment.id] = _sentence(f"{_reason(best.context, one, seen)}{cause}")
     if not best.proved:
         return Certificate(instance=instance, proven=proven, problems=problems, notes=tuple(notes), seen=seen)
-    tags = {name: tag for name, tag in instance.tags.items() if name != "rung"}  # the tag's name in version 0.1
-    tags[SOURCE] = best.candidate.name
+    tags = {**instance.tags, SOURCE: best.candidate.name}
     return Certificate(
         instance=dataclasses.replace(instance, environment=best.candidate.environment, tags=tags),
         environment_source=best.candidate.name,

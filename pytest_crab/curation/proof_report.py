@@ -49,7 +49,7 @@ def _entry(certificate: Certificate, runtime: str) -> dict[str, Any]:
                 "key": one.key,
             }
     return {
-        SOURCE: tags.get(SOURCE, tags.get("rung", certificate.environment_source)),
+        SOURCE: tags.get(SOURCE, certificate.environment_source),
         "python": environment.python,
         "packages": len(environment.packages),
         "runtime": runtime,

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import errno
-import os
 import re
 from pathlib import Path
 
+from pytest_crab.errors import AgentError, ReviewerError
 from pytest_crab.types import Instance
 
 #: The status of a trial whose review or revision is not on record, so that nothing can be replayed.
@@ -51,11 +50,17 @@ def recording_of(instance: Instance, suffix: str, place: str | None, reviewer: s
     return Path(folder, place or "", f"{instance.id}{suffix}")
 
 
-def read_recording(file: Path) -> bytes:
-    """Return what a recording holds. Raises OSError, also for what is no file or is too long to be one of these."""
-    size = file.stat().st_size
-    if not file.is_file():  # a pipe or a device has no end
-        raise OSError(errno.EINVAL, "it is no file")
-    if size > MOST_BYTES:
-        raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))
-    return file.read_bytes()
+def read_recording(file: Path, failure: type[ReviewerError | AgentError]) -> bytes:
+    """Return what a recording holds. Raises ``failure``, also for what is no file or is too long to be one of these."""
+    try:
+        size = file.stat().st_size
+        if not file.is_file():  # a pipe or a device has no end
+            problem = "it is no file"
+        elif size > MOST_BYTES:
+            problem = "it is too large"
+        else:
+            return file.read_bytes()
+    except OSError as error:
+        problem = str(error.strerror)
+    what = "review" if failure is ReviewerError else "revision"
+    raise failure(f"{file}: no {what} is recorded there ({problem}); record one", NOT_ON_RECORD)

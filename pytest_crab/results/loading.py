@@ -14,18 +14,10 @@ SUMMARY, TRIALS = "summary.json", "trials.jsonl"
 def load_summary(path: Path) -> Summary:
     """Return the summary of an earlier run, with every oracle's verdicts.
 
-    ``path`` is a summary.json, a trials.jsonl, a folder that holds one, or a store. A summary without oracles, as an
-    older version wrote it, is made anew from the trials beside it. Raises BadInput.
+    ``path`` is a summary.json, a trials.jsonl, a folder that holds one, or a store. Raises BadInput.
     """
     file = _file(path)
-    if file.suffix == ".jsonl":
-        return summarise(read_trials(file))
-    summary = read_summary(file)
-    if any(own.overall.oracles and not own.oracles for own in summary.reviewers):
-        if not file.with_name(TRIALS).is_file():
-            raise BadInput(str(file), [f"it has no verdicts, and there is no {TRIALS} beside it; run it again"])
-        return summarise(read_trials(file.with_name(TRIALS)), errors_as_misses=summary.errors_as_misses)
-    return summary
+    return summarise(read_trials(file)) if file.suffix == ".jsonl" else read_summary(file)
 
 
 def trials_file(path: Path) -> Path:

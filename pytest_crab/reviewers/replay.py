@@ -11,7 +11,7 @@ from typing import Any
 from pytest_crab.diffs import touched_paths
 from pytest_crab.errors import ReviewerError
 from pytest_crab.formats import format_first
-from pytest_crab.instances.recorded import NOT_ON_RECORD, read_recording, recording_of, require_recordings
+from pytest_crab.instances.recorded import read_recording, recording_of, require_recordings
 from pytest_crab.parsing.answers import read_answer, read_usage
 from pytest_crab.parsing.report_formats import LAYOUTS, ReportFormat
 from pytest_crab.parsing.review_output import read_review
@@ -51,7 +51,11 @@ class BoundReplayReviewer:
 
     def identity(self) -> Mapping[str, Any]:
         """The digest of the recording, and its format. Raises ReviewerError if there is nothing."""
-        return {"adapter": "replay", "format": self.kind, "review": hashlib.sha256(self._read()).hexdigest()}
+        return {
+            "adapter": "replay",
+            "format": self.kind,
+            "review": hashlib.sha256(read_recording(self.file, ReviewerError)).hexdigest(),
+        }
 
     def review(self, pull_request: PullRequest, checkout: Checkout) -> Review:  # noqa: ARG002 - it reads no code
         """The recording; a number instead of findings is a review whose text is not on record.
@@ -59,20 +63,13 @@ class BoundReplayReviewer:
         It cost what the recording says, in either form; where that says nothing, the cost is not known.
         Raises ReviewerError if it is missing or no review.
         """
-        text = self._read().decode(errors="replace")
+        text = read_recording(self.file, ReviewerError).decode(errors="replace")
         problems: list[str] = []
         files = touched_paths(pull_request.diff)
         review = _read_count(text, problems) or read_review(text, problems, kind=self.kind, files=files)
         if review is None or problems:
             raise ReviewerError(f"{self.file}: {format_first(problems)}; see docs/reference/command.md")
         return review
-
-    def _read(self) -> bytes:
-        try:
-            return read_recording(self.file)
-        except OSError as error:
-            sentence = f"{self.file}: no review is recorded there ({error.strerror}); record one"
-            raise ReviewerError(sentence, NOT_ON_RECORD) from error
 
 
 def _read_count(text: str, problems: list[str]) -> Review | None:

@@ -52,7 +52,7 @@ def test_what_has_no_end_is_no_recording(tmp_path: Path, reviewer: BoundReplayRe
         case _:
             with file.open("wb") as out:
                 out.truncate(1 << 40)
-    with pytest.raises(ReviewerError, match=r"calc-1\.json: no review is recorded there \((it is no file|File too)"):
+    with pytest.raises(ReviewerError, match=r"calc-1\.json: no review is recorded there \((it is no file|it is too)"):
         reviewer.identity()
 
 

@@ -89,7 +89,7 @@ def _agreement(reviewer: str, trials: Iterable[Trial], recording: Recording) -> 
             where = f"{trial.instance}: {found.comment}"
             if said is None:
                 unrecorded.append(f"{where}: no verdict")
-            elif _is_lost(trial, found):
+            elif found.verdict is Verdict.UNKNOWN and trial.status == NOT_ON_RECORD:
                 unrecorded.append(f"{where}: {why(found, _LONGEST)}")
             elif found.verdict is Verdict.UNKNOWN:
                 unknown.append(f"{where}: {why(found, _LONGEST)}")
@@ -109,15 +109,6 @@ def _agreement(reviewer: str, trials: Iterable[Trial], recording: Recording) -> 
         notes=tuple(notes),
         differences=tuple(differences),
     )
-
-
-def _is_lost(trial: Trial, found: CommentResult) -> bool:
-    """Return whether an oracle has no verdict because its review or revision is not on record.
-
-    Older records hold a recorded revision that does not apply as a miss.
-    """
-    unmeasured = found.verdict is Verdict.UNKNOWN and trial.status == NOT_ON_RECORD
-    return unmeasured or found.reason is Reason.DOES_NOT_APPLY
 
 
 def _difference(trial: Trial, found: CommentResult, *, said: bool) -> Difference:
