@@ -19,6 +19,9 @@ from typing import Any, NoReturn
 
 import pytest
 
+# Tests are no package, so what tests of several folders share is found by its folder.
+sys.path.insert(0, str(Path(__file__).parent / "fakes"))
+
 from pytest_crab.locks import locked_file
 from pytest_crab.testing.dialogue import Reply
 from pytest_crab.testing.provider import Asked, ScriptedProvider

@@ -1,1 +1,1 @@
-"""Fakes for the tests of reviewers and agents: checkouts, a scripted provider, and a search for leaked keys."""
+"""Fakes for the tests of reviewers and agents: a scripted provider, and a search for leaked keys."""

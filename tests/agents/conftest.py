@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_crab.testing.checkout import FakeCheckout
+from fake_checkout import FakeCheckout
 from pytest_crab.types import Comment, Instance, Oracle, PullRequestFacts, Side
 
 LINES = [f"line {number}\n" for number in range(1, 61)]

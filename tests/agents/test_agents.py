@@ -8,12 +8,12 @@ from typing import Any, NoReturn
 
 import pytest
 
+from fake_checkout import FakeCheckout
 from pytest_crab import agents, serialization
 from pytest_crab.adapters import privileged
 from pytest_crab.agents import AGENTS
 from pytest_crab.errors import AgentError, BadInput, Cancelled
 from pytest_crab.protocols import Agent
-from pytest_crab.testing.checkout import FakeCheckout
 from pytest_crab.types import Finding, Instance, Revision
 
 FINDINGS = (

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from fake_checkout import FakeCheckout
 from pytest_crab import agents
 from pytest_crab.agents.command import CommandAgent
 from pytest_crab.errors import AgentError
-from pytest_crab.testing.checkout import FakeCheckout
 from pytest_crab.types import Finding, Revision, Usage
 
 SECRET = "sk-tell-nobody-0123456789"

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from fake_checkout import FakeCheckout
 from pytest_crab.agents.replay import ReplayAgent
 from pytest_crab.agents.simulated import hits
 from pytest_crab.errors import AgentError
-from pytest_crab.testing.checkout import FakeCheckout
 from pytest_crab.types import Finding, Instance, Side
 
 

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from hypothesis import given, strategies as st
 
+from fake_checkout import FakeCheckout
 from pytest_crab.agents.simulated import SimulatedAgent, hits
 from pytest_crab.errors import AgentError
-from pytest_crab.testing.checkout import FakeCheckout
 from pytest_crab.types import Category, Comment, Finding, Instance, Kind, Oracle, Side
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given, strategies as st
 
+from fake_checkout import FakeCheckout
 from pytest_crab.agents.suggestions import Suggestion, SuggestionsAgent, apply_suggestions, blocks
-from pytest_crab.testing.checkout import FakeCheckout
 from pytest_crab.types import Finding, Revision, Side
 from pytest_crab.types.reviews import SuggestionCounts
 

@@ -14,9 +14,9 @@ from click.testing import CliRunner, Result
 
 from pytest_crab.cli import main
 from pytest_crab.results.files import write_trials
-from pytest_crab.testing.forge import ForgeAnswer, ScriptedForge
 from pytest_crab.testing.trials import comment_result, trial_of
 from pytest_crab.types import Provenance, Reason, Review
+from scripted_forge import ForgeAnswer, ScriptedForge
 
 TOKEN = "ghs_job_token_1"
 

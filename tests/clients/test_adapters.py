@@ -9,10 +9,10 @@ from typing import Any, NoReturn
 
 import pytest
 
+from fake_checkout import FakeCheckout
 from pytest_crab import agents, reviewers, serialization
 from pytest_crab.clients import installed
 from pytest_crab.errors import BadInput, Cancelled, GatewayError
-from pytest_crab.testing.checkout import FakeCheckout
 from pytest_crab.types import Finding
 
 FAMILIES: Mapping[str, Any] = {"reviewer": reviewers, "agent": agents}

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from fake_checkout import FakeCheckout
 from pytest_crab.clients.context_layers import BUDGETS, LayeredContext, assemble, layers, old_version
 from pytest_crab.clients.whole_parts import Part, count_tokens
 from pytest_crab.diffs import parse_hunks
-from pytest_crab.testing.checkout import FakeCheckout
 
 TOTALS = {LayeredContext.A: 2000, LayeredContext.B: 2200, LayeredContext.C: 2500}
 

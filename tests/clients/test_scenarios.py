@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
+from fake_checkout import FakeCheckout
 from pytest_crab.clients import codex
 from pytest_crab.clients.installed import KINDS
 from pytest_crab.clients.status_table import TABLE
 from pytest_crab.errors import AgentError, GatewayError, ReviewerError
-from pytest_crab.testing.checkout import FakeCheckout
 from pytest_crab.testing.provider import call, fail, garbage, refuse, run, say, structured, turns
 
 pytestmark = pytest.mark.bubblewrap

@@ -12,7 +12,7 @@ import pytest
 from click.testing import Result
 
 from pytest_crab.instances import load_instances
-from pytest_crab.testing.forge import ForgeAnswer, ScriptedForge
+from scripted_forge import ForgeAnswer, ScriptedForge
 from tests.curation.conftest import Shop
 
 Curate = Callable[..., Result]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_crab.testing.forge import ScriptedForge
+from scripted_forge import ScriptedForge
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "how-to" / "ci.md"

@@ -16,7 +16,7 @@ import pytest
 import yaml
 
 from pytest_crab.option_table import OPTIONS
-from pytest_crab.testing.forge import ScriptedForge
+from scripted_forge import ScriptedForge
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "docs" / "examples"

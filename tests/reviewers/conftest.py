@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pytest_crab.testing.checkout import FakeCheckout
+from fake_checkout import FakeCheckout
 from pytest_crab.types import Category, Instance, Kind, PullRequestFacts, Side
 
 BASE = {"calc.py": b"import os\n\n\ndef half(x):\n    return x / 2\n", "notes.txt": b"old\n"}

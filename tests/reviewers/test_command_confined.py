@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from fake_checkout import FakeCheckout, FakeWorkspace, Opening
 from pytest_crab import reviewers
 from pytest_crab.errors import ReviewerError
 from pytest_crab.protocols import Completed
@@ -23,7 +24,6 @@ from pytest_crab.reviewers.ruff import RuffReviewer
 from pytest_crab.runtimes import bubblewrap
 from pytest_crab.runtimes.disk_quota import DiskQuota
 from pytest_crab.runtimes.way_out import way_out
-from pytest_crab.testing.checkout import FakeCheckout, FakeWorkspace, Opening
 
 pytestmark = pytest.mark.bubblewrap
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
+from fake_checkout import FakeCheckout
 from pytest_crab import reviewers
 from pytest_crab.commands import request
 from pytest_crab.parsing.agent_output import read_agent_output
@@ -18,7 +19,6 @@ from pytest_crab.parsing.report_formats import LAYOUTS, PARTS, ReportFormat
 from pytest_crab.parsing.review_output import read_review
 from pytest_crab.reviewers.command import CommandReviewer
 from pytest_crab.serialization import key_of
-from pytest_crab.testing.checkout import FakeCheckout
 from pytest_crab.types import Finding, Side, Usage
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference"

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+from fake_checkout import FakeCheckout
 from pytest_crab import reviewers
 from pytest_crab.errors import BadInput, ReviewerError
 from pytest_crab.reviewers.command import CommandReviewer
-from pytest_crab.testing.checkout import FakeCheckout
 from pytest_crab.types import Finding, Review
 
 SECRET = "sk-tell-nobody-0123456789"

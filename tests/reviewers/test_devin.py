@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 from aiohttp import web
 
+from fake_checkout import FakeCheckout
 from pytest_crab import reviewers, serialization
 from pytest_crab.adapters import leaky, privileged
 from pytest_crab.agents import AGENTS
 from pytest_crab.errors import BadInput, Cancelled, ReviewerError
 from pytest_crab.reviewers import REVIEWERS
-from pytest_crab.testing.checkout import FakeCheckout
 from pytest_crab.trial import Crew, CrewSpec, unmeasured_trial
 from pytest_crab.types import Finding, GitSource, Instance, Reason, Review, Side, Source
 

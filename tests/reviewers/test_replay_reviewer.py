@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from fake_checkout import FakeCheckout
 from pytest_crab.errors import ReviewerError
 from pytest_crab.parsing.report_formats import ReportFormat
 from pytest_crab.reviewers.replay import BoundReplayReviewer, ReplayReviewer
-from pytest_crab.testing.checkout import FakeCheckout
 from pytest_crab.types import Finding, Instance
 
 

@@ -8,12 +8,12 @@ from typing import Any, NoReturn
 
 import pytest
 
+from fake_checkout import FakeCheckout
 from pytest_crab import reviewers, serialization
 from pytest_crab.adapters import AdapterSpec, privileged
 from pytest_crab.errors import BadInput, Cancelled
 from pytest_crab.protocols import Reviewer
 from pytest_crab.reviewers import REVIEWERS
-from pytest_crab.testing.checkout import FakeCheckout
 from pytest_crab.types import Finding, Instance, Review, Side
 
 ANSWER = {"schema": 1, "findings": [{"path": "calc.py", "start": 4, "body": "Shared."}]}

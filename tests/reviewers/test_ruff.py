@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from hypothesis import given, strategies as st
 
+from fake_checkout import FakeCheckout
 from pytest_crab.errors import ReviewerError
 from pytest_crab.reviewers.ruff import Diagnostic, RuffReviewer, read_diagnostics, ruff_program, touching
-from pytest_crab.testing.checkout import FakeCheckout
 from pytest_crab.types import Finding
 
 
