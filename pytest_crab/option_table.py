@@ -180,7 +180,8 @@ class Options:
     report: Path = _option(
         kinds.FOLDER,
         None,
-        "write index.html, summary.json and trials.jsonl into this folder (default: report in the store)",
+        "write index.html, summary.json and trials.jsonl into this folder (default: a new one in runs in the store, to "
+        "which report in the store then leads)",
     )
     junit: Path | None = _option(kinds.FILE, None, "write a JUnit file with one case per oracle")
     junit_misses: str = _option(

@@ -20,11 +20,14 @@ from pytest_crab.scoring.similarity import EMBEDDING, Similarity, load_measures
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+#: The store of a command that names no other.
+STORE = Path(".crab")
+
 
 def store_option(text: str, *names: str) -> Callable[[F], F]:
     """Return the option ``--store``, by default ``.crab``; ``names`` are those of its parameter."""
     folder = click.Path(file_okay=False, path_type=Path)
-    return click.option("--store", *names, type=folder, default=Path(".crab"), show_default=True, help=text)
+    return click.option("--store", *names, type=folder, default=STORE, show_default=True, help=text)
 
 
 def embedding_option(text: str) -> Callable[[F], F]:
@@ -115,10 +118,10 @@ def choose_runtime(name: str, pythons: Sequence[str] = ()) -> str:
     return able.name
 
 
-#: A report of an earlier run; the one in the store if it is not given.
+#: A report of an earlier run; if it is not given, a run in the store.
 record_option: Callable[[F], F] = click.option(
     "--report", type=click.Path(path_type=Path),
-    help="A report's folder, or its trials.jsonl; the one in the store if not given.",
+    help="A report's folder, or its trials.jsonl; the last run in the store that has the trial if not given.",
 )  # fmt: skip
 
 #: The scale of a model, for tables of several models.

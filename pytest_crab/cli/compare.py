@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from pytest_crab.cli.choices import json_option, print_json, run_options
+from pytest_crab.cli.choices import STORE, json_option, print_json, run_options
 from pytest_crab.errors import BadInput
 from pytest_crab.formats import format_table
 from pytest_crab.gate.baseline import BaselineComparison, rule_on_baselines
@@ -21,7 +21,7 @@ from pytest_crab.gate.terms import GateTerms
 from pytest_crab.gate.wording import baseline_words
 from pytest_crab.option_table import Options
 from pytest_crab.results.gate_record import Gate
-from pytest_crab.results.loading import load_summary
+from pytest_crab.results.loading import last_comparable, load_summary
 from pytest_crab.results.recorded_results import require_recorded
 from pytest_crab.results.reviewer_summary import ReviewerSummary
 from pytest_crab.results.summary import Summary
@@ -36,8 +36,8 @@ Compared = tuple[list[BaselineComparison], list[OracleCounts], list[tuple[str, s
 
 
 @click.command()
-@click.argument("before")
-@click.argument("after")
+@click.argument("before", required=False)
+@click.argument("after", required=False)
 @click.option(
     "--reviewer",
     "names",
@@ -65,8 +65,8 @@ Compared = tuple[list[BaselineComparison], list[OracleCounts], list[tuple[str, s
     help="Also write a page: rates, labels, and each lost or gained oracle with the revisions of both runs.",
 )
 def compare(
-    before: str,
-    after: str,
+    before: str | None,
+    after: str | None,
     names: Sequence[str],
     options: Options,
     pool: Sequence[Path],
@@ -79,16 +79,22 @@ def compare(
 ) -> None:
     """Compare two earlier runs, running nothing.
 
-    BEFORE and AFTER are a summary.json, a trials.jsonl, or the folder of a report or a store. With --margin they are
-    gated: the exit status is 0, 1, 8 or 9, as with --crab-baseline.
+    BEFORE and AFTER are a summary.json, a trials.jsonl, or the folder of a report or a store. Without them the last two
+    whole runs in .crab that measured the same oracles are compared. With --margin they are gated: the exit status is 0,
+    1, 8 or 9, as with --crab-baseline.
     """
     anchor = None if options.anchor is None else Path(options.anchor)
+    if (before is None) != (after is None) or (before is None and recorded is not None):
+        raise click.UsageError("name BEFORE and AFTER; without both, the last two runs in .crab are compared")
     if recorded is not None and (page, anchor, *pool) != (None, None):
         raise click.UsageError("--html, --pool and --anchor are for runs, and --recorded names tools; leave it out")
     terms = dataclasses.replace(options.terms, gated=bool(options.margin))
     if recorded is not None and terms.on != RATE:
         raise click.UsageError("--on=resolved is for runs, whose verdicts are explained; leave out --recorded")
     try:
+        if before is None or after is None:
+            before, after = map(str, last_comparable(STORE))
+            click.echo(f"comparing {before} with {after}", err=True)
         if recorded is not None:
             against, counts, pairs = _compare_recorded(recorded, before, after, terms)
         else:

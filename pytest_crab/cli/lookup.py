@@ -12,6 +12,7 @@ import click
 from pytest_crab.errors import BadInput
 from pytest_crab.instances import FILE, find_instances, load_instance
 from pytest_crab.results.files import read_trials
+from pytest_crab.results.kept_runs import SHOWN, kept_runs
 from pytest_crab.text import one_line
 from pytest_crab.types import Instance, Trial, TrialId
 
@@ -35,6 +36,23 @@ def one_instance(name: str) -> Instance:
         return load_instance(files[0])
     except BadInput as error:
         raise click.ClickException(str(error)) from error
+
+
+def find_trials(name: str, report: Path | None, store: Path) -> tuple[Path, list[Trial]]:
+    """A report and those of its trials that a name stands for; without a ``report``, the last in the store with some.
+
+    Raises click's errors as ``named_trials`` does.
+    """
+    failed: click.ClickException | None = None
+    for place in [*reversed(kept_runs(store)), store / SHOWN] if report is None else [report]:
+        try:
+            return place, named_trials(name, place)
+        except click.UsageError:
+            raise
+        except click.ClickException as error:
+            failed = failed or error
+    assert failed is not None
+    raise failed
 
 
 def named_trials(name: str, report: Path) -> list[Trial]:

@@ -1,7 +1,8 @@
-"""The prune command: give back what dead runs left, and on request environments and stored steps."""
+"""The prune command: give back what dead runs left, and on request environments, stored steps and kept runs."""
 
 from __future__ import annotations
 
+import shutil
 import time
 from collections.abc import Iterator
 from contextlib import closing
@@ -12,6 +13,7 @@ import click
 from pytest_crab.cli.choices import store_option
 from pytest_crab.errors import CrabError, EngineError
 from pytest_crab.formats import format_count
+from pytest_crab.results.kept_runs import old_runs
 from pytest_crab.runtimes import run_lock
 from pytest_crab.store import FileStore
 from pytest_crab.store.files import STEPS
@@ -23,6 +25,7 @@ from pytest_crab.store.files import STEPS
 @click.option(
     "--step", "steps", multiple=True, type=click.Choice(STEPS), help="Remove stored results of this step; repeatable."
 )
+@click.option("--runs", is_flag=True, help="Remove kept runs and their reports, but for the one that is shown.")
 @click.option(
     "--older-than",
     type=float,
@@ -33,8 +36,10 @@ from pytest_crab.store.files import STEPS
 @click.option(
     "--dry-run", is_flag=True, help="Print the stored data and environments that would be removed; remove nothing."
 )
-def prune(*, folder: Path, environments: bool, steps: tuple[str, ...], older_than: float, dry_run: bool) -> None:
-    """Remove what killed runs left behind; with options also environments and stored steps."""
+def prune(
+    *, folder: Path, environments: bool, steps: tuple[str, ...], runs: bool, older_than: float, dry_run: bool
+) -> None:
+    """Remove what killed runs left behind; with options also environments, stored steps and kept runs."""
     from pytest_crab.runtimes import leftovers
     from pytest_crab.runtimes.inventory import EngineImages, LocalFolders, prune as prune_inventory
 
@@ -42,6 +47,8 @@ def prune(*, folder: Path, environments: bool, steps: tuple[str, ...], older_tha
     try:
         lines = [] if dry_run else [f"removed {thing}" for thing in leftovers.sweep()]
         things = list(_forgotten(store, steps, older_than, dry_run=dry_run))
+        if runs:
+            things += _prune_runs(folder, older_than, dry_run=dry_run)
         things += leftovers.remove_halves(store.cache, dry_run=dry_run)
         if environments and run_lock.any_alive():
             raise click.ClickException("a run is going on, and its environments are in use: prune them when it is over")
@@ -67,3 +74,11 @@ def _forgotten(store: FileStore, steps: tuple[str, ...], older_than: float, *, d
             path.unlink(missing_ok=True)
         if old:
             yield format_count(len(old), f"stored {wanted}")
+
+
+def _prune_runs(store: Path, older_than: float, *, dry_run: bool) -> Iterator[str]:
+    """Remove runs that ended so many days ago; a line for each."""
+    for run in old_runs(store, time.time() - older_than * 86400):
+        if not dry_run:
+            shutil.rmtree(run)
+        yield f"run {run.name}"

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from pytest_crab.cli.choices import json_option, print_json
+from pytest_crab.cli.choices import STORE, json_option, print_json
 from pytest_crab.errors import BadInput
 from pytest_crab.results.files import read_summary, read_trials
 from pytest_crab.results.finding_labels import add_finding_labels
@@ -20,9 +20,6 @@ from pytest_crab.show.page import FILE as PAGE
 from pytest_crab.show.stored_report import write_reviews
 from pytest_crab.show.terminal import summary_lines
 from pytest_crab.show.write_report import remake
-
-#: The place of a run's records where no other is named.
-_STORE = Path(".crab")
 
 
 @click.command()
@@ -69,7 +66,7 @@ def report(
     if (place is not None and folder is not None) or (trials is not None and folder is None):
         raise click.UsageError("name a report's folder, or --recorded with a set; --against goes with --recorded")
     if place is None and folder is None:
-        place = _STORE
+        place = STORE
     if out is not None and (folder is None or trials is not None):
         raise click.UsageError("--out goes with --recorded, and not with --against")
     if labels is not None and place is None:

@@ -11,7 +11,7 @@ import click
 
 from pytest_crab import diffs, runtimes
 from pytest_crab.cli.choices import record_option, runtime_option, store_option
-from pytest_crab.cli.lookup import named_trials, one_instance
+from pytest_crab.cli.lookup import find_trials, one_instance
 from pytest_crab.cli.run_contexts import proving_context, refuse_foreign
 from pytest_crab.curation import interactive
 from pytest_crab.diffs import is_inside
@@ -74,7 +74,7 @@ def shell(
     if "::" in name:
         if at is not None:
             raise click.UsageError(f"{name} is a trial, whose state is its revision; leave out --at")
-        trial = _one_trial(name, report or store / "report")
+        trial = _one_trial(name, report, store)
         state, name = _revised_tree(trial), name.partition("::")[0]
     instance = one_instance(name)
     if trial is not None and trial.versions.get("instance") not in (None, lock.digest(instance)[:16]):
@@ -95,8 +95,8 @@ def shell(
     ctx.exit(code)
 
 
-def _one_trial(name: str, report: Path) -> Trial:
-    found = named_trials(name, report)
+def _one_trial(name: str, report: Path | None, store: Path) -> Trial:
+    _, found = find_trials(name, report, store)
     found = [one for one in found if str(one.id) == name] or found  # the first repeat's name has no number
     if len(found) > 1:
         ids = ", ".join(str(one.id) for one in found[:5])

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from pytest_crab.cli.choices import record_option, store_option
-from pytest_crab.cli.lookup import named_trials
+from pytest_crab.cli.lookup import find_trials
 from pytest_crab.errors import BadInput, CrabError, StoreError
 from pytest_crab.instances import find_instances, load_instance
 from pytest_crab.instances.pull_requests import Subject, read_subject, subject_of
@@ -42,14 +42,14 @@ def show(trial: str, report: Path | None, store: Path, folder: Path, *, transcri
     do. Without a reviewer every trial of the instance is shown. With --transcript it may also be a transcript's key, as
     errors name it.
     """
-    place = report or store / "report"
     try:
         key = _full_key(trial, store) if transcripts else None
         if key is not None:
             found = stored_transcript(FileStore(store), key)
             _print([] if found is None else transcript_lines(found))
             return
-        for number, one in enumerate(named_trials(trial, place)):
+        place, trials = find_trials(trial, report, store)
+        for number, one in enumerate(trials):
             if number:
                 click.echo()
             _print(

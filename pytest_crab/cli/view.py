@@ -8,17 +8,18 @@ from pathlib import Path
 
 import click
 
+from pytest_crab.cli.choices import STORE
 from pytest_crab.show.view_server import ViewServer
 
 
 @click.command()
-@click.argument("place", type=click.Path(path_type=Path), default=Path(".crab"))
+@click.argument("place", type=click.Path(path_type=Path), default=STORE)
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="The port to listen on.  [default: a free one]")
 @click.option("--open", "opens", is_flag=True, help="Also open the page in a browser.")
 def view(place: Path, port: int, *, opens: bool) -> None:
-    """Show a report in a browser, and follow its run from its start.
+    """Show runs in a browser: their rates over time and the report of each, from the start of the run.
 
-    PLACE is a report's folder, a store, or a folder of such, which may be made later; .crab if not given. The server
+    PLACE is a store, a report's folder, or a folder of such, which may be made later; .crab if not given. The server
     listens on the loopback address only, and its address has a token. It runs until Ctrl-C and writes nothing.
     """
     try:

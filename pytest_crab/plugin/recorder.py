@@ -17,6 +17,7 @@ from pytest_crab.plugin.carried import TRIAL
 from pytest_crab.plugin.contestants import Contestants
 from pytest_crab.plugin.gate import RunGate
 from pytest_crab.plugin.items import Planned, TrialItem
+from pytest_crab.plugin.paths import INSTANCE_FILE
 from pytest_crab.plugin.planned import PlannedNodes
 from pytest_crab.plugin.resources import Resources
 from pytest_crab.plugin.selection import Shards
@@ -34,7 +35,7 @@ class RunRecorder:
     """Records trials as their reports arrive, and completes the record; registered on the controller.
 
     ``summary`` is there once the session has ended. ``problems`` are files that could not be written, ``given_up`` the
-    sentences on reviewers whose trials were not all run.
+    sentences on reviewers whose trials were not all run, and ``is_complete`` says that each trial came to its end.
     """
 
     def __init__(
@@ -61,7 +62,7 @@ class RunRecorder:
         self._places: dict[str, int] = {}
         self._faults: dict[str, str] = {}
         self._log: TrialLog | None = None
-        self._complete = False
+        self.is_complete = False
 
     # --- while trials run -------------------------------------------------------------------------------------------
 
@@ -138,11 +139,11 @@ class RunRecorder:
             status = int(pytest.ExitCode.OK)
         # A run that was refused has no record, and that of the run before it stays.
         missing = list(self._missing()) if self.trials or status != pytest.ExitCode.USAGE_ERROR else []
-        self._complete = not missing and not self.given_up
+        self.is_complete = not missing and not self.given_up
         for trial in missing:
             self._add(trial)
         session.exitstatus = self._finish(status)
-        if self._complete:
+        if self.is_complete:
             self._resources.leave_run(complete=True)
 
     def _finish(self, status: int) -> int:
@@ -230,6 +231,12 @@ class RunRecorder:
 
     def recorded_sets(self) -> list[Path]:
         """Return the folders of the run's instance sets that hold recorded results."""
+        return [folder for folder in self._sets() if (folder / FOLDER).is_dir()]
+
+    def is_in_sets(self, instance: str) -> bool:
+        """Return whether an instance of this id lies in one of the run's instance sets."""
+        return any((folder / instance / INSTANCE_FILE).is_file() for folder in self._sets())
+
+    def _sets(self) -> list[Path]:
         files = (self._config.rootpath / node.split("::", 1)[0] for node in self._planned)
-        folders = dict.fromkeys(file.parent.parent for file in files)
-        return [folder for folder in folders if (folder / FOLDER).is_dir()]
+        return list(dict.fromkeys(file.parent.parent for file in files))

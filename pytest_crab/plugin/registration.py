@@ -20,6 +20,7 @@ from pytest_crab.plugin.progress import WorkersProgress
 from pytest_crab.plugin.recorder import RunRecorder
 from pytest_crab.plugin.resources import Resources, SharedDecisions
 from pytest_crab.plugin.run_file import RunFile
+from pytest_crab.plugin.run_keeper import RunKeeper, place_run
 from pytest_crab.plugin.runner import Runner
 from pytest_crab.plugin.selection import Shards, Since, SoundOracles
 from pytest_crab.plugin.table import Header, RecordedAgreement, Table
@@ -34,10 +35,11 @@ def register(config: pytest.Config) -> None:
     table is printed.
     """
     settings = _settings(config)
-    options = _options(config, settings)
+    asked = _options(config, settings)
     is_worker = hasattr(config, "workerinput")
-    measures = runs_trials(options, config)
+    measures = runs_trials(asked, config)
     records = measures and not is_worker
+    options = place_run(asked, config) if records else asked
     if options.plan and hasattr(config.option, "dist"):
         config.option.dist = "no"  # a plan needs what this process collects, and under pytest-xdist workers collect
     contestants = build_contestants(options, settings, config)
@@ -53,6 +55,7 @@ def register(config: pytest.Config) -> None:
     gate = RunGate(options, contestants, config) if _gates(options, contestants, kinds) and not is_worker else None
     shards = None if options.shard is None else Shards(options.shard)
     recorder = RunRecorder(options, contestants, resources, gate, shards, config) if records else None
+    keeper = None if recorder is None else RunKeeper(options, recorder)
     runner = Runner(options, contestants, resources, config) if measures else None
     described = filter(None, [contestants.description(), *(kind.description for kind in kinds)])
     workers = _workers_progress(options, recorder, config)
@@ -62,15 +65,16 @@ def register(config: pytest.Config) -> None:
         "sets-only": SetsOnly(config),
         "shared-decisions": SharedDecisions(resources),
         "header": None if is_worker else Header(options, "; ".join(described), resources, runner, config),
-        "forecaster": Forecaster(options, contestants, resources, recorder, config) if foresees else None,
+        "forecaster": Forecaster(asked, contestants, resources, recorder, config) if foresees else None,
         "gate": gate,
         **_selections(options),
         "shards": shards,
         "disk": _disk(options, resources, recorder, config),
-        **_tables(options, contestants, recorder, config),
+        **_tables(options, contestants, recorder, keeper, config),
         "recorder": recorder,
         "workers-progress": workers,
         "run-file": _run_file(options, recorder, workers or runner),
+        "run-keeper": keeper,
         "runner": runner,
         "attachments": Attachments(config) if measures else None,
     }
@@ -96,11 +100,15 @@ def _selections(options: Options) -> dict[str, object | None]:
 
 
 def _tables(
-    options: Options, contestants: Contestants, recorder: RunRecorder | None, config: pytest.Config
+    options: Options,
+    contestants: Contestants,
+    recorder: RunRecorder | None,
+    keeper: RunKeeper | None,
+    config: pytest.Config,
 ) -> dict[str, object | None]:
     """Return the plugins that print what was measured."""
     return {
-        "table": None if recorder is None else Table(options, recorder, config),
+        "table": None if recorder is None or keeper is None else Table(options, recorder, keeper, config),
         "agreement": RecordedAgreement(recorder) if recorder is not None and contestants.replays else None,
     }
 

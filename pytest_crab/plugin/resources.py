@@ -106,6 +106,7 @@ class Resources:
             "why_runtime": self.choice.reason,
             "resume": self.resume,
             "gateway": str(self._gateway_folder()),
+            "report": str(self._options.report),
         }
 
     @lazy
@@ -154,7 +155,9 @@ class Resources:
                 return
             self._subjects.add(instance.id)
         try:
-            write_subject(self._options.report, subject_of(instance, pull_request.diff))
+            write_subject(
+                Path(self._shared.get("report", self._options.report)), subject_of(instance, pull_request.diff)
+            )
         except OSError as error:
             log.warning("%s: what it is about cannot be written for the report: %s", instance.id, error)
 

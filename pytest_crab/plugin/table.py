@@ -16,6 +16,7 @@ from pytest_crab.option_table import Options
 from pytest_crab.plugin.paths import exists, named_paths
 from pytest_crab.plugin.recorder import RunRecorder
 from pytest_crab.plugin.resources import Resources
+from pytest_crab.plugin.run_keeper import RunKeeper
 from pytest_crab.plugin.runner import Runner
 from pytest_crab.plugin.statuses import MISSED, SHOWN_MISSES, Sections, Status, status_of
 from pytest_crab.results.explain import instance_line, why
@@ -103,9 +104,10 @@ class Header:
 class Table:
     """Prints the outcomes and the tables; registered on the controller of a run that measures."""
 
-    def __init__(self, options: Options, recorder: RunRecorder, config: pytest.Config) -> None:
+    def __init__(self, options: Options, recorder: RunRecorder, keeper: RunKeeper, config: pytest.Config) -> None:
         self._options = options
         self._recorder = recorder
+        self._keeper = keeper
         self._config = config
         self._sections = Sections(lambda report: recorder.find_trial(report.nodeid) is not None)
         self._missed: list[Trial] = []
@@ -173,7 +175,9 @@ class Table:
             reporter.write_line(line.text, **markup)
         if self._missed:
             reporter.write_line(f"{_missed_text(self._missed, summary)}; -v shows each of them here")
-        reporter.write_line(f"report: {self._options.report / 'index.html'} (records: trials.jsonl beside it)")
+        reporter.write_line(f"report: {self._keeper.report / 'index.html'} (records: trials.jsonl beside it)")
+        if self._keeper.note:
+            reporter.write_line(self._keeper.note)
 
     def _print_gate(self, reporter: pytest.TerminalReporter, gate: Gate, width: int) -> None:
         """Print what differs from the baseline, and the reasons behind the headline's sentence; more under -v."""

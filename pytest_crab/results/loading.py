@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from pytest_crab.errors import BadInput
 from pytest_crab.results.files import read_summary, read_trials
+from pytest_crab.results.kept_runs import kept_runs, shown_run
 from pytest_crab.results.summary import Summary, summarise
 
 SUMMARY, TRIALS = "summary.json", "trials.jsonl"
@@ -33,20 +35,46 @@ def report_file(path: Path, name: str) -> Path:
     return found
 
 
+def last_comparable(store: Path) -> tuple[Path, Path]:
+    """Return the last whole run that a store keeps, and before it the one of the same oracles that came before.
+
+    Where the last has none, the run before it is tried, and so on. Raises BadInput where no two are of the same.
+    """
+    found: list[tuple[Path, Summary]] = []
+    for folder in reversed(kept_runs(store)):
+        if (folder / SUMMARY).is_file():
+            summary = load_summary(folder)
+            if summary.is_complete and summary.measured:
+                found.append((folder, summary))
+    for at, (after, summary) in enumerate(found):
+        for before, earlier in found[at + 1 :]:
+            if earlier.measured == summary.measured:
+                return before, after
+    raise BadInput(str(store), ["it keeps no two whole runs of the same oracles; name the runs to compare"])
+
+
 def find_file(path: Path, name: str) -> Path | None:
     """The file of this name that ``path`` is, or that a report's folder or a store at ``path`` has; None if none is."""
-    places = [path] if path.name == name else [path / name, path / "report" / name]
+    places = [path] if path.name == name else [folder / name for folder in _folders(path)]
     return next((place for place in places if place.is_file()), None)
 
 
 def _file(path: Path) -> Path:
-    places = [path] if path.is_file() else [folder / name for folder in (path, path / "report") for name in _NAMES]
+    places = [path] if path.is_file() else [folder / name for folder in _folders(path) for name in _NAMES]
     found = next((place for place in places if place.is_file()), None)
     if found is None:
         raise BadInput(
             str(path), [f"there is no {SUMMARY} and no {TRIALS}; name a report's folder, a store, or a file"]
         )
     return found
+
+
+def _folders(path: Path) -> Iterator[Path]:
+    """Yield a folder, and the one of the report if it is a store."""
+    yield path
+    shown = shown_run(path)
+    if shown is not None:
+        yield shown
 
 
 _NAMES = (SUMMARY, TRIALS)

@@ -102,6 +102,21 @@ class Summary:
         found = _union(reviewer.by_label for reviewer in self.reviewers)
         return {dimension: words for dimension, words in found.items() if dimension != KIND}
 
+    @property
+    def is_complete(self) -> bool:
+        """True if every trial was run."""
+        return not any(own.outcomes.get(Reason.NOT_RUN.value) for own in self.reviewers)
+
+    @property
+    def instances(self) -> frozenset[str]:
+        """The instances that have oracles, or whose make is on record."""
+        return frozenset(self.digests) | {oracle.instance for own in self.reviewers for oracle in own.oracles}
+
+    @property
+    def measured(self) -> frozenset[tuple[Key, str | None]]:
+        """Every oracle that was measured, with its digest; runs of the same ones can be compared."""
+        return frozenset((oracle.key, oracle.digest) for own in self.reviewers for oracle in own.oracles)
+
     def labelled(self, dimension: str) -> tuple[ReviewerSummary, ...]:
         """The reviewers whose oracles have labels of this dimension."""
         return tuple(reviewer for reviewer in self.reviewers if dimension in reviewer.by_label)

@@ -16,6 +16,7 @@ from pytest_crab.errors import BadInput
 from pytest_crab.formats import format_count, format_percent
 from pytest_crab.instances.pull_requests import read_subject
 from pytest_crab.results.files import read_record, read_summary
+from pytest_crab.results.kept_runs import kept_runs, shown_run
 from pytest_crab.results.loading import SUMMARY, TRIALS, load_summary, trials_file
 from pytest_crab.results.rates import Rate
 from pytest_crab.results.run_progress import PLAN, FollowedRun, has_plan, read_run
@@ -99,7 +100,7 @@ class LiveReport:
         self._page: tuple[str, ServedPage] | None = None
         self._summary: tuple[str, Summary] | None = None
         self._ended: tuple[str, Summary | None] | None = None
-        self._rates: tuple[str, Mapping[str, Rate]] | None = None
+        self._numbers: tuple[str, Summary] | None = None
         self._counted: tuple[str, int] | None = None
 
     def state(self) -> str:
@@ -189,14 +190,13 @@ class LiveReport:
         last = max(_stamps(self.folder / name)[0] for name in (TRIALS, PLAN))
         return f"{datetime.fromtimestamp(last / 1e9, timezone.utc):%Y-%m-%d %H:%M}"
 
-    def rates(self) -> Mapping[str, Rate]:
-        """Return the rates by reviewer. Raises BadInput."""
+    def summary(self) -> Summary:
+        """Return the numbers of the records as they are; a run without any has no reviewers. Raises BadInput."""
         with self._lock:
             state = self.state()
-            if self._rates is None or self._rates[0] != state:
-                found = None if self._records_file() is None else load_summary(self.folder)
-                self._rates = state, {} if found is None else {label(one): one.overall for one in found.reviewers}
-            return self._rates[1]
+            if self._numbers is None or self._numbers[0] != state:
+                self._numbers = state, Summary() if self._records_file() is None else load_summary(self.folder)
+            return self._numbers[1]
 
     def page(self, *, several: bool) -> ServedPage:
         """Return the page of the records as they are. Raises BadInput, OSError."""
@@ -276,10 +276,13 @@ class LiveReport:
 
 
 def find_reports(place: Path) -> list[Path]:
-    """Return the folders of the reports at a place: a report, a store, or a folder of such; none before a run."""
-    own = _report_at(place)
-    if own is not None:
-        return [own]
+    """Return the folders of the reports at a place: a report, a store's runs, or a folder of such; none before a run.
+
+    The runs of a store are in the order of time.
+    """
+    own = [found for found in map(_report_at, kept_runs(place) or [place]) if found is not None]
+    if own:
+        return own
     inside = map(_report_at, filter(Path.is_dir, place.iterdir())) if place.is_dir() else ()
     return sorted(found for found in inside if found is not None)
 
@@ -289,19 +292,27 @@ def _report_at(place: Path) -> Path | None:
     try:
         return trials_file(place).parent
     except BadInput:
-        return next((folder for folder in (place, place / "report") if has_plan(folder)), None)
+        return next((folder for folder in (place, shown_run(place)) if folder and has_plan(folder)), None)
 
 
-def list_page(place: Path, reports: list[LiveReport]) -> ServedPage:
-    """Return the page that links to several reports, or waits for the first run."""
-    rows, runs = [], []
-    for one in reports:
-        name = str(one.folder.relative_to(place))
+def list_page(place: Path, reports: Mapping[str, LiveReport]) -> ServedPage:
+    """Return the page that links to several reports by their names, or waits for the first run.
+
+    The picture is of those that measured the same oracles as the one that the store shows.
+    """
+    shown = shown_run(place)
+    rows: list[dict[str, Any]] = []
+    runs: list[tuple[str, str, Summary]] = []
+    for name, one in reports.items():
+        rates: Mapping[str, Rate] = {}
+        problem = ""
         try:
-            rates, problem = one.rates(), ""
+            summary = one.summary()
         except BadInput as error:
-            rates, problem = {}, str(error)
-        runs.append((one.when(), name, rates))
+            problem = str(error)
+        else:
+            rates = _rates(summary)
+            runs.append((one.when(), name, summary))
         rows.append(
             {
                 "name": name,
@@ -311,10 +322,25 @@ def list_page(place: Path, reports: list[LiveReport]) -> ServedPage:
                 "rates": problem or ", ".join(f"{who} {format_percent(rate.micro)}" for who, rate in rates.items()),
             }
         )
-    history = history_plot([(name, rates) for _, name, rates in sorted(runs, key=lambda run: run[:2])])
+    runs.sort(key=lambda run: run[:2])
+    same = next((found.measured for _, name, found in runs if shown and reports[name].folder.samefile(shown)), None)
+    alike = [(name, found) for _, name, found in runs if not same or found.measured == same]
+    history = history_plot([(name, _rates(found)) for name, found in alike])
     scripts = ("elements.js", "tables.js", "charts.js")
-    page = render_page("reports.html", scripts, place=str(place), reports=rows, history=history)
+    words = [format_count(len(alike), "run"), *([f"of the same {format_count(len(same), 'oracle')}"] if same else [])]
+    page = render_page(
+        "reports.html",
+        scripts,
+        place=str(place),
+        reports=sorted(rows, key=lambda row: (row["when"], row["name"]), reverse=True),
+        history=history,
+        alike=" ".join(words),
+    )
     return ServedPage(page.head.encode(), page.policy)
+
+
+def _rates(summary: Summary) -> dict[str, Rate]:
+    return {label(one): one.overall for one in summary.reviewers}
 
 
 def _stamps(file: Path) -> tuple[int, int]:

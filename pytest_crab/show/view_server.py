@@ -15,9 +15,10 @@ from contextlib import suppress
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from pytest_crab.errors import BadInput
+from pytest_crab.results.kept_runs import RUNS
 from pytest_crab.show.live import LiveReport, ServedPage, find_reports, list_page
 
 HOST = "127.0.0.1"
@@ -42,6 +43,7 @@ class ViewServer(http.server.ThreadingHTTPServer):
         self.place = place
         self._token = secrets.token_urlsafe(24)
         self._reports: dict[Path, LiveReport] = {}
+        self.alone: LiveReport | None = None  # whose page is the first one, and may be open when others follow
         super().__init__((HOST, port), _Handler)
 
     @property
@@ -49,16 +51,20 @@ class ViewServer(http.server.ThreadingHTTPServer):
         """The address to open, with the token."""
         return f"http://{HOST}:{self.server_port}/{self._token}/"
 
-    def reports(self) -> list[LiveReport]:
-        """Return the reports that there are now."""
-        return [self._reports.setdefault(folder, LiveReport(folder)) for folder in find_reports(self.place)]
+    def reports(self) -> dict[str, LiveReport]:
+        """Return the reports that there are now, by name."""
+        folders = {_name(one, self.place): one for one in find_reports(self.place)}
+        found = {name: self._reports.setdefault(one, LiveReport(one)) for name, one in folders.items()}
+        if len(found) == 1:
+            (self.alone,) = found.values()
+        return found
 
     def prepare(self) -> None:
         """Make the page of a single report, so that it is there when a browser opens it; errors are shown then."""
         reports = self.reports()
         if len(reports) == 1:
             with suppress(BadInput, OSError):
-                reports[0].page(several=False)
+                next(iter(reports.values())).page(several=False)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Print what went wrong, but for a browser that went away before it had its answer."""
@@ -74,6 +80,10 @@ class ViewServer(http.server.ThreadingHTTPServer):
         empty, token, *rest = path.split("/") if path.count("/") > 1 else ("", "", "")
         known = secrets.compare_digest(token.encode(), self._token.encode())
         return rest if known and not empty else None
+
+
+def _name(report: Path, place: Path) -> str:
+    return str(report.relative_to(place / RUNS if report.parent == place / RUNS else place))
 
 
 class _Handler(http.server.BaseHTTPRequestHandler):
@@ -104,12 +114,12 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         if (several or not reports) and parts == [""]:
             self._send_page(list_page(self.server.place, reports))
             return
-        if several:
-            number, *parts = parts
-            reports = reports[int(number) : int(number) + 1] if number.isdecimal() else []
-        if reports and parts == [""]:
-            self._send_page(reports[0].page(several=several))
-        elif reports and (found := self._find(reports[0], parts, several=several)) is not None:
+        report = self.server.alone
+        if unquote(parts[0]) in reports:
+            report = reports[unquote(parts.pop(0))]
+        if report is not None and parts == [""]:
+            self._send_page(report.page(several=several))
+        elif report is not None and (found := self._find(report, parts, several=several)) is not None:
             body = found if isinstance(found, str) else json.dumps(found, allow_nan=False)
             self._send(HTTPStatus.OK, body.encode(), "text/html" if isinstance(found, str) else "application/json")
         else:

@@ -13,7 +13,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "reference" / "options.md"
 PROBES = PAGE.parents[1] / "how-to" / "probes.md"
 
 #: What a default is called where it depends on the machine or is made of others.
-DEFAULTS = {"jobs": "the cores, at most 4", "report": "`report` in the store"}
+DEFAULTS = {"jobs": "the cores, at most 4", "report": "a new one in `runs` in the store"}
 
 
 def row(option: Option) -> str:

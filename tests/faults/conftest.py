@@ -23,6 +23,7 @@ import yaml
 
 from pytest_crab.instances import load_instance
 from pytest_crab.lazy import lazy
+from pytest_crab.results.kept_runs import kept_runs
 from pytest_crab.runtimes.engine import MACHINE_LABEL
 from pytest_crab.runtimes.interpreters import running_version
 from pytest_crab.testing.dialogue import Reply
@@ -153,7 +154,8 @@ class Place:
         assert place.began() == STEPS
         for step in ("review", "revision", "verdict", "transcript"):
             shutil.rmtree(place.store / "steps" / step, ignore_errors=True)
-        shutil.rmtree(place.store / "report")
+        shutil.rmtree(place.store / "runs")
+        (place.store / "report").unlink()
         assert place.left() == []
         return place
 
@@ -257,16 +259,21 @@ class Place:
         """How often each step began."""
         return Counter(line.removesuffix(" start") for line in self.lines() if line.endswith(" start"))
 
+    @property
+    def report(self) -> Path:
+        """The folder of the last run; where there is none, one that is not there."""
+        return next(reversed(kept_runs(self.store)), self.store / "report")
+
     def reasons(self, report: Path | None = None) -> dict[str, str]:
         """Why the verdicts of the last run are what they are, by instance; none where it has left no record."""
-        path = (report or self.store / "report") / "trials.jsonl"
+        path = (report or self.report) / "trials.jsonl"
         trials = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
         assert len({trial["instance"] for trial in trials}) == len(trials)
         return {trial["instance"]: trial["scores"][0]["reason"] for trial in trials}
 
     def steps(self) -> dict[str, bool]:
         """The steps of the last run's trials, and whether each was taken from the store as it was."""
-        records = map(json.loads, (self.store / "report" / "trials.jsonl").read_text().splitlines())
+        records = map(json.loads, (self.report / "trials.jsonl").read_text().splitlines())
         found = [(f"{step['step']} {trial['instance']}", step) for trial in records for step in trial["steps"]]
         kept = {name: step["reused"] for name, step in found if step["step"] not in ("fetch", "image")}
         assert len(kept) == len([name for name, _ in found if not name.startswith(("fetch ", "image "))])
@@ -274,7 +281,7 @@ class Place:
 
     def trial(self, name: str) -> dict[str, Any]:
         """One record of the last run."""
-        records = (self.store / "report" / "trials.jsonl").read_text().splitlines()
+        records = (self.report / "trials.jsonl").read_text().splitlines()
         (found,) = [trial for trial in map(json.loads, records) if trial["instance"] == name]
         return dict(found)
 

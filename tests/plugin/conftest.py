@@ -28,6 +28,7 @@ import pytest_crab.runtimes.bubblewrap_runtime
 import pytest_crab.runtimes.docker
 import pytest_crab.runtimes.slots
 import pytest_crab.sources.tree
+from pytest_crab.results.kept_runs import kept_runs
 
 #: Variables that tests of options leave alone.
 KEPT = ("CRAB_TEST_REQUIRE", "PYTEST_CURRENT_TEST", "PYTEST_PLUGINS")
@@ -156,13 +157,18 @@ class Lab:
         """Run pytest in a process of its own, on the local runtime."""
         return self.pytester.runpytest_subprocess("--crab-runtime=local", *arguments)
 
+    @property
+    def report(self) -> Path:
+        """The folder of the last run, whole or not."""
+        return kept_runs(self.store)[-1]
+
     def records(self) -> list[dict[str, Any]]:
         """The trials on the record."""
-        return [json.loads(line) for line in (self.store / "report" / "trials.jsonl").read_text().splitlines()]
+        return [json.loads(line) for line in (self.report / "trials.jsonl").read_text().splitlines()]
 
     def summary(self) -> dict[str, Any]:
         """The one reviewer's part of summary.json."""
-        (reviewer,) = json.loads((self.store / "report" / "summary.json").read_text())["reviewers"]
+        (reviewer,) = json.loads((self.report / "summary.json").read_text())["reviewers"]
         return dict(reviewer)
 
     def reused(self) -> list[dict[str, bool]]:
@@ -242,7 +248,8 @@ def seed(template: Path, made_once: Callable[[str, Callable[[Path], object]], Pa
         done = subprocess.run(argv, cwd=folder, capture_output=True, text=True, check=False)
         assert done.returncode == 1, done.stdout + done.stderr
         assert "2 of 4 trials fully caught" in done.stdout, done.stdout + done.stderr
-        shutil.rmtree(folder / ".crab" / "report")
+        shutil.rmtree(folder / ".crab" / "runs")
+        (folder / ".crab" / "report").unlink()
 
     return made_once("plugin-seed", run) / ".crab"
 

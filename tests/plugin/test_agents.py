@@ -13,7 +13,7 @@ AGENTS = ("--agent=mine", "--agent=suggestions")
 
 
 def summary_of(lab: Any) -> dict[str, Any]:
-    return dict(json.loads((lab.store / "report" / "summary.json").read_text()))
+    return dict(json.loads((lab.report / "summary.json").read_text()))
 
 
 def reviews_made(lab: Any) -> list[str]:

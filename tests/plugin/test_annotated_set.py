@@ -80,5 +80,5 @@ def test_a_set_without_environment_is_reviewed_from_a_mirror(lab: Any, monkeypat
         assert [score["label"] for score in trial["scores"]] == ["caught", "missed"]
     (file,) = (lab.path / "aacr").glob("*/instance.yaml")
     assert start in file.read_text()  # the merge base, and not the row's commit
-    found = CliRunner().invoke(main, ["benchmark", "aacr", "match", str(lab.store / "report"), "--json"])
+    found = CliRunner().invoke(main, ["benchmark", "aacr", "match", str(lab.report), "--json"])
     assert [one["overall"]["line"]["recall"]["value"] for one in json.loads(found.output)["reviewers"]] == [0.5, 0.5]

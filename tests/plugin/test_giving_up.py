@@ -89,7 +89,7 @@ def test_a_run_that_is_refused_leaves_the_report_of_the_run_before_it(
     lab: Any, provider: ScriptedProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lab.run("--reviewer=human", "--agent=simulated", "instances")
-    report = lab.store / "report"
+    report = lab.report
     before = {path.name: path.read_bytes() for path in report.iterdir() if path.is_file()}
     assert "trials.jsonl" in before
     monkeypatch.delenv("ANTHROPIC_API_KEY")
@@ -135,4 +135,4 @@ def test_no_gate_passes_where_a_reviewer_was_given_up(lab: Any, provider: Script
     gate = ("--crab-fail-under=0", "--crab-runtime=local", "--agent=loop", "--crab-jobs=1")
     result = lab.run("--crab-give-up=1", "--reviewer=asker", *gate, "instances")
     assert result.ret != 0
-    assert json.loads((lab.store / "report" / "summary.json").read_text())["gate"]["ruling"] == "inconclusive"
+    assert json.loads((lab.report / "summary.json").read_text())["gate"]["ruling"] == "inconclusive"

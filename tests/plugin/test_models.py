@@ -157,7 +157,7 @@ def test_what_was_said_in_a_review_that_failed_is_shown(lab: Any, provider: Scri
     result.stdout.fnmatch_lines([f"to see what was said: pytest-crab show {name} --transcript"])
     shown = CliRunner().invoke(main, ["show", name, "--transcript", f"--store={lab.store}"])
     assert "text: It is fine, I <b>think</b>." in shown.output
-    copies = [path.read_text() for path in (lab.store / "report" / "transcripts").glob("*.json")]
+    copies = [path.read_text() for path in (lab.report / "transcripts").glob("*.json")]
     assert len(copies) == 4  # each is asked once more
     assert all("It is fine" in copy for copy in copies)
 

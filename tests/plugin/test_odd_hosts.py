@@ -56,5 +56,5 @@ def test_an_old_locale_changes_nothing(lab: Any, monkeypatch: pytest.MonkeyPatch
     instance.write_text(instance.read_text("utf-8").replace("Shop", "Läden für alle"), "utf-8")
     result = lab.spawn("--reviewer=human", "instances/shop-1")
     result.assert_outcomes(passed=1)
-    told = json.loads((lab.store / "report" / "instances" / "shop-1.json").read_text("utf-8"))
+    told = json.loads((lab.report / "instances" / "shop-1.json").read_text("utf-8"))
     assert "Läden für alle" in told.values()

@@ -164,7 +164,7 @@ def test_the_oracle_appears_in_no_output_and_no_file_of_the_report(lab: Any) -> 
     result.assert_outcomes(failed=2, errors=1)
     assert len(lab.records()) == 3
     assert SECRET not in result.stdout.str() + result.stderr.str()
-    for file in (lab.path / "junit.xml", lab.path / "oracles.xml", lab.store / "report" / "summary.json"):
+    for file in (lab.path / "junit.xml", lab.path / "oracles.xml", lab.report / "summary.json"):
         assert SECRET not in file.read_text()
 
 

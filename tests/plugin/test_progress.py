@@ -137,7 +137,7 @@ NOTES = """
 import json, pathlib
 
 def pytest_crab_review_done(instance, reviewer, review, config):
-    folder = pathlib.Path(".crab/report")
+    (folder,) = pathlib.Path(".crab/runs").iterdir()
     if not pathlib.Path("seen.json").exists():
         found = {name: json.loads((folder / name).read_text()) for name in ("plan.json", "progress.json")}
         pathlib.Path("seen.json").write_text(json.dumps(found))
@@ -152,6 +152,6 @@ def test_a_run_says_beside_its_records_how_far_it_is(slow: Any, workers: tuple[s
     names = ["shop-1::slow", "shop-1::slow[2]", "till-2::slow", "till-2::slow[2]"]
     assert sorted(seen["plan.json"]["trials"]) == names
     assert seen["progress.json"]["done"] == 0, "it is there before the first trial has ended"
-    left = {path.name for path in (slow.store / "report").iterdir()}
+    left = {path.name for path in (slow.report).iterdir()}
     assert {"trials.jsonl", "index.html"} <= left
     assert not {"plan.json", "progress.json"} & left, "the run has ended"

@@ -106,10 +106,10 @@ def shown_everywhere(lab: Any, result: pytest.RunResult) -> None:
         "*labels by people*",
     ]
     result.stdout.fnmatch_lines(told)
-    markdown = (lab.store / "report" / "summary.md").read_text()
+    markdown = (lab.report / "summary.md").read_text()
     assert "| strict | 50.0% of 4 |" in markdown
     assert warning in markdown
-    page = (lab.store / "report" / "index.html").read_text()
+    page = (lab.report / "index.html").read_text()
     section = page.partition('<section id="rulers"')[2].partition("</section>")[0]
     for said in (
         "arXiv 2601.19494, paper",
@@ -133,7 +133,7 @@ def test_a_judge_that_a_command_held_against_people_loses_its_warning(lab: Any, 
     run = ("--reviewer=human", "--crab-score=strict", "instances")
     assert "not compared with labels by people" in said(lab.run(*run))
     lab.write({"labels.csv": "trial,finding,use\nshop-1::human,0,BUG_HIT\nshop-1::human,1,BUG_HIT\n"})
-    report = str(lab.store / "report")
+    report = str(lab.report)
     for command in (
         ["report", report, "--finding-labels", "labels.csv"],
         ["compare-rulers", report, "--judge", "strict", "--judge-labels", "use", "--store", str(lab.store)],
@@ -145,7 +145,7 @@ def test_a_judge_that_a_command_held_against_people_loses_its_warning(lab: Any, 
     told = said(lab.run(*run))
     assert len(provider.asked) == asked
     assert "not compared with labels" not in told
-    for text in (told, *((lab.store / "report" / name).read_text() for name in ("summary.md", "index.html"))):
+    for text in (told, *((lab.report / name).read_text() for name in ("summary.md", "index.html"))):
         assert "agrees with people on 1 of 2 findings" in text
 
 
@@ -225,7 +225,7 @@ def test_embeddings_are_a_ruler_of_a_run_and_of_its_report(lab: Any, monkeypatch
         own = [score for score in trial["scores"] if score["scorer"] == "embedding:words"]
         assert [(score["label"], score["value"]) for score in own] == [("compared", pytest.approx(1.0))] * 2
         assert trial["versions"]["rulers"]["embedding:words"] == "sentence-transformers 3.0"
-    command = ["compare-rulers", str(lab.store / "report"), "--embedding", "words", "--json"]
+    command = ["compare-rulers", str(lab.report), "--embedding", "words", "--json"]
     found = json.loads(CliRunner().invoke(main, command).output)
     assert found["rulers"] == ["location", "embedding:words"]  # no oracle was run
     assert found["hit_rulers"] == ["location"]

@@ -21,6 +21,7 @@ from click.testing import CliRunner
 
 from pytest_crab.cli import main
 from pytest_crab.results.files import TrialLog, write_trials
+from pytest_crab.results.kept_runs import show_run
 from pytest_crab.results.run_progress import PlannedRun, RunningTrial, RunState, write_plan, write_progress
 from pytest_crab.show.live import LiveReport, find_reports
 from pytest_crab.show.view_server import ViewServer
@@ -183,11 +184,35 @@ def test_several_reports_are_listed(report: Path, make_trial: Callable[..., Tria
     with serving(place) as server:
         path = urlsplit(server.url).path
         body = get(server, path)[2]
-        assert '<a href="0/">other</a>' in body
-        assert '<a href="1/">store/report</a>' in body
+        assert '<a href="other/">other</a>' in body
+        assert '<a href="store%2Freport/">store/report</a>' in body
         assert "ours 0.0" in body
-        assert '<a href="../">All reports</a>' in get(server, path + "1/")[2]
+        assert '<a href="../">All runs</a>' in get(server, path + "store%2Freport/")[2]
         assert [get(server, path + wrong)[0] for wrong in ("2/", "-1/", "x/", "1")] == [404] * 4
+
+
+def test_a_store_opens_on_its_runs_with_the_rates_of_those_that_are_alike(
+    tmp_path: Path, make_trial: Callable[..., Trial]
+) -> None:
+    def run(name: str, *trials: Trial) -> Path:
+        write_trials(tmp_path / "runs" / name / "trials.jsonl", trials)
+        return tmp_path / "runs" / name
+
+    one, two = (make_trial("mine", name, Reason.GREEN) for name in ("one", "two"))
+    show_run(tmp_path, run("1-mine", one, two))
+    with serving(tmp_path) as server:
+        path = urlsplit(server.url).path
+        assert '"i":"two"' in get(server, path)[2], "a single run is shown at once"
+        run("2-mine", one)
+        run("3-mine", make_trial("mine", "one", Reason.FAILED), two)
+        run("4-mine", two)
+        body = get(server, path)[2]
+        assert re.findall(r'<a href="([^"]+)/">', body) == ["4-mine", "3-mine", "2-mine", "1-mine"]
+        assert "2 runs of the same 2 oracles" in body
+        points = re.findall(r'"(\d-mine), mine: ', body)
+        assert points == ["1-mine", "3-mine"], "a part of the pull requests is no point beside the whole"
+        assert get(server, path + "2-mine/state")[0] == 200
+        assert json.loads(get(server, path + "state")[2])["words"].endswith("2 trials on record so far.")
 
 
 @pytest.mark.parametrize("place", [".", "not-there-yet"])

@@ -1,0 +1,78 @@
+"""Keeps each run in a folder of its own in the store, and shows the newest whole one as the store's report."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from pytest_crab.errors import BadInput, SourceError
+from pytest_crab.option_table import Options
+from pytest_crab.plugin.recorder import RunRecorder
+from pytest_crab.results.kept_runs import SHOWN, new_run, show_run
+from pytest_crab.results.loading import load_summary
+
+
+def place_run(options: Options, config: pytest.Config) -> Options:
+    """Return the options with a new folder for the run's report, unless one was named for it."""
+    if os.path.abspath(options.report) != os.path.abspath(options.store / SHOWN):  # noqa: PTH100 - a link stays one
+        return options
+    name = options.experiment or "+".join(options.reviewers)
+    return Options(**{**vars(options), "report": new_run(options.store, _commit(config.rootpath), name)})
+
+
+def _commit(folder: Path) -> str:
+    """Return the short name of the commit that is checked out; empty outside of a repository."""
+    from pytest_crab.sources.git_cli import run
+
+    words = ["rev-parse", "--short", "HEAD"]
+    try:
+        return run(words, cwd=folder, env=os.environ).decode().strip()
+    except SourceError:
+        return ""
+
+
+class RunKeeper:
+    """Decides at the end of a run whether the store shows it; registered on the controller.
+
+    A run that was ended early, or has a part of the pull requests, never takes the place of a whole one. ``report`` is
+    where people find the run, and ``note`` the sentence on why the store does not show it.
+    """
+
+    def __init__(self, options: Options, recorder: RunRecorder) -> None:
+        self.report = options.report
+        self.note = ""
+        self._store = options.store
+        self._recorder = recorder
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Show the run, after all of its files were written."""
+        run, shown = self.report, self._store / SHOWN
+        if not run.is_relative_to(self._store) or not run.is_dir() or not any(run.iterdir()):
+            return
+        lacks = self._lacks(shown, ended=session.exitstatus != pytest.ExitCode.INTERRUPTED)
+        if lacks:
+            self.note = f"{shown} still shows the run before: this one {lacks}"
+            return
+        try:
+            show_run(self._store, run)
+        except OSError as error:
+            self.note = f"{shown} cannot lead to this run: {error.strerror}"
+        else:
+            self.report = shown
+
+    def _lacks(self, shown: Path, *, ended: bool) -> str:
+        """Return what this run lacks beside the one that is shown; empty if it takes its place."""
+        try:
+            before = load_summary(shown)
+        except BadInput:
+            return ""
+        if before.is_complete and not (ended and self._recorder.is_complete and not self._recorder.problems):
+            return "was ended early"
+        trials = self._recorder.trials
+        instances, known = {trial.instance for trial in trials}, before.instances
+        if instances < known and any(map(self._recorder.is_in_sets, known - instances)):
+            return f"has {len(instances)} of its {len(known)} pull requests"
+        return ""
