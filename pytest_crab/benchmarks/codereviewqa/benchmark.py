@@ -16,6 +16,9 @@ BENCHMARK = Benchmark(
             "pytest_crab.benchmarks.codereviewqa.comprehension_command:comprehension",
             "Print how well models read review comments.",
         ),
+        "statistics": Subcommand(
+            "pytest_crab.benchmarks.codereviewqa.description:describe_command", "Print how a set's rows spread."
+        ),
         "contamination": Subcommand(
             "pytest_crab.benchmarks.codereviewqa.contamination_command:contamination",
             "Measure whether models have seen a set.",
