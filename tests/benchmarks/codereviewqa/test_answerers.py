@@ -99,8 +99,8 @@ def test_a_deletion_has_no_question_on_its_solution(instance: Instance) -> None:
 
 def test_later_questions_are_told_what_earlier_ones_asked_and_no_more(instance: Instance) -> None:
     first, lines, solution = (questions_of(instance, probe)[0].text for probe in (PROBES[0], PROBES[1], PROBES[3]))
-    assert "change lines" not in first
-    assert "change lines" in lines
+    assert "existing code" not in first
+    assert "existing code" in lines
     assert "2, 3" not in lines
     assert "2, 3" in solution
 

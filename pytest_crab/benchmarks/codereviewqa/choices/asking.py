@@ -34,7 +34,7 @@ class AskedQuestion(NamedTuple):
 
 
 #: The last line of a prompt: a model that continues texts writes the letter behind it.
-_LAST = "Answer with the letter of the right option only. Answer:\n"
+_LAST = "### Answer with the letter alone. Answer:\n"
 
 #: Prepares a question, whose prompt is given, for a connection that all of them share.
 Prepare = Callable[["ModelAccess", "GatewayConnection", Question, str], AskedQuestion]
@@ -84,9 +84,8 @@ class QuestionSettings(ChatSettings):
         What all orders share comes first, so that a provider may cache it. Nothing marks the texts as data: a small
         model loses the question over marks, and whatever a text says can change no more than a letter.
         """
-        told = self.instructions()
-        shared = f"{told}\n\n{questions[0].context}\n\nQuestion: {questions[0].text}\n\nOptions:\n"
-        return [f"{shared}{option_lines(each)}\n\n{_LAST}" for each in questions]
+        shared = f"{self.instructions()}\n{questions[0].context}\nQuestion: {questions[0].text}\n### Options:\n"
+        return [f"{shared}{option_lines(each)}\n{_LAST}" for each in questions]
 
 
 #: A lock for each provider with a limit that this process asks.

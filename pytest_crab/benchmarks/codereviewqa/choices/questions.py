@@ -25,7 +25,7 @@ DIMENSION = "probe"
 _CHANGES = {
     ChangeType.ADD: "only add new lines",
     ChangeType.DELETE: "only delete lines",
-    ChangeType.MODIFY: "change lines that are there",
+    ChangeType.MODIFY: "modify existing code",
 }
 
 
@@ -103,7 +103,7 @@ def _text(instance: Instance, probe: str) -> str:
     probes = instance.probes
     assert probes is not None
     if probe == CHANGE_TYPE:
-        return "Which type of change does the comment ask for?"
+        return "What type of change does the review comment ask for?"
     told = f"The comment asks to {_CHANGES[probes.change]}."
     if probe in LINES:
         return f"{told}\n{_LINES_QUESTION[probes.change]}"
@@ -136,4 +136,5 @@ def numbered_code(instance: Instance) -> str:
 def context_of(instance: Instance) -> str:
     """Return the code with line numbers, and the comment. Raises SourceError."""
     comment = instance.comments[0].body.strip()
-    return f"Language: {instance.language}\n\nCode:\n{numbered_code(instance)}\n\nComment:\n{comment}"
+    code = f"[{instance.language}]\n{numbered_code(instance)}\n[/{instance.language}]"
+    return f"{code}\n[REVIEW COMMENT]\n{comment}\n[/REVIEW COMMENT]"
