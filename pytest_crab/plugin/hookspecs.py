@@ -10,6 +10,8 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from junitparser import TestSuite
+
     from pytest_crab.adapters import AdapterSpec
     from pytest_crab.option_table import Option
     from pytest_crab.plugin.kinds import Kind, Run
@@ -50,6 +52,14 @@ def pytest_crab_make_kind(run: Run, config: pytest.Config) -> Kind | None:
 @pytest.hookspec
 def pytest_crab_make_items(instance: Instance, parent: pytest.Collector) -> Iterable[pytest.Item] | None:
     """Return the items of contestants of another kind; runs in every process that collects. None: there are none."""
+
+
+@pytest.hookspec
+def pytest_crab_junit_suites(misses: str, config: pytest.Config) -> Iterable[TestSuite] | None:
+    """Return suites of contestants of another kind for the JUnit file; runs in the controller. None: there are none.
+
+    ``misses`` is what a miss becomes in it: see show.junit.
+    """
 
 
 @pytest.hookspec

@@ -178,7 +178,9 @@ class RunRecorder:
     def _write_junit(self, trials: Sequence[Trial], summary: Summary) -> None:
         path, misses = self._options.junit, self._options.junit_misses
         if path is not None:
-            self._write(path, lambda: write_junit(path, trials, summary, misses=misses))
+            found = self._config.hook.pytest_crab_junit_suites(misses=misses, config=self._config)
+            more = [suite for suites in found for suite in suites or ()]
+            self._write(path, lambda: write_junit(path, trials, summary, misses=misses, more=more))
 
     def in_order(self) -> list[Trial]:
         """Return the trials in the order of their items, whichever was reported first."""

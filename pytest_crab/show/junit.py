@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Protocol
 from xml.etree import ElementTree
 
 import junitparser
@@ -20,10 +21,23 @@ from pytest_crab.results.reviewer_summary import ReviewerSummary
 from pytest_crab.results.summary import OUTCOMES, Summary
 from pytest_crab.show.label_changes import label_table
 from pytest_crab.text import one_line
-from pytest_crab.types import CommentResult, Reason, Trial, Verdict
+from pytest_crab.types import Reason, Trial, Verdict
 
 #: The rulings that a gate's cases tell apart, and the most characters of their reasons.
 _PASSED, _FAILED, _LONGEST = "passed", "failed", 5000
+
+
+class ReasonOfVerdict(Protocol):
+    """The reason of a verdict, of trials or of another kind."""
+
+    @property
+    def value(self) -> str:
+        """Its word."""
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict that it stands for."""
+
 
 _Ending = junitparser.Failure | junitparser.Skipped | junitparser.Error
 
@@ -35,19 +49,33 @@ FAILURE, SKIPPED, NONE = "failure", "skipped", "none"
 GATE = "gate"
 
 
-def write_junit(path: Path, trials: Iterable[Trial], summary: Summary, *, misses: str = FAILURE) -> None:
+def write_junit(
+    path: Path,
+    trials: Iterable[Trial],
+    summary: Summary,
+    *,
+    misses: str = FAILURE,
+    more: Iterable[junitparser.TestSuite] = (),
+) -> None:
     """Write the file; whoever reads sees the old one or the whole new one. Raises OSError."""
-    write_report_file(path, [render(trials, summary, misses=misses)])
+    write_report_file(path, [render(trials, summary, misses=misses, more=more)])
 
 
-def render(trials: Iterable[Trial], summary: Summary, *, misses: str = FAILURE) -> bytes:
+def render(
+    trials: Iterable[Trial],
+    summary: Summary,
+    *,
+    misses: str = FAILURE,
+    more: Iterable[junitparser.TestSuite] = (),
+) -> bytes:
     """Return the file's bytes, valid against Jenkins' xunit2 schema.
 
     Caught passes, missed is what ``misses`` says (NONE: it passes; so do the misses of the control and other variants),
     unknown is an error, not run is skipped. With a gate the first suite has a case for each of its rulings,
     with the table of labels before and after below the reasons. A trial's
-    seconds are shared out evenly among its cases. A trial without any oracle result is one case of its own. All text is
-    legal in XML, messages are on one line, and none of it comes from an oracle's source.
+    seconds are shared out evenly among its cases. A trial without any oracle result is one case of its own. Suites of
+    contestants of another kind (``more``) come last. All text is legal in XML, messages are on one line, and none of it
+    comes from an oracle's source.
     """
     cases: dict[str, list[junitparser.TestCase]] = {}
     latest = {trial.id: trial for trial in trials}
@@ -63,15 +91,50 @@ def render(trials: Iterable[Trial], summary: Summary, *, misses: str = FAILURE) 
         suite.add_testcases([_gate_case(ruling, summary.gate) for ruling in summary.gate.rulings])
         document.add_testsuite(suite)
     for reviewer in summary.reviewers:
-        suite = junitparser.TestSuite(one_line(reviewer.reviewer))
-        for name, value in _properties(reviewer, summary.rulers):
-            suite.add_property(name, value)
-        suite.add_testcases(cases.get(reviewer.reviewer, []))
+        properties = _properties(reviewer, summary.rulers)
+        document.add_testsuite(suite_of(reviewer.reviewer, properties, cases.get(reviewer.reviewer, [])))
+    for suite in more:
         document.add_testsuite(suite)
     document.update_statistics()  # type: ignore[no-untyped-call]
     content = io.BytesIO()
     document.write(content)
     return _conforming(content.getvalue())
+
+
+def suite_of(
+    contestant: str, properties: Mapping[str, object], cases: Iterable[junitparser.TestCase]
+) -> junitparser.TestSuite:
+    """Return a contestant's suite. Names of properties get ``crab.`` before them; those that are None are left out."""
+    suite = junitparser.TestSuite(one_line(contestant))
+    for name, value in properties.items():
+        if value is not None:
+            text = f"{value:.6g}" if isinstance(value, float) else str(value)
+            suite.add_property(f"crab.{name}", one_line(text))
+    suite.add_testcases(list(cases))
+    return suite
+
+
+def case_of(
+    name: str, instance: str, seconds: float, reason: ReasonOfVerdict, message: str, body: str, misses: str
+) -> junitparser.TestCase:
+    """Return the case of one verdict: see ``render``. ``message`` is one line of why, ``body`` all that is known."""
+    case = junitparser.TestCase(one_line(name), classname=one_line(instance), time=round(seconds, 3))
+    case.result = list(_endings(reason, message, body, misses))
+    if not case.result:
+        case.system_out = body
+    return case
+
+
+def _endings(reason: ReasonOfVerdict, message: str, body: str, misses: str) -> Iterator[_Ending]:
+    if reason.verdict is Verdict.MISSED:
+        if misses == FAILURE:
+            yield _with_body(junitparser.Failure(message, reason.value), body)
+        elif misses == SKIPPED:
+            yield _with_body(junitparser.Skipped(message, reason.value), body)
+    elif reason.value == Reason.NOT_RUN.value:
+        yield junitparser.Skipped(message, reason.value)
+    elif reason.verdict is Verdict.UNKNOWN:
+        yield _with_body(junitparser.Error(message, reason.value), body)
 
 
 def _conforming(content: bytes) -> bytes:
@@ -116,12 +179,10 @@ def _cases(trial: Trial, misses: str) -> Iterator[junitparser.TestCase]:
     repeat = f"[{trial.repeat}]" if trial.repeat > 1 else ""
     seconds = round(trial.seconds / max(1, len(trial.results)), 3)
     for result in trial.results:
-        name = f"{one_line(result.comment)}{repeat}"
-        case = junitparser.TestCase(name, classname=one_line(trial.instance), time=seconds)
-        case.result = list(_result(result, trial, misses))
-        if not case.result:
-            case.system_out = "\n".join(explain_result(result, trial))
-        yield case
+        skipped = f": {one_line(trial.skipped)}" if trial.skipped and result.reason is Reason.NOT_RUN else ""
+        body = "\n".join(explain_result(result, trial))
+        name = f"{result.comment}{repeat}"
+        yield case_of(name, trial.instance, seconds, result.reason, f"{why(result)}{skipped}", body, misses)
     if not trial.results:
         case = junitparser.TestCase(f"trial{repeat}", classname=one_line(trial.instance), time=seconds)
         cause = trial.error or trial.skipped
@@ -129,20 +190,6 @@ def _cases(trial: Trial, misses: str) -> Iterator[junitparser.TestCase]:
             kind = junitparser.Skipped if trial.error is None else junitparser.Error
             case.result = [kind(one_line(cause), Reason.NOT_RUN.value)]
         yield case
-
-
-def _result(result: CommentResult, trial: Trial, misses: str) -> Iterator[_Ending]:
-    body = "\n".join(explain_result(result, trial))
-    if result.verdict is Verdict.MISSED:
-        if misses == FAILURE:
-            yield _with_body(junitparser.Failure(why(result), result.reason.value), body)
-        elif misses == SKIPPED:
-            yield _with_body(junitparser.Skipped(why(result), result.reason.value), body)
-    elif result.reason is Reason.NOT_RUN:
-        skipped = f": {one_line(trial.skipped)}" if trial.skipped else ""
-        yield junitparser.Skipped(f"{why(result)}{skipped}", result.reason.value)
-    elif result.verdict is Verdict.UNKNOWN:
-        yield _with_body(junitparser.Error(why(result), result.reason.value), body)
 
 
 def _interval(score: Rate) -> str | None:
@@ -171,12 +218,12 @@ def _explained(own: ExplainedRates | None) -> dict[str, object]:
     return {**{name: rate.micro for name, rate in rates.items()}, **known}
 
 
-def _properties(reviewer: ReviewerSummary, rulers: Mapping[str, RecordedRuler]) -> Iterator[tuple[str, str]]:
-    """Names begin with ``crab.``; what was not measured is left out."""
+def _properties(reviewer: ReviewerSummary, rulers: Mapping[str, RecordedRuler]) -> dict[str, object]:
+    """Return the numbers by name; None: not measured."""
     score = reviewer.overall
     labels = dict(_label_rates(reviewer))
     shown = [ruler for ruler in reviewer.by_ruler if ruler in rulers]
-    values: dict[str, object] = {
+    return {
         "agent": ", ".join(reviewer.agents),
         "runtime": ", ".join(reviewer.runtimes) or None,
         "rate": score.micro,
@@ -202,7 +249,3 @@ def _properties(reviewer: ReviewerSummary, rulers: Mapping[str, RecordedRuler]) 
         "github": reviewer.github,
         "notes": "; ".join(reviewer.notes) or None,
     }
-    for name, value in values.items():
-        if value is not None:
-            text = f"{value:.6g}" if isinstance(value, float) else str(value)
-            yield f"crab.{name}", one_line(text)

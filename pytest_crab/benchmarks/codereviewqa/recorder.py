@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -14,6 +14,7 @@ from pytest_crab.benchmarks.codereviewqa.context import NamedAnswerer
 from pytest_crab.benchmarks.codereviewqa.gate import ProbeGate
 from pytest_crab.benchmarks.codereviewqa.records import FILE, ProbeReason, ProbeRecord
 from pytest_crab.benchmarks.codereviewqa.runner import CARRIED, ProbeItem
+from pytest_crab.benchmarks.codereviewqa.suites import suites_of
 from pytest_crab.benchmarks.codereviewqa.summary import SUMMARY, ProbeSummary, summarise_probes
 from pytest_crab.benchmarks.codereviewqa.tables import missed_text, probe_lines, probe_markdown
 from pytest_crab.plugin.kinds import Run
@@ -24,6 +25,9 @@ from pytest_crab.results.summary import Summary
 from pytest_crab.show.transcripts import write_transcripts
 from pytest_crab.store import FileStore
 from pytest_crab.types import TrialId, Verdict
+
+if TYPE_CHECKING:
+    from junitparser import TestSuite
 
 #: The results in words, beside the report.
 TEXT = "probes.md"
@@ -46,6 +50,7 @@ class ProbeRecorder:
         self._gate = gate
         self._config = config
         self._planned = PlannedNodes(answerers, config)
+        self._records: list[ProbeRecord] = []
         self._reported: dict[str, ProbeRecord] = {}
         self._faults: dict[str, str] = {}
         self._problems: dict[str, None] = {}
@@ -112,7 +117,7 @@ class ProbeRecorder:
             return
         report, options = self._options.report, self._options
         summary = summarise_probes(records, errors_as_misses=options.errors_as_misses, shard=options.part)
-        self.summary = summary
+        self.summary, self._records = summary, records
         self._write(report / FILE, lambda: write_records(report / FILE, records))
         self._write(report / SUMMARY, lambda: write_data(report / SUMMARY, summary))
         text = "\n".join(probe_markdown(summary)).encode() + b"\n"
@@ -154,6 +159,11 @@ class ProbeRecorder:
         unknown = len(record.having(Verdict.UNKNOWN))
         text = f"{len(record.having(Verdict.CAUGHT))}/{len(record.results)} caught"
         return status_of(report, text + (f", {unknown} unknown" if unknown else ""))
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_crab_junit_suites(self, misses: str) -> Iterable[TestSuite]:
+        """Return a suite for each answerer."""
+        return () if self.summary is None else suites_of(self.summary, self._records, misses)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_crab_summary_lines(self, summary: Summary) -> list[str]:

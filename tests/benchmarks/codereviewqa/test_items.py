@@ -120,8 +120,28 @@ def test_reviewers_and_answerers_of_one_run_are_apart(probes: Path, pytester: py
     reviewers = json.loads((report / "summary.json").read_text())["reviewers"]
     assert [one["reviewer"] for one in reviewers] == ["human"]
     assert list(summary(probes)) == ["constant"]
-    suites = ElementTree.parse(probes / "junit.xml").getroot().iter("testsuite")
-    assert {suite.get("name"): suite.get("failures") for suite in suites} == {"human": "3"}
+    suites = {suite.get("name"): suite for suite in ElementTree.parse(probes / "junit.xml").getroot().iter("testsuite")}
+    assert {name: suite.get("failures") for name, suite in suites.items()} == {"human": "3", "constant": "13"}
+    known = {one.get("name"): one.get("value") for one in suites["constant"].iter("property")}
+    assert (known["crab.measure"], known["crab.wording"], known["crab.rate"]) == ("fixed", "ours", "0")
+
+
+def test_a_junit_file_has_a_case_for_each_probe(probes: Path, pytester: pytest.Pytester) -> None:
+    model = Model(failing=8)  # in the second probe of the first row
+    with ScriptedProvider() as provider:
+        provider.script = model
+        probes.joinpath("crab.yaml").write_text(CRAB_YAML.format(url=provider.openai_url))
+        options = ("--answerer=chat", "--answerer=constant", "--crab-jobs=1", "probes")
+        pytester.runpytest(*options, "--crab-junit=junit.xml", "--crab-junit-misses=skipped")
+    found = {
+        (suite.get("name"), case.get("classname"), case.get("name")): [one.tag for one in case]
+        for suite in ElementTree.parse(probes / "junit.xml").getroot().iter("testsuite")
+        for case in suite.iter("testcase")
+    }
+    assert len(found) == 26
+    assert found["chat", "python-000", "change-type"] == ["system-out"]
+    assert found["chat", "python-000", "lines-easy"] == ["error"]
+    assert found["constant", "python-002", "lines-hard"] == ["skipped"]
 
 
 class Model:
@@ -138,7 +158,7 @@ class Model:
         text = str(asked.body["messages"][0]["content"])
         lines = [line for line in text.rpartition("Options:")[2].splitlines() if line[1:3] == ". "]
         deletes = "Drop it." in text
-        right = {"line 2", "2+ sum", "only delete lines" if deletes else "change lines that are there"}
+        right = {"line 2", "2+ sum", "only delete lines" if deletes else "modify existing code"}
         (letter,) = (line[0] for line in lines if line[3:] in right)
         return say(letter, usage={"input": 1000, "output": 1})
 
@@ -342,7 +362,7 @@ class Agent:
         (finding,) = findings
         assert "answer.txt" in finding.body and "+    return 1" in pull_request.diff
         deletes = "Drop it." in finding.body
-        wanted = [f"line {self.right}", "2+ sum", "only delete lines" if deletes else "change lines that are there"]
+        wanted = [f"line {self.right}", "2+ sum", "only delete lines" if deletes else "modify existing code"]
         (letter,) = [found[1] for found in re.finditer(r"(?m)^([A-D])\\. (.*)$", finding.body) if found[2] in wanted]
         used = Usage(input_tokens=10, output_tokens=1, cost_usd=0.001, requests=1, models=("m",))
         if letter == "A":
