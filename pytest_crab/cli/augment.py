@@ -20,7 +20,7 @@ from pytest_crab.instances.dump import instance_yaml
 from pytest_crab.instances.native import new_set, require_new
 from pytest_crab.results.loading import trials_file
 from pytest_crab.results.match_sources import stored_reviews
-from pytest_crab.scoring.judges.same_concern import CONCERNS
+from pytest_crab.scoring.judges.label_judges import CONCERNS
 from pytest_crab.scoring.stored_reviews import StoredReview
 from pytest_crab.types import Instance
 

@@ -34,7 +34,7 @@ from pytest_crab.curation.stages import make_stages
 from pytest_crab.diffs import excerpt, parse_hunks
 from pytest_crab.errors import BadInput, CrabError
 from pytest_crab.formats import format_percent
-from pytest_crab.scoring.judges.curation_labels import HIGH, LOW
+from pytest_crab.scoring.judges.label_judges import HIGH, LOW
 from pytest_crab.settings import load_settings
 from pytest_crab.store import FileStore
 from pytest_crab.text import escape_controls

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pytest_crab.diffs import ChangedFile, Hunk, excerpt, parse_hunks
-from pytest_crab.scoring.judges.same_concern import SAME
+from pytest_crab.scoring.judges.label_judges import SAME
 from pytest_crab.scoring.judges.votes import Decide, Gold, JudgeQuestion, VotedLabel
 from pytest_crab.scoring.stored_reviews import OF_PULL_REQUESTS, StoredReview
 from pytest_crab.types import Comment, Finding, Instance, Side

@@ -22,7 +22,7 @@ from pytest_crab.instances.files import folder_digest
 from pytest_crab.instances.lock import named_files
 from pytest_crab.instances.set_files import read_set_file, write_set_file
 from pytest_crab.scoring.judges.bench import JudgeBench
-from pytest_crab.scoring.judges.curation_labels import CONCERN
+from pytest_crab.scoring.judges.label_judges import CONCERN
 from pytest_crab.types import CandidateComment, Comment, Instance, PullCandidate, Source
 
 #: Licences that let texts of a project be passed on with a notice.

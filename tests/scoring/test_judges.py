@@ -16,9 +16,9 @@ from pytest_crab.errors import BadInput
 from pytest_crab.models import Gateway
 from pytest_crab.scoring.judges import JUDGES
 from pytest_crab.scoring.judges.bench import JudgeBench
+from pytest_crab.scoring.judges.label_judges import SameConcern
 from pytest_crab.scoring.judges.labelling import LabelJudge, read_label
 from pytest_crab.scoring.judges.reviews import label_of_finding
-from pytest_crab.scoring.judges.same_concern import SameConcern
 from pytest_crab.scoring.judges.votes import Gold, JudgeQuestion, Vote, VotedLabel, decide
 from pytest_crab.scoring.step_cache import StepCache
 from pytest_crab.scratch import scratch

@@ -26,8 +26,7 @@ from pytest_crab.formats import format_names
 from pytest_crab.results.loading import trials_file
 from pytest_crab.results.match_sources import count_without_review, stored_reviews
 from pytest_crab.scoring.judges.bench import JudgeBench
-from pytest_crab.scoring.judges.issue_category import CATEGORIES
-from pytest_crab.scoring.judges.same_concern import CONCERNS
+from pytest_crab.scoring.judges.label_judges import CATEGORIES, CONCERNS
 from pytest_crab.scoring.stored_reviews import StoredReview
 
 

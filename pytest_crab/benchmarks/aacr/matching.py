@@ -1,6 +1,6 @@
 """Stored reviews matched with known comments by place and by concern, with AACR-Bench's measures by reviewer and label.
 
-The concern of a pair is a judge's answer (see scoring.judges.same_concern), or the equality of the texts. A finding and
+The concern of a pair is a judge's answer (see scoring.judges.label_judges), or the equality of the texts. A finding and
 a comment that are not matched are unknown where a question about them has no answer; they count neither way.
 """
 
@@ -13,8 +13,7 @@ from dataclasses import dataclass, field
 
 from pytest_crab.diffs import ChangedFile, Hunk, excerpt, parse_hunks
 from pytest_crab.scoring.judges.bench import JudgeUse
-from pytest_crab.scoring.judges.issue_category import CATEGORIES
-from pytest_crab.scoring.judges.same_concern import DIFFERENT, SAME
+from pytest_crab.scoring.judges.label_judges import CATEGORIES, DIFFERENT, SAME
 from pytest_crab.scoring.judges.votes import Decide, Gold, JudgeQuestion, VotedLabel
 from pytest_crab.scoring.location import RULES, LocationRule, Place, place_of_finding
 from pytest_crab.scoring.stored_reviews import OF_PULL_REQUESTS, StoredReview

@@ -5,18 +5,14 @@ The labels are the paper's. The prompt is ours: it shows the same fields, as dat
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
-
 from pytest_crab.scoring.judges.labelling import LabelJudge
 from pytest_crab.statistics.signal import LABELS
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class CrEvaluator(LabelJudge):
     """Asks a model for one of the three labels."""
 
-    role: ClassVar[str] = "cr-evaluator"
-    package: ClassVar[str] = __package__
-    labels: ClassVar[tuple[str, ...]] = LABELS
-    headings: ClassVar[tuple[str, str]] = ("Known issue, in", "Comment to label, on")
+    role = "cr-evaluator"
+    package = __package__
+    labels = LABELS
+    headings = ("Known issue, in", "Comment to label, on")
