@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -39,10 +40,10 @@ def environ() -> Callable[..., dict[str, str]]:
 
 
 @pytest.fixture
-def run_page() -> Callable[[Path, Path, Mapping[str, str]], list[str]]:
+def run_page() -> Callable[..., list[str]]:
     """``run_page(page, folder, environ)`` runs all blocks in one shell and asserts that each prints what is shown.
 
-    It returns what each printed.
+    It returns what each printed. Further arguments are subprocess.run's, such as the user.
     """
     return _run
 
@@ -75,17 +76,17 @@ def shown_in() -> Callable[[str, str], bool]:
     return lambda text, output: re.search(_pattern(text.splitlines()), output) is not None
 
 
-def _run(page: Path, folder: Path, environ: Mapping[str, str]) -> list[str]:
-    printed = _print(page, folder, environ)
+def _run(page: Path, folder: Path, environ: Mapping[str, str], **who: Any) -> list[str]:
+    printed = _print(page, folder, environ, **who)
     _hold(page, printed)
     return printed
 
 
-def _print(page: Path, folder: Path, environ: Mapping[str, str]) -> list[str]:
+def _print(page: Path, folder: Path, environ: Mapping[str, str], **who: Any) -> list[str]:
     blocks = _blocks(page)
     script = "exec 2>&1\n" + "".join(f"{text}echo '{_MARK}' {number}\n" for number, (text, _) in enumerate(blocks))
     done = subprocess.run(
-        ["bash"], input=script, cwd=folder, env=environ, stdout=subprocess.PIPE, text=True, check=False
+        ["bash"], input=script, cwd=folder, env=environ, stdout=subprocess.PIPE, text=True, check=False, **who
     )
     said = re.split(rf"^{_MARK} \d+\n", done.stdout, flags=re.MULTILINE)
     assert len(said) == len(blocks) + 1, done.stdout

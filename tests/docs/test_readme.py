@@ -26,7 +26,7 @@ def test_the_first_run_prints_what_readme_and_tutorial_show(
     printed = json.loads((first_run / "printed.json").read_text())
     as_shown(ROOT / "README.md", printed)
     (output,) = printed
-    told = re.findall(r"^```text\n([_=].*?)^```$", TUTORIAL.read_text(), re.MULTILINE | re.DOTALL)
+    told = re.findall(r"^```console\n([_=].*?)^```$", TUTORIAL.read_text(), re.MULTILINE | re.DOTALL)
     failure, table = (text for text in told if "test session starts" not in text)
     assert shown_in(table, output)
     words = f"{sys.executable} -m pytest --reviewer=ruff first/ledger-8-csv-import --crab-report={tmp_path}"

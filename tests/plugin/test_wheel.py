@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
 NAME = "router-17-middleware"
 pytestmark = pytest.mark.slow(reason="the package is built, and installed with all that it asks for")
 
@@ -28,30 +27,10 @@ print(json.dumps({"schema": 1, "findings": [{"path": "src/router/app.py", "start
 """
 
 
-def uv(*argv: str | Path) -> None:
-    from uv import find_uv_bin
-
-    subprocess.run([find_uv_bin(), *argv, "--quiet"], check=True)
-
-
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory, needs_an_index: None) -> Path:
-    """The package's wheel, made of its source distribution."""
-    folder = tmp_path_factory.mktemp("wheel")
-    source = folder / "source"
-    for name in ("pytest_crab", "dockerfiles", "instances/quickstart"):
-        shutil.copytree(ROOT / name, source / name, symlinks=True)
-    for name in ("pyproject.toml", "setup.cfg", "setup.py", "MANIFEST.in", "README.md", "LICENSE"):
-        shutil.copy(ROOT / name, source / name)
-    uv("build", "--out-dir", folder, source)
-    (made,) = folder.glob("*.whl")
-    return made
-
-
-@pytest.fixture(scope="module")
-def environment(wheel: Path) -> Path:
+def environment(wheel: Path, uv: Callable[..., None], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A virtual environment with nothing but the wheel and what it asks for."""
-    place = wheel.parent / "venv"
+    place = tmp_path_factory.mktemp("wheel") / "venv"
     uv("venv", "--python", sys.executable, place)
     uv("pip", "install", "--python", place / "bin" / "python", wheel)
     return place
