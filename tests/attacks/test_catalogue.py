@@ -12,7 +12,7 @@ from hostile.catalogue import ATTACKS, FIRST_RUN, REFUSALS, RESIDUAL, REVISIONS
 from hostile.second_pair import SECOND_PAIR
 from hostile.shape import Kind
 
-PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "trust.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "defences.md"
 
 
 def test_there_are_at_least_sixty_and_three_of_each_class() -> None:

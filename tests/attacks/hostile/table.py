@@ -1,4 +1,4 @@
-"""The tables of docs/explanation/trust.md. Run as a program it plays this folder's tests and writes what they saw.
+"""The tables of docs/reference/defences.md. Run as a program it plays this folder's tests and writes what they saw.
 
 What was seen is in measured.json, one entry for each attack; the page is made of that and is held against it.
 """
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import pytest
 
 FOLDER = Path(__file__).parents[1]
-PAGE = FOLDER.parents[1] / "docs" / "explanation" / "trust.md"
+PAGE = FOLDER.parents[1] / "docs" / "reference" / "defences.md"
 MEASURED = Path(__file__).parent / "measured.json"
 _OTHER = {"pytest": "`isolation: process`", "node": "the project started by the oracle"}
 
