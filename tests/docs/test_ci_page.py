@@ -1,4 +1,4 @@
-"""The page on CI: from a clone to a gated bot with a comment on its pull request, as a person would go."""
+"""The page on CI: from nothing to a gated bot with a comment on its pull request, as a person would go."""
 
 from __future__ import annotations
 
@@ -16,11 +16,10 @@ PAGE = ROOT / "docs" / "how-to" / "ci.md"
 
 
 @pytest.mark.bubblewrap
-def test_a_person_comes_from_a_clone_to_a_gated_bot(
+def test_a_person_comes_from_nothing_to_a_gated_bot(
     tmp_path: Path, first_run: Path, run_page: Callable[..., None], environ: Callable[..., dict[str, str]]
 ) -> None:
     shutil.copytree(first_run / ".crab", tmp_path / ".crab", symlinks=True)  # what is proved is proved
-    (tmp_path / "instances").symlink_to(ROOT / "instances")
     event = {"pull_request": {"number": 7, "head": {"sha": "b" * 40, "repo": {"full_name": "owner/name"}}}}
     (tmp_path / "event.json").write_text(json.dumps(event))
     with ScriptedForge() as forge:
