@@ -34,11 +34,15 @@ RECORDS: dict[str, tuple[Any, set[str]]] = {
 }
 
 
+def section(page: Path, heading: str) -> str:
+    """What stands below a heading and above the next one."""
+    body = re.split(rf"^#+ {re.escape(heading)}$", page.read_text(), flags=re.MULTILINE)[1]
+    return re.split(r"^#+ ", body, flags=re.MULTILINE)[0]
+
+
 def rows(page: Path, heading: str) -> list[list[str]]:
     """The cells of the first table below a heading."""
-    body = re.split(rf"^#+ {re.escape(heading)}$", page.read_text(), flags=re.MULTILINE)[1]
-    body = re.split(r"^#+ ", body, flags=re.MULTILINE)[0]
-    lines = [line for line in body.splitlines() if line.startswith("| `")]
+    lines = [line for line in section(page, heading).splitlines() if line.startswith("| `")]
     return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines]
 
 
@@ -85,7 +89,9 @@ def test_adapters_page_has_every_setting_and_no_other(noun: str, name: str, path
     page = REFERENCE / "reviewers-and-agents.md"
     both = name in REVIEWERS.table and name in AGENTS.table
     heading = f"{name} ({noun})" if both else name
-    assert keys(page, heading) == [serialization.key_of(field) for field in fields if field.init]
+    shared = re.findall(r"\[(settings of a \w+)\]\(#", section(page, heading))
+    told = [*keys(page, heading), *(key for title in shared for key in keys(page, title.capitalize()))]
+    assert set(told) == {serialization.key_of(field) for field in fields if field.init}
 
 
 def test_adapters_page_lists_every_name() -> None:
