@@ -68,12 +68,14 @@ def explained_rates(trials: Iterable[tuple[str, str, Explanations]]) -> Explaine
 class LookFirst:
     """A missed comment that a finding lies near: the place and the tests differ, so that a person should look.
 
-    ``trial`` is the trial's name, as ``pytest-crab show`` takes it, ``why`` the explanation in words.
+    ``trial`` is the trial's name, as ``pytest-crab show`` takes it, ``why`` the explanation in words,
+    ``outcome`` its first ones: spoiled, or not resolved.
     """
 
     trial: str
     comment: str
     why: str
+    outcome: str = ""
 
 
 #: The explanations that tell most about the measure itself come first.
@@ -84,7 +86,7 @@ _MOST_LOOKS = 20
 def look_first(trials: Iterable[tuple[str, Explanations]]) -> tuple[LookFirst, ...]:
     """Return at most 20 comments to look at, of trials by name with the explanations of their missed comments."""
     found = [
-        (_FIRST.index(one.outcome), LookFirst(trial=trial, comment=comment, why=one.words))
+        (_FIRST.index(one.outcome), LookFirst(trial=trial, comment=comment, why=one.words, outcome=one.outcome.value))
         for trial, explanations in trials
         for comment, one in explanations.items()
         if one.found and one.outcome in _FIRST

@@ -11,7 +11,7 @@ from pytest_crab.results.outcomes import OracleRecord
 from pytest_crab.results.reviewer_summary import ReviewerSummary
 from pytest_crab.statistics.comparison import Key
 from pytest_crab.statistics.crossed_shares import CrossedCell, Place, crossed_shares
-from pytest_crab.statistics.rank_agreement import RankAgreement, rank_agreement
+from pytest_crab.statistics.rank_agreement import FEWEST, RankAgreement, rank_agreement
 from pytest_crab.statistics.shares import Share
 
 #: The name of what an agent resolves from the human's comment.
@@ -124,7 +124,7 @@ def _from_human(agent: str, rows: Sequence[ReviewerSummary]) -> Share | None:
 def _ranks(
     one: str, other: str, reviewers: Sequence[str], cells: Mapping[Place, CrossedCell], repos: Mapping[Key, str]
 ) -> RankAgreement:
-    if len(reviewers) < 2 or not cells:
+    if len(reviewers) < FEWEST or not cells:
         return RankAgreement(tau=None)
     clusters: dict[str, list[tuple[int, float, float]]] = {}
     for (reviewer, agent, key), mine in cells.items():

@@ -25,7 +25,7 @@ from pytest_crab.scoring.judges.judging import JudgeReport, judge_report, judge_
 from pytest_crab.scoring.review_rulers import PAPER
 from pytest_crab.scoring.similarity import Similarity
 from pytest_crab.statistics.paired import kappa
-from pytest_crab.statistics.rank_agreement import RankAgreement, rank_agreement
+from pytest_crab.statistics.rank_agreement import FEWEST, RankAgreement, rank_agreement
 from pytest_crab.types import Trial
 
 
@@ -198,7 +198,7 @@ def _pair(cells: Sequence[Cell], one: str, other: str, hit_rulers: Sequence[str]
     clusters: dict[str, list[tuple[int, float, float]]] = defaultdict(list)
     for cell, a, b in measured:
         clusters[cell.repo].append((reviewers.index(cell.reviewer), a, b))
-    ranks = rank_agreement(clusters.values(), len(reviewers)) if len(reviewers) > 1 else RankAgreement(tau=None)
+    ranks = rank_agreement(clusters.values(), len(reviewers)) if len(reviewers) >= FEWEST else RankAgreement()
     pair = RulerPair(one=one, other=other, reviewers=len(reviewers), ranks=ranks)
     if not {one, other} <= set(hit_rulers):
         return pair

@@ -22,6 +22,9 @@ from pytest_crab.text import ascii_line
 #: How many pairs of reviewers have a row; summary.json has all.
 _PAIRS = 15
 
+#: The title of the table of pairs.
+PAIRS = "Pairs of reviewers"
+
 #: The parts of a verdict's variance, from the outside in.
 _PARTS = ("repository", "pull request", "oracle", "reviewer", "agent", "run")
 
@@ -50,6 +53,9 @@ def _details(own: ReviewerSummary, summary: Summary) -> Iterator[tuple[str, str]
     yield "Cost (USD)", NOTHING if own.cost_usd is None else format_dollars(own.cost_usd)
     yield "Cost of failed attempts (USD)", format_dollars(own.failed_usd) if own.failed_usd else NOTHING
     yield "Steps of unknown cost", str(own.unpriced) if own.unpriced and own.cost_usd is not None else NOTHING
+    caught = own.overall.caught
+    each = own.cost_per_run / caught if own.cost_per_run and caught else None
+    yield "USD per caught oracle", NOTHING if each is None else format_dollars(each, 3)
     yield "USD per net caught oracle", format_dollars(lift.cost_usd) if lift and lift.cost_usd else NOTHING
     yield "Seconds per net caught oracle", f"{lift.seconds:.0f}" if lift and lift.seconds is not None else NOTHING
 
@@ -106,7 +112,7 @@ def _pair_table(pairs: Sequence[Pair]) -> SummaryTable:
     columns = [[head, *cells] for head, cells in zip(heads, zip(*rows, strict=True), strict=True)]
     shown = [column for column in columns if set(column[1:]) - {NOTHING, format_dollars(0)}]
     names = [f"{ascii_line(pair.first)}, {ascii_line(pair.second)}" for pair in pairs]
-    return SummaryTable("Pairs of reviewers", "Caught: 1st, 2nd", names, shown)
+    return SummaryTable(PAIRS, "Caught: 1st, 2nd", names, shown)
 
 
 def _pair_cells(pair: Pair) -> tuple[str, ...]:

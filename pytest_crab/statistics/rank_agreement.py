@@ -11,6 +11,9 @@ from dataclasses import dataclass
 #: How many samples of clusters an interval is drawn from, and what they start from, so that it is always the same.
 SAMPLES, SEED = 1000, 20260101
 
+#: The fewest things whose ranks are worth comparing: two are ranked alike or not, and tau is 1 or -1.
+FEWEST = 3
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankAgreement:

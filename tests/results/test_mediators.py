@@ -46,7 +46,7 @@ def test_rates_are_over_the_oracles_known_of_all(make_trial: MakeTrial) -> None:
     assert (first.agent, first.rates, first.mean) == ("x", {"a": 1.0, "b": pytest.approx(1 / 3)}, pytest.approx(2 / 3))
     assert (second.agent, second.rates) == ("y", {"a": pytest.approx(1 / 3), "b": 0.0})
     (pair,) = found.pairs
-    assert (pair.one, pair.other, pair.ranks.tau) == ("x", "y", 1.0)
+    assert (pair.one, pair.other, pair.ranks.tau) == ("x", "y", None), "two are ranked alike or not, which is no rank"
 
 
 def test_shares_are_the_reviewers_where_it_alone_decides(make_trial: MakeTrial) -> None:
@@ -79,14 +79,15 @@ def test_each_agent_is_held_against_its_own_control(make_trial: MakeTrial) -> No
 
 
 def test_terminal_and_markdown_have_the_table_and_the_shares(make_trial: MakeTrial) -> None:
-    summary = rated(make_trial, {"a+x": "cccc", "a+y": "ccmm", "b+x": "cmmm", "b+y": "mmmm"})
+    verdicts = {"a+x": "cccc", "a+y": "ccmm", "b+x": "cmmm", "b+y": "mmmm", "c+x": "ccmm", "c+y": "cmmm"}
+    summary = rated(make_trial, verdicts)
     lines = [line.text.split() for line in summary_lines(summary, 200)]
     assert ["Rate", "by", "agent", "x", "y"] in lines
     assert ["a", "100.0%", "50.0%"] in lines
     said = "2 agents on the same reviews, over 4 oracles known of all: variance of a verdict: reviewer "
     assert any(said in line.text for line in summary_lines(summary, 200))
     assert any(
-        "rank agreement of x and y on 2 reviewers: tau-b 1.00" in line.text for line in summary_lines(summary, 200)
+        "rank agreement of x and y on 3 reviewers: tau-b 1.00" in line.text for line in summary_lines(summary, 200)
     )
     assert any(said in line for line in markdown_lines(summary))
 

@@ -49,6 +49,9 @@ FATES = {
 STEPS = ("image", "review", "revision", "verdict")
 DIFF = "diff --git a/m.py b/m.py\n--- a/m.py\n+++ b/m.py\n@@ -1,2 +1,3 @@\n one\n-two\n+three\n+four\n"
 
+#: The page's name of the table of rates by category.
+CATEGORIES = "caught of known oracles by category, with 95% intervals"
+
 Line = dict[str, Any]
 
 
@@ -269,34 +272,11 @@ def rates_row(folder: Path, name: str) -> list[str]:
     ]
 
 
-def cost_row(folder: Path, name: str) -> list[str]:
-    own, net = Truth(folder, name), sum(lift(folder, name).changes)
-    caught = sum(value for _, value in own.known().values())
-    unpriced = sum(not step.get("usage") for trial in own.trials for step in (trial["review"], trial["revision"]))
-    return [
-        name,
-        f"{own.cost:.2f}",
-        f"{own.cost / 8:.3f}",
-        "-" if unpriced else f"{own.cost / caught:.3f}",
-        *(["-", "-"] if name == "none" else [f"{own.cost / net:.2f}", f"{own.steps / net:.0f}"]),
-        "-",
-        str(unpriced),
-        f"{own.seconds / 8:.1f}",
-    ]
-
-
-def burden_row(folder: Path, name: str) -> list[str]:
-    own = Truth(folder, name)
-    return [name, str(len(own.findings)), str(idle(own)), "-", "16", "8", "-", "-"]
-
-
 def test_every_cell_of_the_page(folder: Path) -> None:
     page = tables(folder)
     truth = {name: Truth(folder, name) for name in NAMES}
     assert page["rates"][1:] == [rates_row(folder, name) for name in NAMES]
-    assert page["cost"][1:] == [cost_row(folder, name) for name in NAMES]
-    assert page["burden"][1:] == [burden_row(folder, name) for name in NAMES]
-    for table, key in (("categories", "category"), ("repositories", "repo")):
+    for table, key in ((CATEGORIES, "category"), ("repositories", "repo")):
         words = {trial["repo"] if key == "repo" else result["category"] for trial, result in truth["one"].oracles}
         expected = {
             word: [f"{own.of(**{key: word})} {own.rate(**{key: word})}%" for own in truth.values()] for word in words
@@ -306,9 +286,9 @@ def test_every_cell_of_the_page(folder: Path) -> None:
     near = {name: [own["start"] // 40 for own in truth[name].findings] for name in NAMES}
     assert {name: len(own) for name, own in near.items()} == {"one": 15, "two": 15, "none": 0}
     for at, name in enumerate(("one", "two")):
-        shown = [int(cells[at].split()[0]) for _, *cells in page["findings"][1:]]
+        shown = [int(cells[at].split()[0]) for _, *cells in page["findings by nearest comment"][1:]]
         assert sum(shown) == len(near[name])
-        assert page["findings"][-1][0] != "elsewhere", "each lies within ten lines of a comment"
+        assert page["findings by nearest comment"][-1][0] != "elsewhere", "each lies within ten lines of a comment"
 
 
 def test_who_caught_what_together(folder: Path) -> None:
@@ -321,17 +301,14 @@ def test_who_caught_what_together(folder: Path) -> None:
         "none of them": both.count(0, 0),
     }
     size = len(both.keys)
-    shown = {who: (int(count), share) for who, count, share in page["overlap"][1:]}
-    assert shown == {who: (count, f"{percent(count / size)}%") for who, count in counts.items()}
-    assert f"Of the {size} oracles" in (folder / "index.html").read_text()
-    row = ["one", "two", counts["one + two"], counts["one"], counts["two"], f"{100 * fmean(both.changes):+.1f}"]
-    row += [
-        f"{span(both.interval)} over 8 pull requests, for these 7 repositories only",
-        f"{both.p:.3f}",
-        f"{both.kappa():.2f}",
-        f"{counts['two']} more for {two.cost:.2f} USD",
-    ]
-    assert page["pairs"][1:] == [list(map(str, row))]
+    document = (folder / "index.html").read_text()
+    for who, count in counts.items():
+        assert f"caught by exactly {who.replace('+', 'and')}: {count}" in document
+    assert f"Of the {size} oracles" in document
+    row = ["one, two", counts["one + two"], counts["one"], counts["two"], f"{100 * fmean(both.changes):+.1f}"]
+    row += [span(both.interval, "+"), f"{both.p:.3f}", f"{both.kappa():.2f}", f"{two.cost:.2f}"]
+    row += ["8 pull requests, for these 7 repositories only"]
+    assert page["pairs of reviewers"][1:] == [list(map(str, row))]
 
 
 def test_every_sentence_of_the_terminal(folder: Path) -> None:
@@ -349,7 +326,7 @@ def test_every_sentence_of_the_terminal(folder: Path) -> None:
         details[name] = {
             "Caught of resolvable": f"{own.of(resolvable=True)} {own.rate(resolvable=True)}%",
             "Findings": len(own.findings),
-            "In reviews that caught nothing": burden_row(folder, name)[2],
+            "In reviews that caught nothing": str(idle(own)),
             "Lines added, removed": "+16 -8",
             "Revisions": 8,
             "Broke passing tests": f"{broken(own)}/8",
@@ -360,6 +337,9 @@ def test_every_sentence_of_the_terminal(folder: Path) -> None:
         lost = len(own.oracles) - len(own.known())
         low, high = percent(own.share("caught")), percent(own.share("caught", "unknown"))
         expected.append(f"{name}: {lost} oracles have no verdict; the rate lies between {low}% and {high}%")
+    shown = {name: cells for name, *cells in tables(folder)["repeats, findings, revisions and costs"][1:]}
+    for row, own_cell in details["one"].items():
+        assert shown[row][:2] == [str(own_cell), str(details["two"][row])]
     for row in details["one"]:
         cells = f"{row} {details['one'][row]} {details['two'][row]}"
         assert any(line.startswith(cells) for line in squeezed), cells

@@ -14,24 +14,36 @@ from urllib.parse import quote
 from pytest_crab.instances.pull_requests import Subject, read_subject
 from pytest_crab.lazy import lazy
 from pytest_crab.results.files import write_report_file
+from pytest_crab.results.reviewer_summary import ReviewerSummary
 from pytest_crab.results.summary import Summary
-from pytest_crab.show.detail_tables import detail_tables
+from pytest_crab.show.detail_tables import PAIRS, detail_tables
+from pytest_crab.show.look_first import Look, find_looks
 from pytest_crab.show.mediator_text import mediator_lines, mediator_tables
 from pytest_crab.show.page.charts import Bar, cost_plot, forest_plot, heat_map, overlap_plot, timeline
 from pytest_crab.show.page.figures import (
     bar_of,
     find_priced,
-    findings_table,
-    label_tables,
+    findings_tables,
     near_words,
     overlaps_table,
+    rates_table,
     repositories_table,
+    turn,
 )
-from pytest_crab.show.page.headline import Clock, banners, idle_share, measured_sentences, role, run_facts
+from pytest_crab.show.page.headline import (
+    Clock,
+    banners,
+    highest,
+    measured_sentences,
+    role,
+    run_facts,
+    set_words,
+    title_words,
+)
 from pytest_crab.show.page.rendering import Rendered, packed_block, render_page, render_template, safe_json
 from pytest_crab.show.page.rows import index_row, subject_detail, trial_detail
 from pytest_crab.show.page.rulers import RulersBuilder, RulersSection
-from pytest_crab.show.summary_tables import SummaryTable, explained_tables, finding_tables, label
+from pytest_crab.show.summary_tables import explained_tables, finding_tables, label, rate_tables
 from pytest_crab.show.summary_text import advice_line, note_lines
 from pytest_crab.show.transcripts import Transcript, drop_transcripts, read_transcript
 from pytest_crab.types import Trial, TrialId
@@ -49,7 +61,10 @@ _CHUNK = 1 << 20
 
 
 #: The parts of the page that change with the summary, each a template that can be rendered alone.
-PARTS = ("top", "sections", "headline", "rates", "labels", "overlap", "agents", "rulers", "cost")
+PARTS = ("top", "sections", "headline", "look", "gate", "rates", "labels", "overlap", "agents", "rulers", "cost")
+
+#: The most reviewers with a card, and in a picture; the highest are shown. The most sets of reviewers in a picture.
+CARDS, PICTURED, SETS = 6, 12, 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,7 +163,7 @@ class Page:
             near.setdefault(trial.reviewer, Counter()).update(words)
         if self._charts is None or self._charts.summary is not summary:
             self._charts = Charts(summary, list(filter(None, self._bars.values())), self._rulers)
-        return {**_values(summary, self._clock.words(), near), "charts": self._charts}
+        return {**_values(summary, near), "when": self._clock.words(), "charts": self._charts}
 
     def chunks(self, rendered: Rendered) -> Iterator[bytes]:
         """Yield the whole page in pieces."""
@@ -195,31 +210,40 @@ class Charts:
         self._rulers = rulers
 
     @lazy
-    def forest(self) -> str:
-        """The rates with their intervals."""
-        return forest_plot({label(one): one.overall for one in self.summary.reviewers})
+    def looks(self) -> list[Look]:
+        """The comments to look at first."""
+        return find_looks(self.summary, self._rulers.text)
 
     @lazy
-    def heat(self) -> Mapping[str, str]:
+    def forest(self) -> str:
+        """The rates with their intervals."""
+        return forest_plot({label(one): one.overall for one in self._pictured})
+
+    @lazy
+    def heat(self) -> list[str]:
         """The rates by label and reviewer, a picture for each dimension."""
-        summary = self.summary
-        return {
-            dimension: heat_map(
-                [label(one) for one in summary.labelled(dimension)], [(row["word"], row["cells"]) for row in rows]
+        return [
+            heat_map(
+                [label(one) for one in self._pictured],
+                [(word, [one.by_label.get(dimension, {}).get(word) for one in self._pictured]) for word in words],
             )
-            for dimension, rows in label_tables(summary).items()
-        }
+            for dimension, words in self.summary.dimensions().items()
+        ]
 
     @lazy
     def costs(self) -> str:
         """Cost against rate; empty where nothing cost anything."""
-        reviewers = self.summary.reviewers
+        reviewers = self._pictured
         return cost_plot(list(find_priced(reviewers))) if any(one.cost_usd for one in reviewers) else ""
 
     @lazy
     def upset(self) -> str:
         """The overlap of the reviewers."""
-        return overlap_plot(self.summary.together.reviewers, overlaps_table(self.summary))
+        return overlap_plot(self.summary.together.reviewers, overlaps_table(self.summary)[:SETS])
+
+    @property
+    def _pictured(self) -> list[ReviewerSummary]:
+        return highest(self.summary.reviewers, PICTURED)
 
     @property
     def has_timeline(self) -> bool:
@@ -242,35 +266,37 @@ class Charts:
         return self._rulers.section()
 
 
-def _values(summary: Summary, when: str, near: Mapping[str, Counter[str]]) -> dict[str, Any]:
+def _values(summary: Summary, near: Mapping[str, Counter[str]]) -> dict[str, Any]:
     """Return what the templates show of a summary, by name."""
+    labels = {one.reviewer: label(one) for one in summary.reviewers}
+    found = [*findings_tables(near, labels), *finding_tables(summary), *explained_tables(summary)]
+    repositories = repositories_table(summary)
+    details = {one.title: one for one in detail_tables(summary)}
     return {
         "summary": summary,
+        "title": title_words(summary),
+        "set_words": set_words(summary),
         "measured": list(measured_sentences(summary)),
-        "facts": list(run_facts(summary, when)),
+        "facts": list(run_facts(summary)),
         "banners": list(banners(summary)),
+        "cards": highest(summary.reviewers, CARDS),
         "role": role,
-        "idle_share": idle_share,
-        "label_tables": label_tables(summary),
-        "finding_tables": [*finding_tables(summary), *explained_tables(summary)],
+        "of_those": f" (the {PICTURED} highest)" if len(summary.reviewers) > PICTURED else "",
+        "rates": rates_table(summary),
+        "rate_tables": list(map(turn, rate_tables(summary))),
+        "finding_tables": list(map(turn, found)),
         "overlaps": overlaps_table(summary),
-        "repositories": repositories_table(summary),
-        "findings": findings_table(near),
-        "finders": list(near),
-        "labels": {one.reviewer: label(one) for one in summary.reviewers},
+        "sets": SETS,
+        "pairs": details.pop(PAIRS, None),
+        "details": [turn(one) for one in details.values()],
+        "repositories": None if repositories is None else turn(repositories),
+        "labels": labels,
         "marks": list(_marks(summary)),
         "notes": list(note_lines(summary.reviewers)),
         "agent_tables": list(mediator_tables(summary)),
         "agent_lines": list(mediator_lines(summary)),
-        "repeats": _repeats(summary),
         "advice": {one.reviewer: advice_line(one) for one in summary.reviewers},
-        "firsts": list(dict.fromkeys(k for one in summary.reviewers for k in one.curve)),
     }
-
-
-def _repeats(summary: Summary) -> SummaryTable | None:
-    """Return the table of repeats, findings, revisions and costs; None where nothing was repeated."""
-    return next(detail_tables(summary)) if any(one.repeats > 1 for one in summary.reviewers) else None
 
 
 def _marks(summary: Summary) -> Iterator[str]:

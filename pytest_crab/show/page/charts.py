@@ -269,7 +269,7 @@ def timeline(bars: Iterable[Bar]) -> Markup:
 
 
 #: The ends of a candidate in a stage, in the order of a funnel's bar, each with the class of its part.
-_ENDS = {"kept": "bar-caught", "failed": "bar-missed", "waiting": "bar-none", "rejected": "funnel-out"}
+_ENDS = {"kept": "bar-caught", "failed": "funnel-failed", "waiting": "funnel-waiting", "rejected": "funnel-out"}
 
 
 def funnel_plot(stages: Sequence[Mapping[str, Any]]) -> Markup:

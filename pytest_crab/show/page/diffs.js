@@ -54,7 +54,7 @@ function file(data, remarks, what, open = true) {
   return make("details", { class: "file", open: open ? "" : null },
     make("summary", null, pieces(name), make("span", { class: "tag" }, what.toLowerCase()), make("span", { class: "quiet" }, counts(data))),
     [...waiting].map(([remark, human]) => make("div", { class: "remark" }, box(remark, human))),
-    data.rows.length ? make("div", { class: "code", tabindex: "0", role: "region", "aria-label": what + ", " + name }, make("table", { role: "presentation" }, body)) : null);
+    data.rows.length ? make("div", { class: "code", role: "group", "aria-label": what + ", " + name }, make("table", { role: "presentation" }, body)) : null);
 }
 
 const counts = (data) => " +" + changedLines(data, "+") + " −" + changedLines(data, "-");
@@ -80,7 +80,7 @@ function tree(pairs) {
   const entry = ([words, one]) => {
     const humans = one.remarks.filter(([, human]) => human).length;
     const button = make("button", { type: "button" }, words);
-    button.addEventListener("click", () => { one.node.querySelectorAll("details").forEach((each) => { each.open = true; }); one.node.scrollIntoView(); one.node.querySelector(".code")?.focus({ preventScroll: true }); });
+    button.addEventListener("click", () => { one.node.querySelectorAll("details").forEach((each) => { each.open = true; }); one.node.scrollIntoView(); one.node.querySelector("summary")?.focus({ preventScroll: true }); });
     return make("li", null, button, make("span", { class: "quiet" }, counts(one.changed)
       + (humans ? ", " + counted(humans, "comment") : "") + (one.remarks.length - humans ? ", " + counted(one.remarks.length - humans, "finding") : "")
       + (one.revised ? ", revised" : "")));

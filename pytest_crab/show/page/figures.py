@@ -3,21 +3,89 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence, Set as AbstractSet
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set as AbstractSet
 from fractions import Fraction
-from typing import Any
 
+from pytest_crab.formats import (
+    NOTHING,
+    format_decimal,
+    format_dollars,
+    format_interval,
+    format_number,
+    format_percent,
+    format_points,
+)
 from pytest_crab.results.comparisons import Overlap
 from pytest_crab.results.reviewer_summary import ReviewerSummary
 from pytest_crab.results.summary import Summary
 from pytest_crab.show.page.charts import Bar, Priced
-from pytest_crab.show.page.headline import parse_time
+from pytest_crab.show.page.headline import idle_share, parse_time
 from pytest_crab.show.page.rows import near
-from pytest_crab.show.summary_tables import label
-from pytest_crab.types import UNNAMED_REPOSITORY, Category, Trial, Verdict
+from pytest_crab.show.summary_tables import SummaryTable, label, rate_cell
+from pytest_crab.statistics.comparison import Interval
+from pytest_crab.types import UNNAMED_REPOSITORY, Category, Kind, Trial, Verdict
 
 #: What a finding is filed under that is near no comment.
 ELSEWHERE = "elsewhere"
+
+#: The most reviewers that have columns of their own; with more of them each has a row.
+COLUMNS = 6
+
+_Cells = Callable[[ReviewerSummary], str]
+
+
+def rates_table(summary: Summary) -> SummaryTable:
+    """Return each reviewer's rates, a row each, without the columns that no reviewer has a number for."""
+    heads: dict[str, _Cells] = {
+        "Rate %": lambda one: format_percent(one.overall.micro),
+        "95% interval": lambda one: _interval(one.overall.interval),
+        "Caught / known": lambda one: rate_cell(one.overall),
+        "Unknown": lambda one: str(one.overall.unknown),
+        "Comments per PR": lambda one: format_decimal(one.comments_per_pull_request, 1),
+        "Findings in reviews that caught nothing %": lambda one: format_percent(idle_share(one)),
+        "Net lift, points": _lift,
+        "Of resolvable": lambda one: (
+            NOTHING
+            if one.resolvable is None
+            else f"{rate_cell(one.resolvable)} {format_percent(one.resolvable.micro)}%"
+        ),
+        **{f"{kind.value.capitalize()} %": _rate_of(kind) for kind in Kind},
+        "Mean over PRs %": lambda one: format_percent(one.overall.macro),
+        "Bounds %": lambda one: f"{format_percent(one.overall.low)} to {format_percent(one.overall.high)}",
+        "Broke tests": lambda one: (
+            f"{one.regressions.broken} of {one.regressions.measured}" if one.regressions.measured else NOTHING
+        ),
+        "Comments": lambda one: format_number(one.comments),
+        "USD": lambda one: NOTHING if one.cost_usd is None else format_dollars(one.cost_usd),
+    }
+    reviewers = summary.reviewers
+    columns = [[head, *map(cell, reviewers)] for head, cell in heads.items()]
+    shown = [column for column in columns if set(column[1:]) - {NOTHING, format_dollars(0)}]
+    return SummaryTable("Rates", "Reviewer", [label(one) for one in reviewers], shown)
+
+
+def _interval(interval: Interval | None) -> str:
+    return NOTHING if interval is None else f"{format_interval(interval, ' to ')} over {interval.basis}"
+
+
+def _lift(one: ReviewerSummary) -> str:
+    if one.lift is None:
+        return NOTHING
+    own = one.lift.comparison
+    ends = "" if own.interval is None else f" (95%: {format_interval(own.interval, ' to ')})"
+    return f"{format_points(own.difference)}{ends}"
+
+
+def _rate_of(kind: Kind) -> _Cells:
+    return lambda one: format_percent(one.by_kind[kind.value].micro) if kind.value in one.by_kind else NOTHING
+
+
+def turn(table: SummaryTable) -> SummaryTable:
+    """Return a table with a row for each reviewer, where the reviewers are too many for columns."""
+    if len(table.columns) <= COLUMNS:
+        return table
+    columns = [[name, *(cells[at + 1] for cells in table.columns)] for at, name in enumerate(table.names)]
+    return SummaryTable(table.title, "Reviewer", [cells[0] for cells in table.columns], columns)
 
 
 def near_words(trial: Trial) -> Counter[str]:
@@ -26,17 +94,21 @@ def near_words(trial: Trial) -> Counter[str]:
     return Counter(word or ELSEWHERE for word in near(findings, trial.results))
 
 
-def findings_table(counts: Mapping[str, Counter[str]]) -> list[dict[str, Any]]:
-    """Findings by the category of the comment that they are near, a row a category that has any.
+def findings_tables(counts: Mapping[str, Counter[str]], labels: Mapping[str, str]) -> Iterator[SummaryTable]:
+    """Yield the table of findings by the category of the comment that they are near, if there is any finding.
 
-    ``counts`` are by reviewer; a cell is a count and the reviewer's total.
+    ``counts`` and ``labels`` are by reviewer.
     """
-    totals = {reviewer: sum(own.values()) for reviewer, own in counts.items()}
-    return [
-        {"word": word, "cells": [(own[word], totals[name]) for name, own in counts.items()]}
-        for word in [*_sort_categories({word for own in counts.values() for word in own} - {ELSEWHERE}), ELSEWHERE]
-        if any(own[word] for own in counts.values())
-    ]
+    words = {word for own in counts.values() for word, count in own.items() if count}
+    if words:
+        names = [*_sort_categories(words - {ELSEWHERE}), *([ELSEWHERE] if ELSEWHERE in words else [])]
+        columns = [[labels[who], *(_share(own, word) for word in names)] for who, own in counts.items()]
+        yield SummaryTable("Findings by nearest comment", "Near a comment on", names, columns)
+
+
+def _share(counts: Counter[str], word: str) -> str:
+    total = sum(counts.values())
+    return f"{counts[word]} {format_percent(counts[word] / total)}%" if total else NOTHING
 
 
 def _sort_categories(words: AbstractSet[str]) -> list[str]:
@@ -45,19 +117,8 @@ def _sort_categories(words: AbstractSet[str]) -> list[str]:
     return sorted(words, key=lambda word: (known.index(word) if word in known else len(known), word))
 
 
-def label_tables(summary: Summary) -> dict[str, list[dict[str, Any]]]:
-    """Caught of known by label, a table for each dimension (by category: figure 7 of arXiv 2603.23448)."""
-    return {
-        dimension: [
-            {"word": word, "cells": [own.by_label.get(dimension, {}).get(word) for own in summary.labelled(dimension)]}
-            for word in words
-        ]
-        for dimension, words in summary.dimensions().items()
-    }
-
-
-def repositories_table(summary: Summary) -> dict[str, dict[str, tuple[float, int]]]:
-    """Caught and known oracles by repository and reviewer, where the data set names repositories."""
+def repositories_table(summary: Summary) -> SummaryTable | None:
+    """Return caught and known oracles by repository and reviewer; None where the set names fewer than two."""
     table: dict[str, dict[str, tuple[Fraction, int]]] = {}
     for reviewer in summary.reviewers:
         for oracle in reviewer.oracles:
@@ -66,10 +127,15 @@ def repositories_table(summary: Summary) -> dict[str, dict[str, tuple[float, int
                 row = table.setdefault(oracle.repo, {})
                 caught, known = row.get(reviewer.reviewer, (Fraction(), 0))
                 row[reviewer.reviewer] = caught + value, known + 1
-    return {
-        repo: {name: (float(caught), known) for name, (caught, known) in row.items()}
-        for repo, row in sorted(table.items())
-    }
+    columns = [
+        [label(one), *(_caught(*table[repo].get(one.reviewer, (Fraction(), 0))) for repo in sorted(table))]
+        for one in summary.reviewers
+    ]
+    return SummaryTable("Repositories", "Repository", sorted(table), columns) if len(table) > 1 else None
+
+
+def _caught(caught: Fraction, known: int) -> str:
+    return f"{format_number(float(caught))}/{known} {format_percent(float(caught) / known)}%" if known else NOTHING
 
 
 def overlaps_table(summary: Summary) -> list[Overlap]:

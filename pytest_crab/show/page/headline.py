@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 
-from pytest_crab.formats import format_count, format_percent
+from pytest_crab.formats import format_count, format_names, format_percent
 from pytest_crab.results.reviewer_summary import ReviewerSummary
 from pytest_crab.results.summary import Summary
 from pytest_crab.show.headline import unmeasured_line
@@ -17,6 +17,9 @@ from pytest_crab.types import CONTROL, UNNAMED_REPOSITORY, Trial
 
 #: A rate is warned of where more than this share of its oracles is unknown, as gates do by default.
 MUCH_UNKNOWN = 0.05
+
+#: The most reviewers that a title names.
+NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,15 +65,23 @@ def parse_time(text: str | None) -> datetime | None:
     return found.astimezone(timezone.utc) if found.tzinfo else found.replace(tzinfo=timezone.utc)
 
 
-def run_facts(summary: Summary, when: str) -> Iterator[tuple[str, str]]:
-    """Yield who ran what and when: a name and its words, without those that are not on record."""
+def title_words(summary: Summary) -> str:
+    """Return who was measured on what: ``ruff and bot on quickstart``."""
+    names = [label(one) for one in summary.contestants.values() or summary.reviewers]
+    repos = {oracle.repo for one in summary.reviewers for oracle in one.oracles} - {UNNAMED_REPOSITORY}
+    owners = {repo.partition("/")[0] for repo in repos}
+    many = format_count(len(repos), "repository") if repos else "the set"
+    place = min(repos) if len(repos) == 1 else min(owners) if len(owners) == 1 else many
+    return f"{_list(names) if len(names) <= NAMED else format_names(names, NAMED)} on {place}" if names else "Results"
+
+
+def run_facts(summary: Summary) -> Iterator[tuple[str, str]]:
+    """Yield who ran what: a name and its words, without those that are not on record."""
     reviewers, errors = summary.reviewers, summary.oracle_errors
     facts = {
-        "When": when,
         "Reviewers": ", ".join(map(_with_version, reviewers)),
         "Coding agent": _agents(reviewers),
         "Models": ", ".join(_distinct(_models(reviewers))) or "none on record",
-        "Set": _set_words(summary),
         "Oracle errors": "" if errors is None else errors.words(),
         "False alarms": "; ".join(f"{label(one)} {line}" for one in reviewers if (line := clean_line(one)) is not None),
         "Repeats": str(max((one.repeats for one in reviewers), default=0)),
@@ -121,7 +132,8 @@ def _models(reviewers: Iterable[ReviewerSummary]) -> Iterator[str]:
         yield from (f"{own.model} (no answer)" for own in one.usage if own.model and own.model not in known)
 
 
-def _set_words(summary: Summary) -> str:
+def set_words(summary: Summary) -> str:
+    """Return the size of the set in words."""
     oracles = {oracle.key: (oracle, one.counted) for one in summary.reviewers for oracle in one.oracles}
     counted = Counter(word for _, word in oracles.values()) or {summary.counted: 0}
     repositories = {oracle.repo for oracle, _ in oracles.values()}
@@ -144,7 +156,7 @@ def _distinct(words: Iterable[str]) -> list[str]:
 
 
 def banners(summary: Summary) -> Iterator[Banner]:
-    """Yield what a reader of the rates must know first: a simulated agent, reviewers shown the answer, unknowns."""
+    """Yield what a reader of the rates must know first: a simulated agent, reviewers that could cheat, unknowns."""
     reviewers = summary.reviewers
     for one in reviewers:
         if (line := unmeasured_line(one)) is not None:
@@ -154,12 +166,6 @@ def banners(summary: Summary) -> Iterator[Banner]:
             "Simulated agent: location overlap only.",
             "No model read the findings. A rate says how often a finding lies on the lines of a human comment, and a "
             "reviewer that flags many lines gets a high one.",
-        )
-    shown = [one.reviewer for one in reviewers if one.reviewer in one.privileged]
-    if shown:
-        yield Banner(
-            f"{_list(shown)} {'is' if len(shown) == 1 else 'are'} shown the answer.",
-            "Read such a rate as an upper bound, not as a result.",
         )
     leaky = [one.reviewer for one in reviewers if one.leaky]
     if leaky:
@@ -187,7 +193,14 @@ def role(one: ReviewerSummary) -> str:
         return "control: the agent gets no review"
     if one.variant is not None:
         return one.variant
-    return "shown the answer" if one.reviewer in one.privileged else ""
+    return "shown the answer: an upper bound" if one.reviewer in one.privileged else ""
+
+
+def highest(reviewers: Sequence[ReviewerSummary], count: int) -> list[ReviewerSummary]:
+    """Return so many of the reviewers, in their order: all if they are few, else those with the highest rates."""
+    best = sorted(reviewers, key=lambda one: -1.0 if one.overall.micro is None else one.overall.micro, reverse=True)
+    kept = {one.reviewer for one in best[:count]}
+    return [one for one in reviewers if one.reviewer in kept]
 
 
 def idle_share(one: ReviewerSummary) -> float | None:

@@ -27,13 +27,17 @@ take(trials);
 
 const COLUMNS = [(trial) => trial.i, (trial) => trial.r, ...OUTCOMES.map((_, at) => (trial) => trial.v[at]), (trial) => trial.f, (trial) => trial.s];
 
+const LIST_HEADS = [...byId("list").parentElement.tHead.rows[0].cells].map(cellText);
+
 function row(trial) {
-  return make("tr", null,
+  const made = make("tr", null,
     make("th", { scope: "row" }, make("a", { href: address(trial) }, pieces(trial.i + (trial.n > 1 ? " [" + trial.n + "]" : "")))),
     make("td", null, trial.r),
     trial.v.map((count, at) => make("td", { class: count ? OUTCOMES[at] : null }, String(count))),
     make("td", null, trial.f === null ? "-" : String(trial.f)),
     make("td", null, trial.s.toFixed(1)));
+  for (const [at, cell] of [...made.cells].entries()) cell.dataset.head = LIST_HEADS[at];
+  return made;
 }
 
 // Rows and cells are made once, when they are first shown.
@@ -74,17 +78,24 @@ function openCell(trial) {
   return make("span", { class: trial.step ? "cell-running" : "cell-planned", role: "img", "aria-label": words, title: words }, trial.step ? "\u2026" : "\u00b7");
 }
 
-function heads() {
-  const all = [...new Set([...trials, ...planned].map((trial) => trial.r))];
-  if (all.join() === reviewers.join()) return;
-  reviewers = all;
-  byId("matrix-head").replaceChildren(byId("matrix-head").firstElementChild, ...reviewers.map((reviewer) => make("th", { scope: "col" }, reviewer)));
+// So many reviewers have a column as there is room for; the filter brings up others.
+const roomFor = () => Math.max(3, Math.floor(((byId("cells").closest(".wide").clientWidth || 800) - 150) / 64));
+
+function heads(rows) {
+  const all = [...new Set(rows.map((trial) => trial.r))];
+  const few = all.slice(0, roomFor());
+  byId("columns").hidden = few.length === all.length;
+  byId("columns").textContent = "The first " + few.length + " of " + all.length + " reviewers; choose another one above.";
+  if (few.join() === reviewers.join()) return;
+  reviewers = few;
+  byId("matrix-head").replaceChildren(byId("matrix-head").firstElementChild, ...reviewers.map((reviewer) => make("th", { scope: "col" }, pieces(reviewer))));
 }
 
 function matrix() {
   const rows = new Map();
-  heads();
-  for (const trial of [...found, ...planned.filter(isAskedFor)]) {
+  const all = [...found, ...planned.filter(isAskedFor)];
+  heads(all);
+  for (const trial of all) {
     if (!rows.has(trial.i)) { if (rows.size >= shown) continue; rows.set(trial.i, new Map()); }
     const own = rows.get(trial.i);
     own.set(trial.r, [...(own.get(trial.r) || []), trial]);
@@ -178,10 +189,10 @@ sortable(byId("list").parentElement, (column, direction) => {
   sortTrials();
   filter();
 });
-toolsOf(byId("cells").closest(".wide"));
 toolsOf(byId("list").closest(".wide"), csvButton("trials", () => [["instance", "reviewer", "repeat", ...OUTCOMES, "findings", "seconds"],
   ...found.map((trial) => [trial.i, trial.r, trial.n, ...trial.v, trial.f, trial.s].map((value) => value === null ? "" : String(value)))]));
 addEventListener("hashchange", route);
 addEventListener("scroll", markSection, { passive: true });
+addEventListener("resize", matrix);
 draw();
 route();

@@ -56,7 +56,7 @@ async function readRecords() {
   return true;
 }
 
-// Give a part that was made anew what its reader had set: the order of tables, their filters, and how far they are scrolled.
+// Give a part that was made anew what its reader had set: the order of tables, and their filters.
 function restore(before, part) {
   for (const table of part.querySelectorAll("table[data-table]")) {
     const was = before.querySelector('table[data-table="' + CSS.escape(table.dataset.table) + '"][data-nth="' + table.dataset.nth + '"]');
@@ -64,18 +64,16 @@ function restore(before, part) {
     const [old, fresh] = [was, table].map((one) => [...one.tHead.rows[0].cells]);
     const nth = old.findIndex((head) => head.hasAttribute("aria-sort"));
     for (let tries = 0; fresh[nth] && tries < 2 && fresh[nth].getAttribute("aria-sort") !== old[nth].getAttribute("aria-sort"); tries += 1) fresh[nth].querySelector(".sort").click();
-    if (!was.classList.contains("folded") && table.classList.contains("folded")) table.parentElement.previousElementSibling.querySelector("[aria-expanded]").click();
     const [box, mine] = [was, table].map((one) => one.parentElement.previousElementSibling?.querySelector("input"));
     if (box?.value && mine) { mine.value = box.value; mine.dispatchEvent(new Event("input")); }
-    table.parentElement.scrollLeft = Number(was.dataset.left);
   }
   const opened = [...before.querySelectorAll("details")].map((one) => one.open);
   for (const [nth, one] of [...part.querySelectorAll("details")].entries()) one.open = opened[nth] || false;
 }
 
-// Number the tables of a part, and note how far they are scrolled: outside of the page they are not.
+// Number the tables of a part.
 function mark(part) {
-  for (const [nth, table] of [...part.querySelectorAll("table[data-table]")].entries()) Object.assign(table.dataset, { nth, left: table.parentElement.scrollLeft });
+  for (const [nth, table] of [...part.querySelectorAll("table[data-table]")].entries()) table.dataset.nth = nth;
 }
 
 const inView = new Set();

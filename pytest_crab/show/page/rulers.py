@@ -12,10 +12,15 @@ from pytest_crab.results.recorded_rulers import RecordedRuler, merge_rulers, rul
 from pytest_crab.results.ruler_cells import Cell, cells_of, hit_rulers_of
 from pytest_crab.results.rulers import RulerComparison, RulerPair, compare_cells
 from pytest_crab.show.mediator_text import ranks_text
+from pytest_crab.statistics.comparison import Key
+from pytest_crab.text import one_line
 from pytest_crab.types import Trial, TrialId
 
 #: So many comments on which rulers differ are listed, and so many characters of each text.
 LISTED, LONGEST = 500, 400
+
+#: So many characters of a comment are shown on one line.
+LINE = 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +52,11 @@ class RulersSection:
     def ranks(self, pair: RulerPair) -> str:
         """Return the rank agreement of two rulers with its interval, as 0.80 (0.33 to 1.00)."""
         return ranks_text(pair.ranks)
+
+    @property
+    def has_ranks(self) -> bool:
+        """Return whether enough reviewers were ranked by two rulers."""
+        return any(pair.ranks.tau is not None for pair in self.found.pairs)
 
     @property
     def shown_cells(self) -> tuple[Cell, ...]:
@@ -85,6 +95,10 @@ class RulersBuilder:
     def note_subject(self, subject: Subject) -> None:
         """Take in what the comments of an instance say, before its first trial."""
         self._texts[subject.instance] = {comment.id: comment.body[:LONGEST] for comment in subject.comments}
+
+    def text(self, key: Key) -> str:
+        """Return the beginning of what a human comment says, on one line; empty where that is not on record."""
+        return one_line(self._texts.get(key[0], {}).get(key[1], ""), LINE)
 
     def add(self, trial: Trial) -> None:
         """Take a trial in; a later record of the same one replaces it. Controls and other variants are left out."""

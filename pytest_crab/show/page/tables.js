@@ -67,38 +67,14 @@ function filterBox(table, label) {
   return box;
 }
 
-// A table that is wider than its place says how many columns lie outside, and leads to them.
-function offerColumns(wide) {
-  const button = make("button", { type: "button", class: "columns", hidden: "" });
-  const table = wide.querySelector("table");
-  const count = () => {
-    const heads = [...(table.tHead?.rows[0].cells || [])].filter((head) => head.offsetWidth);
-    const edge = wide.getBoundingClientRect().right + 1;
-    const outside = heads.filter((head) => head.getBoundingClientRect().right > edge).length;
-    button.hidden = wide.scrollWidth <= wide.clientWidth + 1;
-    button.textContent = outside ? outside + " column" + (outside === 1 ? "" : "s") + " to the right →" : "← First columns";
-  };
-  button.addEventListener("click", () => { wide.scrollTo({ left: button.textContent.startsWith("←") ? 0 : wide.scrollLeft + 0.6 * wide.clientWidth }); });
-  wide.addEventListener("scroll", count, { passive: true });
-  new ResizeObserver(count).observe(table);
-  return button;
-}
-
-// Columns of the second rank are folded, and unfolded by a button.
-function unfolder(table) {
-  if (!table.querySelector("thead .more")) return null;
-  const button = make("button", { type: "button", "aria-expanded": "false" }, "Show all columns");
-  table.classList.add("folded");
-  button.addEventListener("click", () => {
-    const folded = table.classList.toggle("folded");
-    button.setAttribute("aria-expanded", String(!folded));
-    button.textContent = folded ? "Show all columns" : "Show fewer columns";
-  });
-  return button;
+// On a narrow screen a row lies below its name, and each cell behind the head of its column.
+function nameCells(table) {
+  const heads = [...table.tHead.rows[0].cells].map(cellText);
+  for (const row of table.tBodies[0].rows) for (const [at, cell] of [...row.cells].entries()) cell.dataset.head = heads[at];
 }
 
 function toolsOf(wide, ...own) {
-  const tools = make("div", { class: "tools" }, own, offerColumns(wide));
+  const tools = make("div", { class: "tools" }, own);
   wide.before(tools);
   return tools;
 }
@@ -106,10 +82,11 @@ function toolsOf(wide, ...own) {
 function equipTables(root) {
   for (const table of root.querySelectorAll("table[data-table]")) {
     const label = table.parentElement.getAttribute("aria-label") || table.dataset.table;
+    nameCells(table);
     sortable(table, (column, direction) => sortRows(table, column, direction));
     const shown = () => [...table.rows].filter((row) => !row.hidden).map((row) => [...row.cells].map(cellText));
     for (const head of table.querySelectorAll("tbody th")) breakable(head);
-    toolsOf(table.parentElement, unfolder(table), table.tBodies[0].rows.length > LONG_TABLE ? filterBox(table, label) : null, csvButton(label, shown));
+    toolsOf(table.parentElement, table.tBodies[0].rows.length > LONG_TABLE ? filterBox(table, label) : null, csvButton(label, shown));
   }
 }
 

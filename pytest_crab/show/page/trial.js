@@ -8,7 +8,7 @@ function testRow([id, outcome, exception, where]) {
 
 function oracle(result) {
   const tests = result.tests.length ? make("details", null, make("summary", null, counted(result.tests.length, "test")),
-    make("div", { class: "wide", tabindex: "0", role: "region", "aria-label": "Tests of " + result.comment },
+    make("div", { class: "wide", role: "group", "aria-label": "Tests of " + result.comment },
       make("table", { class: "tests" }, make("thead", null, make("tr", null, ["Test", "Outcome", "Stopped with"].map((head) => make("th", { scope: "col" }, head)))),
         make("tbody", null, result.tests.map(testRow))))) : null;
   return make("div", { class: "oracle" }, make("strong", null, result.comment + " "), badge(result.verdict, result.verdict + " (" + result.reason + ")"),
@@ -42,20 +42,20 @@ function transcript(one, steps) {
   const [, , , requests, read, written, usd, models] = steps.find(([step]) => step === one.head.split(",")[0]) || [];
   const cost = [[requests === "1" ? "request" : "requests", requests], ["tokens in", read], ["tokens out", written], ["USD", usd]].filter(([, value]) => value && value !== "-");
   return make("details", { class: "transcript" }, make("summary", null, one.head, make("span", { class: "quiet" }, " " + [...cost.map(([unit, value]) => value + " " + unit), models].filter((word) => word && word !== "-").join(", "))),
-    make("div", { class: "code", tabindex: "0", role: "region", "aria-label": "Transcript of " + one.head },
+    make("div", { class: "code", role: "group", "aria-label": "Transcript of " + one.head },
       parts.length ? parts.flatMap((number, at) => (at % 2 ? [] : [message(number, parts[at + 1])])) : make("pre", null, one.text)));
 }
 
 function stepTable(steps) {
   const heads = ["Step", "Seconds", "Version", "Requests", "Tokens in", "Tokens out", "USD", "Models"];
-  return make("div", { class: "wide", tabindex: "0", role: "region", "aria-label": "Steps of the trial" }, make("table", null,
+  return make("div", { class: "wide", role: "group", "aria-label": "Steps of the trial" }, make("table", null,
     make("thead", null, make("tr", null, heads.map((head) => make("th", { scope: "col" }, head)))),
     make("tbody", null, steps.map(([step, ...cells]) => make("tr", null, make("th", { scope: "row" }, step), cells.map((text) => make("td", null, text)))))));
 }
 
 function commitTable(commits) {
   const heads = ["Finding", "Lines", "Files", "Message", "Oracles"];
-  return make("div", { class: "wide", tabindex: "0", role: "region", "aria-label": "Commits of the revision" }, make("table", null,
+  return make("div", { class: "wide", role: "group", "aria-label": "Commits of the revision" }, make("table", null,
     make("thead", null, make("tr", null, heads.map((head) => make("th", { scope: "col" }, head)))),
     make("tbody", null, commits.map(([finding, ...cells]) => make("tr", null, make("th", { scope: "row" }, finding), cells.map((text) => make("td", null, text)))))));
 }
@@ -106,5 +106,5 @@ async function show(trial) {
     make("h2", null, "Commands"),
     make("dl", { class: "commands" }, detail.commands.flatMap(([purpose, words]) => [make("dt", null, purpose), make("dd", null, make("code", null, words))])),
     detail.facts.length ? [make("h2", null, "Facts"), make("dl", null, facts(detail.facts))] : null).childNodes);
-  for (const wide of byId("trial").querySelectorAll(".wide")) if (wide.checkVisibility()) toolsOf(wide);
+  for (const table of byId("trial").querySelectorAll(".wide > table")) nameCells(table);
 }

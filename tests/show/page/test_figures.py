@@ -3,7 +3,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from pytest_crab.results.summary import summarise
-from pytest_crab.show.page.figures import overlaps_table, repositories_table
+from pytest_crab.show.page.figures import COLUMNS, overlaps_table, rates_table, repositories_table, turn
+from pytest_crab.show.summary_tables import SummaryTable
 from pytest_crab.types import Reason, Trial
 
 
@@ -29,4 +30,22 @@ def test_repositories_have_what_is_known(make_trial: Callable[..., Trial]) -> No
             make_trial("b", "three", Reason.FAILED, repo="a/a"),
         ]
     )
-    assert repositories_table(summary) == {"a/a": {"b": (0, 1)}, "x/x": {"a": (2, 3)}}
+    found = repositories_table(summary)
+    assert found is not None
+    assert found.names == ["a/a", "x/x"]
+    assert found.columns == [["a", "-", "2/3 66.7%"], ["b", "0/1 0.0%", "-"]]
+    assert repositories_table(summarise([make_trial("a", "one", Reason.GREEN, repo="x/x")])) is None
+
+
+def test_many_reviewers_have_rows_instead_of_columns() -> None:
+    few = SummaryTable("t", "word", ["x", "y"], [[f"r{at}", f"x{at}", f"y{at}"] for at in range(COLUMNS)])
+    assert turn(few) is few
+    many = turn(SummaryTable("t", "word", ["x", "y"], [[f"r{at}", f"x{at}", f"y{at}"] for at in range(COLUMNS + 1)]))
+    assert many.names == [f"r{at}" for at in range(COLUMNS + 1)]
+    assert [column[:2] for column in many.columns] == [["x", "x0"], ["y", "y0"]]
+
+
+def test_a_column_of_rates_without_a_number_is_left_out(make_trial: Callable[..., Trial]) -> None:
+    heads = [column[0] for column in rates_table(summarise([make_trial("a", "one", Reason.GREEN)])).columns]
+    assert {"Rate %", "Caught / known"} <= set(heads)
+    assert not {"USD", "Net lift, points", "Of resolvable"} & set(heads)

@@ -8,12 +8,14 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import unquote
 
 import pytest
 
-from pytest_crab.results.files import TrialLog
+from pytest_crab.results.files import TrialLog, write_trials
 from pytest_crab.results.run_progress import PlannedRun, RunningTrial, RunState, write_plan, write_progress
 from pytest_crab.show.view_server import ViewServer
+from pytest_crab.show.write_report import remake
 from pytest_crab.types import Reason, Trial
 
 if TYPE_CHECKING:
@@ -68,19 +70,48 @@ def test_links_to_sections_have_their_order_and_stay_in_view(watched: Watched) -
     names = [str(link.get_attribute("href")) for link in page.locator("#sections a").all()]
     tops = page.evaluate("names => names.map((name) => document.querySelector(name).offsetTop)", names)
     assert tops == sorted(tops)
-    page.click("#sections a[href='#burden']")
-    page.wait_for_selector("#sections a[href='#burden'][aria-current]")
+    page.click("#sections a[href='#details']")
+    page.wait_for_selector("#sections a[href='#details'][aria-current]")
     assert page.evaluate("document.querySelector('#sections').getBoundingClientRect().top") == 0
 
 
-def test_a_narrow_table_says_how_many_columns_lie_outside(watched: Watched) -> None:
-    watched.page.set_viewport_size({"width": 400, "height": 900})
-    rates = watched.page.locator(".tools:has(+ [aria-label='Rates of each reviewer']) .columns")
-    before = int(rates.inner_text().split()[0])
-    rates.click()
-    watched.page.wait_for_function(
-        "([node, many]) => parseInt(node.textContent) !== many", arg=[rates.element_handle(), before]
-    )
+@pytest.mark.parametrize("width", [400, 1280])
+def test_nothing_on_the_page_scrolls_but_the_page(watched: Watched, width: int) -> None:
+    boxes = """[...document.querySelectorAll("body, body *")].filter((one) => one.checkVisibility() &&
+      (one.scrollWidth > one.clientWidth + 1 && getComputedStyle(one).overflowX !== "visible"
+       || one.scrollHeight > one.clientHeight + 1 && /auto|scroll/.test(getComputedStyle(one).overflowY))).length"""
+    page = watched.page
+    page.set_viewport_size({"width": width, "height": 900})
+    for at in (None, 2):
+        if at is not None:
+            watched.open_trial(at)
+        assert page.evaluate(boxes) == 0
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_what_to_look_at_first_and_the_trials_come_first(watched: Watched) -> None:
+    page = watched.page
+    page.set_viewport_size({"width": 1280, "height": 900})
+    assert page.evaluate("document.getElementById('trials').getBoundingClientRect().top") < 900
+    first = page.locator("#look a").first
+    name = str(first.get_attribute("href")).removeprefix("#t=")
+    first.click()
+    page.wait_for_selector("#trial:not([hidden]) .oracle")
+    assert page.inner_text("#trial-name") == unquote(name)
+
+
+def test_a_matrix_has_as_many_columns_as_there_is_room_for(
+    browser: Browser, make_trial: Callable[..., Trial], tmp_path: Path
+) -> None:
+    write_trials(tmp_path / "trials.jsonl", [make_trial(f"bot-{at}", "one", Reason.GREEN) for at in range(30)])
+    remake(tmp_path, errors_as_misses=False)
+    watched = Watched(browser.new_page(), (tmp_path / "index.html").as_uri())
+    page = watched.page
+    page.wait_for_selector("#columns:not([hidden])")
+    assert 3 <= page.locator("#cells a").count() < 30
+    page.select_option("#f-r", "bot-29")
+    page.wait_for_selector("#columns", state="hidden")
+    assert page.locator("#matrix-head th").all_inner_texts()[1:] == ["bot-29"]
 
 
 def test_descriptions_are_rendered_and_lead_only_where_they_say(watched: Watched) -> None:
@@ -226,7 +257,7 @@ def test_the_keyboard_is_enough(watched: Watched) -> None:
 
 def test_marks_say_their_numbers_and_arrow_keys_move_between_them(watched: Watched) -> None:
     page = watched.page
-    marks = page.locator("#categories svg.chart .mark")
+    marks = page.locator("#labels svg.chart .mark")
     assert [mark.get_attribute("tabindex") for mark in marks.all()].count("0") == 1, "one stop for Tab in a picture"
     marks.nth(0).focus()
     first = marks.nth(0).get_attribute("aria-label")
@@ -269,10 +300,6 @@ def test_tables_are_sorted_filtered_and_saved(watched: Watched) -> None:
     head.locator("button").click()
     assert head.get_attribute("aria-sort") == "ascending"
     assert sorted(names.all_inner_texts()) == sorted(first)
-    folded = page.locator("table[data-table=rates] thead th", has_text="Bounds %")
-    assert folded.is_hidden()
-    page.click("text=Show all columns")
-    assert folded.is_visible()
     page.fill("#f-text", "name-11@")
     with page.expect_download() as waiting:
         page.locator("button[aria-label='Save as CSV: trials']").click()
@@ -348,13 +375,13 @@ def test_a_served_page_follows_its_run(
         assert page.locator("#cells .cell-planned").count() == 2
         page.click("#rates thead th:has-text('Rate %') button")
         page.click("#rates thead th:has-text('Rate %') button")
-        rates = page.locator("#rates tbody td:nth-child(2) strong")
+        rates = page.locator("#rates tbody td:nth-child(2)")
         order = rates.all_inner_texts()
         page.evaluate("document.activeElement.blur()")
         with TrialLog(tmp_path / "trials.jsonl", resume=True) as log:
             log.append(make_trial("codex", "two", Reason.FAILED))
         page.wait_for_selector("#headline .rate:has-text('50.0%')")
-        page.wait_for_selector("#rates td strong:has-text('50.0')")
+        page.wait_for_selector("#rates td:nth-child(2):has-text('50.0')")
         assert [order, rates.all_inner_texts()] == [["0.0", "100.0"], ["0.0", "50.0"]], "its order is kept"
         assert page.locator("#rates .tools").count() == 1
         assert said == []
