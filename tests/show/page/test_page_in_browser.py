@@ -380,9 +380,10 @@ def test_a_served_page_follows_its_run(
         page.evaluate("document.activeElement.blur()")
         with TrialLog(tmp_path / "trials.jsonl", resume=True) as log:
             log.append(make_trial("codex", "two", Reason.FAILED))
-        page.wait_for_selector("#headline .rate:has-text('50.0%')")
         page.wait_for_selector("#rates td:nth-child(2):has-text('50.0')")
         assert [order, rates.all_inner_texts()] == [["0.0", "100.0"], ["0.0", "50.0"]], "its order is kept"
         assert page.locator("#rates .tools").count() == 1
+        page.evaluate("scrollTo(0, 0)")
+        page.wait_for_selector("#headline .rate:has-text('50.0%')")
         assert said == []
         server.shutdown()
