@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import pickle
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -74,8 +75,10 @@ def proof(place: Place) -> Proof:
 
 
 @pytest.fixture(scope="session")
-def played(place: Place, doors: Mapping[str, str]) -> Callable[[Revision], Run]:
-    """Plays an attack; all of one batch are played together when the first of them is asked for."""
+def played(
+    place: Place, doors: Mapping[str, str], made_once: Callable[[str, Callable[[Path], object]], Path]
+) -> Callable[[Revision], Run]:
+    """Plays an attack; all of one batch are played together, once for all workers, when the first is asked for."""
     known: dict[str, Run] = {}
 
     def batch(attack: Revision) -> list[Revision]:
@@ -84,17 +87,25 @@ def played(place: Place, doors: Mapping[str, str]) -> Callable[[Revision], Run]:
         same = [other for other in REVISIONS if (other.confined, other.roots) == (attack.confined, attack.roots)]
         return [other for other in same if not (other.alone or (other.install and place.instance is not None))]
 
+    def run(attack: Revision, together: Sequence[Revision]) -> dict[str, Run]:
+        limits = SMALLEST if attack.alone else LIMITS
+        small = {"limits": limits, "output": OUTPUT} if attack.confined else {}
+        told = {**doors, **sizes(limits, OUTPUT, attack.seconds)}
+        states = {other.name: filled(other.files, {**told, "seconds": str(other.seconds)}) for other in together}
+        seconds = {other.name: other.seconds for other in together}
+        installed = install(place, attack) if attack.install and place.instance is not None else None
+        roots = tuple(attack.roots.split(":"))
+        return examine(place, states, roots, seconds=seconds, installed=installed, **small)  # type: ignore[arg-type]
+
     def play(attack: Revision) -> Run:
         if attack.name not in known:
             together = batch(attack)
-            limits = SMALLEST if attack.alone else LIMITS
-            small = {"limits": limits, "output": OUTPUT} if attack.confined else {}
-            told = {**doors, **sizes(limits, OUTPUT, attack.seconds)}
-            states = {other.name: filled(other.files, {**told, "seconds": str(other.seconds)}) for other in together}
-            seconds = {other.name: other.seconds for other in together}
-            installed = install(place, attack) if attack.install and place.instance is not None else None
-            roots = tuple(attack.roots.split(":"))
-            known.update(examine(place, states, roots, seconds=seconds, installed=installed, **small))  # type: ignore[arg-type]
+
+            def make(folder: Path) -> None:
+                (folder / "runs").write_bytes(pickle.dumps(run(attack, together)))
+
+            batch_id = f"attacks-{type(place.runtime).__name__}-{REVISIONS.index(together[0])}"
+            known.update(pickle.loads((made_once(batch_id, make) / "runs").read_bytes()))
         return known[attack.name]
 
     return play
