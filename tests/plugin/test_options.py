@@ -226,7 +226,7 @@ def test_a_run_without_a_sandbox_says_so(lab: Any, tmp_path: Path, monkeypatch: 
     monkeypatch.setenv("PATH", str(programs))
     result = lab.spawn("instances", "--reviewer=human")
     line = "crab: runtime local (without a sandbox: bubblewrap (bwrap) is not installed); * at a time; store *"
-    result.stdout.fnmatch_lines([line, "*passed*"])
+    result.stdout.fnmatch_lines([line, "*2 of 2 pull requests fully caught*"])
 
 
 def test_a_key_chooses_the_client_that_is_installed(bare: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
