@@ -38,6 +38,8 @@ class Benchmark:
     title: str
     #: Takes a folder and returns its results.recorded_results.RecordedResults; None where the folder holds none.
     recorded: str | None = None
+    #: Takes INSTANCE::CONTESTANT and a report's folder or store, and returns lines on its own kind of items, if any.
+    shown: str | None = None
     #: Takes a file and the repositories to take (None: all), and returns a source for ``curate``; None for other files.
     candidates: str | None = None
     #: Click commands, by their names below ``pytest-crab benchmark NAME``; ``import`` is made by cli.importing.

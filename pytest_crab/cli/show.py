@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import click
@@ -13,6 +13,7 @@ from pytest_crab.cli.lookup import find_trials
 from pytest_crab.errors import BadInput, CrabError, StoreError
 from pytest_crab.instances import find_instances, load_instance
 from pytest_crab.instances.pull_requests import Subject, read_subject, subject_of
+from pytest_crab.registry import offered
 from pytest_crab.show.transcripts import Transcript, read_transcript, stored_transcript
 from pytest_crab.show.trial_view import Styled, show_transcripts, show_trial, transcript_lines
 from pytest_crab.sources import fetcher_for
@@ -48,9 +49,12 @@ def show(trial: str, report: Path | None, store: Path, folder: Path, *, transcri
             found = stored_transcript(FileStore(store), key)
             _print([] if found is None else transcript_lines(found))
             return
-        place, trials = find_trials(trial, report, store)
+        others = [line for _, shown in offered(lambda one: one.shown) for line in shown(trial, report or store)]
+        place, trials = _find(trial, report, store, may_miss=bool(others))
+        for line in others:
+            click.echo(line)
         for number, one in enumerate(trials):
-            if number:
+            if number or others:
                 click.echo()
             _print(
                 show_transcripts(one, _transcripts(one, place, store))
@@ -59,6 +63,16 @@ def show(trial: str, report: Path | None, store: Path, folder: Path, *, transcri
             )
     except (BadInput, StoreError) as error:
         raise click.ClickException(str(error)) from error
+
+
+def _find(trial: str, report: Path | None, store: Path, *, may_miss: bool) -> tuple[Path, Sequence[Trial]]:
+    """Return trials as ``find_trials`` does; with ``may_miss`` none where it raises."""
+    try:
+        return find_trials(trial, report, store)
+    except click.ClickException:
+        if not may_miss:
+            raise
+        return store, ()
 
 
 def _print(lines: Iterable[Styled]) -> None:

@@ -7,6 +7,7 @@ from pytest_crab.registry import Benchmark, Subcommand
 BENCHMARK = Benchmark(
     title="CodeReviewQA",
     sections=("answerers",),
+    shown="pytest_crab.benchmarks.codereviewqa.suites:shown",
     commands={
         "import": Subcommand("pytest_crab.benchmarks.codereviewqa.reader:codereviewqa", "Make a set of the release."),
         "probes": Subcommand(

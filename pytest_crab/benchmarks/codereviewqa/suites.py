@@ -1,13 +1,15 @@
-"""The answerers of a run as suites of the JUnit file: a case for each probe, and the rates as properties."""
+"""Probes one by one: as the cases of the JUnit file, with a suite for each answerer, and for the command show."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_crab.benchmarks.codereviewqa.records import ProbeRecord
+from pytest_crab.benchmarks.codereviewqa.records import FILE, ProbeRecord, read_records
 from pytest_crab.benchmarks.codereviewqa.runner import explain
 from pytest_crab.benchmarks.codereviewqa.summary import ProbeSummary
+from pytest_crab.results.loading import find_file
 from pytest_crab.show.junit import case_of, suite_of
 from pytest_crab.text import one_line
 
@@ -24,6 +26,19 @@ def suites_of(summary: ProbeSummary, records: Iterable[ProbeRecord], misses: str
         rates = {"rate": own.overall.micro, "macro": own.overall.macro, "known": own.overall.known}
         properties = {"measure": own.measure, "wording": own.wording, **rates, "cost_usd": own.cost_usd}
         yield suite_of(own.answerer, properties, cases[own.answerer])
+
+
+def shown(name: str, report: Path) -> Iterator[str]:
+    """Yield lines on the records that INSTANCE::ANSWERER[N] names; without an answerer all of the instance."""
+    file = find_file(report, FILE)
+    instance, _, answerer = name.partition("::")
+    for record in () if file is None else read_records(file):
+        named = {"", record.answerer, f"{record.answerer}[{record.repeat}]"}
+        if record.instance.startswith(instance) and answerer in named:
+            yield from explain(record)
+            for result in record.results:
+                if result.letters:
+                    yield f"  letters of {result.probe} by {record.measure}, {record.wording}: {result.letters}"
 
 
 def _cases(record: ProbeRecord, misses: str) -> Iterator[TestCase]:

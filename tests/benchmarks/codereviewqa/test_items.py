@@ -13,8 +13,10 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from click.testing import CliRunner
 
 from pytest_crab.benchmarks.codereviewqa.reader import import_codereviewqa
+from pytest_crab.cli import main
 from pytest_crab.runtimes import bubblewrap, docker_status
 from pytest_crab.testing.provider import Asked, Reply, ScriptedProvider, fail, say
 
@@ -142,6 +144,13 @@ def test_a_junit_file_has_a_case_for_each_probe(probes: Path, pytester: pytest.P
     assert found["chat", "python-000", "change-type"] == ["system-out"]
     assert found["chat", "python-000", "lines-easy"] == ["error"]
     assert found["constant", "python-002", "lines-hard"] == ["skipped"]
+    store = str(probes / ".crab")
+    shown = CliRunner().invoke(main, ["show", "python-000::chat", "--store", store]).output
+    assert "unknown  lines-easy: " in shown
+    assert "  letters of change-type by letters, ours: AABCBC" in shown
+    assert "constant" not in shown
+    missing = CliRunner().invoke(main, ["show", "python-009", "--store", store])
+    assert (missing.exit_code, "there" in missing.output) == (1, True)
 
 
 class Model:
