@@ -41,21 +41,14 @@ class Snapshot(Protocol):
     contestants see.
     """
 
-    @property
-    def base(self) -> str:
-        """The commit that the pull request starts from."""
-
-    @property
-    def head(self) -> str:
-        """The commit that is reviewed."""
-
-    @property
-    def head_tree(self) -> str:
-        """The tree of head."""
-
-    @property
-    def reference_tree(self) -> str:
-        """The tree in which every comment is resolved."""
+    #: The commit that the pull request starts from.
+    base: str
+    #: The commit that is reviewed.
+    head: str
+    #: The tree of head.
+    head_tree: str
+    #: The tree in which every comment is resolved.
+    reference_tree: str
 
     def pull_request_diff(self) -> str:
         """The pull request as a git diff, base to head."""
@@ -203,21 +196,14 @@ class InstallResult:
 class Workspace(Protocol):
     """One isolated checkout of the pull request's head that lives until its context ends."""
 
-    @property
-    def root(self) -> str:
-        """The path at which commands see the tree."""
-
-    @property
-    def models_url(self) -> str | None:
-        """The gateway's address for commands (http://127.0.0.1:PORT); None if the workspace has no models."""
-
-    @property
-    def home(self) -> str | None:
-        """A client's home, if opened with models: empty at first, outside TMPDIR, gone with the workspace."""
-
-    @property
-    def folder(self) -> Path | None:
-        """The same tree on the host, where there is such a place."""
+    #: The path at which commands see the tree.
+    root: str
+    #: The gateway's address for commands (http://127.0.0.1:PORT); None if the workspace has no models.
+    models_url: str | None
+    #: A client's home, if opened with models: empty at first, outside TMPDIR, gone with the workspace.
+    home: str | None
+    #: The same tree on the host, where there is such a place.
+    folder: Path | None
 
     def run(
         self, argv: Sequence[str], *, stdin: bytes = b"", env: Mapping[str, str] | None = None, seconds: float
@@ -230,9 +216,6 @@ class Workspace(Protocol):
         What commands left running may be ended first.
         """
 
-    def apply(self, diff: str) -> None:
-        """Apply a git diff to the tree as it is now. Raises DiffRejected, and then nothing has changed."""
-
     def series(self, diff: str) -> tuple[RevisionCommit, ...]:
         """The commits behind ``diff``, which this object's ``diff`` returned, as the workspace's own history has them.
 
@@ -240,6 +223,13 @@ class Workspace(Protocol):
         contestant's word. None where ``diff`` is empty; one where the history cannot be read as such a series.
         Raises EngineError, Cancelled.
         """
+
+
+class Clone(Workspace, Protocol):
+    """A workspace on the host, whose files can be changed without a command."""
+
+    def apply(self, diff: str) -> None:
+        """Apply a git diff to the tree as it is now. Raises DiffRejected, and then nothing has changed."""
 
 
 def refuse_unconfined() -> None:
@@ -315,7 +305,7 @@ class Runtime(Protocol):
     ) -> AbstractContextManager[Workspace]:
         """A checkout of head inside a sandbox, with git's two commits, no network but for the gateway's socket."""
 
-    def clone(self, snapshot: Snapshot, request: CloneRequest) -> AbstractContextManager[Workspace]:
+    def clone(self, snapshot: Snapshot, request: CloneRequest) -> AbstractContextManager[Clone]:
         """A throw-away clone of head on the host, whose commands are the host's own programs.
 
         They run in a sandbox, or without one where there is none and ``request.require_sandbox`` allows it. Nothing is
@@ -338,9 +328,8 @@ class Runtime(Protocol):
 class Checkout(Protocol):
     """The code for one reviewer or agent: file trees and commands in them, gone when their context ends."""
 
-    @property
-    def services(self) -> Services:
-        """The services of the step that this checkout was made for."""
+    #: The services of the step that this checkout was made for.
+    services: Services
 
     def base_files(self, path: str) -> Mapping[str, bytes]:
         """The files at and below a path of the base, which the pull request has not touched yet, by their paths."""
@@ -353,7 +342,7 @@ class Checkout(Protocol):
         libraries: Sequence[Path] = (),
         network: bool = False,
         models: ModelAccess | None = None,
-    ) -> AbstractContextManager[Workspace]:
+    ) -> AbstractContextManager[Clone]:
         """A throw-away clone on the host, whose commands run confined and see only it and the paths named.
 
         ``libraries`` are what programs need: they may hold places that no contestant may see, which look empty then.

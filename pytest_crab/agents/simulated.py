@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from pytest_crab import serialization
 from pytest_crab.errors import AgentError, DiffRejected
-from pytest_crab.protocols import Checkout, Workspace
+from pytest_crab.protocols import Checkout, Clone
 from pytest_crab.types import Comment, Finding, Instance, PullRequest, Revision, RevisionCommit
 
 #: A finding on more lines than this points nowhere, unless the comment itself is as long.
@@ -73,7 +73,7 @@ class BoundSimulatedAgent:
             return Revision(diff=workspace.diff(), commits=commits, version=VERSION, notes=notes)
 
     def _commits(
-        self, workspace: Workspace, struck: Sequence[Comment], findings: Sequence[Finding]
+        self, workspace: Clone, struck: Sequence[Comment], findings: Sequence[Finding]
     ) -> Iterator[RevisionCommit]:
         """Apply the reference of each comment that was hit, and yield it as a commit for the findings that hit it."""
         applied: dict[str, str] = {}

@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
+from typing_extensions import override
+
 from pytest_crab.clients.anthropic_messages import MessagesClient, kept
 from pytest_crab.clients.gateway_connection import GatewayRequest
 from pytest_crab.clients.model_http import CALLS, as_json, connection, post, require_success, require_whole
@@ -167,16 +169,16 @@ class _Messages(Conversation):
         super().__init__(settings, access, client, tools)
         self._library = MessagesClient(access, settings.provider)
 
+    @override
     def next_turn(self, seconds: float) -> Turn:
-        """See Conversation."""
         return self.take(self._library.ask(self.request().document, seconds))
 
+    @override
     def close(self) -> None:
-        """See Conversation."""
         self._library.close()
 
+    @override
     def request(self) -> GatewayRequest:
-        """See Conversation."""
         settings = self._settings
         tools = [
             {"name": tool.name, "description": tool.description, "input_schema": tool.input_schema}
@@ -210,8 +212,8 @@ class _Messages(Conversation):
         arguments, problem = _read_arguments(part["input"])
         return ToolCall(id=str(part["id"]), name=str(part["name"]), arguments=arguments, problem=problem)
 
+    @override
     def add_results(self, results: Sequence[ToolResult]) -> None:
-        """See Conversation."""
         parts = [
             {"type": "tool_result", "tool_use_id": each.id, "content": each.text, "is_error": each.failed}
             for each in results
@@ -222,8 +224,8 @@ class _Messages(Conversation):
 class _ChatCompletions(Conversation):
     """OpenAI's chat/completions, which servers of one's own speak too."""
 
+    @override
     def request(self) -> GatewayRequest:
-        """See Conversation."""
         settings = self._settings
         tools = [
             {
@@ -266,8 +268,9 @@ class _ChatCompletions(Conversation):
             problem=problem,
         )
 
+    @override
     def add_results(self, results: Sequence[ToolResult]) -> None:
-        """See Conversation; the protocol has no field for a failure, so the text says it."""
+        """The protocol has no field for a failure, so the text says it."""
         for each in results:
             text = f"This failed: {each.text}" if each.failed else each.text
             self.messages.append({"role": "tool", "tool_call_id": each.id, "content": text})

@@ -8,14 +8,16 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from typing_extensions import override
+
 from pytest_crab import serialization
 from pytest_crab.errors import Cancelled, GatewayError
-from pytest_crab.model_access import ModelAccess, Models
+from pytest_crab.model_access import ModelAccess, Models, Services
 from pytest_crab.redaction import Redactor
 from pytest_crab.types import Usage, total_usage
 
 
-class StepServices:
+class StepServices(Services):
     """A model_access.Services for one attempt at a step.
 
     Its accesses are booked on ``trial``, ``step`` and ``attempt``; ``spent`` is what earlier steps of the trial have
@@ -48,8 +50,8 @@ class StepServices:
         self._accesses: list[ModelAccess] = []
 
     @contextmanager
+    @override
     def models(self, *providers: str) -> Iterator[ModelAccess]:
-        """See model_access.Services."""
         with self._gateway.open(
             trial=self._trial,
             step=self._step,
@@ -60,21 +62,21 @@ class StepServices:
             self._accesses.append(access)
             yield access
 
+    @override
     def usage(self, access: ModelAccess) -> Usage:
-        """See model_access.Services."""
         return self._gateway.usage(access)
 
+    @override
     def total_used(self) -> Usage | None:
-        """See model_access.Services."""
         return total_usage(self._usage_or_none(access) for access in self._accesses)
 
+    @override
     def wait(self, seconds: float) -> None:
-        """See model_access.Services."""
         if self._cancelled.wait(seconds):
             raise Cancelled(f"the run was stopped while {self._step} was waited for")
 
+    @override
     def keep(self, name: str, text: str) -> str:
-        """See model_access.Services."""
         text = Redactor({access.token: "[token]" for access in self._accesses}).text(text)
         text = Redactor.of_variables(self._secrets, os.environ).text(text)
         value = {"trial": self._trial, "step": self._step, "name": name, "text": text}

@@ -6,7 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from pytest_crab.curation.stages import COLLECT, CurationContext, Rejection
+from typing_extensions import override
+
+from pytest_crab.curation.stages import COLLECT, CurationContext, Rejection, Stage
 from pytest_crab.types import PullCandidate
 
 #: The most characters of a diff that a candidate may have: what is larger is no review of a change.
@@ -33,19 +35,19 @@ class CandidateSource(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Collection:
+class Collection(Stage):
     """The stage that completes the candidates of a source; ``source`` None: it can be looked up, not run."""
 
     source: CandidateSource | None = None
     known: Mapping[str, Any]
     name: str = COLLECT
 
+    @override
     def identity(self) -> Mapping[str, Any]:
-        """See curation.stages.Stage."""
         return {"version": 2, "source": self.known}
 
+    @override
     def run(self, candidate: PullCandidate, context: CurationContext) -> PullCandidate | Rejection:
-        """See curation.stages.Stage."""
         assert self.source is not None
         found = self.source.complete(candidate, context)
         if isinstance(found, PullCandidate) and len(found.diff) > LONGEST_DIFF:

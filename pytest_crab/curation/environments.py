@@ -16,6 +16,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from packaging.requirements import InvalidRequirement, Requirement
+from typing_extensions import override
 
 from pytest_crab import serialization
 from pytest_crab.clients.prompting import as_data
@@ -32,7 +33,7 @@ from pytest_crab.curation.environment_search import BARE, Attempt, Candidate, En
 from pytest_crab.curation.pinning import Requirements
 from pytest_crab.curation.proposals import Proposing
 from pytest_crab.curation.publish import to_instance
-from pytest_crab.curation.stages import CurationContext, Rejection
+from pytest_crab.curation.stages import CurationContext, Rejection, Stage
 from pytest_crab.ecosystems.manifests import import_roots
 from pytest_crab.trial.context import TrialContext
 from pytest_crab.types import CandidateComment, Comment, Environment, Instance, PullCandidate
@@ -103,7 +104,7 @@ class FoundEnvironment:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EnvironmentFinding(Proposing):
+class EnvironmentFinding(Proposing, Stage):
     """Finds an environment for each candidate that has none.
 
     One holds if the changed modules can be imported and the changed tests pass, at head and at merged, twice each,
@@ -117,12 +118,12 @@ class EnvironmentFinding(Proposing):
 
     model: str = ""
 
+    @override
     def identity(self) -> Mapping[str, Any]:
-        """See curation.stages.Stage."""
         return {"version": self.version, **self.writer_identity()}
 
+    @override
     def run(self, candidate: PullCandidate, context: CurationContext) -> PullCandidate | Rejection:
-        """See curation.stages.Stage."""
         if candidate.environment is not None and is_given(candidate.environment):
             return candidate
         if candidate.source is None or candidate.source.merged is None:

@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from typing_extensions import override
+
 from pytest_crab import serialization
 from pytest_crab.curation.gold import find_filter_calibration
 from pytest_crab.curation.stages import CurationContext, Rejection, SettingsStage
@@ -58,8 +60,9 @@ class Filter(SettingsStage):
         judges = {name: judge_identity(name, Path(self.folder)) for name in names if name}
         return {"version": self.version, "settings": settings, "judges": judges}
 
+    @override
     def run(self, candidate: PullCandidate, context: CurationContext) -> PullCandidate | Rejection:
-        """See curation.stages.Stage. Raises BadInput for a judge without the precision that is asked for."""
+        """Raises BadInput for a judge without the precision that is asked for."""
         found = candidate
         if self.judge:
             found = self._filter(candidate, context)

@@ -8,9 +8,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from typing_extensions import override
+
 from pytest_crab import diffs
 from pytest_crab.clients.github_pulls import GitHubPulls
 from pytest_crab.curation import licences
+from pytest_crab.curation.collect import CandidateSource
 from pytest_crab.curation.discussion import most_discussed, to_comment
 from pytest_crab.curation.publish import to_instance
 from pytest_crab.curation.stages import CurationContext, Rejection
@@ -26,7 +29,7 @@ UPDATED, LAST, MERGED, TARGET = "updated", "last_commit", "merge_commit", "targe
 
 
 @dataclass(kw_only=True)
-class GitHubRepository:
+class GitHubRepository(CandidateSource):
     """The closed pull requests that ``pulls`` lists; ``only`` are numbers, ``since`` a day of their last update."""
 
     pulls: GitHubPulls
@@ -35,12 +38,13 @@ class GitHubRepository:
     kind: str = "github"
     _fetcher: GitFetcher = field(default_factory=GitFetcher)
 
+    @override
     def identity(self) -> Mapping[str, Any]:
-        """See curation.collect.CandidateSource."""
         return {"kind": self.kind, "repo": self.pulls.repo}
 
+    @override
     def list_candidates(self) -> Iterator[PullCandidate]:
-        """See curation.collect.CandidateSource; the oldest number first. Raises ForgeError."""
+        """The oldest number first. Raises ForgeError."""
         wanted = (
             entry for entry in self.pulls.closed_pulls(self.since) if self.only is None or entry["number"] in self.only
         )
@@ -81,8 +85,9 @@ class GitHubRepository:
             flags=() if fork else ("its fork is deleted",),
         )
 
+    @override
     def complete(self, candidate: PullCandidate, context: CurationContext) -> PullCandidate | Rejection:
-        """See curation.collect.CandidateSource. Raises ForgeError, SourceUnreachable."""
+        """Raises ForgeError, SourceUnreachable."""
         number, tags = candidate.pull_request.number, candidate.tags
         if not candidate.activity.merged or MERGED not in tags:
             return Rejection(reason="not merged", detail="GitHub has it as closed without a merge")

@@ -17,8 +17,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from typing_extensions import override
+
 from pytest_crab import diffs
 from pytest_crab.curation import licences
+from pytest_crab.curation.collect import CandidateSource
 from pytest_crab.curation.stages import CurationContext, Rejection
 from pytest_crab.curation.template import language_of
 from pytest_crab.errors import SourceUnreachable
@@ -30,7 +33,7 @@ from pytest_crab.types import FIX, CandidateComment, Comment, GitSource, PullCan
 
 
 @dataclass(kw_only=True)
-class FixedBugs:
+class FixedBugs(CandidateSource):
     """Rows of fixed bugs; each has the patch as its file FIX and the patched commit as its tag ``fixed_on``.
 
     Repositories are read where CRAB_GIT_MIRROR has them.
@@ -43,17 +46,17 @@ class FixedBugs:
     _refs: dict[str, PullRefs] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
+    @override
     def identity(self) -> Mapping[str, Any]:
-        """See curation.collect.CandidateSource."""
         return {"kind": self.kind}
 
+    @override
     def list_candidates(self) -> Iterator[PullCandidate]:
-        """See curation.collect.CandidateSource."""
         yield from (row for row in self.rows if self.only is None or row.repo in self.only)
 
+    @override
     def complete(self, candidate: PullCandidate, context: CurationContext) -> PullCandidate | Rejection:
-        """Return the candidate with the pull request that brought its bug; see curation.collect.CandidateSource."""
-        del context
+        """Return the candidate with the pull request that brought its bug."""
         url = f"https://github.com/{candidate.repo}"
         refs = self._repository(url)
         removed = {

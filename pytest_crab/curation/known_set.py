@@ -8,6 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from typing_extensions import override
+
+from pytest_crab.curation.collect import CandidateSource
 from pytest_crab.curation.stages import CurationContext, Rejection
 from pytest_crab.errors import SourceError
 from pytest_crab.instances import load_instances
@@ -20,19 +23,20 @@ ORIGIN, HUMAN = "origin", "human"
 
 
 @dataclass(kw_only=True)
-class KnownSet:
+class KnownSet(CandidateSource):
     """The instances of the set in ``folder`` whose source is git; their oracles and environments stay as they are."""
 
     folder: Path
     kind: str = "set"
     _fetcher: GitFetcher = field(default_factory=GitFetcher)
 
+    @override
     def identity(self) -> Mapping[str, Any]:
-        """See curation.collect.CandidateSource."""
         return {"kind": self.kind}
 
+    @override
     def list_candidates(self) -> Iterator[PullCandidate]:
-        """See curation.collect.CandidateSource. Raises BadInput."""
+        """Raises BadInput."""
         self._instances = {one.id: one for one in load_instances(self.folder) if one.source.git is not None}
         yield from map(_candidate, self._instances.values())
 

@@ -9,8 +9,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from typing_extensions import override
+
 from pytest_crab import diffs
 from pytest_crab.curation import licences
+from pytest_crab.curation.collect import CandidateSource
 from pytest_crab.curation.discussion import most_discussed
 from pytest_crab.curation.stages import CurationContext, Rejection
 from pytest_crab.curation.template import language_of
@@ -22,7 +25,7 @@ _UNREAD = "(not read yet)"
 
 
 @dataclass(kw_only=True)
-class LocalClone:
+class LocalClone(CandidateSource):
     """The pull requests of the repository in ``folder``, found at ``url`` by others.
 
     ``discussions`` are review comments by the number of their pull request, which git itself does not keep. ``only``
@@ -39,16 +42,17 @@ class LocalClone:
     def __post_init__(self) -> None:
         self._refs = PullRefs(self.folder)
 
+    @override
     def identity(self) -> Mapping[str, Any]:
-        """See curation.collect.CandidateSource."""
         return {"kind": self.kind, "url": self.url}
 
     def strangers(self) -> list[int]:
         """Return the numbers of pull requests that have comments and no refs. Raises SourceError."""
         return sorted(set(self.discussions) - self._refs.heads().keys()) if self.discussions else []
 
+    @override
     def list_candidates(self) -> Iterator[PullCandidate]:
-        """See curation.collect.CandidateSource; the last commit is a tag of the candidate. Raises SourceError."""
+        """The last commit is a tag of the candidate. Raises SourceError."""
         repo = "/".join(urlsplit(self.url).path.strip("/").split("/")[-2:])
         for number, head in self._refs.heads(self.since).items():
             if self.only is None or number in self.only:
@@ -61,9 +65,8 @@ class LocalClone:
                     tags={"last_commit": head},
                 )
 
+    @override
     def complete(self, candidate: PullCandidate, context: CurationContext) -> PullCandidate | Rejection:
-        """See curation.collect.CandidateSource."""
-        del context
         number, last = candidate.pull_request.number, candidate.tags["last_commit"]
         if not candidate.comments:
             return Rejection(reason="no review comment is known", detail="git keeps none: give them with --comments")

@@ -9,6 +9,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from typing_extensions import override
+
 from pytest_crab import diffs, verdict
 from pytest_crab.curation.mutation import mutants
 from pytest_crab.errors import DiffRejected
@@ -19,6 +21,7 @@ from pytest_crab.scoring.oracles import keys
 from pytest_crab.scoring.oracles.oracle_runs import OracleRequest, run_oracles, tests_pass
 from pytest_crab.scoring.oracles.proof import ProvedComment
 from pytest_crab.scoring.oracles.states import company_of, goes_together
+from pytest_crab.scoring.protocols import Step
 from pytest_crab.trial.context import TrialContext
 from pytest_crab.types import Comment, Ending, OracleError, Verdict
 
@@ -47,7 +50,7 @@ class OracleAnswer:
     detail: str | None = None
 
 
-class OracleAnswerStep:
+class OracleAnswerStep(Step[OracleAnswer]):
     """The step that runs one proved oracle on changed trees, each once: one OracleAnswer for each name."""
 
     name = "near-miss"
@@ -61,12 +64,12 @@ class OracleAnswerStep:
         self._one = one
         self._trees = {change.name: change.tree for change in changes}
 
+    @override
     def keys(self) -> Mapping[str, str]:
-        """See scoring.protocols.Step."""
         return {name: keys.verdict(tree, self._one.key) for name, tree in self._trees.items()}
 
+    @override
     def run(self, subjects: Sequence[str]) -> Mapping[str, OracleAnswer]:
-        """See scoring.protocols.Step."""
         asked = {name: OracleRequest(comment=self._one.comment, tree=self._trees[name]) for name in subjects}
         unique = {request.id: request for request in asked.values()}
         runs = run_oracles(self._context, list(unique.values())).runs
@@ -82,8 +85,8 @@ class OracleAnswerStep:
                 answers[name] = OracleAnswer(verdict=judgement.verdict, detail=judgement.detail)
         return answers
 
+    @override
     def lasts(self, result: OracleAnswer) -> bool:
-        """See scoring.protocols.Step."""
         return result.verdict is not Verdict.UNKNOWN
 
 

@@ -15,12 +15,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from typing_extensions import override
+
 from pytest_crab import diffs
 from pytest_crab.clients.prompting import as_data, shown_diff
 from pytest_crab.curation.certify import SOURCE, Certificate, certify
 from pytest_crab.curation.proposals import Proposing
 from pytest_crab.curation.publish import to_instance
-from pytest_crab.curation.stages import CurationContext, Rejection
+from pytest_crab.curation.stages import CurationContext, Rejection, Stage
 from pytest_crab.errors import BadInput, EngineError, SourceUnreachable
 from pytest_crab.instances.files import file_digest
 from pytest_crab.model_access import Services
@@ -72,7 +74,7 @@ class ProvedOracle:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OracleWriting(Proposing):
+class OracleWriting(Proposing, Stage):
     """Asks a model for an oracle of each comment that has none, at most ``attempts`` times.
 
     ``regime`` is ``saw-fix`` or ``from-comment``. An oracle is taken only if it is proved: red at head by a failed
@@ -99,8 +101,9 @@ class OracleWriting(Proposing):
         if self.regime is Regime.BY_HAND:
             raise ValueError("regime should be saw-fix or from-comment; oracles in ready are by-hand")
 
+    @override
     def identity(self) -> Mapping[str, Any]:
-        """See curation.stages.Stage: with the content of the oracles that are ready. Raises BadInput."""
+        """The content of the oracles that are ready is part of it. Raises BadInput."""
         files = {} if self.ready is None else {name: file_digest(path) for name, path in self._ready_files().items()}
         return {
             "version": self.version, "longest": LONGEST_DIFF, "ready": files, **self.writer_identity(),
@@ -112,8 +115,8 @@ class OracleWriting(Proposing):
             raise BadInput(str(folder), ["curate.oracles.ready should be a folder of oracles"])
         return {path.relative_to(folder).as_posix(): path for path in sorted(folder.glob("*/test_*.py"))}
 
+    @override
     def run(self, candidate: PullCandidate, context: CurationContext) -> PullCandidate | Rejection:
-        """See curation.stages.Stage."""
         if candidate.source is None or candidate.source.merged is None:
             return Rejection(reason="no merged commit, on which an oracle would be green")
         dropped, files, comments = {}, dict(candidate.files), []

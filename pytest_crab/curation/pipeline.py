@@ -9,10 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from typing_extensions import override
+
 from pytest_crab import serialization
 from pytest_crab.curation.stages import CurationContext, Rejection, Stage
 from pytest_crab.errors import BadInput, Cancelled, CrabError, StoreError
 from pytest_crab.protocols import Store
+from pytest_crab.scoring.protocols import Step
 from pytest_crab.types import PullCandidate, StrEnum
 
 #: The name of decisions in the store.
@@ -55,7 +58,7 @@ class Passage:
     decision: StageDecision | None
 
 
-class DecisionStep:
+class DecisionStep(Step[StageDecision]):
     """The step that asks a stage about a candidate; see scoring.protocols.Step."""
 
     name = CURATION
@@ -69,14 +72,14 @@ class DecisionStep:
         self._candidate = candidate
         self._context = context
 
+    @override
     def keys(self) -> Mapping[str, str]:
-        """See scoring.protocols.Step."""
         inputs = {"stage": self._stage.name, "identity": self._stage.identity(), "candidate": self._candidate}
         return {"": serialization.digest(inputs)}
 
+    @override
     def run(self, subjects: Sequence[str]) -> Mapping[str, StageDecision]:
         """Ask the stage. Raises what the stage raises."""
-        del subjects
         assert self._context is not None
         return {"": as_decision(self._candidate, self._stage.run(self._candidate, self._context))}
 

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from typing_extensions import override
+
 from pytest_crab import serialization
 from pytest_crab.curation import template
 from pytest_crab.curation.filter import ask_judge, comment_questions, judge_identity
@@ -73,8 +75,8 @@ class Publication(SettingsStage):
         judge = judge_identity(self.own_words, Path(self.folder)) if self.own_words else None
         return {"version": self.version, "settings": settings, "judge": judge}
 
+    @override
     def run(self, candidate: PullCandidate, context: CurationContext) -> PullCandidate | Rejection:
-        """See curation.stages.Stage."""
         if candidate.source is None:
             return Rejection(reason="its commits are not known")
         if not candidate.comments:

@@ -13,6 +13,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from typing_extensions import override
+
 from pytest_crab import diffs
 from pytest_crab.curation.stages import CurationContext, Rejection, SettingsStage
 from pytest_crab.diffs import ChangedFile
@@ -57,9 +59,9 @@ class Selection(SettingsStage):
         if not 0 <= self.ai_share <= 1 or not 0 <= self.rvs <= 1:
             raise ValueError("ai_share and rvs should be from 0 to 1")
 
+    @override
     def run(self, candidate: PullCandidate, context: CurationContext) -> PullCandidate | Rejection:
-        """See curation.stages.Stage; the numbers of a kept candidate are its tags."""
-        del context
+        """The numbers of a kept candidate are its tags."""
         try:
             files = diffs.parse(diffs.normalise(candidate.diff))
         except ValueError as error:

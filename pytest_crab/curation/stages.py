@@ -24,6 +24,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+from typing_extensions import override
+
 from pytest_crab import serialization
 from pytest_crab.adapters import Family
 from pytest_crab.errors import BadInput
@@ -107,35 +109,35 @@ class Stage(Protocol):
         """
 
 
-class SettingsStage:
+class SettingsStage(Stage):
     """The part that all stages of the table share: their settings are their identity."""
 
     name: str
     version: int = 1
 
+    @override
     def identity(self) -> Mapping[str, Any]:
-        """See Stage."""
         return {"version": self.version, "settings": serialization.dump(self)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KnownStage:
+class KnownStage(Stage):
     """A stage with its identity, which is made once: it may read prompts and settings."""
 
     stage: Stage
     known: Mapping[str, Any]
 
     @property
+    @override
     def name(self) -> str:
-        """See Stage."""
         return self.stage.name
 
+    @override
     def identity(self) -> Mapping[str, Any]:
-        """See Stage."""
         return self.known
 
+    @override
     def run(self, candidate: PullCandidate, context: CurationContext) -> PullCandidate | Rejection:
-        """See Stage."""
         return self.stage.run(candidate, context)
 
 

@@ -7,6 +7,8 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from typing_extensions import override
+
 from pytest_crab.agents import AGENTS
 from pytest_crab.curation.publish import to_instance
 from pytest_crab.curation.resolvable import Resolution, measure_resolvability
@@ -40,8 +42,9 @@ class Validation(SettingsStage):
         if self.attempts < 1:
             raise ValueError("attempts should be at least 1")
 
+    @override
     def run(self, candidate: PullCandidate, context: CurationContext) -> PullCandidate | Rejection:
-        """See curation.stages.Stage. Raises AgentError where an attempt came to nothing, BadInput."""
+        """Raises AgentError where an attempt came to nothing, BadInput."""
         if not any(one.comment.oracle is not None for one in candidate.comments):
             return Rejection(reason="no oracle that an agent could resolve")
         _, run_context = context.proving()

@@ -13,10 +13,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from typing_extensions import override
+
 from pytest_crab import serialization
 from pytest_crab.errors import BudgetSpent, Cancelled, CrabError, GatewayError, StatusError
 from pytest_crab.locks import locked_file
-from pytest_crab.model_access import ModelAccess
+from pytest_crab.model_access import ModelAccess, Models
 from pytest_crab.models.client import STEP_SOCKETS, GatewayClient, join, last_words, readable
 from pytest_crab.settings import ModelSettings, Settings
 from pytest_crab.types import Usage
@@ -37,7 +39,7 @@ _ENVIRONMENT = (
 _LONGEST = 100
 
 
-class Gateway:
+class Gateway(Models):
     """A model_access.Models; processes of one run that name the same ``folder`` share one gateway.
 
     ``folder`` gives a private folder of the run, and is called when the first access is opened; ``cassettes`` is where
@@ -98,10 +100,11 @@ class Gateway:
         self._allowances[trial] = allowance
 
     @contextlib.contextmanager
+    @override
     def open(
         self, *, trial: str, step: str, attempt: int, providers: Sequence[str] | None = None, spent: float = 0.0
     ) -> Iterator[ModelAccess]:
-        """See model_access.Models; what kept a model from answering meanwhile is raised at the end, as a GatewayError.
+        """A failure that kept a model from answering meanwhile is raised at the end, as a GatewayError.
 
         A fault that did not keep a model from answering before it does not spoil a step that ends well. Raises
         Cancelled once ``stop`` was called.
@@ -135,8 +138,8 @@ class Gateway:
         if answer["fault"] is not None and (answer["lasting"] or answer["overspent"]):
             raise _fault(answer)
 
+    @override
     def usage(self, access: ModelAccess) -> Usage:
-        """See model_access.Models."""
         if access.token in self._used:
             return self._used[access.token]
         if self._client is None:

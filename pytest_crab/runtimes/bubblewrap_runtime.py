@@ -11,18 +11,20 @@ from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from typing import Any
 
+from typing_extensions import override
+
 from pytest_crab.errors import EngineError
 from pytest_crab.lazy import lazy
 from pytest_crab.protocols import (
     CLIENT_LIMITS,
     INSTALL_LIMITS,
+    Clone,
     CloneRequest,
     Command,
     Completed,
     Image,
     Limits,
     Snapshot,
-    Workspace,
 )
 from pytest_crab.runtimes import bubblewrap, build_failures, cgroups, gateway_relay, venvs
 from pytest_crab.runtimes.bubblewrap import ClientMounts, View
@@ -50,17 +52,18 @@ class BubblewrapRuntime(HostRuntime):
         super().__init__(cache=cache, slots=slots, run=run)
         self._masked: dict[str, tuple[str, ...]] = {}
 
+    @override
     def prepare(self, instance: Instance, snapshot: Snapshot, source: Mapping[str, Any]) -> Image:
-        """See protocols.Runtime."""
         image = super().prepare(instance, snapshot, source)
         self._masked[image.key] = tuple(map(str, installed_copies(instance.project)))
         limits = "cgroup" if cgroups.available() else "rlimit"
         return dataclasses.replace(image, facts={**image.facts, "socket_folder": SOCKET_FOLDER, "limits": limits})
 
+    @override
     def execute(
         self, image: Image, commands: Sequence[Command], *, limits: Limits, seconds: float
     ) -> tuple[Completed, ...]:
-        """See protocols.Runtime; the sandbox ends when its last command does."""
+        """The sandbox ends when its last command does."""
         if not commands:
             return ()
         with self.slots.take(self.stopped), ExitStack() as stack:
@@ -79,8 +82,8 @@ class BubblewrapRuntime(HostRuntime):
                 cancelled=[self.stopped],
             )
 
-    def clone(self, snapshot: Snapshot, request: CloneRequest) -> AbstractContextManager[Workspace]:
-        """See protocols.Runtime."""
+    @override
+    def clone(self, snapshot: Snapshot, request: CloneRequest) -> AbstractContextManager[Clone]:
         return confined_clone(self.run, snapshot, request, self.stopped)
 
     def view(
@@ -107,17 +110,19 @@ class BubblewrapRuntime(HostRuntime):
             cwd=image.workdir,
         )
 
+    @override
     def _workspace(
         self, image: Image, snapshot: Snapshot, folder: Path, limits: Limits, readable: Sequence[Path]
     ) -> HostWorkspace:
-        """See HostRuntime; how much the tree grows is looked at (quota)."""
+        """The growth of the tree is looked at (quota)."""
         return BubblewrapWorkspace(self, image, snapshot, folder, limits, readable)
 
     def _client_paths(self, client: ClientMounts, stack: ExitStack) -> tuple[str, str]:  # noqa: ARG002 - fixed inside
         return gateway_relay.HOME, gateway_relay.URL
 
+    @override
     def _run_build(self, view: View, command: Command, seconds: float) -> Completed:
-        """See HostRuntime; temporary files lie on the disk: in memory, packages of gigabytes would count as its own."""
+        """Temporary files lie on the disk: in memory, packages of gigabytes would count as its own."""
         with self.slots.take(self.stopped), self.run.scratch() as scratch:
             view = dataclasses.replace(view, writable={**view.writable, _BUILD_TMP: scratch})
             command = dataclasses.replace(command, env={**command.env, "TMPDIR": _BUILD_TMP})
@@ -169,10 +174,10 @@ class BubblewrapWorkspace(HostWorkspace):
         self._runtime = runtime
         self._readable = {str(path): path for path in readable}
 
+    @override
     def run(
         self, argv: Sequence[str], *, stdin: bytes = b"", env: Mapping[str, str] | None = None, seconds: float
     ) -> Completed:
-        """See protocols.Workspace."""
         runtime, image = self._runtime, self._image
         command = Command(argv=argv, stdin=stdin, env={**self._env, **(env or {})})
         with runtime.slots.take(runtime.stopped, self._asking):
@@ -196,8 +201,8 @@ class BubblewrapWorkspace(HostWorkspace):
         folders = [self._tree] if self.client is None else [self._tree, self.client.home]
         return DiskQuota(folders, self._limits.disk)
 
+    @override
     def attach(self, argv: Sequence[str], env: Mapping[str, str]) -> int:
-        """See HostWorkspace."""
         runtime, image = self._runtime, self._image
         view = runtime.view(image, empty=(TMP,), writable={image.workdir: self._tree})
         command = Command(argv=argv, env={**self._env, **env})

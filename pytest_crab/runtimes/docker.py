@@ -11,18 +11,22 @@ from contextlib import AbstractContextManager, ExitStack, closing, contextmanage
 from pathlib import Path
 from typing import Any
 
+from typing_extensions import override
+
 from pytest_crab.errors import DiffRejected, EngineError
 from pytest_crab.harness import channel
 from pytest_crab.model_access import ModelAccess
 from pytest_crab.protocols import (
     CLIENT_LIMITS,
     OWN_PLACES,
+    Clone,
     CloneRequest,
     Command,
     Completed,
     Image,
     InstallResult,
     Limits,
+    Runtime,
     Snapshot,
     Workspace,
 )
@@ -69,7 +73,7 @@ for name in filter(str.isdigit, os.listdir("/proc")):
 """
 
 
-class DockerRuntime:
+class DockerRuntime(Runtime):
     """Implements protocols.Runtime on a Docker engine.
 
     ``rootdir`` is where a user's own ``dockerfiles/`` lie; ``base`` names the base image, ``{python}`` in it is X.Y;
@@ -92,19 +96,21 @@ class DockerRuntime:
         self._images = Images(self.engine, self.slots, rootdir=rootdir, base=base)
         self.holds = self._images.holds
 
+    @override
     def has_python(self, version: str) -> bool:
-        """See protocols.Runtime: a base image that is here or can be pulled."""
+        """Return whether a base image is here or can be pulled."""
         return self._images.has_base(version)
 
+    @override
     def python_advice(self, version: str) -> str:
-        """See protocols.Runtime."""
         return (
             f"there is no base image of Python {version}: make it with pytest-crab doctor --build-base --python "
             f"{version}, or use the local runtime"
         )
 
+    @override
     def identity(self, instance: Instance, source: Mapping[str, Any]) -> Mapping[str, Any]:
-        """See protocols.Runtime; asks the engine for the base image's id only. Raises ImageError, EngineError."""
+        """Asks the engine for the base image's id only. Raises ImageError, EngineError."""
         base, base_id = self._images.base(instance)
         return {
             "runtime": self.name,
@@ -115,8 +121,8 @@ class DockerRuntime:
             **environment_identity(instance.required_environment, source),
         }
 
+    @override
     def prepare(self, instance: Instance, snapshot: Snapshot, source: Mapping[str, Any]) -> Image:
-        """See protocols.Runtime."""
         identity = self.identity(instance, source)
         key = image_key(identity)
         name, facts = self._images.prepare(instance, snapshot, key)
@@ -139,10 +145,10 @@ class DockerRuntime:
             },
         )
 
+    @override
     def discard(
         self, instance: Instance, source: Mapping[str, Any], keep: Sequence[tuple[Instance, Mapping[str, Any]]]
     ) -> None:
-        """See protocols.Runtime."""
         key = image_key(self.identity(instance, source))[: environment_use.LENGTH]
         if key in {image_key(self.identity(*each))[: environment_use.LENGTH] for each in keep}:
             return
@@ -150,10 +156,11 @@ class DockerRuntime:
         with closing(EngineImages()) as images:
             discard(images, instance.id, {f"{repository_of(instance.id)}:{key}": key})
 
+    @override
     def execute(
         self, image: Image, commands: Sequence[Command], *, limits: Limits, seconds: float
     ) -> tuple[Completed, ...]:
-        """See protocols.Runtime; the sandbox ends when its last command does.
+        """The sandbox ends when its last command does.
 
         A single command is the container's main process; several are added to one that idles as yet another user.
         """
@@ -175,8 +182,8 @@ class DockerRuntime:
                 return (run_main(self.engine, container, commands[0].stdin, seconds=seconds),)
             return run_beside(self.engine, container, commands, workdir=image.workdir, env=env, seconds=seconds)
 
+    @override
     def reinstall(self, image: Image, instance: Instance, snapshot: Snapshot, tree: str) -> InstallResult:
-        """See protocols.Runtime."""
         return reinstall.reinstall(
             image,
             instance,
@@ -198,6 +205,7 @@ class DockerRuntime:
             return run_main(self.engine, container, command.stdin, seconds=seconds)
 
     @contextmanager
+    @override
     def workspace(
         self,
         image: Image,
@@ -207,7 +215,7 @@ class DockerRuntime:
         readable: Sequence[Path] = (),
         models: ModelAccess | None = None,
     ) -> Iterator[DockerWorkspace]:
-        """See protocols.Runtime; the container idles as another user, so that a time-out can kill all but the idler."""
+        """The container idles as another user, so that a time-out can kill all but the idler."""
         env = image.facts["env"]
         options: dict[str, Any] = {"limits": limits, "workdir": image.workdir, "env": env}
         if readable or models is not None:
@@ -224,17 +232,19 @@ class DockerRuntime:
                 stack.enter_context(gateway_relay.relay_in(self.engine, container, image.python, env))
             yield workspace
 
-    def clone(self, snapshot: Snapshot, request: CloneRequest) -> AbstractContextManager[Workspace]:
-        """See protocols.Runtime; its sandboxes are bubblewrap's, as the programs are the host's."""
+    @override
+    def clone(self, snapshot: Snapshot, request: CloneRequest) -> AbstractContextManager[Clone]:
+        """Its sandboxes are bubblewrap's, as the programs are the host's."""
         opened = confined_clone if bubblewrap.problem() is None else plain_clone
         return opened(self.run, snapshot, request, self.engine.stopped)
 
+    @override
     def stop(self) -> None:
-        """See protocols.Runtime; this object serves no more afterwards."""
+        """This object serves no more afterwards."""
         self.engine.stop()
 
+    @override
     def sweep(self) -> Sequence[str]:
-        """See protocols.Runtime."""
         return [*self.engine.sweep(), *cgroups.sweep(), *sweep_folders()]
 
     def close(self) -> None:
@@ -243,7 +253,7 @@ class DockerRuntime:
         self.run.close()
 
 
-class DockerWorkspace:
+class DockerWorkspace(Workspace):
     """Implements protocols.Workspace in a container that idles."""
 
     folder: Path | None = None
@@ -260,10 +270,10 @@ class DockerWorkspace:
         self._image = image
         self._snapshot = snapshot
 
+    @override
     def run(
         self, argv: Sequence[str], *, stdin: bytes = b"", env: Mapping[str, str] | None = None, seconds: float
     ) -> Completed:
-        """See protocols.Workspace."""
         command = Command(argv=argv, stdin=stdin, env={**WORKSPACE_ENV, **(env or {})})
         engine = self._runtime.engine
         with self._runtime.slots.take(engine.stopped, self._asking):
@@ -282,8 +292,9 @@ class DockerWorkspace:
         line = [client, "exec", "--interactive", "--tty", *place, *given, self._container, *argv]
         return subprocess.run(line, check=False).returncode
 
+    @override
     def diff(self, since: str = "") -> str:
-        """See protocols.Workspace; what the install, builds and test runs left in the tree is not part of it.
+        """The files that the install, builds and test runs left in the tree are no part of it.
 
         Whatever a contestant left running is ended first: it could stop what reads the tree and write its output.
         """
@@ -302,8 +313,9 @@ class DockerWorkspace:
             changes = tree_diff.read_changes(key, done.stdout, left)
             return tree_diff.diff_of(self._snapshot, changes, left, scratch, since)
 
+    @override
     def series(self, diff: str) -> tuple[RevisionCommit, ...]:
-        """See protocols.Workspace; ``diff`` has ended whatever a contestant left running."""
+        """``diff`` has ended whatever a contestant left running."""
         return read_series(self._snapshot, diff, self._image.python, self.root, self.run)
 
     def _end_all(self) -> None:

@@ -9,8 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+from typing_extensions import override
+
 from pytest_crab.lazy import lazy
-from pytest_crab.protocols import CLIENT_LIMITS, CloneRequest, Command, Completed, Snapshot, Workspace
+from pytest_crab.protocols import CLIENT_LIMITS, Clone, CloneRequest, Command, Completed, Snapshot
 from pytest_crab.runtimes import bubblewrap, gateway_relay
 from pytest_crab.runtimes.bubblewrap import ClientMounts
 from pytest_crab.runtimes.disk_quota import DiskQuota
@@ -26,7 +28,7 @@ from pytest_crab.types import RevisionCommit
 @contextmanager
 def confined_clone(
     run: RunFolder, snapshot: Snapshot, request: CloneRequest, stopped: threading.Event
-) -> Iterator[Workspace]:
+) -> Iterator[Clone]:
     """A clone whose commands run in sandboxes by bubblewrap; ``stopped`` ends them. Raises EngineError in ``run``."""
     with run.scratch() as scratch:
         workspace = ConfinedClone(run, snapshot, request, stopped, scratch)
@@ -36,9 +38,7 @@ def confined_clone(
 
 
 @contextmanager
-def plain_clone(
-    run: RunFolder, snapshot: Snapshot, request: CloneRequest, stopped: threading.Event
-) -> Iterator[Workspace]:
+def plain_clone(run: RunFolder, snapshot: Snapshot, request: CloneRequest, stopped: threading.Event) -> Iterator[Clone]:
     """A clone whose commands run without a sandbox, each once ``request.require_sandbox`` allows it.
 
     ``stopped`` ends them.
@@ -54,7 +54,7 @@ def plain_clone(
             yield workspace
 
 
-class HostClone(ABC):
+class HostClone(Clone, ABC):
     """A protocols.Workspace on the host, at the same path inside and outside; a subclass runs the commands."""
 
     def __init__(
@@ -68,41 +68,34 @@ class HostClone(ABC):
         self._request = request
         self._stopped = stopped
         self._tree = scratch / "checkout"
+        self.root = str(self._tree)
+        self.folder: Path | None = self._tree
         snapshot.clone(self._tree)
         if request.models is not None:
             (scratch / "home").mkdir(mode=0o700)
             self.client = ClientMounts(models=request.models, home=scratch / "home")
 
-    @property
-    def root(self) -> str:
-        """See protocols.Workspace."""
-        return str(self._tree)
-
-    @property
-    def folder(self) -> Path | None:
-        """See protocols.Workspace."""
-        return self._tree
-
     @abstractmethod
+    @override
     def run(
         self, argv: Sequence[str], *, stdin: bytes = b"", env: Mapping[str, str] | None = None, seconds: float
     ) -> Completed:
-        """See protocols.Workspace."""
+        pass
 
+    @override
     def diff(self, since: str = "") -> str:
-        """See protocols.Workspace."""
         return self._snapshot.diff(self._snapshot.record(self._tree), self._snapshot.apply(since))
 
+    @override
     def series(self, diff: str) -> tuple[RevisionCommit, ...]:
-        """See protocols.Workspace."""
         return read_series(self._snapshot, diff, gateway_relay.interpreter(), self.root, self._run_own)
 
     @abstractmethod
     def _run_own(self, argv: Sequence[str], *, stdin: bytes, seconds: float) -> Completed:
         """Run this process's own interpreter in the tree, with nothing that the contestant was given."""
 
+    @override
     def apply(self, diff: str) -> None:
-        """See protocols.Workspace."""
         before = self._snapshot.record(self._tree)
         put(self._tree, self._snapshot.changes(self._snapshot.apply(diff, onto=before)))
 
@@ -110,10 +103,10 @@ class HostClone(ABC):
 class ConfinedClone(HostClone):
     """A clone whose commands see it, the paths named, and the system's programs."""
 
+    @override
     def run(
         self, argv: Sequence[str], *, stdin: bytes = b"", env: Mapping[str, str] | None = None, seconds: float
     ) -> Completed:
-        """See protocols.Workspace."""
         with ExitStack() as stack:
             internet = None
             if self._request.network:
@@ -154,10 +147,11 @@ class ConfinedClone(HostClone):
 class PlainClone(HostClone):
     """A clone whose commands run as they are."""
 
+    @override
     def run(
         self, argv: Sequence[str], *, stdin: bytes = b"", env: Mapping[str, str] | None = None, seconds: float
     ) -> Completed:
-        """See protocols.Workspace. Raises EngineError where that is not permitted."""
+        """Raises EngineError where that is not permitted."""
         self._request.require_sandbox()
         with self._run.scratch() as home:
             here = os.environ.get("PATH", os.defpath)

@@ -10,9 +10,11 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
 
+from typing_extensions import override
+
 from pytest_crab.errors import Cancelled
 from pytest_crab.model_access import ModelAccess
-from pytest_crab.protocols import Command, Completed, Image, InstallResult, Limits, Snapshot
+from pytest_crab.protocols import Command, Completed, Image, InstallResult, Limits, Runtime, Snapshot, Workspace
 from pytest_crab.runtimes import cgroups, environment_use, hidden_paths, interpreters, reinstall, tree_diff, venvs
 from pytest_crab.runtimes.bubblewrap import ClientMounts, View
 from pytest_crab.runtimes.environment_use import EnvironmentsInUse
@@ -26,7 +28,7 @@ from pytest_crab.types import Instance, RevisionCommit
 LAYOUT = 3
 
 
-class HostRuntime(ABC):
+class HostRuntime(Runtime, ABC):
     """Implements protocols.Runtime with virtual environments below ``cache``; a subclass runs the commands.
 
     ``unconfined`` is whether commands run without a sandbox. Both kinds are called "local" in records.
@@ -43,16 +45,18 @@ class HostRuntime(ABC):
         self.holds = EnvironmentsInUse(self.run)
         self.stopped = threading.Event()
 
+    @override
     def has_python(self, version: str) -> bool:
-        """See protocols.Runtime: an interpreter of this machine."""
+        """Return whether this machine has such an interpreter."""
         return interpreters.find(version) is not None
 
+    @override
     def python_advice(self, version: str) -> str:
-        """See protocols.Runtime."""
         return f"there is no Python {version} on PATH or in pyenv's folder: install it, or use the docker runtime"
 
+    @override
     def identity(self, instance: Instance, source: Mapping[str, Any]) -> Mapping[str, Any]:
-        """See protocols.Runtime. Raises ImageError where this machine cannot give what the environment asks for."""
+        """Raises ImageError where this machine cannot give what the environment asks for."""
         chosen = venvs.choose(instance)
         return {
             "runtime": self.name,
@@ -62,8 +66,9 @@ class HostRuntime(ABC):
             **environment_identity(instance.required_environment, source),
         }
 
+    @override
     def prepare(self, instance: Instance, snapshot: Snapshot, source: Mapping[str, Any]) -> Image:
-        """See protocols.Runtime; the paths are those in a sandbox."""
+        """The paths are those in a sandbox."""
         self._check()
         hidden_paths.hide_set(instance)
         key = image_key(self.identity(instance, source))
@@ -100,10 +105,10 @@ class HostRuntime(ABC):
             facts=facts,
         )
 
+    @override
     def discard(
         self, instance: Instance, source: Mapping[str, Any], keep: Sequence[tuple[Instance, Mapping[str, Any]]]
     ) -> None:
-        """See protocols.Runtime."""
         from pytest_crab.runtimes.inventory import LOCAL_FOLDERS, LocalFolders, discard  # imports the engine's client
 
         keys = self._keys(instance, source).difference(*(self._keys(*each) for each in keep))
@@ -119,13 +124,14 @@ class HostRuntime(ABC):
         return {key[: environment_use.LENGTH] for key in keys}
 
     @abstractmethod
+    @override
     def execute(
         self, image: Image, commands: Sequence[Command], *, limits: Limits, seconds: float
     ) -> tuple[Completed, ...]:
-        """See protocols.Runtime."""
+        pass
 
+    @override
     def reinstall(self, image: Image, instance: Instance, snapshot: Snapshot, tree: str) -> InstallResult:
-        """See protocols.Runtime."""
         return reinstall.reinstall(
             image,
             instance,
@@ -136,6 +142,7 @@ class HostRuntime(ABC):
         )
 
     @contextmanager
+    @override
     def workspace(
         self,
         image: Image,
@@ -145,7 +152,7 @@ class HostRuntime(ABC):
         readable: Sequence[Path] = (),
         models: ModelAccess | None = None,
     ) -> Iterator[HostWorkspace]:
-        """See protocols.Runtime; the tree lies on the host's disk."""
+        """The tree lies on the host's disk."""
         self._check()
         with ExitStack() as stack:
             scratch = stack.enter_context(self.run.scratch())
@@ -157,12 +164,13 @@ class HostRuntime(ABC):
                 workspace.home, workspace.models_url = self._client_paths(workspace.client, stack)
             yield workspace
 
+    @override
     def stop(self) -> None:
-        """See protocols.Runtime; this object serves no more afterwards."""
+        """This object serves no more afterwards."""
         self.stopped.set()
 
+    @override
     def sweep(self) -> Sequence[str]:
-        """See protocols.Runtime."""
         return [*cgroups.sweep(), *sweep_folders()]
 
     def close(self) -> None:
@@ -210,7 +218,7 @@ class HostRuntime(ABC):
             remove_folder(new)
 
 
-class HostWorkspace(ABC):
+class HostWorkspace(Workspace, ABC):
     """Implements protocols.Workspace on a folder of this machine; a subclass runs the commands."""
 
     def __init__(self, runtime: HostRuntime, image: Image, snapshot: Snapshot, folder: Path, limits: Limits) -> None:
@@ -227,10 +235,11 @@ class HostWorkspace(ABC):
         self._env = venvs.workspace_env(Path(image.reference))
 
     @abstractmethod
+    @override
     def run(
         self, argv: Sequence[str], *, stdin: bytes = b"", env: Mapping[str, str] | None = None, seconds: float
     ) -> Completed:
-        """See protocols.Workspace."""
+        pass
 
     @abstractmethod
     def attach(self, argv: Sequence[str], env: Mapping[str, str]) -> int:
@@ -241,14 +250,15 @@ class HostWorkspace(ABC):
         """The file that is there while a client in here waits for a model."""
         return None if self.client is None else self.client.models.asking
 
+    @override
     def diff(self, since: str = "") -> str:
-        """See protocols.Workspace; what the install, builds and test runs left in the tree is not part of it."""
+        """The files that the install, builds and test runs left in the tree are no part of it."""
         left: list[str] = []
         without = tree_diff.leftovers(self._snapshot)
         changes = tree_diff.between(Path(self._image.reference) / "tree", self._tree, left, without)
         with self._run.scratch() as scratch:
             return tree_diff.diff_of(self._snapshot, changes, left, scratch, since)
 
+    @override
     def series(self, diff: str) -> tuple[RevisionCommit, ...]:
-        """See protocols.Workspace."""
         return read_series(self._snapshot, diff, self._image.python, self.root, self.run)

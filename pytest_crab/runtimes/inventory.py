@@ -16,6 +16,7 @@ from typing import Any, Protocol
 
 import docker
 import docker.errors
+from typing_extensions import override
 
 from pytest_crab.errors import EngineError
 from pytest_crab.runtimes import environment_use
@@ -102,7 +103,7 @@ def _is_removable(inventory: Inventory, kept: StoredEnvironment) -> bool:
         return free and not inventory.is_pinned(kept)
 
 
-class EngineImages:
+class EngineImages(Inventory):
     """The images that this user built on this machine, and no base: implements Inventory.
 
     Images of other users of the engine, and of those whose locks lie in another folder for temporary files, stay.
@@ -116,8 +117,9 @@ class EngineImages:
         self._engine = Engine(RunFolder(), timeout=120)
         self._layers: dict[str, dict[str, int]] = {}
 
+    @override
     def environments(self) -> list[StoredEnvironment]:
-        """See Inventory; one call lists them, one more for each image that was not seen before tells its layers."""
+        """One call lists them, one more for each image that was not seen before tells its layers."""
         with self._engine.calling("listing images") as client:
             found: list[dict[str, Any]] = client.images(filters={"label": f"{BUILDER_LABEL}={builder()}"})
         kept: list[StoredEnvironment] = []
@@ -129,18 +131,20 @@ class EngineImages:
                     raise  # else another run has removed it
         return kept
 
+    @override
     def is_pinned(self, kept: StoredEnvironment) -> bool:
-        """See Inventory; a container was made of it."""
+        """A container was made of it."""
         with self._engine.calling("listing containers") as client:
             return bool(client.containers(all=True, filters={"ancestor": kept.name}))
 
+    @override
     def remove(self, kept: StoredEnvironment) -> bool:
-        """See Inventory; never forced, so that the engine keeps what any container was made of."""
+        """Never forced, so that the engine keeps what any container was made of."""
         with self._engine.calling(f"removing the image {kept.name}") as client:
             return _remove_image(client, kept.name)
 
+    @override
     def close(self) -> None:
-        """See Inventory."""
         self._engine.close()
 
     def _read(self, image: dict[str, Any]) -> Iterator[StoredEnvironment]:
@@ -200,7 +204,7 @@ def _vanish(folder: Path) -> None:
     remove_folder(gone)
 
 
-class LocalFolders:
+class LocalFolders(Inventory):
     """The environments that the local runtime keeps in a store's cache: implements Inventory."""
 
     noun = "environment"
@@ -209,25 +213,28 @@ class LocalFolders:
         self._cache = cache
         self._sizes: dict[Path, int] = {}
 
+    @override
     def environments(self) -> list[StoredEnvironment]:
-        """See Inventory; a whole folder is measured once, since it does not change."""
+        """A whole folder is measured once, since it does not change."""
         kept: list[StoredEnvironment] = []
         for folder in folders(self._cache, _NAME):
             with suppress(FileNotFoundError):  # another run has removed it
                 kept.append(self._read(folder))
         return kept
 
-    def is_pinned(self, kept: StoredEnvironment) -> bool:  # noqa: ARG002 - only runs use them
-        """See Inventory."""
+    @override
+    def is_pinned(self, kept: StoredEnvironment) -> bool:
         return False
 
+    @override
     def remove(self, kept: StoredEnvironment) -> bool:
-        """See Inventory; the folder is not there from one moment to the next."""
+        """The folder is not there from one moment to the next."""
         _vanish(self._cache / kept.name)
         return True
 
+    @override
     def close(self) -> None:
-        """See Inventory."""
+        pass
 
     def _read(self, folder: Path) -> StoredEnvironment:
         taken = self._sizes.get(folder) or size_of(folder)

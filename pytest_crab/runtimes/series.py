@@ -26,7 +26,7 @@ _SECONDS = 120
 def read_series(
     snapshot: Snapshot, diff: str, python: str, root: str, run: Callable[..., Completed]
 ) -> tuple[RevisionCommit, ...]:
-    """See protocols.Workspace.series.
+    """Return the series of commits behind ``diff``, as protocols.Workspace promises it.
 
     ``run(argv, stdin=..., seconds=...)`` runs a command in the tree; it sees interpreter and tree as ``python`` and
     ``root``.

@@ -12,8 +12,19 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
+from typing_extensions import override
+
 from pytest_crab.errors import EngineError
-from pytest_crab.protocols import INSTALL_LIMITS, CloneRequest, Command, Completed, Image, Limits, Snapshot, Workspace
+from pytest_crab.protocols import (
+    INSTALL_LIMITS,
+    Clone,
+    CloneRequest,
+    Command,
+    Completed,
+    Image,
+    Limits,
+    Snapshot,
+)
 from pytest_crab.runtimes import build_failures, gateway_relay
 from pytest_crab.runtimes.bubblewrap import ClientMounts, View
 from pytest_crab.runtimes.host_clone import plain_clone
@@ -36,8 +47,9 @@ class SubprocessRuntime(HostRuntime):
         self._guard = threading.Lock()
         self._busy: dict[str, threading.Lock] = {}
 
+    @override
     def prepare(self, instance: Instance, snapshot: Snapshot, source: Mapping[str, Any]) -> Image:
-        """See protocols.Runtime; the paths are those of scratch folders on this machine."""
+        """The paths are those of scratch folders on this machine."""
         image = super().prepare(instance, snapshot, source)
         place = self.run.folder / f"plain-{uuid.uuid4().hex[:8]}"
         return dataclasses.replace(
@@ -48,17 +60,18 @@ class SubprocessRuntime(HostRuntime):
             facts={**image.facts, "socket_folder": str(place / "meet"), "limits": "none"},
         )
 
+    @override
     def execute(
         self, image: Image, commands: Sequence[Command], *, limits: Limits, seconds: float
     ) -> tuple[Completed, ...]:
-        """See protocols.Runtime; what the commands started is ended with the last of them."""
+        """All that the commands started is ended with the last of them."""
         if not commands:
             return ()
         with self.slots.take(self.stopped), self._fresh_folders(image):
             return self.run_in(Path(image.workdir), image, commands, limits, seconds)
 
-    def clone(self, snapshot: Snapshot, request: CloneRequest) -> AbstractContextManager[Workspace]:
-        """See protocols.Runtime."""
+    @override
+    def clone(self, snapshot: Snapshot, request: CloneRequest) -> AbstractContextManager[Clone]:
         return plain_clone(self.run, snapshot, request, self.stopped)
 
     def run_in(
@@ -120,17 +133,17 @@ class SubprocessWorkspace(HostWorkspace):
         super().__init__(runtime, image, snapshot, folder, limits)
         self._runtime = runtime
 
+    @override
     def run(
         self, argv: Sequence[str], *, stdin: bytes = b"", env: Mapping[str, str] | None = None, seconds: float
     ) -> Completed:
-        """See protocols.Workspace."""
         runtime = self._runtime
         with runtime.slots.take(runtime.stopped, self._asking), runtime.run.scratch() as home:
             command = Command(argv=argv, stdin=stdin, env={"HOME": str(home), **self._env, **(env or {})})
             return runtime.run_in(self._tree, self._image, [command], self._limits, seconds)[0]
 
+    @override
     def attach(self, argv: Sequence[str], env: Mapping[str, str]) -> int:
-        """See HostWorkspace."""
         with self._runtime.run.scratch() as home:
             variables = {**os.environ, **self._env, **self._image.facts["env"], **env, "HOME": str(home)}
             return subprocess.run(list(argv), cwd=self._tree, env=variables, check=False).returncode

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, TypeVar
+
+from typing_extensions import override
 
 from pytest_crab import serialization
+from pytest_crab.scoring.protocols import Step
 
 R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ModelAnswerStep(Generic[R]):
+class ModelAnswerStep(Step[R]):
     """The step that asks a model once; see scoring.protocols.Step. Each answer is stored and paid for once.
 
     ``known`` is everything that decides the answer, as plain data, and ``ask`` asks. ``run`` raises what ``ask`` does:
@@ -28,15 +31,14 @@ class ModelAnswerStep(Generic[R]):
     deadline: ClassVar[None] = None
     reruns: ClassVar[tuple[str, ...]] = ()
 
+    @override
     def keys(self) -> Mapping[str, str]:
-        """See scoring.protocols.Step."""
         return {"": serialization.digest(self.known)}
 
+    @override
     def run(self, subjects: Sequence[str]) -> Mapping[str, R]:
-        """See scoring.protocols.Step."""
         return dict.fromkeys(subjects, self.ask())
 
+    @override
     def lasts(self, result: R) -> bool:
-        """See scoring.protocols.Step."""
-        del result
         return True

@@ -96,9 +96,9 @@ class StepClock:
 class ScoringContext(Protocol):
     """The instance and the services that a scorer works with; each is fetched or built on first use."""
 
-    @property
-    def instance(self) -> Instance:
-        """The instance."""
+    instance: Instance
+    #: The number of the repeat, from 1.
+    repeat: int
 
     @property
     def snapshot(self) -> Snapshot:
@@ -124,10 +124,6 @@ class ScoringContext(Protocol):
 
     def note_failed(self, used: Usage | None) -> None:
         """Add to the trial's record what an attempt has used that came to nothing; None: not known."""
-
-    @property
-    def repeat(self) -> int:
-        """The number of the repeat, from 1."""
 
     @property
     def limits(self) -> Limits:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from typing_extensions import override
+
 from pytest_crab.errors import DiffRejected
 from pytest_crab.scoring.protocols import ScoringContext
 from pytest_crab.scoring.unprepared import UnpreparedScorer
@@ -33,13 +35,12 @@ class RefinementScorer(UnpreparedScorer):
     knows_hits = True
     version = "arXiv 2503.16167, exact match"
 
+    @override
     def comments(self, instance: Instance) -> tuple[Comment, ...]:
-        """See scoring.protocols.Scorer."""
         return () if instance.source.snippet is None else instance.comments
 
+    @override
     def score(self, context: ScoringContext, evidence: Any, review: Review, revision: Revision) -> Sequence[Score]:
-        """See scoring.protocols.Scorer."""
-        del evidence, review
         (comment,) = self.comments(context.instance)
         snapshot = context.snapshot
         try:

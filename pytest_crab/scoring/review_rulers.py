@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import metadata
 from typing import Any
 
+from typing_extensions import override
+
 from pytest_crab.scoring import similarity
 from pytest_crab.scoring.location import RULES, Place, place_of_finding
 from pytest_crab.scoring.protocols import ScoringContext
@@ -69,17 +71,16 @@ class ReviewRuler(UnpreparedScorer):
     name: str
     needs = frozenset({Artefact.REVIEW})
 
+    @override
     def score(self, context: ScoringContext, evidence: Any, review: Review, revision: Revision) -> Sequence[Score]:
-        """See scoring.protocols.Scorer."""
-        del evidence, revision
         comments = self.comments(context.instance)
         if has_texts(review):
             return list(self.scores(comments, review.findings))
         lost = Judgement(reason=Reason.NOT_JUDGED, detail=NOT_ON_RECORD)
         return [verdict_score(self.name, comment.id, lost) for comment in comments]
 
+    @override
     def comments(self, instance: Instance) -> tuple[Comment, ...]:
-        """See scoring.protocols.Scorer."""
         return instance.comments
 
     def scores(self, comments: Sequence[Comment], findings: Sequence[Finding]) -> Iterator[Score]:
@@ -97,8 +98,8 @@ class LocationScorer(ReviewRuler):
         self._rule = rule
 
     @property
+    @override
     def version(self) -> str:
-        """See scoring.protocols.Scorer."""
         return f"arXiv 2601.19494, {self._rule}"
 
     def comments(self, instance: Instance) -> tuple[Comment, ...]:
@@ -124,8 +125,8 @@ class SimilarityScorer(ReviewRuler):
         self.name = measure
 
     @property
+    @override
     def version(self) -> str:
-        """See scoring.protocols.Scorer."""
         library = similarity.library_of(self.name)
         return f"{library} {metadata.version(library)}"
 

@@ -6,7 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pytest_crab.scoring.protocols import ScorerEvidence, ScoringContext, Step
+from typing_extensions import override
+
+from pytest_crab.scoring.protocols import Scorer, ScorerEvidence, ScoringContext, Step
 from pytest_crab.types import Review, Revision, Score
 
 
@@ -17,17 +19,15 @@ class NothingPrepared:
     decided: Sequence[Score] = ()
 
 
-class UnpreparedScorer:
+class UnpreparedScorer(Scorer):
     """Prepares nothing, and needs no step of its own unless it says so."""
 
+    @override
     def plan_steps(
         self, context: ScoringContext, review: Review | None, revision: Revision | None
     ) -> Iterator[Step[Any]]:
-        """See scoring.protocols.Scorer."""
-        del context, review, revision
         return iter(())
 
+    @override
     def prepare(self, context: ScoringContext) -> ScorerEvidence:
-        """See scoring.protocols.Scorer."""
-        del context
         return NothingPrepared()

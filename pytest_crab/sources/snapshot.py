@@ -10,9 +10,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from typing_extensions import override
+
 from pytest_crab import diffs
 from pytest_crab.errors import DiffRejected, SourceError
-from pytest_crab.protocols import FileChange
+from pytest_crab.protocols import FileChange, Snapshot
 from pytest_crab.sources import branches, folders, revision_limits
 from pytest_crab.sources.git_cli import Git, GitError, GitSlow, create_checkout
 from pytest_crab.sources.git_trees import changed_files, content, files_at, tree_of
@@ -29,7 +31,7 @@ DIFF = (
 
 
 @dataclass(frozen=True, slots=True)
-class GitSnapshot:
+class GitSnapshot(Snapshot):
     """A Snapshot (see protocols) on two bare repositories in ``folder``; any number of threads may use it."""
 
     folder: Path
@@ -99,46 +101,45 @@ class GitSnapshot:
             return None
         return content(self.private, tree, path)
 
+    @override
     def files_at(self, tree: str, path: str) -> Mapping[str, bytes]:
-        """See protocols.Snapshot."""
         return files_at(self.private, tree, path)
 
+    @override
     def links(self, tree: str) -> Mapping[str, str]:
-        """See protocols.Snapshot."""
         lines = self.private.run("ls-tree", "-r", "-z", "--full-tree", tree).split(b"\0")[:-1]
         pairs = (line.split(b"\t", 1) for line in lines if line.startswith(f"{_LINK} ".encode()))
         return {
             os.fsdecode(path): os.fsdecode(content(self.private, tree, os.fsdecode(path)) or b"") for _, path in pairs
         }
 
+    @override
     def tracked(self) -> frozenset[str]:
-        """See protocols.Snapshot."""
         return folders.paths(self.private, self.head_tree)
 
     @property
+    @override
     def refs(self) -> frozenset[str]:
-        """See protocols.Snapshot."""
         return branches.refs(self.base_branch)
 
+    @override
     def clone(self, folder: Path) -> None:
-        """See protocols.Snapshot.
-
-        Objects are copied, never linked: whoever owns the checkout may write to them.
-        """
+        """Objects are copied, never linked: whoever owns the checkout may write to them."""
         git = create_checkout(folder)
         shutil.copytree(self.public.folder / "objects", git.folder / "objects", dirs_exist_ok=True)
         branches.make_branches(git, self.base, self.head, self.base_branch)
         git.run("read-tree", "-u", "--reset", self.head, cwd=folder)
 
+    @override
     def record(self, folder: Path, *, left: Collection[str] = ()) -> str:
-        """See protocols.Snapshot."""
         with self._sound():
             tree = folders.record(self.private, folder, self.head_tree, left)
             revision_limits.require_modest(self.private, self.head_tree, tree)
             return tree
 
+    @override
     def damage(self) -> str | None:
-        """See protocols.Snapshot; what git merely dislikes in files that are as they were is no damage."""
+        """Files that are as they were are no damage where git merely dislikes something in them."""
         return self._damage_of(self.head, self.reference_tree)
 
     def _damage_of(self, *objects: str) -> str | None:

@@ -7,11 +7,22 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 
+from typing_extensions import override
+
 from pytest_crab.clients.services import StepServices
 from pytest_crab.errors import AgentError, ReviewerError
 from pytest_crab.instances.loading import FILE as INSTANCE_FILE
 from pytest_crab.model_access import ModelAccess
-from pytest_crab.protocols import CLIENT_LIMITS, CloneRequest, Image, Snapshot, Workspace, refuse_unconfined
+from pytest_crab.protocols import (
+    CLIENT_LIMITS,
+    Checkout,
+    Clone,
+    CloneRequest,
+    Image,
+    Snapshot,
+    Workspace,
+    refuse_unconfined,
+)
 from pytest_crab.runtimes import hidden_paths
 from pytest_crab.runtimes.installed_copies import installed_copies
 from pytest_crab.trial.run_context import RunContext
@@ -21,7 +32,7 @@ from pytest_crab.types import Instance
 _DEPTH, _FOLDERS = 3, 500
 
 
-class TrialCheckout:
+class TrialCheckout(Checkout):
     """A protocols.Checkout; a new one for every step, so that nothing passes from reviewer to agent but findings.
 
     ``failure`` is raised for a path that would show the contestant what it must not see. ``require_sandbox`` raises
@@ -47,10 +58,11 @@ class TrialCheckout:
         self._require_sandbox = require_sandbox
         self.services = services
 
+    @override
     def base_files(self, path: str) -> Mapping[str, bytes]:
-        """See protocols.Checkout."""
         return self._snapshot.files_at(self._snapshot.base, path)
 
+    @override
     def clone(
         self,
         *,
@@ -59,8 +71,7 @@ class TrialCheckout:
         libraries: Sequence[Path] = (),
         network: bool = False,
         models: ModelAccess | None = None,
-    ) -> AbstractContextManager[Workspace]:
-        """See protocols.Checkout."""
+    ) -> AbstractContextManager[Clone]:
         for path in (*readable, *writable):
             self._refuse(path)
         for path in libraries:
@@ -94,10 +105,10 @@ class TrialCheckout:
                     f"{path} cannot be shown to it, since {what} lies in {place}: name only what it needs, elsewhere"
                 )
 
+    @override
     def workspace(
         self, *, readable: Sequence[Path] = (), models: ModelAccess | None = None
     ) -> AbstractContextManager[Workspace]:
-        """See protocols.Checkout."""
         if self._instance.environment is None:  # a piece of code alone has none, and then a clone is all there is
             return self.clone(readable=readable, models=models)
         for path in readable:

@@ -7,13 +7,15 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
+from typing_extensions import override
+
 from pytest_crab.adapters import AdapterSpec
 from pytest_crab.clients.services import StepServices
 from pytest_crab.errors import AgentError, Cancelled, CrabError, ReviewerError, SourceError, describe_os_error
 from pytest_crab.instances.resolvability import settings_digest
 from pytest_crab.lazy import lazy
 from pytest_crab.protocols import Command, Completed, Image, InstallResult, Limits, Snapshot
-from pytest_crab.scoring.protocols import Step, StepClock, StepResults
+from pytest_crab.scoring.protocols import ScoringContext, Step, StepClock, StepResults
 from pytest_crab.scoring.step_cache import StepCache
 from pytest_crab.sources import drop, fetcher_for
 from pytest_crab.trial.checkout import TrialCheckout
@@ -30,7 +32,7 @@ R = TypeVar("R")
 _FIRST = "prepare"
 
 
-class StepContext:
+class StepContext(ScoringContext):
     """A scoring.protocols.ScoringContext; nothing is fetched or built before it is asked for.
 
     ``contestant`` is the name on the ledger of whoever is measured. ``perform`` makes a step: it retries, times,
@@ -113,8 +115,9 @@ class StepContext:
     def _history(self) -> dict[str, Any]:
         return {"base": self.snapshot.base, "head": self.snapshot.head, "refs": sorted(self.snapshot.refs)}
 
+    @override
     def services(self, step: str | None = None, passed: Sequence[str] = ()) -> StepServices:
-        """See scoring.protocols.ScoringContext; no transcript has the values of the variables ``passed`` either."""
+        """No transcript has the values of the variables ``passed`` either."""
         return StepServices(
             self.run_context.models,
             self.run_context.store.put,
@@ -162,8 +165,8 @@ class StepContext:
             self.facts[who] = dict(identity)
         return {"resume": self.run_context.resume, "settings": spec.settings} if identity is None else identity
 
+    @override
     def book(self, scorer: str, answers: Sequence[Usage | None], *, asked: Sequence[Usage | None], judge: bool) -> None:
-        """See scoring.protocols.ScoringContext."""
         before = self.scoring.get(scorer)
         paid = [*known_costs(asked), *([] if before is None or before.paid_usd is None else [before.paid_usd])]
         self.scoring[scorer] = ScorerUsage(
@@ -173,8 +176,8 @@ class StepContext:
             judge=judge,
         )
 
+    @override
     def note_failed(self, used: Usage | None) -> None:
-        """See scoring.protocols.ScoringContext."""
         self.wasted.append(used)
 
     def machine_failure(self, error: OSError) -> str:
@@ -193,32 +196,33 @@ class StepContext:
         return used
 
     @property
+    @override
     def limits(self) -> Limits:
-        """See scoring.protocols.ScoringContext."""
         return self.run_context.limits
 
     @property
+    @override
     def proof_runs(self) -> int:
-        """See scoring.protocols.ScoringContext."""
         return self.run_context.proof_runs
 
+    @override
     def execute(self, commands: Sequence[Command], *, seconds: float) -> tuple[Completed, ...]:
-        """See scoring.protocols.ScoringContext."""
         return self.run_context.runtime.execute(self.image, commands, limits=self.run_context.limits, seconds=seconds)
 
+    @override
     def look_into_clone(self, argv: Sequence[str]) -> Completed | None:
-        """See scoring.protocols.ScoringContext."""
         asked: list[None] = []
         with self.checkout(ReviewerError, require_sandbox=lambda: asked.append(None)).clone() as clone:
             done = clone.run(argv, seconds=60)
         return None if asked else done
 
+    @override
     def reinstall(self, tree: str) -> InstallResult:
-        """See scoring.protocols.ScoringContext."""
         return self.run_context.runtime.reinstall(self.image, self.instance, self.snapshot, tree)
 
+    @override
     def perform(self, step: Step[R]) -> StepResults[R]:
-        """See scoring.protocols.ScoringContext; a failure that may pass is retried as its class in RETRIES says."""
+        """A failure that may pass is retried as its class in RETRIES says."""
         before, self.attempts = self.step, []
         while True:
             try:
@@ -243,8 +247,8 @@ class StepContext:
         return self.cache.find(step)
 
     @property
+    @override
     def cache(self) -> StepCache:
-        """See scoring.protocols.ScoringContext."""
         return StepCache(
             store=self.run_context.store,
             fresh=self.run_context.fresh,

@@ -6,12 +6,15 @@ import contextlib
 import dataclasses
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Generic, TypeVar
+from typing import TypeVar
+
+from typing_extensions import override
 
 from pytest_crab import serialization
 from pytest_crab.errors import AgentError, CrabError, DiffRejected, ReviewerError, model_errors_as
 from pytest_crab.protocols import Agent, Checkout, Reviewer
 from pytest_crab.redaction import Redactor
+from pytest_crab.scoring.protocols import Step
 from pytest_crab.trial.context import TrialContext
 from pytest_crab.types import Finding, Review, Revision
 from pytest_crab.types.reviews import FREE
@@ -19,7 +22,7 @@ from pytest_crab.types.reviews import FREE
 R = TypeVar("R", Review, Revision)
 
 
-class _AdapterStep(Generic[R]):
+class _AdapterStep(Step[R]):
     """A step with one result, whose subject is "".
 
     All that a contestant gives comes through here, and no key leaves it: not in any field of a result, which is looked
@@ -35,8 +38,8 @@ class _AdapterStep(Generic[R]):
         self._repeat = repeat
 
     @property
+    @override
     def deadline(self) -> float | None:
-        """See scoring.protocols.Step."""
         seconds = getattr(self._adapter, "seconds", getattr(self._adapter, "timeout", None))
         return float(seconds) if isinstance(seconds, (int, float)) else None
 
@@ -71,9 +74,8 @@ class _AdapterStep(Generic[R]):
             self._context.wasted.append(checkout.services.total_used() or (FREE if self._is_free else None))
             raise
 
+    @override
     def lasts(self, result: R) -> bool:
-        """See scoring.protocols.Step."""
-        del result
         return True
 
 
@@ -94,9 +96,9 @@ class ReviewStep(_AdapterStep[Review]):
         inputs = {"pull_request": self._context.pull_request, "reviewer": spec.path, "identity": identity}
         return {"": serialization.digest({**inputs, "repeat": self._repeat})}
 
+    @override
     def run(self, subjects: Sequence[str]) -> Mapping[str, Review]:
-        """See scoring.protocols.Step. Raises ReviewerError."""
-        del subjects
+        """Raises ReviewerError."""
         context = self._context
         with self._attempt(ReviewerError) as checkout:
             review = self._redactor.record(self._reviewer.review(context.pull_request, checkout))
@@ -121,9 +123,9 @@ class RevisionStep(_AdapterStep[Revision]):
         inputs = {"pull_request": self._context.pull_request, "findings": self._findings, "agent": spec.path}
         return {"": serialization.digest({**inputs, "identity": identity, "repeat": self._repeat})}
 
+    @override
     def run(self, subjects: Sequence[str]) -> Mapping[str, Revision]:
-        """See scoring.protocols.Step. Raises AgentError."""
-        del subjects
+        """Raises AgentError."""
         context = self._context
         try:
             with self._attempt(AgentError) as checkout:

@@ -193,7 +193,7 @@ class CommentResult:
 
     @property
     def resolvable(self) -> bool | None:
-        """See ScoredComment."""
+        """True if this agent was seen to resolve the comment when it was given it alone; None: not asked."""
         return self.place.resolvable
 
     @property

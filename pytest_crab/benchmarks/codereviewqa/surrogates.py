@@ -8,10 +8,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
+from typing_extensions import override
+
 from pytest_crab import serialization
 from pytest_crab.benchmarks.codereviewqa.distractors import ReviewedCode
 from pytest_crab.benchmarks.codereviewqa.wrong_solutions import (
     DRAWS,
+    SurrogateAnswers,
     TokenSurprisal,
     surrogate_head,
     token_surprisals,
@@ -78,7 +81,7 @@ class NotStored(Exception):
 
 
 @dataclass(frozen=True, kw_only=True)
-class RowAnswers:
+class RowAnswers(SurrogateAnswers):
     """The answers on one row, see SurrogateAnswers; ``perform`` gets the result of a step.
 
     A failure of a model is an EngineError that names the step, the model and what its provider needs.
@@ -88,8 +91,9 @@ class RowAnswers:
     services: Callable[[str], Services]
     perform: Callable[[ModelAnswerStep[Any]], Any]
 
+    @override
     def surprisals(self, head: str, code: str) -> Sequence[TokenSurprisal]:
-        """See SurrogateAnswers. Raises EngineError, GatewayError, StoreError."""
+        """Raises EngineError, GatewayError, StoreError."""
         model = self.models.surprised
 
         def ask() -> Surprisals:
@@ -100,8 +104,9 @@ class RowAnswers:
         found = self._get("surprisal", model, {"head": head, "code": code}, Surprisals, ask)
         return found.tokens
 
+    @override
     def fill(self, gap: Gap, draw: int) -> str:
-        """See SurrogateAnswers. Raises EngineError, GatewayError, StoreError."""
+        """Raises EngineError, GatewayError, StoreError."""
         model, temperature, template = self.models.filling, self.models.temperature, self.models.template
 
         def ask() -> Filling:
@@ -112,8 +117,9 @@ class RowAnswers:
         known = {"temperature": temperature, "template": template, "gap": serialization.dump(gap), "draw": draw}
         return self._get("infill", model, known, Filling, ask).text
 
+    @override
     def compare(self, text: str, others: Sequence[str]) -> Sequence[float]:
-        """See SurrogateAnswers. Raises EngineError, GatewayError, StoreError."""
+        """Raises EngineError, GatewayError, StoreError."""
         model = self.models.comparing
         if not isinstance(model, SurrogateSettings):
             return [model(text, other) for other in others]

@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
+from typing_extensions import override
+
 from pytest_crab import serialization
 from pytest_crab.campaign.cluster.plan import key_in, refuse_key
 from pytest_crab.errors import BadInput, StoreError
@@ -48,8 +50,8 @@ class RemoteStore(FileStore):
         self._warn = warn
         self._secrets = secrets
 
+    @override
     def get(self, step: str, key: str) -> Any | None:
-        """See FileStore."""
         answer = self._controller.call({"step": step, "key": key})
         if "value" in answer:
             found = json.loads(answer["value"])
@@ -62,8 +64,9 @@ class RemoteStore(FileStore):
             self._send(step, key, own)
         return own
 
+    @override
     def put(self, step: str, key: str, value: Any) -> None:
-        """See FileStore; returns once the step has left this process, so that it outlives it."""
+        """Returns once the step has left this process, so that it outlives it."""
         super().put(step, key, value)
         self._send(step, key, value)
 

@@ -14,9 +14,11 @@ from typing import Any
 
 from distributed import Client, Queue, Worker, WorkerPlugin, get_worker
 from distributed.client import ClosedClientError
+from typing_extensions import override
 
 from pytest_crab import serialization
 from pytest_crab.campaign.cluster.plan import Handshake, RunPlan, TrialAnswer, TrialTask, release
+from pytest_crab.campaign.cluster.remote_store import Controller
 from pytest_crab.campaign.cluster.worker_run import WorkerRun
 from pytest_crab.errors import Cancelled, CrabError, describe_os_error
 from pytest_crab.lazy import lazy
@@ -41,7 +43,7 @@ LOST = (
 )
 
 
-class DaskController:
+class DaskController(Controller):
     """A remote_store.Controller behind the queue of messages of a run; connected once there is something to say."""
 
     def __init__(self, worker: Worker, topic: str) -> None:
@@ -57,8 +59,9 @@ class DaskController:
     def _queue(self) -> Queue:
         return Queue(self._topic, client=self._client)
 
+    @override
     def send(self, message: Mapping[str, Any]) -> bool:
-        """See remote_store.Controller; the scheduler has the message when this returns True."""
+        """The scheduler has the message when this returns True."""
         try:
             text = json.dumps({"uid": UID, "name": str(self._worker.name), **message})
             self._queue.put(text, callback_timeout=_ANSWER)
@@ -66,8 +69,9 @@ class DaskController:
             return False
         return True
 
+    @override
     def call(self, message: Mapping[str, Any]) -> Mapping[str, Any]:
-        """See remote_store.Controller; the answer comes in a queue of its own."""
+        """The answer comes in a queue of its own."""
         with contextlib.suppress(*LOST):
             answers = Queue(f"{self._topic}-{uuid.uuid4().hex}", client=self._client)
             try:
@@ -95,13 +99,13 @@ class RunPlugin(WorkerPlugin):  # type: ignore[misc,unused-ignore]
     def __init__(self, run: WorkerRun) -> None:
         self.run = run
 
+    @override
     def transition(self, key: Any, start: str, finish: str, **_: Any) -> None:
-        """See WorkerPlugin."""
         if start == "executing" and finish in ("released", "cancelled") and key in self.run.keys:
             threading.Thread(target=self.run.close, name="crab-stop").start()
 
-    async def teardown(self, worker: Worker) -> None:  # noqa: ARG002 - there is one in a process
-        """See WorkerPlugin."""
+    @override
+    async def teardown(self, worker: Worker) -> None:
         await asyncio.to_thread(self.run.close, _PATIENCE)
 
 

@@ -12,6 +12,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from typing_extensions import override
+
 from pytest_crab import runtimes
 from pytest_crab.campaign.cluster.budget_ledger import ASKING
 from pytest_crab.campaign.cluster.bundles import read_instance, unpack
@@ -43,7 +45,7 @@ def store_folder() -> Path:
     return Path(named).absolute() if named else user_cache() / "worker"
 
 
-class WorkerRun:
+class WorkerRun(Controller):
     """One run on this worker: bundles in a folder that contestants may be shown, and a context for its trials.
 
     ``name`` is the worker's, ``keys`` are the trials that run. It is to be prepared first, and closed in any case.
@@ -102,15 +104,16 @@ class WorkerRun:
             self.send({"key": task.key, "end": label in self.models.short})
         return TrialAnswer(trial=trial, shown=self._seen.pop(instance.id, None))  # each trial notes it again
 
+    @override
     def send(self, message: Mapping[str, Any]) -> bool:
-        """See remote_store.Controller; what the gateway has booked since a message was sent well goes along."""
+        """The gateway's bookings since a message was sent well go along."""
         entries, end = self._new_entries()
         sent = self._controller.send({**message, **({"entries": entries} if entries else {})})
         self._booked = end if sent else self._booked
         return sent
 
+    @override
     def call(self, message: Mapping[str, Any]) -> Mapping[str, Any]:
-        """See remote_store.Controller."""
         return self._controller.call(message)
 
     def close(self, patience: float = 60.0) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from typing_extensions import override
+
 from pytest_crab import serialization
 from pytest_crab.instances.pull_requests import pull_request_digest
 from pytest_crab.scoring.judges.bench import JudgeBench
@@ -45,33 +47,34 @@ class JudgeScorer(UnpreparedScorer):
         self.judge = judge
 
     @property
+    @override
     def version(self) -> str:
-        """See scoring.protocols.Scorer."""
         identity = self.judge.identity()
         votes = f", {self.judge.votes} votes" if self.judge.votes > 1 else ""
         settings = serialization.digest(identity)[:8]
         return f"{self.judge.role} of {identity.get('model', 'unknown')}{votes}, settings {settings}"
 
+    @override
     def comments(self, instance: Instance) -> tuple[Comment, ...]:
-        """See scoring.protocols.Scorer."""
         return instance.comments
 
+    @override
     def prepare(self, context: ScoringContext) -> ScorerEvidence:
-        """See scoring.protocols.Scorer; notes how far the judge agrees with people. Raises BadInput, StoreError."""
+        """Notes how far the judge agrees with people. Raises BadInput, StoreError."""
         known = self._bench(context).calibration
         context.facts.setdefault(CALIBRATIONS, {})[self.name] = serialization.dump(known)
         return super().prepare(context)
 
+    @override
     def plan_steps(
         self, context: ScoringContext, review: Review | None, revision: Revision | None
     ) -> Iterator[Step[Any]]:
-        """See scoring.protocols.Scorer."""
         if review is not None and revision is None and has_texts(review):
             yield from self._bench(context).steps(self._questions(context, review).values())
 
+    @override
     def score(self, context: ScoringContext, evidence: Any, review: Review, revision: Revision) -> Sequence[Score]:
-        """See scoring.protocols.Scorer. Raises BadInput, StoreError, Cancelled."""
-        del evidence, revision
+        """Raises BadInput, StoreError, Cancelled."""
         comments = [comment.id for comment in self.comments(context.instance)]
         if not has_texts(review):
             lost = Judgement(reason=Reason.NOT_JUDGED, detail=NOT_ON_RECORD)

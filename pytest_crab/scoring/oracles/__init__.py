@@ -7,12 +7,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from typing_extensions import override
+
 from pytest_crab import diffs, harness
 from pytest_crab.errors import AgentError, DiffRejected
 from pytest_crab.instances.recorded import NOT_ON_RECORD
 from pytest_crab.scoring.oracles.evaluation import ORACLES, EvaluationStep, all_scores, score_of
 from pytest_crab.scoring.oracles.proof import ProofStep, ProvedComment, prove
-from pytest_crab.scoring.protocols import ScoringContext, Step
+from pytest_crab.scoring.protocols import Scorer, ScoringContext, Step
 from pytest_crab.types import Artefact, Comment, Instance, Judgement, Reason, Review, Revision, Score
 
 
@@ -34,7 +36,7 @@ class Proofs:
         return tuple(score_of(one.comment, Judgement(reason=Reason.BROKEN, detail=one.problem)) for one in unproved)
 
 
-class OracleScorer:
+class OracleScorer(Scorer):
     """Runs each comment's oracle on the revised tree (arXiv 2603.23448, section 4.2)."""
 
     name = ORACLES
@@ -42,18 +44,18 @@ class OracleScorer:
     knows_hits = True
 
     @property
+    @override
     def version(self) -> str:
-        """See scoring.protocols.Scorer."""
         return f"harness {harness.VERSION[:12]}"
 
+    @override
     def comments(self, instance: Instance) -> tuple[Comment, ...]:
-        """See scoring.protocols.Scorer."""
         return instance.with_oracles
 
+    @override
     def plan_steps(
         self, context: ScoringContext, review: Review | None, revision: Revision | None
     ) -> Iterator[Step[Any]]:
-        """See scoring.protocols.Scorer."""
         proofs = ProofStep(context)
         if revision is None:
             if review is None:
@@ -64,13 +66,13 @@ class OracleScorer:
         if isinstance(tree, str) and tree != context.snapshot.head_tree:
             yield EvaluationStep(context, comments, tree, proof_keys=list(named.values()))
 
+    @override
     def prepare(self, context: ScoringContext) -> Proofs:
-        """See scoring.protocols.Scorer."""
         return Proofs(prove(context))
 
+    @override
     def score(self, context: ScoringContext, evidence: Proofs, review: Review, revision: Revision) -> Sequence[Score]:
-        """See scoring.protocols.Scorer. Raises AgentError for a recorded revision that does not apply."""
-        del review
+        """Raises AgentError for a recorded revision that does not apply."""
         tree = _tree(context, revision)
         if isinstance(tree, DiffRejected):
             if revision.recorded:

@@ -6,13 +6,15 @@ import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from typing_extensions import override
+
 from pytest_crab import verdict
 from pytest_crab.errors import DiffRejected
 from pytest_crab.scoring.oracles import keys
 from pytest_crab.scoring.oracles.oracle_runs import OracleRequest, OracleResults, run_oracles
 from pytest_crab.scoring.oracles.proof import ProvedComment
 from pytest_crab.scoring.oracles.states import CheckedState, Role, applied_states, checked_states, goes_together
-from pytest_crab.scoring.protocols import ScoringContext
+from pytest_crab.scoring.protocols import ScoringContext, Step
 from pytest_crab.types import Ending
 
 
@@ -51,7 +53,7 @@ def _audited(one: ProvedComment, result: AuditResult | None) -> ProvedComment:
     return dataclasses.replace(timed, company=result.company)
 
 
-class AuditStep:
+class AuditStep(Step[AuditResult]):
     """The step that runs proved oracles on their checks, each once: one AuditResult for each comment."""
 
     name = "audit"
@@ -64,13 +66,13 @@ class AuditStep:
         self._context = context
         self._proven = {one.comment.id: one for one in proven}
 
+    @override
     def keys(self) -> Mapping[str, str]:
-        """See scoring.protocols.Step."""
         instance = self._context.instance
         return {name: keys.audit(instance, one.comment, one.key) for name, one in self._proven.items()}
 
+    @override
     def run(self, subjects: Sequence[str]) -> Mapping[str, AuditResult]:
-        """See scoring.protocols.Step."""
         results: dict[str, AuditResult] = {}
         requests: dict[str, dict[CheckedState, OracleRequest]] = {}
         for subject in subjects:
@@ -90,8 +92,8 @@ class AuditStep:
             results[subject] = dataclasses.replace(result, problems=(*damaged, *result.problems))
         return results
 
+    @override
     def lasts(self, result: AuditResult) -> bool:
-        """See scoring.protocols.Step."""
         return not result.problems
 
     def _result(

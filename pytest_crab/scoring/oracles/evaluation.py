@@ -8,11 +8,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from typing_extensions import override
+
 from pytest_crab import serialization, verdict
 from pytest_crab.scoring.oracles import keys
 from pytest_crab.scoring.oracles.oracle_runs import OracleRequest, run_oracles
 from pytest_crab.scoring.oracles.proof import ProvedComment
-from pytest_crab.scoring.protocols import ScoringContext
+from pytest_crab.scoring.protocols import ScoringContext, Step
 from pytest_crab.types import (
     PASS_TO_PASS,
     Comment,
@@ -42,7 +44,7 @@ _GONE = (Ending.LOST, Ending.UNSTARTED)
 REGRESSIONS = f"/{PASS_TO_PASS}"
 
 
-class EvaluationStep:
+class EvaluationStep(Step[Score]):
     """The step that evaluates one revised tree: a Score for each proved oracle, and one for pass_to_pass if it is set.
 
     A revision's effect on the tree is its own: a broken install, a hang and a crash are missed. ``run`` raises what the
@@ -64,22 +66,22 @@ class EvaluationStep:
         self._proof_keys = proof_keys
         self.reruns: list[str] = []
 
+    @override
     def keys(self) -> Mapping[str, str]:
-        """See scoring.protocols.Step."""
         named = {one.comment.id: keys.verdict(self._tree, one.key) for one in self.comments}
         if self._context.instance.pass_to_pass and self._proof_keys is not None:
             named[REGRESSIONS] = keys.regressions(self._tree, self._proof_keys)
         return named
 
+    @override
     def run(self, subjects: Sequence[str]) -> Mapping[str, Score]:
-        """See scoring.protocols.Step."""
         todo = [one for one in self.comments if one.comment.id in subjects]
         wanted = REGRESSIONS in subjects
         scores, regressions = _judge(self._context, todo, self._tree, self.reruns, regressions=wanted)
         return {**scores, REGRESSIONS: _regressions_score(regressions)} if wanted else scores
 
+    @override
     def lasts(self, result: Score) -> bool:
-        """See scoring.protocols.Step."""
         return result.unit is Unit.TRIAL or (result.label is not None and result.label == result.reason.verdict)
 
 

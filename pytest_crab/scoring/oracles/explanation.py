@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from typing_extensions import override
+
 from pytest_crab import serialization
 from pytest_crab.diffs import touched_paths
 from pytest_crab.errors import DiffRejected
@@ -16,7 +18,7 @@ from pytest_crab.line_moves import LineMoves, Lines
 from pytest_crab.scoring.location import Place, overlaps, place_of_finding
 from pytest_crab.scoring.oracles.evaluation import EvaluationStep
 from pytest_crab.scoring.oracles.proof import ProvedComment
-from pytest_crab.scoring.protocols import ScoringContext
+from pytest_crab.scoring.protocols import ScoringContext, Step
 from pytest_crab.types import (
     Comment,
     ExplainedOutcome,
@@ -76,7 +78,7 @@ class _Nearness:
             now = moves.move(*now)
 
 
-class ExplanationStep:
+class ExplanationStep(Step[Explanation]):
     """The step that explains the verdicts of one trial: an Explanation for each comment whose verdict is known."""
 
     name = "explanation"
@@ -103,8 +105,8 @@ class ExplanationStep:
         self._nearness = nearness
         self._series = series
 
+    @override
     def keys(self) -> Mapping[str, str]:
-        """See scoring.protocols.Step."""
         shared = {"commits": self._revision.commits, "diff": self._revision.diff, "findings": self._review.findings}
         return {
             name: serialization.digest(
@@ -113,12 +115,12 @@ class ExplanationStep:
             for name, one in self._proved.items()
         }
 
+    @override
     def run(self, subjects: Sequence[str]) -> Mapping[str, Explanation]:
-        """See scoring.protocols.Step."""
         return {subject: self._explain(self._proved[subject]) for subject in subjects}
 
+    @override
     def lasts(self, result: Explanation) -> bool:
-        """See scoring.protocols.Step."""
         return result.outcome is not ExplainedOutcome.UNCLEAR
 
     def without_runs(self, one: ProvedComment) -> Explanation | None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from typing_extensions import override
+
 from pytest_crab import serialization
 from pytest_crab.ecosystems import needs_install
 from pytest_crab.errors import InstallFailed
 from pytest_crab.protocols import FileChange, InstallResult
-from pytest_crab.scoring.protocols import ScoringContext
+from pytest_crab.scoring.protocols import ScoringContext, Step
 
 
 def install_all(
@@ -34,7 +36,7 @@ def _needs_install(context: ScoringContext, changes: Sequence[FileChange]) -> bo
     return needs_install(context.instance.required_environment, changed, frozenset(context.image.compiled))
 
 
-class _InstallStep:
+class _InstallStep(Step[InstallResult]):
     """The step that installs one tree; a failure is kept by the verdicts that it decides."""
 
     name = "install"
@@ -47,14 +49,14 @@ class _InstallStep:
         self._context = context
         self._tree = tree
 
+    @override
     def keys(self) -> Mapping[str, str]:
-        """See scoring.protocols.Step."""
         return {"": serialization.digest({"environment": self._context.environment, "tree": self._tree})}
 
+    @override
     def run(self, subjects: Sequence[str]) -> Mapping[str, InstallResult]:
-        """See scoring.protocols.Step."""
         return {subject: self._context.reinstall(self._tree) for subject in subjects}
 
-    def lasts(self, result: InstallResult) -> bool:  # noqa: ARG002 - see scoring.protocols.Step
-        """See scoring.protocols.Step."""
+    @override
+    def lasts(self, result: InstallResult) -> bool:
         return True

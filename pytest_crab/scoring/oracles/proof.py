@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from typing_extensions import override
+
 from pytest_crab import harness, verdict
 from pytest_crab.errors import DiffRejected
 from pytest_crab.lazy import lazy
@@ -13,7 +15,7 @@ from pytest_crab.scoring.oracles import keys
 from pytest_crab.scoring.oracles.clone_leaks import clone_leak
 from pytest_crab.scoring.oracles.oracle_runs import OracleRequest, OracleResults, run_oracles
 from pytest_crab.scoring.oracles.states import CheckedState, Role
-from pytest_crab.scoring.protocols import ScoringContext
+from pytest_crab.scoring.protocols import ScoringContext, Step
 from pytest_crab.types import PASS_TO_PASS, Comment, Ending, Proof, Run
 
 
@@ -60,7 +62,7 @@ def prove(context: ScoringContext) -> tuple[ProvedComment, ...]:
     )
 
 
-class ProofStep:
+class ProofStep(Step[ProofResult]):
     """The step that proves the oracles of an instance: one ProofResult for each comment."""
 
     name = "proof"
@@ -72,8 +74,8 @@ class ProofStep:
     def __init__(self, context: ScoringContext) -> None:
         self._context = context
 
+    @override
     def keys(self) -> Mapping[str, str]:
-        """See scoring.protocols.Step."""
         return self._proof_keys
 
     @lazy
@@ -81,14 +83,14 @@ class ProofStep:
         """The keys of the proofs, computed once, since each reads its oracle's files."""
         return keys.proofs(self._context, harness.VERSION)
 
+    @override
     def run(self, subjects: Sequence[str]) -> Mapping[str, ProofResult]:
-        """See scoring.protocols.Step."""
         todo = [comment for comment in self._context.instance.with_oracles if comment.id in subjects]
         proofs, problems = _prove(self._context, todo)
         return {name: ProofResult(proof=proofs.get(name), problem=problems.get(name)) for name in subjects}
 
+    @override
     def lasts(self, result: ProofResult) -> bool:
-        """See scoring.protocols.Step."""
         return result.proof is not None
 
 

@@ -8,7 +8,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
+from typing_extensions import override
+
 from pytest_crab.benchmarks.codereviewqa.choices.answers import (
+    Answerer,
     AnswererError,
     Answers,
     ChosenOption,
@@ -34,7 +37,7 @@ ANSWER_FILE = "answer.txt"
 _NO_ANSWER = frozenset({Status.REFUSED, Status.BAD_OUTPUT, Status.LIMIT})
 
 
-class AgentAnswerer:
+class AgentAnswerer(Answerer):
     """Gives a coding agent each question as the one finding on the instance's pull request, in a sandbox of its own.
 
     The letter is the content of ANSWER_FILE in the tree that it leaves, else its last message. An agent with a
@@ -58,13 +61,14 @@ class AgentAnswerer:
         self._snapshot = snapshot
         self._checkout = checkout
 
+    @override
     def identity(self) -> Mapping[str, Any] | None:
-        """See Answerer: the agent's own, with its instructions for questions in it."""
+        """The agent's own, with its instructions for questions in it."""
         return self._agent.identity()
 
+    @override
     def answer(self, questions: Sequence[Question], services: Services, note: NoteAnswer = note_nothing) -> Answers:
-        """See Answerer; ``services`` are those of the checkout. Raises AnswererError too."""
-        del services, note
+        """``services`` are those of the checkout. Raises AnswererError too."""
         answers: list[ChosenOption] = []
         used: list[Usage | None] = []
         for question in questions:

@@ -6,13 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from typing_extensions import override
+
 from pytest_crab import serialization
 from pytest_crab.benchmarks.codereviewqa.choices.answers import Answerer, AnswererError, Answers, ChosenOption
 from pytest_crab.benchmarks.codereviewqa.choices.questions import OURS, RELEASE, Question
 from pytest_crab.errors import CrabError, model_errors_as
 from pytest_crab.lazy import lazy
 from pytest_crab.protocols import Store
-from pytest_crab.scoring.protocols import ScoringContext
+from pytest_crab.scoring.protocols import ScoringContext, Step
 from pytest_crab.types import Usage, total_usage
 
 
@@ -37,7 +39,7 @@ class AnswerContext(ScoringContext, Protocol):
         """Everything that decides the answerer's answers, for a step's key."""
 
 
-class AnswerStep:
+class AnswerStep(Step[Answers]):
     """The step that asks the question of one probe in every order; one stored record, paid for once."""
 
     name = "answers"
@@ -56,8 +58,8 @@ class AnswerStep:
         """Whose words the questions are in."""
         return OURS if self._questions[0].prompt is None else RELEASE
 
+    @override
     def keys(self) -> Mapping[str, str]:
-        """See scoring.protocols.Step."""
         return self._keys
 
     @lazy
@@ -68,8 +70,9 @@ class AnswerStep:
         known = {**inputs, "questions": self._questions, "repeat": context.repeat}
         return {self._probe: serialization.digest(known)}
 
+    @override
     def run(self, subjects: Sequence[str]) -> Mapping[str, Answers]:
-        """See scoring.protocols.Step; answers that a killed run has noted are used again.
+        """Answers that a killed run has noted are used again.
 
         Raises AnswererError, GatewayError.
         """
@@ -107,7 +110,6 @@ class AnswerStep:
         read = (serialization.read(_Noted, one, []) for one in notes)
         return {one.number: one for one in read if one is not None and one.number < len(self._questions)}
 
+    @override
     def lasts(self, result: Answers) -> bool:
-        """See scoring.protocols.Step."""
-        del result
         return True

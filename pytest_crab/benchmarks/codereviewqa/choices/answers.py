@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from pytest_crab.benchmarks.codereviewqa.choices.questions import Question
 from pytest_crab.errors import ContestantError
@@ -52,11 +52,11 @@ class Answerer(Protocol):
     """
 
     measure: str
-    singly: bool
+    singly: ClassVar[bool]
 
     @property
     def raw(self) -> bool:
-        """See above."""
+        """True if a question's own ``prompt`` is sent as it is."""
 
     def identity(self) -> Mapping[str, Any] | None:
         """Return everything that decides an answer, as plain data; None: answers are kept for this run alone."""

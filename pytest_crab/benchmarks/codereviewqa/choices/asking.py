@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
+from typing_extensions import override
+
 from pytest_crab import serialization
-from pytest_crab.benchmarks.codereviewqa.choices.answers import Answers, ChosenOption, NoteAnswer
+from pytest_crab.benchmarks.codereviewqa.choices.answers import Answerer, Answers, ChosenOption, NoteAnswer
 from pytest_crab.benchmarks.codereviewqa.choices.questions import Question, option_lines
 from pytest_crab.clients.chat import ChatSettings
 from pytest_crab.clients.model_http import connection, post_each
@@ -41,7 +43,7 @@ Prepare = Callable[["ModelAccess", "GatewayConnection", Question, str], AskedQue
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class QuestionSettings(ChatSettings):
+class QuestionSettings(ChatSettings, Answerer):
     """Settings of answerers that ask a model; ``parallel`` is the most questions of a probe at a time.
 
     Of a provider with a limit of its own one probe is asked at a time, by no more questions than that: its server then
@@ -54,8 +56,8 @@ class QuestionSettings(ChatSettings):
     singly: ClassVar[bool] = False
 
     @property
+    @override
     def raw(self) -> bool:
-        """See Answerer."""
         return False
 
     timeout: float = 60.0
@@ -67,8 +69,9 @@ class QuestionSettings(ChatSettings):
         if self.parallel < 1:
             raise ValueError("parallel should be at least 1")
 
+    @override
     def identity(self) -> Mapping[str, Any]:
-        """See Answerer; how many questions are asked at a time and for how long decide no answer."""
+        """The number of questions asked at a time and the seconds for them decide no answer."""
         known = dict(ChatSettings.identity(self) or {})
         settings = {name: value for name, value in known["settings"].items() if name not in ("parallel", "timeout")}
         return {**known, "settings": settings}

@@ -7,9 +7,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from typing_extensions import override
+
 from pytest_crab import serialization
 from pytest_crab.benchmarks.codereviewqa.choice_statistics import LETTERS
-from pytest_crab.benchmarks.codereviewqa.choices.answers import Answers, ChosenOption, NoteAnswer, note_nothing
+from pytest_crab.benchmarks.codereviewqa.choices.answers import (
+    Answerer,
+    Answers,
+    ChosenOption,
+    NoteAnswer,
+    note_nothing,
+)
 from pytest_crab.benchmarks.codereviewqa.choices.questions import Question, correct_options
 from pytest_crab.model_access import Services
 from pytest_crab.types import Instance
@@ -20,7 +28,7 @@ FIXED = "fixed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ConstantAnswerer:
+class ConstantAnswerer(Answerer):
     """Chooses the same ``letter`` each time; of its answers, exactly one in as many as there are options is right."""
 
     letter: str = "A"
@@ -33,18 +41,17 @@ class ConstantAnswerer:
         if self.letter not in LETTERS[:3] or len(self.letter) != 1:
             raise ValueError("letter should be A, B or C, since some questions have three options")
 
+    @override
     def identity(self) -> Mapping[str, Any]:
-        """See Answerer."""
         return {"adapter": "constant", "letter": self.letter}
 
+    @override
     def answer(self, questions: Sequence[Question], services: Services, note: NoteAnswer = note_nothing) -> Answers:
-        """See Answerer."""
-        del services, note
         return Answers(answers=tuple(ChosenOption(letter=self.letter) for _ in questions), usage=FREE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RandomAnswerer:
+class RandomAnswerer(Answerer):
     """Chooses each letter equally often; the same ``seed`` gives the same answers."""
 
     seed: int = 0
@@ -53,13 +60,12 @@ class RandomAnswerer:
     singly = raw = False
     free = True
 
+    @override
     def identity(self) -> Mapping[str, Any]:
-        """See Answerer."""
         return {"adapter": "random", "seed": self.seed}
 
+    @override
     def answer(self, questions: Sequence[Question], services: Services, note: NoteAnswer = note_nothing) -> Answers:
-        """See Answerer."""
-        del services, note
         return Answers(answers=tuple(ChosenOption(letter=self._letter(question)) for question in questions), usage=FREE)
 
     def _letter(self, question: Question) -> str:
@@ -68,13 +74,13 @@ class RandomAnswerer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RightAnswerer:
+class RightAnswerer(Answerer):
     """Is given the correct options, and chooses them: the upper bound of every probe."""
 
     free = True
 
+    @override
     def identity(self) -> Mapping[str, Any]:
-        """See Answerer."""
         return {"adapter": "right"}
 
     def bind(self, instance: Instance) -> _Right:
@@ -82,20 +88,19 @@ class RightAnswerer:
         return _Right(correct_options(instance))
 
 
-class _Right:
+class _Right(Answerer):
     measure = FIXED
     singly = raw = False
 
     def __init__(self, correct: frozenset[str]) -> None:
         self._correct = correct
 
+    @override
     def identity(self) -> Mapping[str, Any]:
-        """See Answerer."""
         return {"adapter": "right", "correct": sorted(self._correct)}
 
+    @override
     def answer(self, questions: Sequence[Question], services: Services, note: NoteAnswer = note_nothing) -> Answers:
-        """See Answerer."""
-        del services, note
         return Answers(answers=tuple(ChosenOption(letter=self._letter(question)) for question in questions), usage=FREE)
 
     def _letter(self, question: Question) -> str:

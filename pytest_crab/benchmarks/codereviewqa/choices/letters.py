@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from typing_extensions import override
+
 from pytest_crab.benchmarks.codereviewqa.choice_statistics import LETTERS
 from pytest_crab.benchmarks.codereviewqa.choices.answers import Answers, ChosenOption, NoteAnswer, note_nothing
 from pytest_crab.benchmarks.codereviewqa.choices.asking import AskedQuestion, QuestionSettings, ask_all
@@ -73,8 +75,8 @@ class LetterAnswerer(QuestionSettings):
         if self.constrain == LOGIT_BIAS and self.protocol() is not Api.OPENAI:
             raise ValueError(f"the provider {self.provider} takes no logit bias; name one whose api is openai")
 
+    @override
     def answer(self, questions: Sequence[Question], services: Services, note: NoteAnswer = note_nothing) -> Answers:
-        """See Answerer."""
         if self.constrain == LOGIT_BIAS:
             return ask_all(self, services, questions, self._prepare_biased, note)
         fields = CONSTRAINTS[self.constrain](questions[0].letters)

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from typing_extensions import override
+
 from pytest_crab.benchmarks.codereviewqa.choices.answers import Answers, ChosenOption, NoteAnswer, note_nothing
 from pytest_crab.benchmarks.codereviewqa.choices.asking import AskedQuestion, QuestionSettings, ask_all
 from pytest_crab.benchmarks.codereviewqa.choices.questions import Question
@@ -47,12 +49,12 @@ class LogProbabilityAnswerer(QuestionSettings):
             raise ValueError(f"the provider {self.provider} gives no log-probabilities; name one whose api is openai")
 
     @property
+    @override
     def raw(self) -> bool:
-        """See Answerer."""
         return self.endpoint == COMPLETIONS
 
+    @override
     def answer(self, questions: Sequence[Question], services: Services, note: NoteAnswer = note_nothing) -> Answers:
-        """See Answerer."""
 
         def prepare(_access: ModelAccess, _client: GatewayConnection, question: Question, prompt: str) -> AskedQuestion:
             def read(answer: GatewayAnswer) -> ChosenOption:
