@@ -99,6 +99,8 @@ class ScoringContext(Protocol):
     instance: Instance
     #: The number of the repeat, from 1.
     repeat: int
+    #: Plain data for the versions on the trial's record.
+    facts: dict[str, Any]
 
     @property
     def snapshot(self) -> Snapshot:
@@ -111,10 +113,6 @@ class ScoringContext(Protocol):
     @property
     def image(self) -> Image:
         """The image, found or built. Raises ImageError, EngineError."""
-
-    @property
-    def facts(self) -> dict[str, Any]:
-        """Plain data for the versions on the trial's record."""
 
     def book(self, scorer: str, answers: Sequence[Usage | None], *, asked: Sequence[Usage | None], judge: bool) -> None:
         """Add answers of a scorer's models to the trial's record; ``asked`` are those that the store did not have.

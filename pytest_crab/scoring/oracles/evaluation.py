@@ -56,6 +56,7 @@ class EvaluationStep(Step[Score]):
     record = Score
     paid = False
     deadline = None
+    reruns: Sequence[str] = ()
 
     def __init__(
         self, context: ScoringContext, comments: Sequence[ProvedComment], tree: str, *, proof_keys: Sequence[str] | None
@@ -64,7 +65,7 @@ class EvaluationStep(Step[Score]):
         self.comments = comments
         self._tree = tree
         self._proof_keys = proof_keys
-        self.reruns: list[str] = []
+        self.reruns = self._reruns = list[str]()
 
     @override
     def keys(self) -> Mapping[str, str]:
@@ -77,7 +78,7 @@ class EvaluationStep(Step[Score]):
     def run(self, subjects: Sequence[str]) -> Mapping[str, Score]:
         todo = [one for one in self.comments if one.comment.id in subjects]
         wanted = REGRESSIONS in subjects
-        scores, regressions = _judge(self._context, todo, self._tree, self.reruns, regressions=wanted)
+        scores, regressions = _judge(self._context, todo, self._tree, self._reruns, regressions=wanted)
         return {**scores, REGRESSIONS: _regressions_score(regressions)} if wanted else scores
 
     @override
