@@ -86,6 +86,18 @@ class Family:
             raise BadInput(place, [_with_advice(problem, self.noun, use) for problem in problems])
         return adapter
 
+    def make(
+        self,
+        name: str,
+        settings: Mapping[str, Any],
+        folder: Path,
+        where: str | None = None,
+        entries: Container[str] = (),
+    ) -> Any:
+        """The adapter that ``spec`` and ``build`` make of these. Raises BadInput with every fault."""
+        place = where or self.where(name)
+        return self.build(self.spec(name, settings, folder, place, entries), place)
+
     def where(self, name: str) -> str:
         """Return the name that errors use for these settings."""
         return f"crab.yaml: {self.noun}s.{name}"

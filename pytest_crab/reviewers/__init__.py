@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Any, cast
-
 from pytest_crab.adapters import Family
-from pytest_crab.protocols import PrivilegedReviewer, Reviewer
 
 REVIEWERS = Family(
     noun="reviewer",
@@ -28,15 +23,3 @@ REVIEWERS = Family(
         "single-shot": "pytest_crab.reviewers.single_shot:SingleShotReviewer",
     },
 )
-
-
-def make(
-    name: str, settings: Mapping[str, Any], folder: Path, where: str | None = None
-) -> Reviewer | PrivilegedReviewer:
-    """The reviewer of this name or "module:Class"; relative paths in its settings start at ``folder``.
-
-    Raises BadInput with every fault; ``where`` is what it calls the settings.
-    """
-    place = where or REVIEWERS.where(name)
-    adapter = REVIEWERS.build(REVIEWERS.spec(name, settings, folder, place), place)
-    return cast("Reviewer | PrivilegedReviewer", adapter)

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 import pytest
 
 from fake_checkout import FakeCheckout
-from pytest_crab import agents, serialization
+from pytest_crab import serialization
 from pytest_crab.adapters import privileged
 from pytest_crab.agents import AGENTS
 from pytest_crab.errors import AgentError, BadInput, Cancelled
@@ -49,7 +49,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def made(name: str, folder: Path, instance: Instance) -> Agent:
-    adapter: Any = agents.make(name, SETTINGS[name], folder)
+    adapter: Any = AGENTS.make(name, SETTINGS[name], folder)
     return adapter.bind(instance) if privileged(adapter) else adapter  # type: ignore[no-any-return]
 
 
@@ -94,7 +94,7 @@ def test_an_interruption_passes_through(name: str, folder: Path, instance: Insta
 
 
 def test_who_is_shown_the_answer_and_who_is_simulated(folder: Path) -> None:
-    made_ones = {name: agents.make(name, SETTINGS[name], folder) for name in SETTINGS}
+    made_ones = {name: AGENTS.make(name, SETTINGS[name], folder) for name in SETTINGS}
     assert {name for name, agent in made_ones.items() if privileged(agent)} == {"replay", "simulated"}
     assert {name for name, agent in made_ones.items() if agent.simulated} == {"simulated"}
 
@@ -122,5 +122,5 @@ def test_a_missing_recording_is_named(folder: Path, instance: Instance, checkout
 )
 def test_a_bad_setting_is_one_sentence(name: str, settings: Mapping[str, Any], said: str, folder: Path) -> None:
     with pytest.raises(BadInput, match=r"^crab\.yaml: agents\.") as caught:
-        agents.make(name, settings, folder)
+        AGENTS.make(name, settings, folder)
     assert said in caught.value.problems[0]

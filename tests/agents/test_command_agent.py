@@ -25,7 +25,7 @@ def folder(tmp_path: Path) -> Path:
 def make(folder: Path, script: str, **settings: Any) -> CommandAgent:
     (folder / "agent.py").write_text("import json, os, sys\nrequest = json.load(sys.stdin)\n" + script)
     settings = {"command": [sys.executable, "agent.py"], "files": ["agent.py"], **settings}
-    agent = agents.make("command", settings, folder)
+    agent = agents.AGENTS.make("command", settings, folder)
     assert isinstance(agent, CommandAgent)
     return agent
 

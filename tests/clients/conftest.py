@@ -136,7 +136,7 @@ class Desk:
     def review(self, name: str, script: Any, **settings: Any) -> Review:
         """What a real reviewer says when the provider says this."""
         self.say(script)
-        reviewer = reviewers.make(name, {"model": MODEL, "timeout": 300, **settings}, self.folder)
+        reviewer = reviewers.REVIEWERS.make(name, {"model": MODEL, "timeout": 300, **settings}, self.folder)
         with model_errors_as(ReviewerError):
             return reviewer.review(self.pull_request, self.checkout("review"))  # type: ignore[union-attr]
 
@@ -151,7 +151,7 @@ class Desk:
 
     def agent(self, name: str, **settings: Any) -> Any:
         """A real agent."""
-        return agents.make(name, {"model": MODEL, "timeout": 300, **settings}, self.folder)
+        return agents.AGENTS.make(name, {"model": MODEL, "timeout": 300, **settings}, self.folder)
 
     def structured(self, findings: Sequence[Any]) -> Any:
         """A script that hands these findings over and is done."""

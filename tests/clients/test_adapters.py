@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -15,7 +14,7 @@ from pytest_crab.clients import installed
 from pytest_crab.errors import BadInput, Cancelled, GatewayError
 from pytest_crab.types import Finding
 
-FAMILIES: Mapping[str, Any] = {"reviewer": reviewers, "agent": agents}
+FAMILIES = {"reviewer": reviewers.REVIEWERS, "agent": agents.AGENTS}
 BOTH = [
     *(("reviewer", name) for name in ("claude-code", "codex", "pr-agent")),
     *(("agent", name) for name in ("claude-code", "codex", "mini")),
@@ -154,7 +153,7 @@ def test_a_client_that_is_missing_is_said_before_anything_runs(
 
 def test_mini_needs_a_model(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="model is missing"):
-        agents.make("mini", {}, tmp_path)
+        agents.AGENTS.make("mini", {}, tmp_path)
 
 
 @pytest.mark.parametrize(("noun", "name"), BOTH)

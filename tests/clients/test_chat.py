@@ -126,10 +126,10 @@ def test_the_limit_of_an_answer_goes_into_the_field_that_its_server_knows(
     ],
 )
 def test_the_limit_of_an_answer_is_the_models_own(tmp_path: Path, model: str, most: int) -> None:
-    made: Any = reviewers.make("single-shot", {"model": model}, tmp_path)
+    made: Any = reviewers.REVIEWERS.make("single-shot", {"model": model}, tmp_path)
     assert made.max_tokens == most
     assert made.identity()["settings"]["max_tokens"] == most
-    assert reviewers.make("single-shot", {"model": model, "max_tokens": "77"}, tmp_path).max_tokens == 77  # type: ignore[attr-defined]
+    assert reviewers.REVIEWERS.make("single-shot", {"model": model, "max_tokens": "77"}, tmp_path).max_tokens == 77  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(
@@ -154,7 +154,7 @@ def test_a_provider_of_ones_own_is_asked_in_the_field_that_most_servers_know(tmp
     entry = "{base_url: 'http://127.0.0.1:1/v1', api: openai%s}"
     providers = f"a: {entry % ''}, b: {entry % ', token_limit: max_completion_tokens'}"
     (tmp_path / "crab.yaml").write_text(f"models: {{providers: {{{providers}}}}}\n")
-    made = [reviewers.make("single-shot", {"model": "m", "provider": name}, tmp_path) for name in ("a", "b")]
+    made = [reviewers.REVIEWERS.make("single-shot", {"model": "m", "provider": name}, tmp_path) for name in ("a", "b")]
     assert [one.limited(9) for one in made] == [{"max_tokens": 9}, {"max_completion_tokens": 9}]  # type: ignore[union-attr]
     assert "token_limit" not in str([one.identity() for one in made])  # type: ignore[union-attr]
 
@@ -286,7 +286,7 @@ def test_no_hunk_is_asked_about_after_a_failure(make_desk: Callable[..., Any]) -
 
 def test_how_many_are_asked_at_a_time_decides_no_review(desk: Any) -> None:
     one, other, longer = (
-        reviewers.make("hunks", {"model": "m", **own}, desk.folder).identity()  # type: ignore[union-attr]
+        reviewers.REVIEWERS.make("hunks", {"model": "m", **own}, desk.folder).identity()  # type: ignore[union-attr]
         for own in ({"jobs": 1}, {"jobs": 9}, {"longest_hunk": 9})
     )
     assert one == other != longer
@@ -322,7 +322,7 @@ def test_a_review_in_parts_is_one_review(make_desk: Callable[..., Any]) -> None:
 )
 def test_wrong_settings_are_said(tmp_path: Path, name: str, settings: dict[str, Any], sentence: str) -> None:
     with pytest.raises(BadInput, match=sentence):
-        reviewers.make(name, settings, tmp_path)
+        reviewers.REVIEWERS.make(name, settings, tmp_path)
 
 
 def test_a_prompt_of_ones_own_is_asked_and_decides_the_review(desk: Any) -> None:
@@ -331,7 +331,7 @@ def test_a_prompt_of_ones_own_is_asked_and_decides_the_review(desk: Any) -> None
     assert "Look for dragons" in desk.bodies
     assert "each line behind its number" in desk.bodies
     mine, ours = (
-        reviewers.make("single-shot", {"model": "m", **own}, desk.folder).identity()  # type: ignore[union-attr]
+        reviewers.REVIEWERS.make("single-shot", {"model": "m", **own}, desk.folder).identity()  # type: ignore[union-attr]
         for own in ({"prompt": "mine.md"}, {})
     )
     assert mine != ours
@@ -366,6 +366,6 @@ def test_a_diff_that_is_too_long_is_an_error_before_anything_is_asked(desk: Any)
         assert caught.value.status == "limit"
         assert desk.provider.asked == []
         assert ("say long_diff: split" in str(caught.value)) == (name == "single-shot" and len(settings) == 1)
-        identity = reviewers.make(name, {"model": "m", **settings}, desk.folder).identity()  # type: ignore[union-attr]
+        identity = reviewers.REVIEWERS.make(name, {"model": "m", **settings}, desk.folder).identity()  # type: ignore[union-attr]
         assert identity is not None
         assert identity["settings"]["longest_diff"] == 20, "what was stored of a diff that was cut is not used again"

@@ -64,9 +64,9 @@ def test_what_its_prompts_lack_is_on_record(make_desk: Callable[..., Any]) -> No
 
 def test_each_context_is_another_reviewer(desk: Any) -> None:
     made = [
-        reviewers.make("layered", {"model": "m", **own}, desk.folder).identity()  # type: ignore[union-attr]
+        reviewers.REVIEWERS.make("layered", {"model": "m", **own}, desk.folder).identity()  # type: ignore[union-attr]
         for own in ({"context": "A"}, {"context": "B"}, {"context": "C"}, {"context": "A", "summary": "false"})
     ]
     assert all(one != other for at, one in enumerate(made) for other in made[:at])
     with pytest.raises(BadInput, match="context"):
-        reviewers.make("layered", {"model": "m", "context": "D"}, desk.folder)
+        reviewers.REVIEWERS.make("layered", {"model": "m", "context": "D"}, desk.folder)

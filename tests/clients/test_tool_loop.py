@@ -311,7 +311,7 @@ def test_the_gateway_says_while_a_model_is_asked_so_that_slots_are_lent(
 @pytest.mark.parametrize("limit", ["max_turns", "total_tokens", "max_usd", "seconds"])
 def test_a_limit_of_nothing_is_no_setting(tmp_path: Path, limit: str) -> None:
     with pytest.raises(BadInput, match=f"{limit} should be above 0"):
-        agents.make("tool-loop", {"model": "m", limit: "0"}, tmp_path)
+        agents.AGENTS.make("tool-loop", {"model": "m", limit: "0"}, tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -331,7 +331,7 @@ def test_the_protocol_is_the_providers_in_crab_yaml(tmp_path: Path, settings: di
         "    local: {base_url: 'http://127.0.0.1:1/v1', api: openai}\n"
         "    proxy: {base_url: 'http://127.0.0.1:2', api: anthropic}\n"
     )
-    agent: Any = agents.make("tool-loop", {"model": "m", **settings}, tmp_path)
+    agent: Any = agents.AGENTS.make("tool-loop", {"model": "m", **settings}, tmp_path)
     assert agent.protocol() == protocol
 
 

@@ -71,7 +71,7 @@ def findings(confined: ConfinedCheckout, folder: Path, script: str, **settings: 
     """What a script that prints one finding per line of JSON says."""
     (folder / "reviewer.py").write_text("import json, os, sys\nrequest = json.load(sys.stdin)\n" + script)
     settings = {"command": [sys.executable, "reviewer.py"], "files": ["reviewer.py"], "timeout": 30, **settings}
-    reviewer = reviewers.make("command", settings, folder)
+    reviewer = reviewers.REVIEWERS.make("command", settings, folder)
     assert isinstance(reviewer, CommandReviewer)
     (finding,) = reviewer.review(confined.pull_request(), confined).findings
     said: list[Any] = json.loads(finding.body)
@@ -143,7 +143,7 @@ def test_a_bot_in_its_own_environment_starts(
         bot = tmp_path / "home" / "bin" / "bot"
         bot.parent.mkdir(parents=True)
         bot.symlink_to(place)
-    reviewer = reviewers.make("command", {"command": [str(bot)], "timeout": 30}, tmp_path)
+    reviewer = reviewers.REVIEWERS.make("command", {"command": [str(bot)], "timeout": 30}, tmp_path)
     (finding,) = reviewer.review(confined.pull_request(), confined).findings
     assert json.loads(finding.body) == [str(own), "own"]
 

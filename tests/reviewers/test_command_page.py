@@ -66,7 +66,7 @@ def test_the_worked_example_works(tmp_path: Path) -> None:
     (tmp_path / "house").mkdir()
     (tmp_path / "house" / "todo.py").write_text(block("python"))
     settings = yaml.load(block("yaml"), yaml.BaseLoader)["reviewers"]["todo"]
-    reviewer = reviewers.make(settings.pop("use"), settings, tmp_path / "house")
+    reviewer = reviewers.REVIEWERS.make(settings.pop("use"), settings, tmp_path / "house")
     assert isinstance(reviewer, CommandReviewer)
     checkout = FakeCheckout(tmp_path / "x", head={"a.py": b"# TODO\n1\n2\n# TODO\n"}, base={"a.py": b"# TODO\n1\n"})
     review = reviewer.review(checkout.pull_request(), checkout)

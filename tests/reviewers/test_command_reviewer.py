@@ -22,7 +22,7 @@ EMPTY = '{"schema": 1, "findings": []}'
 def make(folder: Path, script: str, **settings: Any) -> CommandReviewer:
     (folder / "reviewer.py").write_text("import json, os, sys\nrequest = json.load(sys.stdin)\n" + script)
     settings = {"command": [sys.executable, "reviewer.py"], "files": ["reviewer.py"], **settings}
-    reviewer = reviewers.make("command", settings, folder)
+    reviewer = reviewers.REVIEWERS.make("command", settings, folder)
     assert isinstance(reviewer, CommandReviewer)
     return reviewer
 

@@ -15,7 +15,7 @@ import pytest
 from aiohttp import web
 
 from fake_checkout import FakeCheckout
-from pytest_crab import reviewers, serialization
+from pytest_crab import serialization
 from pytest_crab.adapters import leaky, privileged
 from pytest_crab.agents import AGENTS
 from pytest_crab.errors import BadInput, Cancelled, ReviewerError
@@ -175,7 +175,7 @@ class Desk:
     def review(self, **settings: Any) -> Review:
         near = {"url": f"{self.hosts.url}/v3", "forge_url": self.hosts.url, "organization": "org-1"}
         paces = {"poll": 0.01, "settle": 0.0, "timeout": 20}
-        adapter: Any = reviewers.make("devin", {**near, **paces, **settings}, Path())
+        adapter: Any = REVIEWERS.make("devin", {**near, **paces, **settings}, Path())
         bound = adapter.bind(self.instance)
         review: Review = bound.review(self.checkout.pull_request(), self.checkout)
         return review
@@ -438,7 +438,7 @@ def test_a_stopped_run_does_not_wait(desk: Desk, monkeypatch: pytest.MonkeyPatch
 
 
 def test_it_is_leaky_and_not_privileged_and_learns_address_and_commit_only(desk: Desk) -> None:
-    adapter: Any = reviewers.make("devin", {}, Path())
+    adapter: Any = REVIEWERS.make("devin", {}, Path())
     assert (leaky(adapter), privileged(adapter)) == (True, False)
     bound = adapter.bind(desk.instance)
     assert dataclasses.asdict(bound) == {
@@ -468,4 +468,4 @@ def test_crew_and_record_say_that_it_is_leaky(instance: Instance) -> None:
 )
 def test_settings_that_cannot_be_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(BadInput):
-        reviewers.make("devin", wrong, Path())
+        REVIEWERS.make("devin", wrong, Path())

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 import pytest
 
 from fake_checkout import FakeCheckout
-from pytest_crab import reviewers, serialization
+from pytest_crab import serialization
 from pytest_crab.adapters import AdapterSpec, privileged
 from pytest_crab.errors import BadInput, Cancelled
 from pytest_crab.protocols import Reviewer
@@ -45,7 +45,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def made(name: str, folder: Path, instance: Instance) -> Reviewer:
-    adapter: Any = reviewers.make(name, SETTINGS[name], folder)
+    adapter: Any = REVIEWERS.make(name, SETTINGS[name], folder)
     return adapter.bind(instance) if privileged(adapter) else adapter  # type: ignore[no-any-return]
 
 
@@ -83,7 +83,7 @@ def test_an_interruption_passes_through(name: str, folder: Path, instance: Insta
 
 
 def test_only_human_and_replay_are_shown_the_answer(folder: Path) -> None:
-    assert {name for name in SETTINGS if privileged(reviewers.make(name, SETTINGS[name], folder))} == {
+    assert {name for name in SETTINGS if privileged(REVIEWERS.make(name, SETTINGS[name], folder))} == {
         "human",
         "replay",
     }
@@ -114,12 +114,12 @@ def test_a_spec_is_plain_json_that_builds_the_adapter_elsewhere(folder: Path) ->
     spec = REVIEWERS.spec("command", SETTINGS["command"], folder)
     sent = serialization.read(AdapterSpec, json.loads(json.dumps(serialization.dump(spec))), [])
     assert sent is not None
-    assert REVIEWERS.build(sent) == reviewers.make("command", SETTINGS["command"], folder)
+    assert REVIEWERS.build(sent) == REVIEWERS.make("command", SETTINGS["command"], folder)
 
 
 def test_an_own_class_is_named_by_its_path(folder: Path) -> None:
-    own = reviewers.make("pytest_crab.reviewers.ruff:RuffReviewer", {"select": ["F"]}, folder)
-    assert own == reviewers.make("ruff", {"select": ["F"]}, folder)
+    own = REVIEWERS.make("pytest_crab.reviewers.ruff:RuffReviewer", {"select": ["F"]}, folder)
+    assert own == REVIEWERS.make("ruff", {"select": ["F"]}, folder)
 
 
 @pytest.mark.parametrize(
@@ -140,12 +140,12 @@ def test_an_own_class_is_named_by_its_path(folder: Path) -> None:
 )
 def test_a_bad_setting_is_one_sentence(name: str, settings: Mapping[str, Any], said: str, folder: Path) -> None:
     with pytest.raises(BadInput, match=r"^crab\.yaml: reviewers\.") as caught:
-        reviewers.make(name, settings, folder)
+        REVIEWERS.make(name, settings, folder)
     assert said in caught.value.problems[0]
 
 
 def test_all_faults_are_named_and_say_where(folder: Path) -> None:
     with pytest.raises(BadInput) as caught:
-        reviewers.make("ruff", {"select": "F", "ignore": 3, "x": 1}, folder, where="crab.yaml: reviewers.strict")
+        REVIEWERS.make("ruff", {"select": "F", "ignore": 3, "x": 1}, folder, where="crab.yaml: reviewers.strict")
     assert len(caught.value.problems) == 3
     assert str(caught.value).count("crab.yaml: reviewers.strict: ") == 3

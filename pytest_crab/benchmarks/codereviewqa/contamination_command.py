@@ -109,7 +109,7 @@ def _model(name: str, settings: Settings) -> ChatSettings:
     if variant is None:
         known = ", ".join(answerers) or "none"
         raise BadInput("crab.yaml", [f"it names no answerer {name!r}; its answerers are {known}"])
-    built = ANSWERERS.build(ANSWERERS.spec(variant.use, variant.settings, settings.folder, where, answerers), where)
+    built = ANSWERERS.make(variant.use, variant.settings, settings.folder, where, answerers)
     if not isinstance(built, ChatSettings):
         raise BadInput(where, [f"{variant.use} asks no model directly; use letters or log-probabilities"])
     if built.provider not in settings.models.providers:

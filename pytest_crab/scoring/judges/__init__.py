@@ -44,5 +44,4 @@ def build_judge(name: str, settings: Settings) -> Any:
     if variant is None:
         known = ", ".join(settings.judges) or "none"
         raise BadInput("crab.yaml", [f"it names no judge {name!r}; its judges are {known}"])
-    where = JUDGES.where(name)
-    return JUDGES.build(JUDGES.spec(variant.use, variant.settings, settings.folder, where, settings.judges), where)
+    return JUDGES.make(variant.use, variant.settings, settings.folder, JUDGES.where(name), settings.judges)
