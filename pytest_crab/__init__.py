@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pytest_crab.api import load_frame, load_instances, load_trials, run_trial
+    from pytest_crab.api import compare, load_frame, load_instances, load_report, load_trials, run, run_trial
 
-__all__ = ["load_frame", "load_instances", "load_trials", "run_trial"]
+__all__ = ["compare", "load_frame", "load_instances", "load_report", "load_trials", "run", "run_trial"]
 
 
 def __getattr__(name: str) -> Any:

@@ -1,26 +1,45 @@
-"""The Python API: load instances, run one trial, read a report's records."""
+"""The Python API: measure reviewers, read the reports of runs and compare them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, suppress
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
+from pytest_crab.adapters import AdapterSpec, Family
 from pytest_crab.agents import AGENTS
+from pytest_crab.campaign.batch import run_batch
+from pytest_crab.gate.baseline import rule_on_baselines
+from pytest_crab.gate.compared_runs import compare_runs
+from pytest_crab.gate.terms import MARGIN, GateTerms
 from pytest_crab.instances import load_instances
-from pytest_crab.results.files import read_trials
-from pytest_crab.results.loading import trials_file
+from pytest_crab.instances.pull_requests import subject_of, write_subject
+from pytest_crab.option_table import FIELDS
+from pytest_crab.results.files import TrialLog, read_trials
+from pytest_crab.results.kept_runs import new_run, show_run
+from pytest_crab.results.loading import TRIALS, lacks_beside_shown, load_summary, trials_file
 from pytest_crab.results.tables import COLUMNS, oracle_rows
 from pytest_crab.reviewers import REVIEWERS
-from pytest_crab.settings import load_settings
+from pytest_crab.runtimes import choose
+from pytest_crab.runtimes.hidden_paths import hide_set
+from pytest_crab.settings import Settings, Variant, load_settings
+from pytest_crab.show.notebook import Report, RunComparison
+from pytest_crab.show.transcripts import write_transcripts
+from pytest_crab.show.write_report import remake
 from pytest_crab.trial import Crew, CrewSpec, run_trial as _run_trial
 from pytest_crab.trial.session import open_run_context
-from pytest_crab.types import Instance, Trial
+from pytest_crab.types import CONTROL, Instance, PullRequest, Trial
 
 if TYPE_CHECKING:
     import pandas
 
-__all__ = ["load_frame", "load_instances", "load_trials", "run_trial"]
+__all__ = ["compare", "load_frame", "load_instances", "load_report", "load_trials", "run", "run_trial"]
+
+#: The trials at a time, and the failures alike after which a reviewer is given up, as in a pytest run.
+JOBS: int = FIELDS["jobs"].default
+GIVE_UP: int = FIELDS["give_up"].default
 
 
 def run_trial(
@@ -53,6 +72,101 @@ def run_trial(
     settings = load_settings(here)
     with open_run_context(runtime, Path(store), settings, allow_unconfined=allow_unconfined) as run_context:
         return _run_trial(instance, crew, run_context)
+
+
+def run(
+    instances: Path | str | Iterable[Instance],
+    reviewers: str | Sequence[str],
+    agent: str = "simulated",
+    *,
+    repeats: int = 1,
+    runtime: str = "auto",
+    jobs: int = JOBS,
+    store: Path | str = ".crab",
+    report: Path | str | None = None,
+    budget: float | None = None,
+    give_up: int = GIVE_UP,
+    allow_unconfined: bool = False,
+) -> Report:
+    """Measure reviewers on instances, or on all below a folder, and return the report, as a pytest run writes it.
+
+    Reviewers and the agent are built in or entries of the current folder's crab.yaml. Without ``report`` the run is
+    kept in the store, as each run. ``budget`` is US dollars, ``give_up`` as --crab-give-up. The caller vouches
+    for the instances: their Dockerfiles and installs run without a question. Raises BadInput for names and settings
+    that are wrong, CrabError where the runtime cannot be had, and OSError; what the world does is in the records. An
+    interrupt ends what runs; finished steps and records are kept.
+    """
+    names = [reviewers] if isinstance(reviewers, str) else list(reviewers)
+    found = load_instances(Path(instances)) if isinstance(instances, (str, Path)) else list(instances)
+    settings = load_settings(Path.cwd())
+    acts = _spec(AGENTS, agent, settings.agents, settings)
+    crews = [
+        Crew.build(
+            CrewSpec(
+                reviewer=name,
+                reviewer_spec=_spec(REVIEWERS, name, settings.reviewers, settings),
+                agent=agent,
+                agent_spec=acts,
+                control=name == "none",
+                variant=CONTROL if name == "none" else None,
+            )
+        )
+        for name in dict.fromkeys(names)
+    ]
+    kept, folder = Path(store).absolute(), None if report is None else Path(report)
+    folder = new_run(kept, "+".join(names)) if folder is None else folder
+    planned = [(instance, crew, repeat) for instance in found for crew in crews for repeat in range(1, repeats + 1)]
+    chosen = choose(runtime).name if any(one.with_oracles for one in found) else "local"
+    with open_run_context(chosen, kept, settings, budget=budget, allow_unconfined=allow_unconfined) as run_context:
+        for instance in found:
+            hide_set(instance)
+        seen = replace(run_context, seen=lambda instance, pull: _note_subject(folder, instance, pull))
+        with TrialLog(folder / TRIALS) as log, closing(run_batch(planned, seen, jobs=jobs, give_up=give_up)) as trials:
+            for trial in trials:
+                log.append(trial)
+                write_transcripts(folder, run_context.store, trial.transcripts)
+    summary = remake(folder, errors_as_misses=False)
+    ids, sets = {one.id for one in found}, {Path(one.folder).parent for one in found}
+    if report is None and not lacks_beside_shown(kept, ids, sets, is_complete=summary.is_complete):
+        show_run(kept, folder)
+    return Report(folder, summary)
+
+
+def _spec(family: Family, name: str, variants: Mapping[str, Variant], settings: Settings) -> AdapterSpec:
+    """Return the spec of an entry of crab.yaml, or of a built-in name. Raises BadInput."""
+    variant = variants.get(name)
+    use, own = (name, {}) if variant is None else (variant.use, variant.settings)
+    return family.spec(use, own, settings.folder, entries=variants, others=() if variant else variants)
+
+
+def _note_subject(folder: Path, instance: Instance, pull_request: PullRequest) -> None:
+    """Write what an instance is about beside the records; a report can do without."""
+    with suppress(OSError):
+        write_subject(folder, subject_of(instance, pull_request.diff))
+
+
+def load_report(path: Path | str = ".crab") -> Report:
+    """Return the report of an earlier run: a report's folder, or the one that a store shows. Raises BadInput."""
+    return Report(trials_file(Path(path)).parent, load_summary(Path(path)))
+
+
+def compare(
+    before: Path | str | Report,
+    after: Path | str | Report,
+    *,
+    reviewers: Sequence[str] = (),
+    margin: float | None = None,
+    unit: Literal["pull request", "repository"] = "pull request",
+) -> RunComparison:
+    """Compare each reviewer of a run with its counterpart in an earlier one, as ``pytest-crab compare`` does.
+
+    ``reviewers`` are those to compare (none: all), NAME or BEFORE=AFTER; ``margin`` is in points (None: no gate is
+    asked for), and ``unit`` is whom the intervals speak for. Raises BadInput.
+    """
+    was, now = (one.folder if isinstance(one, Report) else Path(one) for one in (before, after))
+    terms = GateTerms(margin=MARGIN if margin is None else margin, unit=unit, gated=margin is not None)
+    against = compare_runs([was], now, terms, names=reviewers).against
+    return RunComparison(tuple(against), tuple(rule_on_baselines(against)))
 
 
 def load_trials(path: Path | str) -> Iterator[Trial]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -13,26 +13,20 @@ from pytest_crab.cli.choices import STORE, json_option, print_json, run_options
 from pytest_crab.errors import BadInput
 from pytest_crab.formats import format_table
 from pytest_crab.gate.baseline import BaselineComparison, rule_on_baselines
+from pytest_crab.gate.compared_runs import ComparedRuns, compare_runs
 from pytest_crab.gate.exit import OracleCounts, RunOutcome, decide
-from pytest_crab.gate.pairing import ANCHOR, counterpart, full_names, pair
-from pytest_crab.gate.references import Reference, load_reference
-from pytest_crab.gate.resolved import RATE, decided_on
+from pytest_crab.gate.resolved import RATE
 from pytest_crab.gate.terms import GateTerms
 from pytest_crab.gate.wording import baseline_words
 from pytest_crab.option_table import Options
 from pytest_crab.results.gate_record import Gate
-from pytest_crab.results.loading import last_comparable, load_summary
+from pytest_crab.results.loading import last_comparable
 from pytest_crab.results.recorded_results import require_recorded
-from pytest_crab.results.reviewer_summary import ReviewerSummary
-from pytest_crab.results.summary import Summary
 from pytest_crab.show.label_changes import label_table
 from pytest_crab.show.page.comparison import ComparedReviewer, write_comparison
 from pytest_crab.statistics.comparison import compare as compare_measured
 from pytest_crab.statistics.labels import absent_labels, compare_labels
 from pytest_crab.text import one_line
-
-#: Comparisons, the counts of the new run's reviewers, and of each comparison the names of both reviewers.
-Compared = tuple[list[BaselineComparison], list[OracleCounts], list[tuple[str, str]]]
 
 
 @click.command()
@@ -98,9 +92,8 @@ def compare(
         if recorded is not None:
             against, counts, pairs = _compare_recorded(recorded, before, after, terms)
         else:
-            references = _references([Path(before), *pool], anchor, terms)
-            against, counts, pairs = _compare_runs(
-                references, Path(after), names, terms, whole=terms.gated and not part
+            against, counts, pairs = compare_runs(
+                [Path(before), *pool], Path(after), terms, names=names, anchor=anchor, part=part
             )
     except BadInput as error:
         raise click.UsageError(str(error)) from error  # 2, since 1 is a gate that failed
@@ -187,61 +180,7 @@ def _write_page(page: Path, after: Path, compared: Sequence[ComparedReviewer], r
         raise click.ClickException(f"{page} cannot be written: {error.strerror}") from error
 
 
-def _references(runs: Sequence[Path], anchor: Path | None, terms: GateTerms) -> list[Reference]:
-    """Load the pooled runs and the anchor. Raises BadInput."""
-    anchors = [] if anchor is None else [load_reference([anchor], role=ANCHOR, on=terms.on)]
-    return [load_reference(runs, allowed=terms.allowed, on=terms.on), *anchors]
-
-
-def _compare_runs(
-    references: Sequence[Reference], after: Path, names: Sequence[str], terms: GateTerms, *, whole: bool
-) -> Compared:
-    """Compare each reviewer of a run with its counterpart in each of the others.
-
-    The names of both are last. Raises BadInput.
-    """
-    second = decided_on(load_summary(after), terms.on)
-    found = [(one, list(_pairs(one.summary, second, names))) for one in references]
-    against = [
-        pair(one.summary, was, second, now, name=one.name, terms=terms, whole=whole)
-        for one, pairs in found
-        for was, now in pairs
-    ]
-    own = [now for _, now in found[0][1]]
-    missing = [one.comparison.only_before if one.whole and one.comparison is not None else 0 for one in against]
-    counts = [
-        OracleCounts.of(now.reviewer, now.outcomes, absent=lacking, counted=now.counted, unmeasured=now.unmeasured)
-        for now, lacking in zip(own, missing, strict=False)
-    ]
-    names_of = [("" if was is None else was.reviewer, now.reviewer) for _, pairs in found for was, now in pairs]
-    return against, counts, names_of
-
-
-def _pairs(
-    first: Summary, second: Summary, names: Sequence[str]
-) -> Iterator[tuple[ReviewerSummary | None, ReviewerSummary]]:
-    """Yield the reviewers of the second run, each with its counterpart in the first. Raises BadInput."""
-    before, after = first.contestants, second.contestants
-    named: set[str] = set()
-    for name in names:
-        was, _, now = name.partition("=")
-        now = now or was
-        if now in named:
-            raise BadInput("--reviewer", [f"{now} of the second run is named twice; compare it once at a time"])
-        named.add(now)
-        runs = (("the first run", was, before), ("the second run", now, after))
-        problems = [f"{run} has no reviewer {who}" for run, who, known in runs if who not in known]
-        if problems:
-            raise BadInput("--reviewer", problems)
-        yield before[was], after[now]
-    for name, own in after.items() if not names else ():
-        other = counterpart(name, full_names(before.values()), full_names(after.values()))
-        yield (None if other is None else before[other]), own
-    if not after:
-        raise BadInput("AFTER", ["it has no reviewer to compare"])
-
-
-def _compare_recorded(folder: Path, before: str, after: str, terms: GateTerms) -> Compared:
+def _compare_recorded(folder: Path, before: str, after: str, terms: GateTerms) -> ComparedRuns:
     """Compare two tools of a set's recorded verdicts. Raises BadInput."""
     verdicts = next((one.verdicts for one in require_recorded(folder) if one.verdicts is not None), None)
     if verdicts is None:
@@ -261,7 +200,8 @@ def _compare_recorded(folder: Path, before: str, after: str, terms: GateTerms) -
         absent=absent_labels(words, terms.margins),
     )
     caught = sum(own.caught for own in second.values())
-    return [found], [OracleCounts(reviewer=after, caught=caught, missed=len(second) - caught)], [(before, after)]
+    counts = [OracleCounts(reviewer=after, caught=caught, missed=len(second) - caught)]
+    return ComparedRuns([found], counts, [(before, after)])
 
 
 def _visible(paragraph: str) -> str:

@@ -17,7 +17,6 @@ from pytest_crab.plugin.carried import TRIAL
 from pytest_crab.plugin.contestants import Contestants
 from pytest_crab.plugin.gate import RunGate
 from pytest_crab.plugin.items import Planned, TrialItem
-from pytest_crab.plugin.paths import INSTANCE_FILE
 from pytest_crab.plugin.planned import PlannedNodes
 from pytest_crab.plugin.resources import Resources
 from pytest_crab.plugin.selection import Shards
@@ -233,12 +232,9 @@ class RunRecorder:
 
     def recorded_sets(self) -> list[Path]:
         """Return the folders of the run's instance sets that hold recorded results."""
-        return [folder for folder in self._sets() if (folder / FOLDER).is_dir()]
+        return [folder for folder in self.sets() if (folder / FOLDER).is_dir()]
 
-    def is_in_sets(self, instance: str) -> bool:
-        """Return whether an instance of this id lies in one of the run's instance sets."""
-        return any((folder / instance / INSTANCE_FILE).is_file() for folder in self._sets())
-
-    def _sets(self) -> list[Path]:
+    def sets(self) -> list[Path]:
+        """Return the folders of the run's instance sets."""
         files = (self._config.rootpath / node.split("::", 1)[0] for node in self._planned)
         return list(dict.fromkeys(file.parent.parent for file in files))

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from pytest_crab.errors import BadInput, SourceError
+from pytest_crab.errors import SourceError
 from pytest_crab.option_table import Options
 from pytest_crab.plugin.recorder import RunRecorder
 from pytest_crab.results.kept_runs import SHOWN, new_run, show_run
-from pytest_crab.results.loading import load_summary
+from pytest_crab.results.loading import lacks_beside_shown
 
 
 def place_run(options: Options, config: pytest.Config) -> Options:
@@ -36,8 +36,7 @@ def _commit(folder: Path) -> str:
 class RunKeeper:
     """Decides at the end of a run whether the store shows it; registered on the controller.
 
-    A run that was ended early, or has a part of the pull requests, never takes the place of a whole one. ``report`` is
-    where people find the run, and ``note`` the sentence on why the store does not show it.
+    ``report`` is where people find the run, and ``note`` the sentence on why the store does not show it.
     """
 
     def __init__(self, options: Options, recorder: RunRecorder) -> None:
@@ -52,7 +51,10 @@ class RunKeeper:
         run, shown = self.report, self._store / SHOWN
         if not run.is_relative_to(self._store) or not run.is_dir() or not any(run.iterdir()):
             return
-        lacks = self._lacks(shown, ended=session.exitstatus != pytest.ExitCode.INTERRUPTED)
+        recorder, ended = self._recorder, session.exitstatus != pytest.ExitCode.INTERRUPTED
+        instances = {trial.instance for trial in recorder.trials}
+        is_complete = ended and recorder.is_complete and not recorder.problems
+        lacks = lacks_beside_shown(self._store, instances, recorder.sets(), is_complete=is_complete)
         if lacks:
             self.note = f"{shown} still shows the run before: this one {lacks}"
             return
@@ -62,17 +64,3 @@ class RunKeeper:
             self.note = f"{shown} cannot lead to this run: {error.strerror}"
         else:
             self.report = shown
-
-    def _lacks(self, shown: Path, *, ended: bool) -> str:
-        """Return what this run lacks beside the one that is shown; empty if it takes its place."""
-        try:
-            before = load_summary(shown)
-        except BadInput:
-            return ""
-        if before.is_complete and not (ended and self._recorder.is_complete and not self._recorder.problems):
-            return "was ended early"
-        trials = self._recorder.trials
-        instances, known = {trial.instance for trial in trials}, before.instances
-        if instances < known and any(map(self._recorder.is_in_sets, known - instances)):
-            return f"has {len(instances)} of its {len(known)} pull requests"
-        return ""

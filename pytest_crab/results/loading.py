@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Set as AbstractSet
 from pathlib import Path
 
 from pytest_crab.errors import BadInput
+from pytest_crab.instances import FILE
 from pytest_crab.results.files import read_summary, read_trials
-from pytest_crab.results.kept_runs import kept_runs, shown_run
+from pytest_crab.results.kept_runs import SHOWN, kept_runs, shown_run
 from pytest_crab.results.summary import Summary, summarise
 
 SUMMARY, TRIALS = "summary.json", "trials.jsonl"
@@ -51,6 +52,25 @@ def last_comparable(store: Path) -> tuple[Path, Path]:
             if earlier.measured == summary.measured:
                 return before, after
     raise BadInput(str(store), ["it keeps no two whole runs of the same oracles; name the runs to compare"])
+
+
+def lacks_beside_shown(store: Path, instances: AbstractSet[str], sets: Collection[Path], *, is_complete: bool) -> str:
+    """Return what a run lacks beside the one that a store shows; empty if it takes its place.
+
+    A run that was ended early, or has a part of the instances though its ``sets`` still have the others, never takes
+    the place of a whole one.
+    """
+    try:
+        before = load_summary(store / SHOWN)
+    except BadInput:
+        return ""
+    if before.is_complete and not is_complete:
+        return "was ended early"
+    known = before.instances
+    left = known - instances
+    if instances < known and any((folder / name / FILE).is_file() for folder in sets for name in left):
+        return f"has {len(instances)} of its {len(known)} pull requests"
+    return ""
 
 
 def find_file(path: Path, name: str) -> Path | None:

@@ -7,43 +7,29 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from pytest_crab.formats import format_decimal, format_interval, format_number, format_percent
 from pytest_crab.results.files import write_report_file
 from pytest_crab.results.recorded_rulers import ruler_lines
-from pytest_crab.results.reviewer_summary import ReviewerSummary
 from pytest_crab.results.summary import Summary
 from pytest_crab.show.detail_tables import detail_tables
 from pytest_crab.show.headline import gate_line, gate_reasons, headlines, unmeasured_line
 from pytest_crab.show.label_changes import change_tables
 from pytest_crab.show.mediator_text import mediator_lines, mediator_tables
 from pytest_crab.show.summary_tables import (
+    RATE_HEADS,
     SummaryTable,
     explained_tables,
     finding_tables,
-    label,
-    rate_cell,
+    rate_row,
     rate_tables,
     ruler_tables,
 )
 from pytest_crab.show.summary_text import lift_line, together_lines
 from pytest_crab.show.terminal import remarks, unknown_head, unknown_lines
 from pytest_crab.text import one_line
-from pytest_crab.types import Kind
 
 #: The file's name in a report's folder.
 FILE = "summary.md"
 
-_HEADS = (
-    "Reviewer",
-    "Comments",
-    "Per PR",
-    "Behavioral %",
-    "Structural %",
-    "Overall %",
-    "95% interval",
-    "Caught / known",
-    "Unknown",
-)
 _SPECIAL = str.maketrans({char: f"\\{char}" for char in "\\`*_{}[]<>#|~@!&"})
 
 #: A forge makes mentions, references and links of what Markdown has become, so that a backslash does not keep it from
@@ -84,7 +70,8 @@ def head_lines(summary: Summary) -> Iterator[str]:
         yield from folded("The gate's reasons", [f"- {escape_markdown(line, 5000)}" for line in reasons])
         for one in change_tables(summary.gate):
             yield from folded(one.title, escaped_table(one))
-    yield from table(_HEADS, [list(_cells(reviewer)) for reviewer in summary.reviewers])
+    rows = [[escape_markdown(name), *numbers] for name, *numbers in map(rate_row, summary.reviewers)]
+    yield from table(RATE_HEADS, rows)
 
 
 def detail_lines(summary: Summary) -> Iterator[str]:
@@ -112,18 +99,6 @@ def detail_lines(summary: Summary) -> Iterator[str]:
 def escape_markdown(text: str, limit: int = 200) -> str:
     """Return foreign text on one line that is no markup, and that no forge makes a mention, reference or link of."""
     return _LIVE.sub(rf"\1{_APART}", one_line(text, limit).translate(_SPECIAL))
-
-
-def _cells(reviewer: ReviewerSummary) -> Iterator[str]:
-    yield escape_markdown(label(reviewer))
-    yield format_number(reviewer.comments)
-    yield format_decimal(reviewer.comments_per_pull_request, 1)
-    kinds = [reviewer.by_kind[kind.value].micro if kind.value in reviewer.by_kind else None for kind in Kind]
-    yield from map(format_percent, kinds)
-    yield format_percent(reviewer.overall.micro)
-    yield format_interval(reviewer.overall.interval, " to ")
-    yield rate_cell(reviewer.overall)
-    yield str(reviewer.overall.unknown)
 
 
 def folded(title: str, lines: Iterable[str]) -> Iterator[str]:
