@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -27,7 +28,9 @@ def test_a_person_comes_from_nothing_to_a_gated_bot(
             "GITHUB_API_URL": forge.url, "GITHUB_SERVER_URL": forge.url, "GITHUB_REPOSITORY": forge.project,
             "GITHUB_EVENT_PATH": str(tmp_path / "event.json"), "GITHUB_TOKEN": next(iter(forge.accounts)),
         }  # fmt: skip
-        run_page(PAGE, tmp_path, environ(CRAB_PROOF_RUNS="1", **github))
+        shell = environ(CRAB_PROOF_RUNS="1", **github)
+        run_page(PAGE, tmp_path, shell)
+        subprocess.run(["pytest-crab", "comment", "report"], cwd=tmp_path / "our-bot", env=shell, check=True)
         (note,) = forge.notes
     assert "**Gate failed, exit status 1.**" in note.body
     assert "mine: 1 lost and 0 gained against the baseline" in note.body
