@@ -15,22 +15,24 @@ if TYPE_CHECKING:
 
 
 class Option(NamedTuple):
-    """One option: ``--crab-NAME``, ``CRAB_NAME`` and ``crab_NAME`` in an ini file mean the same.
-
-    ``flag`` False: it is none of the command line's. ``gate``: it may
-    also stand in crab.yaml under ``gate``, by its name. ``contestants``: it names some, so that the run measures them.
-    ``commands`` of pytest-crab have it too, by ``flag_of_commands``.
-    """
+    """One option: ``--crab-NAME``, ``CRAB_NAME`` and ``crab_NAME`` in an ini file mean the same."""
 
     name: str
     type: OptionType
     default: Any
+    #: A half sentence that says what the value does.
     help: str
+    #: It takes several values.
     many: bool = False
+    #: Its second flag, where no other plugin has that.
     short: str | None = None
+    #: False: it is none of the command line's.
     flag: bool = True
+    #: It may also stand in crab.yaml under ``gate``, by its name.
     gate: bool = False
+    #: It names contestants, so that the run measures them.
     contestants: bool = False
+    #: The commands of pytest-crab that have it too, by ``flag_of_commands``.
     commands: tuple[str, ...] = ()
 
     @property
@@ -54,7 +56,7 @@ def _option(type: OptionType, default: Any, help: str, **more: Any) -> Any:  # n
     return {"type": type, "default": default, "help": help, **more}
 
 
-# Help texts are half sentences in lower case that say what the value does, not what it is.
+# Help texts are in lower case, and say what the value does, not what it is.
 # No dataclass: every start of pytest would compile methods for so many fields, half of the time that the plugin takes.
 class Options:
     """The values of all options, read once at the edge. In the class an attribute describes its option."""

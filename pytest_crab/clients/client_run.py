@@ -39,24 +39,26 @@ _LONGEST_STREAM = 4 << 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientSettings:
-    """Settings of the adapters of all clients; ``role`` is reviewer or agent.
-
-    ``model`` None is the client's own choice; ``provider`` is the gateway's name of the provider; ``prompt`` is a file
-    of instructions in place of ours, relative to ``folder``, which is crab.yaml's; ``timeout`` is in seconds, for one
-    pull request; ``args`` are more arguments of the client's own. What runs in the sandbox can ask ``provider`` and
-    ``more_providers`` only.
-    """
+    """Settings of the adapters of all clients."""
 
     client: ClassVar[str]
+    #: Reviewer or agent.
     role: ClassVar[str]
 
+    #: None is the client's own choice.
     model: str | None = None
+    #: The gateway's name of the provider.
     provider: str = ""
+    #: A file of instructions in place of ours, relative to ``folder``.
     prompt: str | None = None
+    #: The seconds for one pull request.
     timeout: float = 1800.0
+    #: More arguments of the client's own.
     args: tuple[str, ...] = ()
+    #: The providers that the sandbox can ask beside ``provider``.
     more_providers: tuple[str, ...] = ()
     place: CommandPlace = field(default=CommandPlace.WORKSPACE, metadata={"key": "in"})
+    #: The folder of crab.yaml.
     folder: str = "."
 
     def __post_init__(self) -> None:

@@ -30,16 +30,13 @@ Files = Callable[[str], Mapping[str, bytes]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InstructedSettings(ClientSettings):
-    """Settings of clients that read instruction files.
-
-    ``instruction_files`` is ``none``, ``base`` for the files of the pull request's base, or a folder that is laid out
-    like a repository, relative to ``folder``.
-    """
+    """Settings of clients that read instruction files."""
 
     #: The folder in its home that the client takes for its user's, and where in it what it reads of a repository lies.
     own_folder: ClassVar[str]
     places: ClassVar[Mapping[str, str]]
 
+    #: ``none``, ``base`` for the files of the pull request's base, or a folder that is laid out like a repository.
     instruction_files: str = field(default=NONE, metadata={"key": "instructions"})
 
     def __post_init__(self) -> None:

@@ -80,28 +80,29 @@ class OracleCounts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOutcome:
-    """The facts of a run that the gate decides on; rates and shares lie between 0 and 1.
+    """The facts of a run that the gate decides on; rates and shares lie between 0 and 1."""
 
-    ``status`` is pytest's own; ``only_trials_failed`` is whether every failed or errored report is a trial's.
-    ``fail_under`` None means that there is no floor, ``baselines`` None that there is no baseline; with neither there
-    is no gate. ``objections`` are sentences of hooks, each of which fails the gate; ``given_up``
-    are those on reviewers whose trials were not all run, so that no gate passes. ``account`` is said of the whole.
-    ``fail_on_worse``: a gate that measured enough and is inconclusive ends with 0. ``max_unknown_option`` is the
-    name under which the caller could choose ``max_unknown``.
-    """
-
+    #: The status of pytest itself.
     status: int
+    #: True if every failed or errored report is a trial's.
     only_trials_failed: bool
+    #: The floor; None: there is none. With neither floor nor baseline there is no gate.
     fail_under: float | None = None
     max_broken: float = MAX_BROKEN
     max_unknown: float = MAX_UNKNOWN
     errors_as_misses: bool = False
     counts: tuple[OracleCounts, ...] = ()
+    #: The comparisons; None: there is no baseline.
     baselines: tuple[BaselineComparison, ...] | None = None
+    #: The sentences of hooks, each of which fails the gate.
     objections: tuple[str, ...] = ()
+    #: Sentences on reviewers whose trials were not all run, so that no gate passes.
     given_up: tuple[str, ...] = ()
+    #: A sentence on the whole.
     account: str = ""
+    #: A gate that measured enough and is inconclusive ends with 0.
     fail_on_worse: bool = False
+    #: The name under which the caller could choose ``max_unknown``.
     max_unknown_option: str = "--crab-max-unknown"
 
 

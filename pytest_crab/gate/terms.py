@@ -15,20 +15,21 @@ MARGIN = 5.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateTerms:
-    """The terms of a gate against a baseline.
+    """The terms of a gate against a baseline."""
 
-    ``margin`` and ``margins`` (by label, or by dimension:label) are in points. ``looks`` is how often the gate is asked
-    at most before its answer is taken; the chance of an error is divided among them (Bonferroni). ``unit`` is what
-    clusters are. ``allowed`` is the one condition that may differ. ``on`` is what the gate
-    decides on.
-    """
-
+    #: The margin in points.
     margin: float = MARGIN
+    #: Margins in points by label, or by dimension:label.
     margins: Mapping[str, float] = field(default_factory=dict)
+    #: The one condition that may differ.
     allowed: str | None = None
+    #: The most times that the gate is asked before its answer is taken: an error's chance is divided among them.
     looks: int = 1
+    #: The kind of clusters.
     unit: str = PULL_REQUEST
+    #: False: the comparison is only shown.
     gated: bool = True
+    #: The number that the gate decides on.
     on: str = RATE
 
     @property
