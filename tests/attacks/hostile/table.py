@@ -84,23 +84,19 @@ def residual() -> str:
     return "\n".join(lines)
 
 
-def first_run() -> str:
-    """What the attacks of the second pair of eyes did when they were first run, before anything was mended."""
-    if not FIRST_RUN:
-        return "The second pair of eyes has not written its attacks yet."
-    lines = ["| Attack | First run |", "|---|---|"]
-    return "\n".join([*lines, *(f"| {name} | {how} |" for name, how in FIRST_RUN.items())])
-
-
 def _played(attacks: Mapping[str, str]) -> str:
-    """What attacks by somebody who had read the harness did when they were first played."""
-    return "\n".join(["| Attack | First run |", "|---|---|", *(f"| {name} | {how} |" for name, how in attacks.items())])
+    """What attacks did when they were first played, before anything was mended; those that were refused as a number."""
+    told = {name: how for name, how in attacks.items() if how != "refused"}
+    lines = [f"| {name} | {how} |" for name, how in told.items()]
+    return "\n".join(
+        ["| Attack | First run |", "|---|---|", *lines, f"| {len(attacks) - len(told)} others | refused |"]
+    )
 
 
 BLOCKS: dict[str, Callable[[], str]] = {
     "refused": refused,
     "residual": residual,
-    "first-run": first_run,
+    "first-run": lambda: _played(FIRST_RUN),
     "white-box": lambda: _played(WHITE_BOX),
     "white-box-again": lambda: _played(AGAIN),
 }
