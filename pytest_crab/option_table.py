@@ -156,6 +156,12 @@ class Options:
         kinds.SWITCH, False, "run the Dockerfiles and installs of instance sets from outside this folder"
     )
     base_image: str = _option(kinds.IMAGE, "python:{python}-slim", "build environments on this image", flag=False)
+    prove: str = _option(
+        kinds.PROVE,
+        "lock",
+        "prove oracles whose audit the set's crab.lock has on record with one run of head and of the reference, or all"
+        " of them in full",
+    )
     proof_runs: int = _option(kinds.COUNT, 2, "prove every oracle with this many runs of each state", flag=False)
 
     # store and cost

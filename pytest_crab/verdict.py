@@ -38,7 +38,8 @@ _MOST_EXTRA = 20
 class ProofEvidence:
     """Every run that is to prove one oracle, by the state of the tree that it ran on.
 
-    ``own`` is head with the comment's own reference; ``parts`` are the oracle's.
+    ``own`` is head with the comment's own reference; ``parts`` are the oracle's. ``recorded`` runs were made where the set
+    was certified, and agreed.
     """
 
     instance: str
@@ -47,6 +48,7 @@ class ProofEvidence:
     reference: Sequence[Run]
     own: Sequence[Run] = ()
     parts: Sequence[OraclePart] = ()
+    recorded: int = 0
 
     def green(self) -> Iterator[tuple[str, Sequence[Run]]]:
         """The states that must be green."""
@@ -83,7 +85,7 @@ def prove(evidence: ProofEvidence) -> Proof | tuple[str, ...]:
             reasons.append(f"{len(runs)} runs on {state} do not agree, so it is flaky")
     expected = tuple(sorted(test.id for test in evidence.reference[0].tests)) if evidence.reference else ()
     altered = {name for _, runs in evidence.green() for run in runs for name in run.altered}
-    count = sum(len(runs) for _, runs in states)
+    count = evidence.recorded + sum(len(runs) for _, runs in states)
     guards = guards_of(expected, evidence.head)
     own = [name for name in expected if name not in guards]
     draft = Proof(

@@ -42,4 +42,4 @@ def audit(
                     skip(certificate.instance, f"its oracles are not audited: {certificate.skipped}")
                     continue
                 folder = Path(certificate.instance.folder).parent
-                yield certificate, lock.record_audits(folder, certificate.instance, certificate.outcomes)
+                yield certificate, lock.record_audits(folder, certificate.instance, certificate.outcomes, certificate.runs)

@@ -173,7 +173,7 @@ def _write(certificate: Certificate, runtime: str) -> None:
             rewrite(certificate.instance)
         folder = Path(certificate.instance.folder).parent
         proof_report.write_proofs(folder, [certificate], runtime)
-        lock.record_audits(folder, certificate.instance, certificate.outcomes)
+        lock.record_audits(folder, certificate.instance, certificate.outcomes, certificate.runs)
     except BadInput as error:
         raise click.ClickException(str(error)) from error
 

@@ -63,6 +63,11 @@ class Certificate:
         return {one.comment.id: one.proof is not None for one in self.proven}
 
     @property
+    def runs(self) -> dict[str, int]:
+        """By comment whose oracle is proved, how many runs proved it."""
+        return {one.comment.id: one.proof.runs for one in self.proven if one.proof is not None}
+
+    @property
     def proved(self) -> int:
         """The number of oracles that are proved, and sound where they were audited."""
         return sum(self.outcomes.values())

@@ -1,7 +1,9 @@
-"""crab.lock: digests of what a set of instances is made of, and of the oracles that were audited."""
+"""crab.lock: digests of what a set of instances is made of, and the audits of its oracles: of what, and where made."""
 
 from __future__ import annotations
 
+import functools
+import platform
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -14,6 +16,11 @@ from pytest_crab.instances.loading import FILE as INSTANCE_FILE
 from pytest_crab.instances.set_files import read_set_file, write_set_file
 from pytest_crab.locks import locked_folder
 from pytest_crab.types import Comment, Instance
+
+#: The audits on record by instance and comment: the ``digest`` of what decides it, with how many ``runs`` the oracle was
+#: proved, and ``on`` what machine.
+Audits = Mapping[str, Mapping[str, Mapping[str, Any]]]
+_KEYS = {"digest", "runs", "on"}
 
 #: What the file is called; it lies in the set's folder, beside the instances' folders.
 FILE = "crab.lock"
@@ -84,10 +91,10 @@ def write_lock(folder: Path, instances: Iterable[Instance]) -> None:
             replace_text(folder / _ATTRIBUTES, "* -text\n")
 
 
-def record_audits(folder: Path, instance: Instance, passed: Mapping[str, bool]) -> int:
+def record_audits(folder: Path, instance: Instance, passed: Mapping[str, bool], runs: Mapping[str, int]) -> int:
     """Record in the set's lock by comment whether its oracle passed its audit; return how many passed.
 
-    Comments that ``passed`` does not name keep their record. Return 0 where the set has no lock, which is not made.
+    ``runs`` says by comment how many runs proved it, on this machine. Comments that ``passed`` does not name keep their record. Return 0 where the set has no lock, which is not made.
     Raises BadInput for a lock that cannot be read or written.
     """
     with locked_folder(folder):  # other instances of the set may be certified at the same time
@@ -95,7 +102,12 @@ def record_audits(folder: Path, instance: Instance, passed: Mapping[str, bool]) 
             return 0
         instances, audits = _read(folder / FILE), _read_audits(folder)
         digests = audit_digests(instance)
-        recorded = {name: digests[name] for name, ok in passed.items() if ok and name in digests}
+        machine = f"{platform.system()} {platform.machine()}, CPython {platform.python_version()}"
+        recorded = {
+            name: {"digest": digests[name], "runs": runs[name], "on": machine}
+            for name, ok in passed.items()
+            if ok and name in digests
+        }
         kept = {name: value for name, value in _holding(audits, instance, digests).items() if name not in passed}
         _write(folder, instances, {**audits, instance.id: {**kept, **recorded}})
     return len(recorded)
@@ -132,7 +144,7 @@ def find_unaudited(instances: Iterable[Instance]) -> Iterator[tuple[Instance, in
 
     Oracles without checks need no audit. Raises BadInput for a lock or a file that cannot be read.
     """
-    recorded: dict[Path, Mapping[str, Mapping[str, str]]] = {}
+    recorded: dict[Path, Audits] = {}
     for instance in instances:
         folder = Path(instance.folder).parent
         if folder not in recorded:
@@ -180,21 +192,46 @@ def differences(folder: Path, instances: Iterable[Instance], *, whole: bool) -> 
         )
 
 
-def _holding(audits: Mapping[str, Mapping[str, str]], instance: Instance, digests: Mapping[str, str]) -> dict[str, str]:
+def certified_runs(instance: Instance) -> int:
+    """Return how many runs proved each oracle of an instance, the least of them, by the audits in its set's lock.
+
+    0 where the audit of any of them is not on record, or not of the oracle as it is, or the lock cannot be read.
+    """
+    path = Path(instance.folder).parent / FILE
+    try:
+        found = path.stat()
+        audits = _audits_of(path, found.st_mtime_ns, found.st_size)
+        holding = _holding(audits, instance, audit_digests(instance)) if instance.id in audits else {}
+    except (OSError, BadInput):
+        return 0
+    return min((int(holding[one.id]["runs"]) if one.id in holding else 0 for one in instance.with_oracles), default=0)
+
+
+@functools.lru_cache(maxsize=8)
+def _audits_of(path: Path, _time: int, _size: int) -> Audits:
+    """Return the audits of a lock, read once for all instances of the set as long as it does not change."""
+    return _read_audits(path.parent)
+
+
+def _holding(audits: Audits, instance: Instance, digests: Mapping[str, str]) -> dict[str, Mapping[str, Any]]:
     """Return those audits on record of an instance that hold, by comment; ``digests`` are those of today."""
     recorded = audits.get(instance.id, {})
-    return {name: value for name, value in digests.items() if recorded.get(name) == value}
+    return {name: one for name, one in recorded.items() if name in digests and one["digest"] == digests[name]}
 
 
-def _write(folder: Path, instances: Mapping[str, Mapping[str, Any]], audits: Mapping[str, Mapping[str, str]]) -> None:
+def _write(folder: Path, instances: Mapping[str, Mapping[str, Any]], audits: Audits) -> None:
     """Write the lock, with the audits of the instances that are in it."""
     audited = {name: kept for name, kept in audits.items() if kept and name in instances}
     write_set_file(folder / FILE, {"instances": instances, "audits": audited})
 
 
-def _read_audits(folder: Path) -> Mapping[str, Mapping[str, str]]:
-    """Return the audits on record, by instance and comment; none where there is no lock."""
-    return _read(folder / FILE, "audits") if (folder / FILE).exists() else {}
+def _read_audits(folder: Path) -> Audits:
+    """Return the audits on record; none where there is no lock, and none in it that an older release recorded."""
+    audits = _read(folder / FILE, "audits") if (folder / FILE).exists() else {}
+    return {
+        instance: {name: one for name, one in own.items() if isinstance(one, dict) and _KEYS <= one.keys()}
+        for instance, own in audits.items()
+    }
 
 
 def _read(path: Path, part: str = "instances") -> Mapping[str, Mapping[str, Any]]:

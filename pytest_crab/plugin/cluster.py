@@ -43,6 +43,7 @@ def connect_cluster(
         runtime=options.runtime,
         base_image=options.base_image,
         proof_runs=options.proof_runs,
+        prove=options.prove,
         models=dataclasses.replace(models, cassettes=recordings if _is_shared(models.cassettes) else None),
         fresh=options.rerun,
         attribute=options.attribute,

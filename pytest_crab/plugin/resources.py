@@ -13,6 +13,7 @@ import pytest
 from pytest_crab import runtimes
 from pytest_crab.adapters import Family
 from pytest_crab.errors import CrabError, StoreError
+from pytest_crab.instances.lock import certified_runs
 from pytest_crab.instances.pull_requests import subject_of, write_subject
 from pytest_crab.lazy import lazy
 from pytest_crab.models import Gateway
@@ -132,6 +133,7 @@ class Resources:
             run=self.run,
             resume=self.resume,
             proof_runs=options.proof_runs,
+            certified_runs=certified_runs if options.prove == "lock" else lambda _instance: 0,
             fresh=options.rerun,
             no_sandbox=bubblewrap.problem(),
             allow_unconfined=options.allow_unconfined,

@@ -132,6 +132,10 @@ class ScoringContext(Protocol):
         """The number of runs of an oracle on each state that proves it."""
 
     @property
+    def certified_runs(self) -> int:
+        """The number of runs that proved each oracle as it is by the set's lock; 0: it is to be proved in full."""
+
+    @property
     def pull_request(self) -> PullRequest:
         """The pull request as contestants see it. Raises SourceUnreachable, SourceError."""
 

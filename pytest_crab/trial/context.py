@@ -200,10 +200,15 @@ class StepContext(ScoringContext):
     def limits(self) -> Limits:
         return self.run_context.limits
 
+    @lazy
+    @override
+    def certified_runs(self) -> int:
+        return self.run_context.certified_runs(self.instance)
+
     @property
     @override
     def proof_runs(self) -> int:
-        return self.run_context.proof_runs
+        return 1 if self.certified_runs else self.run_context.proof_runs
 
     @override
     def execute(self, commands: Sequence[Command], *, seconds: float) -> tuple[Completed, ...]:

@@ -53,6 +53,8 @@ class RunContext:
     has no sandbox (None: it has one); ``allow_unconfined`` lets any code run without. With ``attribute`` each finding
     is also tried alone; ``explain`` says which verdicts are explained from a revision's commits. ``seen`` is called, in
     the trial's thread, with each pull request that contestants are shown.
+    ``certified_runs`` says with how many runs the oracles of an instance were proved by the set's lock
+    (lock.certified_runs); where it is not 0, one run of head and one of the reference prove each of them anew.
     ``models`` is the gateway, None if no model is asked; ``secrets`` names the environment variables whose values no
     kept output may hold. ``retries`` are the policies for repeated steps, by class of failure.
     """
@@ -63,6 +65,7 @@ class RunContext:
     run: RunFolder
     resume: str
     proof_runs: int = 2
+    certified_runs: Callable[[Instance], int] = lambda _instance: 0
     limits: Limits = ORACLE_LIMITS
     fresh: Sequence[str] = ()
     made: set[str] = field(default_factory=set)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import platform
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -124,6 +125,9 @@ def test_a_damaged_lock_is_a_sentence(folder: Path, content: str) -> None:
         differences(folder)
 
 
+#: How many runs proved the oracle.
+RUNS = {"c0": 6}
+
 CHECKED = """\
     accepts: [reference.diff]
     rejects: [head.diff]
@@ -141,7 +145,7 @@ def checked(write_instance: Write, tmp_path: Path) -> Path:
     lock.write_lock(folder, load_instances(folder))
     assert lock.count_unaudited(load_instances(folder)) == {folder: 1}
     first, _ = load_instances(folder)
-    assert lock.record_audits(folder, first, {"c0": True, "c1": True}) == 1
+    assert lock.record_audits(folder, first, {"c0": True, "c1": True}, RUNS) == 1
     return folder
 
 
@@ -177,20 +181,20 @@ def test_a_new_lock_keeps_only_the_audits_that_hold(checked: Path) -> None:
 
 def test_an_oracle_that_failed_its_audit_is_taken_off_the_record(checked: Path) -> None:
     first, _ = load_instances(checked)
-    assert lock.record_audits(checked, first, {"c0": False}) == 0
+    assert lock.record_audits(checked, first, {"c0": False}, {}) == 0
     assert lock.count_unaudited(load_instances(checked)) == {checked: 1}
 
 
 def test_an_oracle_that_was_not_looked_at_keeps_its_record(checked: Path) -> None:
     first, _ = load_instances(checked)
-    assert lock.record_audits(checked, first, {}) == 0
+    assert lock.record_audits(checked, first, {}, {}) == 0
     assert lock.count_unaudited(load_instances(checked)) == {}
 
 
 def test_audits_are_recorded_in_a_lock_only(checked: Path) -> None:
     (checked / lock.FILE).unlink()
     first, _ = load_instances(checked)
-    assert lock.record_audits(checked, first, {"c0": True}) == 0
+    assert lock.record_audits(checked, first, {"c0": True}, RUNS) == 0
     assert not (checked / lock.FILE).exists()
 
 
@@ -209,3 +213,21 @@ def test_a_file_that_is_gone_since_the_set_was_loaded_is_named(checked: Path) ->
         lock.count_unaudited(instances)
     with pytest.raises(BadInput, match=r"oracles/test_c0\.py cannot be read"):
         lock.write_lock(checked, instances)
+
+
+def test_oracles_are_certified_as_long_as_their_audit_holds(checked: Path) -> None:
+    first, second = load_instances(checked)
+    assert (lock.certified_runs(first), lock.certified_runs(second)) == (6, 0)
+    (recorded,) = json.loads((checked / lock.FILE).read_text())["audits"]["a"].values()
+    assert recorded["runs"] == 6
+    assert platform.machine() in recorded["on"]
+    with (checked / "a" / "reference.diff").open("a") as file:
+        file.write("\n")
+    assert lock.certified_runs(first) == 0
+
+
+@pytest.mark.parametrize("content", [None, "{", '{"schema": 1, "instances": {}, "audits": {"a": {"c0": "digest"}}}'])
+def test_a_lock_that_says_nothing_certifies_nothing(checked: Path, content: str | None) -> None:
+    first, _ = load_instances(checked)
+    (checked / lock.FILE).unlink() if content is None else (checked / lock.FILE).write_text(content)
+    assert lock.certified_runs(first) == 0

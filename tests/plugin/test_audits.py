@@ -18,7 +18,7 @@ def test_a_run_says_that_audits_are_missing_until_the_lock_records_them(bare: An
     lock.write_lock(folder, load_instances(folder))
     bare.run("--reviewer=human", "--crab-plan", "instances").stdout.fnmatch_lines([LINE])
     for instance in load_instances(folder):
-        lock.record_audits(folder, instance, {"c0": True, "c1": True})
+        lock.record_audits(folder, instance, {"c0": True, "c1": True}, {"c0": 4, "c1": 4})
     bare.run("--reviewer=human", "--crab-plan", "instances").stdout.no_fnmatch_line(LINE)
 
 

@@ -22,6 +22,7 @@ from pytest_crab.campaign.cluster.workers import Workers
 from pytest_crab.campaign.trial_pool import Notice, TrialWork
 from pytest_crab.errors import BadInput, Cancelled, EngineError
 from pytest_crab.formats import format_count
+from pytest_crab.instances.lock import certified_runs
 from pytest_crab.store import FileStore
 from pytest_crab.trial import Crew, unmeasured_trial
 from pytest_crab.trial.run_context import secrets_of
@@ -219,8 +220,9 @@ class ClusterExecutor(Executor):
         if self._gone is not None:
             return TrialAnswer(problem=self._gone)
         crew, repeat = job.work.crew.spec.reviewer, job.work.repeat
-        task = TrialTask(key=job.key, topic=self._plan.topic, crew=crew, repeat=repeat)
         try:
+            runs = certified_runs(job.work.instance) if self._plan.prove == "lock" else 0
+            task = TrialTask(key=job.key, topic=self._plan.topic, crew=crew, repeat=repeat, certified_runs=runs)
             files = await self._put_files(job.work.instance)
             if job.future.done():
                 return None

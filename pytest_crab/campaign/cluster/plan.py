@@ -48,6 +48,7 @@ class RunPlan:
     runtime: str
     base_image: str
     proof_runs: int
+    prove: str
     models: ModelSettings
     crews: tuple[CrewPayload, ...] = ()
     dockerfiles: bytes | None = None
@@ -67,12 +68,16 @@ class RunPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialTask:
-    """One trial of a run; ``crew`` is its reviewer's name, ``topic`` that of its plan."""
+    """One trial of a run; ``crew`` is its reviewer's name, ``topic`` that of its plan.
+
+    ``certified_runs`` are those that the lock of the instance's set has on record, which is not sent (RunContext).
+    """
 
     key: str
     topic: str
     crew: str
     repeat: int
+    certified_runs: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -63,6 +63,7 @@ class WorkerRun(Controller):
         self._closing = threading.Lock()
         self._booked = 0
         self._seen: dict[str, PullRequest] = {}
+        self._certified: dict[str, int] = {}
         self._run = RunFolder()
         self._stack = ExitStack()
         self._stack.callback(self._run.close)
@@ -95,6 +96,7 @@ class WorkerRun(Controller):
 
     def _perform(self, task: TrialTask, instance: Instance) -> TrialAnswer:
         label = str(TrialId(instance.id, task.crew, task.repeat))
+        self._certified[instance.id] = task.certified_runs
         self.models.allow(label, self._await_allowance(task.key, label))
         crew, notice = self._crews[task.crew], _Notices(self, task.key)
         try:
@@ -191,6 +193,7 @@ class WorkerRun(Controller):
             run=self._run,
             resume=plan.resume,
             proof_runs=plan.proof_runs,
+            certified_runs=lambda instance: self._certified.get(instance.id, 0),
             fresh=plan.fresh,
             no_sandbox=problem,
             allow_unconfined=plan.allow_unconfined,

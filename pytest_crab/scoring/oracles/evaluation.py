@@ -138,14 +138,15 @@ def _judge(
 
 
 def _breaks_tests(context: ScoringContext, run: Run | None) -> bool | None:
-    """Return whether pass_to_pass fails; None if it was not started, or if it does not end at head either."""
+    """Return whether pass_to_pass fails; None if it was not started, or if it does not pass at head either."""
     if run is None or run.ending is Ending.UNINSTALLED:
         return None
-    if run.ending is not Ending.COMPLETED:
+    broken = run.exit_code != 0
+    if run.ending is not Ending.COMPLETED or (broken and context.certified_runs):  # the proof has not run it at head
         control = run_oracles(context, [], pass_to_pass=context.snapshot.head_tree).runs[PASS_TO_PASS]
-        if control.ending is not Ending.COMPLETED:
+        if control.ending is not Ending.COMPLETED or control.exit_code != 0:
             return None
-    return run.exit_code != 0
+    return broken
 
 
 def _blame(

@@ -25,6 +25,7 @@ def proofs(context: ScoringContext, harness: str) -> dict[str, str]:
         "limits": context.limits,
         "harness": harness,
         "runs": context.proof_runs,
+        "certified": context.certified_runs,
     }
     return {
         comment.id: serialization.digest({**shared, **_oracle(instance, comment)}) for comment in instance.with_oracles

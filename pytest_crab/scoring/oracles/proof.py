@@ -140,7 +140,9 @@ def _trees(context: ScoringContext, comment: Comment) -> _Trees:
     return _Trees(
         head=context.snapshot.head_tree,
         reference=context.snapshot.reference_tree,
-        own=CheckedState(role=Role.OWN, diffs=(comment.reference,)).tree(context) if comment.reference else None,
+        own=CheckedState(role=Role.OWN, diffs=(comment.reference,)).tree(context)
+        if comment.reference and not context.certified_runs
+        else None,
     )
 
 
@@ -159,7 +161,9 @@ def _ask(context: ScoringContext, comments: Sequence[Comment], wanted: Mapping[s
         project=context.instance.project,
         files=tuple(Path(comment.required_oracle.file).name for comment in context.instance.with_oracles),
     )
-    return run_oracles(context, list(requests.values()), pass_to_pass=head, leaks=leaks)
+    # where the proof is on record, pass_to_pass is run at head only if it fails on a revision
+    pass_to_pass = None if context.certified_runs else head
+    return run_oracles(context, list(requests.values()), pass_to_pass=pass_to_pass, leaks=leaks)
 
 
 def _evidence(
@@ -175,6 +179,7 @@ def _evidence(
         head=runs(trees.head),
         reference=runs(trees.reference),
         own=runs(trees.own) if trees.own else (),
+        recorded=context.certified_runs,
         parts=comment.required_oracle.parts or (),
     )
 
