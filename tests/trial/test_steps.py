@@ -16,6 +16,7 @@ from pytest_crab import harness
 from pytest_crab.protocols import Limits
 from pytest_crab.store import FileStore
 from pytest_crab.trial import run_trial
+from pytest_crab.verdict import flake_bound
 
 Change = Callable[[Any, pytest.MonkeyPatch], None]
 
@@ -77,6 +78,7 @@ CHANGES: dict[str, tuple[Change, dict[str, int]]] = {
     "variables": (said("environment", "env", value={"DEMO": "1"}), {"image": 0, **BOTH_ORACLES}),
     "limits": (run_context(limits=Limits(memory=257, processes=48, disk=32, file=16)), BOTH_ORACLES),
     "proof runs": (run_context(proof_runs=2), BOTH_ORACLES),
+    "certified": (run_context(certified_runs=lambda _instance: 6), BOTH_ORACLES),
     "harness": (harness_changes, BOTH_ORACLES),
     "comment's words": (said("comments", 0, "body", value="Otherwise."), {}),
     "comment's place": (said("comments", 0, "lines", value=["1", "2"]), {}),
@@ -225,3 +227,16 @@ def test_two_comments_may_share_an_oracle(make_lab: Callable[..., Any]) -> None:
     instance = dataclasses.replace(instance, comments=(*instance.comments, twin))
     trial = run_trial(instance, lab.crew(), lab.run_context())
     assert lab.reasons(trial) == {"c0": "green", "c1": "test failed", "c2": "green"}
+
+
+@pytest.mark.bubblewrap
+def test_a_certified_oracle_is_proved_by_one_run_of_head_and_of_the_reference(make_lab: Callable[..., Any]) -> None:
+    lab = make_lab()
+    lab.changes["certified_runs"] = lambda _instance: 6
+    lab.document["pass_to_pass"] = ["python", "-c", "import sys; sys.exit(1)"]
+    trial = lab.trial()
+    assert lab.reasons(trial) == {"c0": "green", "c1": "test failed"}
+    assert {score.evidence["flake_bound"] for score in trial.scores if score.evidence} == {flake_bound(6 + 2)}
+    assert trial.regressions is None  # head does not pass either
+    lab.changes["certified_runs"] = lambda _instance: 0
+    assert "pass_to_pass does not pass at head" in str(lab.trial().error)

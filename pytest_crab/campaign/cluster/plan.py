@@ -48,11 +48,11 @@ class RunPlan:
     runtime: str
     base_image: str
     proof_runs: int
-    prove: str
     models: ModelSettings
     crews: tuple[CrewPayload, ...] = ()
     dockerfiles: bytes | None = None
     fresh: tuple[str, ...] = ()
+    prove: str = "lock"
     attribute: bool = False
     explain: Explain = Explain.ALL
     allow_unconfined: bool = False
