@@ -38,8 +38,8 @@ _MOST_EXTRA = 20
 class ProofEvidence:
     """Every run that is to prove one oracle, by the state of the tree that it ran on.
 
-    ``own`` is head with the comment's own reference; ``parts`` are the oracle's. ``recorded`` runs were made where the set
-    was certified, and agreed.
+    ``own`` is head with the comment's own reference; ``parts`` are the oracle's. ``recorded`` runs were made where the
+    set was certified, and agreed.
     """
 
     instance: str
