@@ -41,5 +41,5 @@ def audit(
                 if certificate.skipped is not None:
                     skip(certificate.instance, f"its oracles are not audited: {certificate.skipped}")
                     continue
-                folder = Path(certificate.instance.folder).parent
-                yield certificate, lock.record_audits(folder, certificate.instance, certificate.outcomes, certificate.runs)
+                folder, outcomes = Path(certificate.instance.folder).parent, certificate.outcomes
+                yield certificate, lock.record_audits(folder, certificate.instance, outcomes, certificate.runs)

@@ -17,8 +17,8 @@ from pytest_crab.instances.set_files import read_set_file, write_set_file
 from pytest_crab.locks import locked_folder
 from pytest_crab.types import Comment, Instance
 
-#: The audits on record by instance and comment: the ``digest`` of what decides it, with how many ``runs`` the oracle was
-#: proved, and ``on`` what machine.
+#: The audits on record by instance and comment: the ``digest`` of what decides it, with how many ``runs`` the oracle
+#: was proved, and ``on`` what machine.
 Audits = Mapping[str, Mapping[str, Mapping[str, Any]]]
 _KEYS = {"digest", "runs", "on"}
 
@@ -94,8 +94,9 @@ def write_lock(folder: Path, instances: Iterable[Instance]) -> None:
 def record_audits(folder: Path, instance: Instance, passed: Mapping[str, bool], runs: Mapping[str, int]) -> int:
     """Record in the set's lock by comment whether its oracle passed its audit; return how many passed.
 
-    ``runs`` says by comment how many runs proved it, on this machine. Comments that ``passed`` does not name keep their record. Return 0 where the set has no lock, which is not made.
-    Raises BadInput for a lock that cannot be read or written.
+    ``runs`` says by comment how many runs proved it, on this machine. Comments that ``passed`` does not name keep
+    their record. Return 0 where the set has no lock, which is not made. Raises BadInput for a lock that cannot be read
+    or written.
     """
     with locked_folder(folder):  # other instances of the set may be certified at the same time
         if not (folder / FILE).exists():
@@ -229,7 +230,7 @@ def _read_audits(folder: Path) -> Audits:
     """Return the audits on record; none where there is no lock, and none in it that an older release recorded."""
     audits = _read(folder / FILE, "audits") if (folder / FILE).exists() else {}
     return {
-        instance: {name: one for name, one in own.items() if isinstance(one, dict) and _KEYS <= one.keys()}
+        instance: {name: one for name, one in own.items() if isinstance(one, dict) and one.keys() >= _KEYS}
         for instance, own in audits.items()
     }
 
