@@ -15,6 +15,7 @@ from click.testing import CliRunner
 
 from pytest_crab import serialization
 from pytest_crab.cli import main
+from pytest_crab.results.kept_runs import show_run
 from pytest_crab.runtimes import environment_use, inventory
 from pytest_crab.runtimes.images import BUILDER_LABEL, KEY_LABEL, builder
 from pytest_crab.runtimes.run_lock import RunFolder
@@ -215,3 +216,18 @@ def test_images_that_others_built_are_not_named(
     finally:
         client.remove_image(name)
         client.close()
+
+
+def test_kept_runs_go_by_age_and_the_shown_one_stays(store: FileStore) -> None:
+    for name in ("1", "2", "3"):
+        folder = store.folder / "runs" / name
+        folder.mkdir(parents=True)
+        (folder / "trials.jsonl").write_text("")
+    os.utime(store.folder / "runs" / "1", (time.time() - 3 * 86400,) * 2)
+    show_run(store.folder, store.folder / "runs" / "3")
+    words = ("--store", str(store.folder), "--runs")
+    assert "run" not in prune("--store", str(store.folder))
+    assert prune(*words, "--older-than", "2", "--dry-run") == "would remove run 1\n"
+    assert prune(*words, "--older-than", "2") == "removed run 1\n"
+    assert prune(*words) == "removed run 2\n"
+    assert (store.folder / "report" / "trials.jsonl").is_file()
