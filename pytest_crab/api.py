@@ -18,7 +18,7 @@ from pytest_crab.instances import load_instances
 from pytest_crab.instances.pull_requests import subject_of, write_subject
 from pytest_crab.option_table import FIELDS
 from pytest_crab.results.files import TrialLog, read_trials
-from pytest_crab.results.kept_runs import new_run, show_run
+from pytest_crab.results.kept_runs import commit_of, new_run, show_run
 from pytest_crab.results.loading import TRIALS, lacks_beside_shown, load_summary, trials_file
 from pytest_crab.results.tables import COLUMNS, oracle_rows
 from pytest_crab.reviewers import REVIEWERS
@@ -114,7 +114,7 @@ def run(
         for name in dict.fromkeys(names)
     ]
     kept, folder = Path(store).absolute(), None if report is None else Path(report)
-    folder = new_run(kept, "+".join(names)) if folder is None else folder
+    folder = new_run(kept, commit_of(Path.cwd()), "+".join(names)) if folder is None else folder
     planned = [(instance, crew, repeat) for instance in found for crew in crews for repeat in range(1, repeats + 1)]
     chosen = choose(runtime).name if any(one.with_oracles for one in found) else "local"
     with open_run_context(chosen, kept, settings, budget=budget, allow_unconfined=allow_unconfined) as run_context:

@@ -34,7 +34,8 @@ def run_batch(
     ids = [TrialId(instance.id, crew.spec.reviewer, repeat) for instance, crew, repeat in planned]
     try:
         for key, (instance, crew, repeat) in zip(ids, planned, strict=True):
-            pool.submit(key, TrialWork(instance=instance, crew=crew, repeat=repeat, here=perform))
+            if giving_up.sentence(key.reviewer) is None:
+                pool.submit(key, TrialWork(instance=instance, crew=crew, repeat=repeat, here=perform))
         for key, (instance, crew, repeat) in zip(ids, planned, strict=True):
             trial = pool.result(key, lambda _progress: None)
             why = giving_up.sentence(key.reviewer) or "the run ended before it"

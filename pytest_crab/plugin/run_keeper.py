@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 import pytest
 
-from pytest_crab.errors import SourceError
 from pytest_crab.option_table import Options
 from pytest_crab.plugin.recorder import RunRecorder
-from pytest_crab.results.kept_runs import SHOWN, new_run, show_run
+from pytest_crab.results.kept_runs import SHOWN, commit_of, new_run, show_run
 from pytest_crab.results.loading import lacks_beside_shown
 
 
@@ -19,18 +17,7 @@ def place_run(options: Options, config: pytest.Config) -> Options:
     if os.path.abspath(options.report) != os.path.abspath(options.store / SHOWN):  # noqa: PTH100 - a link stays one
         return options
     name = options.experiment or "+".join(options.reviewers)
-    return Options(**{**vars(options), "report": new_run(options.store, _commit(config.rootpath), name)})
-
-
-def _commit(folder: Path) -> str:
-    """Return the short name of the commit that is checked out; empty outside of a repository."""
-    from pytest_crab.sources.git_cli import run
-
-    words = ["rev-parse", "--short", "HEAD"]
-    try:
-        return run(words, cwd=folder, env=os.environ).decode().strip()
-    except SourceError:
-        return ""
+    return Options(**{**vars(options), "report": new_run(options.store, commit_of(config.rootpath), name)})
 
 
 class RunKeeper:

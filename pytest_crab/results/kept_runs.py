@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from datetime import datetime, timezone
 from pathlib import Path
 
+from pytest_crab.errors import SourceError
 from pytest_crab.results.run_progress import read_run
 
 #: The folder of the runs in a store, and the link to the one that is shown.
@@ -26,6 +27,16 @@ def new_run(store: Path, *words: str) -> Path:
         folder = store / RUNS / "-".join(filter(None, (stamp, named)))
         if not folder.exists():
             return folder
+
+
+def commit_of(project: Path) -> str:
+    """Return the short name of the commit that is checked out in a folder; empty outside of a repository."""
+    from pytest_crab.sources.git_cli import run  # imports GitPython, which no reader of a report needs
+
+    try:
+        return run(["rev-parse", "--short", "HEAD"], cwd=project, env=os.environ).decode().strip()
+    except SourceError:
+        return ""
 
 
 def kept_runs(store: Path) -> list[Path]:

@@ -337,7 +337,7 @@ def test_a_served_page_offers_new_records(
         page = browser.new_context(bypass_csp=True).new_page()
         page.goto(server.url)
         look(page, "view-reports")
-        address = str(page.locator("tbody a").first.get_attribute("href"))
+        address = str(page.locator("tbody a:text-is('first')").get_attribute("href"))
         watched = Watched(browser.new_page(), server.url + address)
         watched.page.fill("#f-text", "name-")
         watched.open_trial(2)
