@@ -197,8 +197,8 @@ def test_the_audit_names_the_over_fitted_and_the_loose() -> None:
 def test_check_names_the_audited_oracles_whose_runs_take_longest() -> None:
     for name in ("a", "b"):
         held_against(write(name), RED_THEN_GREEN)
-    assert CliRunner().invoke(main, ["check", "set", "--lock"]).exit_code == 0
-    result = CliRunner().invoke(main, ["check", "set", "--audit", "--runtime=local"])
+    assert CliRunner().invoke(main, ["set", "check", "set", "--lock"]).exit_code == 0
+    result = CliRunner().invoke(main, ["set", "check", "set", "--audit", "--runtime=local"])
     assert result.exit_code == 0, result.output
     found = re.findall(r"^slowest: ([\d.]+) s, (\w) c0 on checks/\w+\.diff$", result.output, re.MULTILINE)
     assert sorted(name for _, name in found) == ["a", "b"]
