@@ -17,7 +17,7 @@ from pytest_crab.gate.compared_runs import ComparedRuns, compare_runs
 from pytest_crab.gate.exit import OracleCounts, RunOutcome, decide
 from pytest_crab.gate.resolved import RATE
 from pytest_crab.gate.terms import GateTerms
-from pytest_crab.gate.wording import baseline_words
+from pytest_crab.gate.wording import baseline_words, changed_line
 from pytest_crab.option_table import Options
 from pytest_crab.results.gate_record import Gate
 from pytest_crab.results.loading import last_comparable
@@ -27,6 +27,9 @@ from pytest_crab.show.page.comparison import ComparedReviewer, write_comparison
 from pytest_crab.statistics.comparison import compare as compare_measured
 from pytest_crab.statistics.labels import absent_labels, compare_labels
 from pytest_crab.text import one_line
+
+#: How many lost and gained oracles are named without -v.
+_NAMED = 2
 
 
 @click.command()
@@ -116,28 +119,37 @@ def compare(
     if as_json:
         print_json({one.name: one for one in against})
     else:
-        _print_comparisons(against, decision if terms.gated else None, verbose=verbose, account=terms.account)
+        look = "" if recorded is not None else f"Look next: pytest-crab compare {before} {after} --html FILE"
+        shown = look if page is None else f"page: {page}"
+        gate = decision if terms.gated else None
+        _print_comparisons(against, gate, shown=shown, verbose=verbose, account=terms.account)
     if terms.gated:
         sys.exit(decision.exit_code)
 
 
 def _print_comparisons(
-    against: Sequence[BaselineComparison], gate: Gate | None, *, verbose: bool, account: str
+    against: Sequence[BaselineComparison], gate: Gate | None, *, shown: str, verbose: bool, account: str
 ) -> None:
-    """Print each comparison, or what the gate says of each reviewer, the verdict first and the exit status last."""
-    if gate is not None:
-        several = [(one.lines, one.details) for one in gate.rulings]
-    else:
-        words = [baseline_words(*pair) for pair in zip(against, rule_on_baselines(against), strict=True)]
-        several = [(one.lines, one.details) for one in words]
+    """Print each comparison, or what the gate says of each reviewer, the verdict first and the exit status last.
+
+    ``shown`` says where lost and gained oracles can be seen; empty: nowhere.
+    """
+    words = [baseline_words(*pair) for pair in zip(against, rule_on_baselines(against), strict=True)]
+    several = [(one.lines, one.details) for one in (words if gate is None else gate.rulings)]
     for (first, *lines), details in several:
         click.echo(_visible(first))
         for line in [*lines, *(details if verbose else ())]:
             click.echo(f"  {_visible(line)}")
+    found = [one.comparison for one in against if one.comparison is not None and one.problem is None]
+    changed = [comparison for comparison in found if comparison.lost or comparison.gained]
+    for comparison in () if verbose else changed:
+        click.echo(_visible(changed_line(comparison, _NAMED)))
+    if changed and shown:
+        click.echo(shown)
     if account:
         click.echo(account)
-    for one in against:
-        if one.labels and one.problem is None and (verbose or gate is None):
+    for one in against if verbose else ():
+        if one.labels and one.problem is None:
             click.echo("")
             for line in format_table(label_table(one.labels)):
                 click.echo(line)
@@ -161,9 +173,11 @@ def _reviewers_of_page(
             after=now,
             comparison=one.comparison,
             labels=one.labels if one.problem is None else (),
-            word=ruling.word.value if one.gated else "",
-            ruling=ruling.result.value if one.gated else "",
-            lines=(words.lines + words.details),
+            margin=one.margin if one.gated else None,
+            word=words.word,
+            ruling=words.ruling,
+            lines=words.lines,
+            details=words.details,
         )
         for one, ruling, (was, now) in zip(against, rulings, pairs, strict=True)
         for words in [baseline_words(one, ruling)]

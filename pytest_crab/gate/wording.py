@@ -21,25 +21,30 @@ from pytest_crab.results.rates import Rate
 from pytest_crab.statistics.comparison import Comparison, Interval
 from pytest_crab.statistics.labels import LabelComparison
 
-#: How many oracles are named on each side in the lines, and in the details.
-_NAMED, _SHOWN = 5, 50
+#: How many oracles are named on each side in the details.
+_SHOWN = 50
 
 
 class BaselineWords(NamedTuple):
-    """The lines on a comparison, the verdict first, and what else is known."""
+    """The lines on a comparison, the verdict first, what else is known, and the verdict in a word with its ruling."""
 
     lines: tuple[str, ...]
     details: tuple[str, ...] = ()
+    word: str = ""
+    ruling: str = ""
 
 
 def baseline_words(one: BaselineComparison, ruling: BaselineRuling) -> BaselineWords:
-    """Return the words on a reviewer beside its baseline; without a gate every lost and gained oracle is named."""
+    """Return the words on a reviewer beside its baseline."""
     comparison = one.comparison
     if one.problem is not None or comparison is None:
         return BaselineWords((one.problem or "",))
+    shown = ruling.word if one.gated else _shown(comparison)
     return BaselineWords(
         lines=(_headline(one, comparison, ruling.word), *_lines(one, comparison, ruling)),
         details=tuple(_details(one, comparison, ruling)),
+        word="no change shown" if shown is None else shown.value,
+        ruling=ruling.result.value if one.gated else "" if shown is None else RESULTS[shown].value,
     )
 
 
@@ -72,8 +77,13 @@ def _phrase(one: BaselineComparison, comparison: Comparison, word: Word) -> str:
     }
     if one.gated:
         return phrases[word]
-    shown = Word.WORSE if comparison.drop_shown else Word.BETTER if comparison.gain_shown else None
+    shown = _shown(comparison)
     return f"beside {one.baseline}, no change is shown" if shown is None else phrases[shown]
+
+
+def _shown(comparison: Comparison) -> Word | None:
+    """Return the word for a change that is shown, without a gate."""
+    return Word.WORSE if comparison.drop_shown else Word.BETTER if comparison.gain_shown else None
 
 
 def _interval(comparison: Comparison, interval: Interval) -> str:
@@ -84,9 +94,7 @@ def _interval(comparison: Comparison, interval: Interval) -> str:
 
 def _lines(one: BaselineComparison, comparison: Comparison, ruling: BaselineRuling) -> Iterator[str]:
     if one.gated:
-        yield from _verdict(one, comparison, ruling.word)
-    if comparison.lost or comparison.gained:
-        yield _changed(comparison, _NAMED if one.gated else max(comparison.pairs, 1))
+        yield from _untold(one, comparison, ruling.word)
     if one.whole and comparison.only_before:
         missing = format_count(comparison.only_before, one.counted)
         yield f"{missing} of the baseline are missing here and taken as unknown."
@@ -100,31 +108,28 @@ def _lines(one: BaselineComparison, comparison: Comparison, ruling: BaselineRuli
         yield from (f"No {one.counted} has the label {label}, so its margin says nothing." for label in one.absent)
         if ruling.word is Word.CANNOT_TELL:
             yield from remedies(one, comparison)
-    if comparison.elsewhere is not None:
-        other = comparison.elsewhere
-        yield f"For {other.speaks_for}: {format_change_interval(other)} points over {other.basis}."
 
 
-def _verdict(one: BaselineComparison, comparison: Comparison, word: Word) -> Iterator[str]:
-    margin = f"the margin of {one.margin:g} points"
-    if word is Word.BETTER:
-        yield f"So it is no worse either: a drop of more than {margin} is ruled out."
-    elif word is Word.NO_WORSE:
-        yield f"A drop of more than {margin} is ruled out."
-    elif word is Word.WITHIN:
-        yield f"The drop is more than chance, and lies within {margin}."
-    elif word is Word.CANNOT_TELL and comparison.drop_shown:
+def _untold(one: BaselineComparison, comparison: Comparison, word: Word) -> Iterator[str]:
+    """Yield why no word was found though the test shows a change."""
+    if word is Word.CANNOT_TELL and comparison.drop_shown:
         yield (
             "Alone the drop would be more than chance; of all reviewers and labels that this gate rules on, one falls "
             "so far more easily (Holm)."
         )
     elif word is Word.CANNOT_TELL and comparison.gain_shown:
-        yield f"It is better, and a drop of more than {margin} is ruled out only if the unknown verdicts allow it."
+        ruled_out = f"a drop of more than the margin of {one.margin:g} points is ruled out"
+        yield f"It is better, and {ruled_out} only if the unknown verdicts allow it."
 
 
 def _details(one: BaselineComparison, comparison: Comparison, ruling: BaselineRuling) -> Iterator[str]:
-    if one.gated and max(len(comparison.lost), len(comparison.gained)) > _NAMED:
-        yield _changed(comparison, _SHOWN)
+    if one.gated and ruling.word is Word.BETTER:
+        yield f"So it is no worse either: a drop of more than the margin of {one.margin:g} points is ruled out."
+    if comparison.lost or comparison.gained:
+        yield changed_line(comparison, _SHOWN)
+    if comparison.elsewhere is not None:
+        other = comparison.elsewhere
+        yield f"For {other.speaks_for}: {format_change_interval(other)} points over {other.basis}."
     yield f"Each {one.counted} taken alone: p = {comparison.p:.3g} (exact McNemar)."
     for label, word in ruling.labels if one.gated else ():
         if RESULTS[word] is GateResult.PASSED:
@@ -182,7 +187,8 @@ def _share(rate: Rate) -> str:
     return f"{format_percent(low)}%" if high - low < 1e-9 else f"{format_percent(low)} to {format_percent(high)}%"
 
 
-def _changed(comparison: Comparison, shown: int) -> str:
+def changed_line(comparison: Comparison, shown: int) -> str:
+    """Return what was lost and gained, with the names of at most so many oracles on each side."""
     lost, gained = _names(comparison.lost, shown), _names(comparison.gained, shown)
     return f"Lost {lost}; gained {gained}."
 

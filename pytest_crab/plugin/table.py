@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import textwrap
-from collections import Counter
 from collections.abc import Generator, Iterable, Sequence
 from typing import Any
 
@@ -11,7 +10,7 @@ import pytest
 
 from pytest_crab.campaign.giving_up import cause_of
 from pytest_crab.errors import BadInput
-from pytest_crab.formats import format_count, format_one
+from pytest_crab.formats import format_count
 from pytest_crab.option_table import Options
 from pytest_crab.plugin.paths import exists, named_paths
 from pytest_crab.plugin.recorder import RunRecorder
@@ -20,11 +19,10 @@ from pytest_crab.plugin.run_keeper import RunKeeper
 from pytest_crab.plugin.runner import Runner
 from pytest_crab.plugin.statuses import MISSED, SHOWN_MISSES, Sections, Status, status_of
 from pytest_crab.results.explain import instance_line, why
-from pytest_crab.results.gate_record import Gate
 from pytest_crab.results.recorded_results import recorded_at
 from pytest_crab.results.summary import Summary
 from pytest_crab.settings import base_url_variable, base_urls
-from pytest_crab.show.headline import gate_line, gate_reasons
+from pytest_crab.show.headline import gate_line
 from pytest_crab.show.terminal import summary_lines
 from pytest_crab.text import one_line, split_lines
 from pytest_crab.types import Trial, Verdict
@@ -110,7 +108,6 @@ class Table:
         self._keeper = keeper
         self._config = config
         self._sections = Sections(lambda report: recorder.find_trial(report.nodeid) is not None)
-        self._missed: list[Trial] = []
 
     def pytest_report_teststatus(self, report: pytest.TestReport | pytest.CollectReport) -> Status | None:
         """Say whether a pull request's oracles were caught, missed or unknown; in verbose output how many."""
@@ -118,7 +115,9 @@ class Table:
         return None if trial is None else status_of(report, _result_text(trial))
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> Generator[None, object, object]:
+    def pytest_terminal_summary(
+        self, terminalreporter: pytest.TerminalReporter, exitstatus: int
+    ) -> Generator[None, object, object]:
         """Print the results below everything that pytest prints, its short summary included.
 
         Unless -v or --tb asks for more, FAILURES and ERRORS have the misses where they are few, and one error a cause.
@@ -129,11 +128,11 @@ class Table:
         self._sections.show(terminalreporter, hidden)
         result = yield
         self._sections.end(terminalreporter, self._unit())
-        self._print_results(terminalreporter)
+        self._print_results(terminalreporter, int(exitstatus))
         return result
 
-    def _print_results(self, reporter: pytest.TerminalReporter) -> None:
-        """Print the trials under -v, the tables, and the gate's decision; under -qq the last alone."""
+    def _print_results(self, reporter: pytest.TerminalReporter, exitstatus: int) -> None:
+        """Print the results, with -v all of them, and the gate's decision; under -qq the last alone."""
         recorder = self._recorder
         summary = recorder.summary
         if summary is None or self._config.option.no_summary:
@@ -150,8 +149,19 @@ class Table:
             reporter.write_line(f"crab: {one_line(sentence, 1000)}", red=True)
         for problem in recorder.problems:
             reporter.write_line(problem, red=True)
+        self._print_end(reporter, summary, exitstatus)
+
+    def _print_end(self, reporter: pytest.TerminalReporter, summary: Summary, exitstatus: int) -> None:
+        """Print where the report is, with the gate's decision or why the exit status is 1 without one."""
+        page, here = self._keeper.report / "index.html", self._config.invocation_params.dir
+        page = page.relative_to(here) if page.is_relative_to(here) else page
+        shown = bool(self._recorder.trials) and reporter.verbosity >= -1
         if summary.gate is not None and summary.gate.sentence:
-            reporter.write_line(gate_line(summary.gate), bold=True)
+            reporter.write_line(f"{gate_line(summary.gate)}{f' Report: {page}' if shown else ''}", bold=True)
+        elif shown:
+            missed = exitstatus == 1 and self._sections.own(reporter, MISSED)
+            why = "; exit status 1 for what was missed, no gate asked for" if missed else ""
+            reporter.write_line(f"report: {page} (tables: -v){why}")
 
     def _print_trials(self, reporter: pytest.TerminalReporter, summary: Summary) -> None:
         if reporter.verbosity > 0:
@@ -168,25 +178,15 @@ class Table:
         hooked = self._config.hook.pytest_crab_summary_lines(summary=summary, config=self._config)
         for text in [text for lines in hooked for text in lines or ()]:
             reporter.write_line(text)
-        if summary.gate is not None:
-            self._print_gate(reporter, summary.gate, width)
-        for line in summary_lines(summary, width):
+        for warning in () if summary.gate is None else summary.gate.warnings:
+            reporter.write_line(f"not as in the baseline: {warning}", yellow=True)
+        if summary.gate is not None and summary.gate.account:
+            reporter.write_line(textwrap.fill(summary.gate.account, width))
+        for line in summary_lines(summary, width, details=reporter.verbosity > 0):
             markup = {line.style: True} if line.style else {}
             reporter.write_line(line.text, **markup)
-        if self._missed:
-            reporter.write_line(f"{_missed_text(self._missed, summary)}; -v shows each of them here")
-        reporter.write_line(f"report: {self._keeper.report / 'index.html'} (records: trials.jsonl beside it)")
         if self._keeper.note:
             reporter.write_line(self._keeper.note)
-
-    def _print_gate(self, reporter: pytest.TerminalReporter, gate: Gate, width: int) -> None:
-        """Print what differs from the baseline, and the reasons behind the headline's sentence; more under -v."""
-        for warning in gate.warnings:
-            reporter.write_line(f"not as in the baseline: {warning}", yellow=True)
-        if gate.account:
-            reporter.write_line(textwrap.fill(gate.account, width))
-        for line in gate_reasons(gate, details=reporter.verbosity > 0):
-            reporter.write_line(textwrap.fill(one_line(line, 5000), width))
 
     @pytest.hookimpl(specname="pytest_terminal_summary", trylast=True)
     def pytest_hide_misses_in_short_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
@@ -199,12 +199,11 @@ class Table:
     def _uninformative(self, reporter: pytest.TerminalReporter) -> list[Any]:
         """Return the reports of trials that the results tell enough of: many misses, and repeated errors."""
         misses = self._sections.own(reporter, MISSED)
-        self._missed = self._trials(misses) if len(misses) > SHOWN_MISSES else []
         errors = [one for one in self._sections.own(reporter, "error") if not hasattr(one, "crab_fault")]
         first: dict[object, Any] = {}
         known = zip(errors, self._trials(errors), strict=True)
         repeated = [one for one, trial in known if first.setdefault(_cause(trial), one) is not one]
-        return [*(misses if self._missed else ()), *repeated]
+        return [*(misses if len(misses) > SHOWN_MISSES else ()), *repeated]
 
     def _trials(self, reports: Iterable[Any]) -> list[Trial]:
         return [trial for one in reports if (trial := self._recorder.find_trial(one.nodeid)) is not None]
@@ -235,13 +234,6 @@ class RecordedAgreement:
                 continue
             lines += [f"recorded verdicts of {folder.name}:", *said] if found else []
         return lines
-
-
-def _missed_text(missed: Sequence[Trial], summary: Summary) -> str:
-    """Return how many trials missed what, as ``7 trials missed an oracle, 2 trials missed a comment``."""
-    counted = {own.reviewer: own.counted for own in summary.reviewers}
-    words = Counter(counted[trial.reviewer] for trial in missed)
-    return ", ".join(f"{format_count(count, 'trial')} missed {format_one(word)}" for word, count in words.items())
 
 
 def _cause(trial: Trial) -> object:

@@ -40,7 +40,7 @@ def rate_sentence(reviewer: str, rate: Rate, counted: str) -> str:
     parts = [f"{format_number(rate.caught)} of {format_count(rate.known, counted)} caught"]
     if rate.interval is not None:
         low, high = format_percent(rate.interval.low), format_percent(rate.interval.high)
-        parts.append(f"95% interval {low}% to {high}% over {rate.interval.basis}")
+        parts.append(f"95% interval {low}% to {high}%, {rate.interval.speaks_for}")
     if rate.unknown:
         parts.append(f"{rate.unknown} more without a verdict")
     return f"{name}: {format_percent(rate.micro)}% ({'; '.join(parts)})"

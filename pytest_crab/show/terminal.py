@@ -1,10 +1,11 @@
-"""A run's results as lines for a terminal: categories and notes, table 5 of arXiv 2603.23448, and headlines."""
+"""A run's results as lines for a terminal: the details, headlines, table 5 of arXiv 2603.23448, and where to look."""
 
 from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from pytest_crab.formats import (
     NOTHING,
@@ -12,6 +13,7 @@ from pytest_crab.formats import (
     format_decimal,
     format_dollars,
     format_interval,
+    format_names,
     format_number,
     format_one,
     format_percent,
@@ -23,7 +25,7 @@ from pytest_crab.results.recorded_rulers import ruler_lines
 from pytest_crab.results.reviewer_summary import ReviewerSummary
 from pytest_crab.results.summary import CAUSES, Summary
 from pytest_crab.show.detail_tables import detail_tables
-from pytest_crab.show.headline import headlines, unmeasured_line
+from pytest_crab.show.headline import gate_reasons, headlines, unmeasured_line
 from pytest_crab.show.label_changes import change_tables
 from pytest_crab.show.mediator_text import mediator_lines, mediator_tables
 from pytest_crab.show.summary_tables import (
@@ -45,10 +47,10 @@ from pytest_crab.show.summary_text import (
     together_lines,
 )
 from pytest_crab.text import ascii_line, one_line
-from pytest_crab.types import Kind
+from pytest_crab.types import Kind, TrialId
 
-#: How many comments to look at first are shown; the page has more.
-_LOOKS = 5
+#: How many trials to look at next are shown with details, and how many lost oracles are named; the page has more.
+_LOOKS, _LOST = 5, 1
 
 #: How many causes of unknown verdicts are shown for each reviewer; summary.json has all.
 _CAUSES = 8
@@ -62,13 +64,11 @@ class Line:
     style: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class _Column:
-    """One column of numbers: its head, its cell for a reviewer, and what stands above, ending where the column ends."""
+class _Column(NamedTuple):
+    """One column of the table: its head, and its cell for a reviewer."""
 
     head: str
     cell: Callable[[ReviewerSummary], str]
-    above: str = ""
 
 
 def _kind(kind: Kind) -> Callable[[ReviewerSummary], str]:
@@ -77,27 +77,42 @@ def _kind(kind: Kind) -> Callable[[ReviewerSummary], str]:
     )
 
 
+_UNKNOWN = _Column("Unknown", lambda reviewer: str(reviewer.overall.unknown))
 _COLUMNS = (
-    _Column("Total", lambda reviewer: format_number(reviewer.comments)),
-    _Column("Per PR", lambda reviewer: format_decimal(reviewer.comments_per_pull_request, 1), "Comments"),
+    _Column("Caught", lambda reviewer: rate_cell(reviewer.overall)),
+    _Column("Rate %", lambda reviewer: format_percent(reviewer.overall.micro)),
+    _Column("95%", lambda reviewer: format_interval(reviewer.overall.interval)),
+    _Column("Macro", lambda reviewer: format_percent(reviewer.overall.macro)),
     _Column("Behav.", _kind(Kind.BEHAVIORAL)),
     _Column("Struct.", _kind(Kind.STRUCTURAL)),
-    _Column("Overall", lambda reviewer: format_percent(reviewer.overall.micro)),
-    _Column("95%", lambda reviewer: format_interval(reviewer.overall.interval)),
-    _Column("Macro", lambda reviewer: format_percent(reviewer.overall.macro), "Pass rate (%)"),
-    _Column("/known", lambda reviewer: rate_cell(reviewer.overall), "Caught"),
-    _Column("Unknown", lambda reviewer: str(reviewer.overall.unknown)),
+    _Column("Comments", lambda reviewer: format_number(reviewer.comments)),
+    _Column("Per PR", lambda reviewer: format_decimal(reviewer.comments_per_pull_request, 1)),
 )
 
 
-def summary_lines(summary: Summary, width: int = 80) -> list[Line]:
+def summary_lines(summary: Summary, width: int = 80, *, details: bool = True) -> list[Line]:
     """Return a run's results in lines of at most ``width`` columns (80 are needed); none if there was no trial.
 
-    The headlines come last, where a terminal shows them: first the details, then the table, then each reviewer's rate.
+    The answer comes last, where a terminal shows it: each reviewer's rate or what the gate says of it, the table, and
+    what to look at next. Before it are the ``details``: tables, notes, and what was asked of models.
     """
     if not summary.reviewers:
         return []
-    blocks = [
+    blocks = _details(summary, width) if details else []
+    blocks.append(
+        [
+            *_headlines(summary, width, details=details),
+            *([] if details else _brief_notes(summary, width)),
+            *_table(summary, width),
+            *(line for own in summary.reviewers for line in _lift(own, width)),
+            *_look_next(summary, width, _LOOKS if details else 1),
+        ]
+    )
+    return [line for block in blocks if block for line in (Line(""), *block)][1:]
+
+
+def _details(summary: Summary, width: int) -> list[list[Line]]:
+    return [
         grid_lines(change_tables(summary.gate), width),
         grid_lines(rate_tables(summary), width),
         grid_lines(finding_tables(summary), width),
@@ -109,38 +124,24 @@ def summary_lines(summary: Summary, width: int = 80) -> list[Line]:
         _notes(summary, width),
         usage_lines([(own.reviewer, own.usage) for own in summary.reviewers], width),
         _unknown(summary, width),
-        _table(summary, width),
-        [line for own in summary.reviewers for line in _lift(own, width)],
-        _look_first(summary, width),
-        _headlines(summary, width),
     ]
-    return [line for block in blocks if block for line in (Line(""), *block)][1:]
 
 
 def _table(summary: Summary, width: int) -> list[Line]:
-    rows = [[column.cell(reviewer) for column in _COLUMNS] for reviewer in summary.reviewers]
-    heads, head = [column.head for column in _COLUMNS], "Reviewer"
+    unknown = any(reviewer.overall.unknown for reviewer in summary.reviewers)
+    columns = [*_COLUMNS, *([_UNKNOWN] if unknown else [])]
+    rows = [[column.cell(reviewer) for column in columns] for reviewer in summary.reviewers]
+    heads, head = [column.head for column in columns], "Reviewer"
     widths = [max(len(cell) for cell in cells) for cells in zip(heads, *rows, strict=True)]
     room = width - sum(widths) - len(widths)
     names = [label(reviewer) for reviewer in summary.reviewers]
-    if max(map(len, names)) > room and not any(reviewer.overall.unknown for reviewer in summary.reviewers):
-        heads, widths, rows = heads[:-1], widths[:-1], [row[:-1] for row in rows]  # zeros give way to names
-        room = width - sum(widths) - len(widths)
-    first = max([len(head), *(len(name) for name in names if len(name) <= room)])
-    lines = [Line(_above(first, widths), "bold"), Line(_row(head, heads, first, widths), "bold")]
+    first = max([min(len(head), room), *(len(name) for name in names if len(name) <= room)])
+    lines = [Line(_row(head, heads, first, widths), "bold")]
     for name, row in zip(names, rows, strict=True):
         if len(name) > first:
             lines.append(Line(ascii_line(name, width)))
         lines.append(Line(_row("" if len(name) > first else name, row, first, widths)))
     return lines
-
-
-def _above(first: int, widths: Sequence[int]) -> str:
-    text, end = "", first
-    for column, width in zip(_COLUMNS, widths):  # noqa: B905 - the last may be left out
-        end += 1 + width
-        text += column.above.rjust(end - len(text)) if column.above else ""
-    return text
 
 
 def _row(name: str, cells: Sequence[str], first: int, widths: Sequence[int]) -> str:
@@ -192,17 +193,29 @@ def _fitting(widths: Sequence[int], room: int) -> int:
     return count
 
 
-def _look_first(summary: Summary, width: int) -> list[Line]:
-    """Return the comments to look at first, each with the command that shows it."""
-    looks = summary.look_first
-    if not looks:
-        return []
-    lines = [Line("Look first: a finding lies near the comment, and its oracle is red", "bold")]
-    for one in looks[:_LOOKS]:
-        lines += _wrap(ascii_line(f"{one.comment}: {one.why}: pytest-crab show {one.trial}", 400), width)
-    if len(looks) > _LOOKS:
-        lines.append(Line(f"and {len(looks) - _LOOKS} more, on the page"))
+def _look_next(summary: Summary, width: int, most: int) -> list[Line]:
+    """Return at most so many oracles to look at, each with the command that shows it: what the gate saw lost first."""
+    looks = list(_looks(summary))
+    lines = []
+    for number, (text, trial) in enumerate(looks[:most]):
+        head = "            " if number else "Look next: "
+        lines += _wrap(f"{head}{ascii_line(text, 400)}: pytest-crab show {ascii_line(trial)}", width)
     return lines
+
+
+def _looks(summary: Summary) -> Iterator[tuple[str, str]]:
+    """Yield what to look at, and the name of the trial that shows it."""
+    for name, comparison in summary.gate.comparisons.items() if summary.gate is not None else ():
+        if comparison.lost:
+            instance = comparison.lost[0].rpartition("::")[0]
+            trial = TrialId(instance, name.partition(" against ")[0], 1)
+            yield f"lost {format_names(comparison.lost, _LOST)}", str(trial)
+    yield from ((f"{one.comment}, {one.why}", one.trial) for one in summary.look_first)
+    if not summary.look_first:
+        for own in summary.contestants.values() or summary.reviewers:
+            for oracle in own.oracles:
+                if oracle.value() == 0:
+                    yield f"{oracle.comment} missed", str(TrialId(oracle.instance, own.reviewer, 1))
 
 
 def _lift(own: ReviewerSummary, width: int) -> list[Line]:
@@ -210,13 +223,25 @@ def _lift(own: ReviewerSummary, width: int) -> list[Line]:
     return [] if text is None else _wrap(f"{ascii_line(own.reviewer)}: {text}", width, "bold")
 
 
-def _headlines(summary: Summary, width: int) -> list[Line]:
+def _headlines(summary: Summary, width: int, *, details: bool) -> list[Line]:
+    """Return what the gate says of each reviewer, else its rate; without ``details`` of several the best one's."""
+    own = list(headlines(summary))
+    if len(own) > 1 and not details and all(gate is None for _, _, gate in own):
+        best = max(own, key=lambda one: one[0].overall.micro or 0.0)
+        own = [(best[0], f"most caught by {best[1]}", None)]
     lines = []
-    for own, rate, gate in headlines(summary):
-        lines += _wrap(rate, width, "bold")
-        lines += _wrap(unmeasured_line(own) or "", width, "red")
-        lines += [] if gate is None else [Line(f"    {part}", "bold") for part in textwrap.wrap(gate, width - 4)]
-    return lines
+    for reviewer, rate, gate in own:
+        said = rate if gate is None else f"{ascii_line(reviewer.reviewer)}: {gate}"
+        lines += _wrap(said, width, "bold")
+        lines += _wrap(unmeasured_line(reviewer) or "", width, "red")
+    reasons = () if summary.gate is None else gate_reasons(summary.gate, details=details)
+    return [*lines, *(line for text in reasons for line in _wrap(one_line(text, 5000), width))]
+
+
+def _brief_notes(summary: Summary, width: int) -> list[Line]:
+    """Return what changes the meaning of rates, and what is unknown, a line each."""
+    notes = [Line(ascii_line(note.partition(" (")[0], width), "yellow") for note in note_lines(summary.reviewers)]
+    return [*notes, *(line for text in unknown_lines(summary) for line in _wrap(text, width, "red"))]
 
 
 def usage_lines(askers: Sequence[tuple[str, Sequence[ModelUsage]]], width: int) -> list[Line]:
@@ -245,7 +270,7 @@ def usage_rows(askers: Iterable[tuple[str, Sequence[ModelUsage]]]) -> Iterator[t
 
 
 def _unknown(summary: Summary, width: int) -> list[Line]:
-    lines = [line for text in unknown_lines(summary) for line in _wrap(text, width, "yellow")]
+    lines = [line for text in unknown_lines(summary) for line in _wrap(text, width, "red")]
     return [Line(unknown_head(summary), "bold"), *lines] if lines else []
 
 

@@ -26,11 +26,10 @@ def test_the_first_run_prints_what_readme_and_tutorial_show(
     printed = json.loads((first_run / "printed.json").read_text())
     as_shown(ROOT / "README.md", printed)
     (output,) = printed
-    told = re.findall(r"^```console\n([_=].*?)^```$", TUTORIAL.read_text(), re.MULTILINE | re.DOTALL)
-    failure, table = (text for text in told if "test session starts" not in text)
-    assert shown_in(table, output)
-    words = f"{sys.executable} -m pytest --reviewer=ruff first/ledger-8-csv-import --crab-report={tmp_path}"
-    done = subprocess.run(
-        words.split(), cwd=first_run, env=environ(CRAB_PROOF_RUNS="1"), capture_output=True, text=True
-    )
-    assert shown_in(failure, done.stdout)
+    told = re.findall(r"^```console\n([_=C].*?)^```$", TUTORIAL.read_text(), re.MULTILINE | re.DOTALL)
+    failure, answer, details = (text for text in told if "test session starts" not in text)
+    assert shown_in(answer, output)
+    for arguments, text in (("first/ledger-8-csv-import", failure), ("first -v", details)):
+        words = f"{sys.executable} -m pytest --reviewer=ruff {arguments} --crab-report={tmp_path}".split()
+        done = subprocess.run(words, cwd=first_run, env=environ(CRAB_PROOF_RUNS="1"), capture_output=True, text=True)
+        assert shown_in(text, done.stdout)

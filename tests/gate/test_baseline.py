@@ -138,17 +138,16 @@ def test_a_small_set_gives_each_word(
 
 
 def test_the_verdict_comes_first_with_its_numbers() -> None:
-    first, second, *_ = gated("c" * 30 + "m" * 30, "m" * 12 + "c" * 18 + "m" * 30).rulings[0].lines
+    (first,) = gated("c" * 30 + "m" * 30, "m" * 12 + "c" * 18 + "m" * 30).rulings[0].lines
     assert first.startswith("mine: worse than main: 12 of 60 oracles lost, none gained; 50.0% to 30.0%, -20.0 points (")
     assert first.endswith(", pull requests like these; p < 0.001)")
-    assert second.startswith("Lost 12: pr-0::c0, ")
-    assert second.endswith(" and 7 more; gained none.")
 
 
 def test_details_have_what_the_lines_leave_out() -> None:
-    details = "\n".join(gated("c" * 30 + "m" * 30, "m" * 12 + "c" * 18 + "m" * 30).rulings[0].details)
-    assert re.findall(r"pr-(\d+)::c0", details) == [str(at) for at in range(12)]
-    assert "p = 0.000488 (exact McNemar)" in details
+    details = "\n".join(gated("c" * 60 + "m" * 60, "m" * 52 + "c" * 8 + "m" * 60).rulings[0].details)
+    assert re.findall(r"pr-(\d+)::c0", details) == [str(at) for at in range(50)]
+    assert " and 2 more; gained none." in details
+    assert "p = 4.44e-16 (exact McNemar)" in details
     assert "Comments per pull request 2.0 before, 3.5 now; 0.500 USD per pull request before, 0.750 now." in details
 
 
@@ -206,17 +205,16 @@ def test_oracles_of_one_run_alone_are_counted_as_not_compared(before: str, after
 @pytest.mark.parametrize(
     ("lost", "margin", "sentence"),
     [
-        (0, 10, "A drop of more than the margin of 10 points is ruled out."),
-        (12, 35, "The drop is more than chance, and lies within the margin of 35 points."),
-        (4, 5, "cannot tell whether it is worse than main"),
-        (12, 5, ": worse than main: 12 of 60 oracles lost"),
+        (0, 10, "mine: no worse than main: "),
+        (12, 35, "mine: worse, within the margin of 35 points, than main: "),
+        (4, 5, "mine: cannot tell whether it is worse than main: "),
+        (12, 5, "mine: worse than main: 12 of 60 oracles lost"),
     ],
 )
 def test_each_ruling_has_its_sentence(lost: int, margin: float, sentence: str) -> None:
-    paragraph = gated("c" * 30 + "m" * 30, "m" * lost + "c" * (30 - lost) + "m" * 30, margin=margin).paragraph
-    known = ("is ruled out", "lies within", "cannot tell", ": worse than", "Alone the drop")
-    assert sentence in paragraph
-    assert [one for one in known if one in paragraph and one not in sentence] == []
+    decision = gated("c" * 30 + "m" * 30, "m" * lost + "c" * (30 - lost) + "m" * 30, margin=margin)
+    assert decision.paragraph.startswith(sentence)
+    assert "Alone the drop" not in decision.paragraph
 
 
 def test_oracles_that_a_whole_run_lacks_are_unknown_and_those_of_a_part_are_not_compared() -> None:
@@ -269,13 +267,6 @@ def test_a_comparison_that_nobody_gates_says_nothing_of_a_margin() -> None:
     assert "margin" not in text
     assert "rule" not in text
     assert text.startswith("mine: beside main, no change is shown: the same verdict on all 60 oracles")
-
-
-def test_all_that_was_lost_is_named_where_nobody_gates() -> None:
-    comparison = compare(run("c" * 60), run("m" * 30 + "c" * 30))
-    for gated_, named in ((True, 5), (False, 30)):
-        against = BaselineComparison(reviewer="mine", baseline="main", comparison=comparison, gated=gated_)
-        assert len(re.findall(r"pr-\d+::c0", rule(against)[1].splitlines()[1])) == named
 
 
 def test_a_drop_that_is_chance_among_ten_reviewers_says_that_it_is_none_alone() -> None:

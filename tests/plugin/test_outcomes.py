@@ -20,7 +20,7 @@ def test_the_upper_bound_catches_all_and_passes(lab: Any) -> None:
         [
             "shop-1::human  2/2 caught; *",
             "till-2::human  2/2 caught; *",
-            "human* *4    2.0  100.0   100.0   100.0 1.9-100.0 100.0    4/4       0",
+            "human* *4/4 *100.0 *1.9-100.0 *100.0 *100.0 *100.0 *4 *2.0",
         ]
     )
     assert [(trial["instance"], trial["reviewer"], trial["repeat"]) for trial in lab.records()] == [
@@ -45,12 +45,11 @@ def test_many_misses_leave_the_results_to_be_read(lab: Any) -> None:
     arguments = ("--reviewer=none", "--crab-repeat=2", "instances")
     result = lab.run(*arguments)
     result.assert_outcomes(failed=4)
-    result.stdout.fnmatch_lines(["4 trials missed an oracle; *-v*"])
+    result.stdout.fnmatch_lines(["Look next: c0 missed: pytest-crab show shop-1::none"])
     result.stdout.no_fnmatch_line("*FAILURES*")
     for asked in ("-v", "--tb=short"):
         text = lab.run(*arguments, asked).stdout.str()
         assert text.count("review: 0 findings") == 4
-        assert "trials missed an oracle" not in text
     assert lab.run(*arguments, "-rf").stdout.str().count("\nMISSED ") == 4
 
 
@@ -181,14 +180,14 @@ def test_the_other_junit_file_has_a_case_per_oracle(lab: Any) -> None:
 
 
 def test_records_summary_and_terminal_agree(lab: Any) -> None:
-    result = lab.run("--reviewer=half", "--agent=mine", "instances")
+    result = lab.run("--reviewer=half", "--agent=mine", "instances", "-v")
     result.assert_outcomes(failed=2)
     verdicts = [found.get("label") for trial in lab.records() for found in trial["scores"]]
     assert (verdicts.count("caught"), len(verdicts)) == (2, 4)
     score = lab.summary()["overall"]
     assert (score["caught"], score["oracles"], score["micro"], score["macro"]) == (2.0, 4, 0.5, 0.5)
     result.stdout.fnmatch_lines(
-        ["functional * 2/2 100.0%*", "security * 0/2 0.0%*", "half *2 *1.0 *100.0 *0.0 *50.0 *50.0 *2/4 *0"]
+        ["functional * 2/2 100.0%*", "security * 0/2 0.0%*", "half *2/4 *50.0 *50.0 *100.0 *0.0 *2 *1.0"]
     )
 
 

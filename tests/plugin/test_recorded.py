@@ -200,7 +200,7 @@ def test_findings_on_a_clean_pull_request_are_false_alarms(lab: Any) -> None:
     make_bare(lab)
     file = lab.path / "instances" / "till-2" / "instance.yaml"
     file.write_text(yaml.safe_dump({**yaml.safe_load(file.read_text()), "comments": [], "clean": True}))
-    result = lab.run("--reviewer=both", "--reviewer=human", "instances/till-2")
+    result = lab.run("--reviewer=both", "--reviewer=human", "-v", "instances/till-2")
     result.assert_outcomes(passed=2)
     result.stdout.fnmatch_lines(["False alarms per clean PR 2.00   0.00", "Clean PRs with a finding   1/1    0/1"])
     both, human = lab.records()

@@ -62,7 +62,7 @@ def test_every_ruler_scores_beside_the_oracles_and_each_vote_is_paid_for_once(
     plan.stdout.fnmatch_lines(["*judgement would run (4 of 4)*", "*8 judgements*"])
     assert not provider.asked
 
-    result = lab.run("--reviewer=human", *EVERY, "--crab-junit=rulers.xml", *RUN)
+    result = lab.run("--reviewer=human", *EVERY, "--crab-junit=rulers.xml", "-v", *RUN)
     result.assert_outcomes(passed=2)
     shop, till = lab.records()
     for trial in (shop, till):
@@ -130,7 +130,7 @@ def said(result: pytest.RunResult) -> str:
 
 
 def test_a_judge_that_a_command_held_against_people_loses_its_warning(lab: Any, provider: ScriptedProvider) -> None:
-    run = ("--reviewer=human", "--crab-score=strict", "instances")
+    run = ("--reviewer=human", "--crab-score=strict", "-v", "instances")
     assert "not compared with labels by people" in said(lab.run(*run))
     lab.write({"labels.csv": "trial,finding,use\nshop-1::human,0,BUG_HIT\nshop-1::human,1,BUG_HIT\n"})
     report = str(lab.report)

@@ -354,10 +354,10 @@ def test_every_sentence_of_the_terminal(folder: Path) -> None:
     for text in expected:
         assert any(line.startswith(text) for line in lines), text
     for name, own in truth.items():
-        row = next(line for line in lines if re.match(rf"{name} +\d", line)).split()
+        row = next(line for line in lines if re.match(rf"{name} +\d+/", line)).split()
         page = rates_row(folder, name)
         interval = span(own.interval()).replace(" to ", "-")
-        assert row == [name, page[14], page[5], page[9], page[10], page[1], interval, page[11], page[3], page[4]]
+        assert row == [name, page[3], page[1], interval, page[11], page[9], page[10], page[14], page[5], page[4]]
 
 
 def test_every_number_of_a_summary_and_of_junit(folder: Path) -> None:

@@ -34,6 +34,10 @@ def shown(trials: list[Trial], width: int = 80, *, errors_as_misses: bool = Fals
     return "\n".join(line.text for line in lines)
 
 
+def answer(trials: list[Trial]) -> str:
+    return "\n".join(line.text for line in summary_lines(summarise(trials), 100, details=False))
+
+
 EXPECTED = """\
 Caught/known        claude-code             human* none
 functional   1/1 100.0% (0-100)                  -    -
@@ -63,17 +67,16 @@ claude-code: 1 verdict unknown, broken
 none: 1 oracle has no verdict; the rate lies between 0.0% and 100.0%
 none: 1 verdict unknown, not run
 
-                Comments                          Pass rate (%) Caught
-Reviewer    Total Per PR Behav. Struct. Overall       95% Macro /known Unknown
-claude-code     9    4.5   50.0   100.0    66.7  1.1-99.7  75.0    2/3       1
-human*          1    1.0      -   100.0   100.0 0.0-100.0 100.0    1/1       0
-none            -      -      -       -       -         -     -      -       1
-
-claude-code: 66.7% (2 of 3 oracles caught; 95% interval 1.1% to 99.7% over 2
-    pull requests, for this 1 repository only; 1 more without a verdict)
-human: 100.0% (1 of 1 oracle caught; 95% interval 0.0% to 100.0% over 1 pull
-    request, for this 1 repository only)
-none: no rate, since none of 1 oracle has a verdict"""
+claude-code: 66.7% (2 of 3 oracles caught; 95% interval 1.1% to 99.7%, pull
+    requests like these; 1 more without a verdict)
+human: 100.0% (1 of 1 oracle caught; 95% interval 0.0% to 100.0%, pull requests
+    like these)
+none: no rate, since none of 1 oracle has a verdict
+Reviewer    Caught Rate %       95% Macro Behav. Struct. Comments Per PR Unknown
+claude-code    2/3   66.7  1.1-99.7  75.0   50.0   100.0        9    4.5       1
+human*         1/1  100.0 0.0-100.0 100.0      -   100.0        1    1.0       0
+none             -      -         -     -      -       -        -      -       1
+Look next: c0 missed: pytest-crab show a::claude-code"""
 
 
 def table(trials: list[Trial], **rule: bool) -> list[str]:
@@ -119,7 +122,24 @@ def test_the_papers_table_fits_80_columns(make_trial: MakeTrial) -> None:
         for at in range(184)
     ]
     row = table(trials)[0]
-    assert row == "claude-code  1336    7.3   33.7       -    33.7 27.2-40.9  33.7 62/184       0"
+    assert row == "claude-code 62/184   33.7 27.2-40.9  33.7   33.7       -     1336    7.3"
+
+
+def test_without_details_the_answer_fits_six_lines(make_trial: MakeTrial) -> None:
+    simulated = {"agent": "simulated", "privileged": ("simulated",), "simulated": True}
+    text = answer([make_trial("codex", name, GREEN, FAILED, **simulated) for name in "abc"])
+    head, note, *rows, look = text.splitlines()
+    assert head.startswith("codex: 50.0% (3 of 6 oracles caught; ")
+    assert note == "simulated agent: location overlap only"
+    assert [row.split()[:2] for row in rows] == [["Reviewer", "Caught"], ["codex", "3/6"]]
+    assert look == "Look next: c1 missed: pytest-crab show a::codex"
+
+
+def test_without_details_the_best_of_several_is_the_headline_and_what_is_unknown_is_red(make_trial: MakeTrial) -> None:
+    trials = [make_trial("one", "a", FAILED), make_trial("two", "a", GREEN), make_trial("two", "b", BROKEN)]
+    lines = summary_lines(summarise(trials), 100, details=False)
+    assert lines[0].text.startswith("most caught by two: 100.0% (1 of 1 oracle caught; ")
+    assert [line.text.partition(" ")[0] for line in lines if line.style == "red"] == ["two:", "two:"]
 
 
 def test_no_trials_no_lines() -> None:
@@ -163,15 +183,15 @@ def test_many_reasons_for_skipping_stay_short(make_trial: MakeTrial) -> None:
     trials = [make_trial("codex", f"i{at}", skipped=f"reason {min(at, 4)}") for at in range(6)]
     text = shown(trials)
     assert "6 trials skipped: reason 4; reason 0; reason 1; and other reasons" in text
-    assert table(trials)[0].split() == ["codex", "0", "0.0", "-", "-", "-", "-", "-", "-", "0"]
+    assert table(trials)[0].split() == ["codex", "-", "-", "-", "-", "-", "-", "0", "0.0"]
 
 
 def test_a_long_name_has_a_line_of_its_own(make_trial: MakeTrial) -> None:
     name = "a-reviewer-with-a-name-that-leaves-no-room"
     lines = table([make_trial(name, "a", GREEN), make_trial("codex", "a", GREEN)])
     assert lines[0] == name
-    assert lines[1].startswith("             0    0.0")
-    assert lines[2].startswith("codex        0    0.0")
+    assert lines[1].startswith("            1/1  100.0 ")
+    assert lines[2].startswith("codex       1/1  100.0 ")
 
 
 def test_reviewers_that_do_not_fit_beside_each_other_go_below(make_trial: MakeTrial) -> None:

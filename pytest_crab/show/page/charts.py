@@ -16,9 +16,17 @@ from urllib.parse import quote
 
 from markupsafe import Markup
 
-from pytest_crab.formats import format_duration, format_interval, format_percent, format_whole_percent
+from pytest_crab.formats import (
+    format_change_interval,
+    format_duration,
+    format_interval,
+    format_percent,
+    format_points,
+    format_whole_percent,
+)
 from pytest_crab.results.comparisons import Overlap
 from pytest_crab.results.rates import Rate
+from pytest_crab.statistics.comparison import Comparison
 from pytest_crab.text import escape_controls
 
 #: The height of a row of a picture, and of a bar of the timeline, in pixels.
@@ -91,6 +99,32 @@ def forest_plot(rates: Mapping[str, Rate]) -> Markup:
         parts.append(_mark(words, *shape, _dot(_along(100 * (rate.micro or 0)), y, 5, "point")))
     parts += [_tick(tick, bottom + 16) for tick in (0, 25, 50, 75, 100)]
     return _svg(bottom + 22, "Rates with their 95% intervals", parts)
+
+
+def change_picture(comparison: Comparison, margin: float | None, words: str) -> Markup:
+    """Return a difference with its interval in points against zero and, where there is a gate, its margin."""
+    interval = comparison.interval
+    if interval is None or comparison.difference is None:
+        return Markup()
+    low, middle, high = (100 * end for end in (interval.low, comparison.difference, interval.high))
+    ends = (low, high, 0.0, *([] if margin is None else [-margin]))
+    room = max(1.0, max(ends) - min(ends))
+    first, last = min(ends) - 0.3 * room, max(ends) + 0.3 * room
+
+    def place(points: float) -> float:
+        return 100 * (points - first) / (last - first)
+
+    y = 34
+    parts = [_line(place(0), 18, place(0), 52, "zero"), _text(place(0), 66, "0", "start", "tick")]
+    if margin is not None:
+        parts += [_rect(0, 18, place(-margin), 34, "beyond"), _line(place(-margin), 18, place(-margin), 52, "margin")]
+        parts += [_text(place(-margin), 66, f"margin {-margin:g}", "end", "tick")]
+    shape = [_line(place(low), y, place(high), y, "whisker")]
+    shape += [_line(place(end), y - 6, place(end), y + 6, "whisker") for end in (low, high)]
+    number = f"{format_points(comparison.difference)} ({format_change_interval(interval)})"
+    shape += [_dot(place(middle), y, 6, "verdict"), _text(50, 12, number, "middle")]
+    parts += [_mark(words, *shape), _text(0, 84, "\u2190 worse", "start", "tick")]
+    return _svg(90, words, [*parts, _text(100, 84, "better \u2192", "end", "tick")])
 
 
 def _along(percent: float) -> float:

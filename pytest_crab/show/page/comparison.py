@@ -29,10 +29,11 @@ _VERDICTS = {"lost": (Verdict.CAUGHT, Verdict.MISSED), "gained": (Verdict.MISSED
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComparedReviewer:
-    """One reviewer of two runs, with its name in each; ``word`` and ``ruling`` are empty where no gate was asked for.
+    """One reviewer of two runs, with its name in each.
 
     ``runs`` are the paths that the first measurement is from: one, or several that were pooled. ``comparison`` is None
-    where the two cannot be compared; ``lines`` then say why.
+    where the two cannot be compared; ``lines`` then say why, and else the verdict first. ``word`` is what is shown, and
+    ``margin`` None where no gate was asked for; ``ruling`` is the gate's, or the one that such a word would have.
     """
 
     title: str
@@ -41,9 +42,11 @@ class ComparedReviewer:
     after: str
     comparison: Comparison | None
     labels: tuple[LabelComparison, ...] = ()
+    margin: float | None = None
     word: str = ""
     ruling: str = ""
     lines: tuple[str, ...]
+    details: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from pytest_crab.formats import format_dollars, format_interval, format_number, format_percent, format_points
 from pytest_crab.show.label_changes import label_table
+from pytest_crab.show.page.charts import change_picture
 from pytest_crab.show.summary_tables import label, rate_cell
 from pytest_crab.statistics.comparison import Interval
 from pytest_crab.text import escape_controls
@@ -52,7 +53,7 @@ def templates() -> Any:
         dollars=format_dollars, percent=format_percent, number=format_number, points=format_points, range=_range
     )
     environment.filters.update(unit=attrgetter("basis"))
-    environment.globals.update(rate_cell=rate_cell, label=label, label_table=label_table)
+    environment.globals.update(rate_cell=rate_cell, label=label, label_table=label_table, change_picture=change_picture)
     return environment
 
 

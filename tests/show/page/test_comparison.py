@@ -60,7 +60,9 @@ def write(runs: tuple[Path, Path], page: Path, *options: str) -> str:
 
 def test_lost_and_gained_oracles_are_listed_with_the_ruling(runs: tuple[Path, Path], tmp_path: Path) -> None:
     text = write(runs, tmp_path / "page.html", "--margin", "5")
-    summaries = re.findall(r'<details class="change"[^>]*><summary><strong>([^<]+)</strong>\s*<span[^>]*>([^<]+)', text)
+    summaries = re.findall(
+        r'<details class="change \w+"[^>]*><summary><strong>([^<]+)</strong>\s*<span[^>]*>([^<]+)', text
+    )
     assert [(name, words.split("; ")[-1]) for name, words in summaries] == [
         ("i0::c0", "green → test failed"),
         ("i1::c0", "test failed → green"),
@@ -71,12 +73,26 @@ def test_lost_and_gained_oracles_are_listed_with_the_ruling(runs: tuple[Path, Pa
     assert "document.title='owned'" not in text
 
 
+def test_the_verdict_is_a_word_and_a_picture_against_zero_and_the_margin(
+    runs: tuple[Path, Path], tmp_path: Path
+) -> None:
+    text = write(runs, tmp_path / "page.html", "--margin", "5")
+    picture = text.partition('<figure class="verdict inconclusive">')[2].partition("</figure>")[0]
+    assert 'class="zero"' in picture
+    assert 'class="margin"' in picture
+    assert "margin -5" in picture
+    assert 'aria-label="mine: cannot tell whether it is worse than ' in picture
+    assert '<h3>Lost</h3><p class="rate failed">1</p>' in text
+    same = write((runs[0], runs[0]), tmp_path / "same.html", "--margin", "100")
+    assert '<h3>Lost</h3><p class="rate passed">0</p>' in same
+
+
 def test_an_anchor_is_compared_beside_the_baseline(runs: tuple[Path, Path], tmp_path: Path) -> None:
     text = write(runs, tmp_path / "page.html", "--anchor", str(runs[1]))
     mine, anchored = re.findall(r'<section aria-label="mine[^"]*">.*?</section>', text, re.DOTALL)
-    assert mine.count('<details class="change"') == 2
+    assert mine.count('<details class="change ') == 2
     assert '<section aria-label="mine against ' in anchored
-    assert "<details" not in anchored, "nothing changed against the same run"
+    assert 'class="change ' not in anchored, "nothing changed against the same run"
 
 
 def test_without_records_the_page_says_that_diffs_are_missing(runs: tuple[Path, Path], tmp_path: Path) -> None:
@@ -87,7 +103,9 @@ def test_without_records_the_page_says_that_diffs_are_missing(runs: tuple[Path, 
     text = write((alone[0], alone[1]), tmp_path / "page.html")
     assert 'data-block="' not in text
     assert text.count("so there is no diff to show") == 2
-    assert "badge" not in text.partition("<main")[2].partition("<script")[0], "no gate was asked for"
+    shown = text.partition("<main")[2].partition("<script")[0]
+    assert '<span class="badge ">no change shown</span>' in shown
+    assert 'class="margin"' not in shown, "no gate was asked for"
 
 
 def test_recorded_tools_have_no_such_page(tmp_path: Path) -> None:
