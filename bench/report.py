@@ -3,6 +3,7 @@
     python bench/report.py          # everything: about a minute and a half of one idle core
     python bench/report.py page     # only how fast the page opens and is filtered: about 15 seconds
     python bench/report.py making   # only how long reports take to make, and their memory
+    python bench/report.py many     # only how a report grows with its reviewers: about 20 seconds
 
 Each report is made in a process of its own, whose start and imports are not measured; lines are those of a revision.
 The browser's part needs Chromium and pytest-crab[browser], and is left out, with a sentence, where these are missing.
@@ -35,7 +36,10 @@ from pytest_crab.types import Category, Finding, Kind, Provenance, Reason, Revie
 MAKING, FLAT, COUNT = 10.0, 1.1, 10_000
 
 #: What can be measured by itself.
-PARTS = ("page", "making")
+PARTS = ("page", "making", "many")
+
+#: So many reviewers of so many instances, and seconds of the processor until their report is made.
+REVIEWERS_MANY, INSTANCES_MANY, MAKING_MANY = 500, 17, 10.0
 
 #: Lines of a revision: short, long.
 SHORT, LONG = 20, 400
@@ -62,15 +66,15 @@ FILTER = """async (text) => {
 }"""
 
 
-def made_up(count: int, lines: int) -> Iterator[Trial]:
-    """Trials of four reviewers, each revision with so many changed lines."""
+def made_up(count: int, lines: int, reviewers: Sequence[str] = REVIEWERS) -> Iterator[Trial]:
+    """Trials of these reviewers, each revision with so many changed lines."""
     chance = random.Random(1)
     words = list(Category)
     body = "".join(f" line {at}\n+added_{at} = compute(value, {at})\n" for at in range(lines // 2))
     head = f"@@ -1,{lines // 2} +1,{lines} @@ def run():\n"
     diff = f"diff --git a/src/m.py b/src/m.py\n--- a/src/m.py\n+++ b/src/m.py\n{head}{body}"
     for at in range(count):
-        instance, reviewer = divmod(at, len(REVIEWERS))
+        instance, reviewer = divmod(at, len(reviewers))
         results = tuple(
             comment_result(
                 f"c{number}",
@@ -88,7 +92,7 @@ def made_up(count: int, lines: int) -> Iterator[Trial]:
             instance=f"owner{instance % 67}__name-{instance}@abc",
             repo=f"owner{instance % 67}/name",
             provenance=Provenance.GITHUB,
-            reviewer=REVIEWERS[reviewer],
+            reviewer=reviewers[reviewer],
             agent="claude-code",
             runtime="docker",
             review=Review(findings=findings, usage=Usage(cost_usd=0.01)),
@@ -155,7 +159,7 @@ def no_browser() -> str | None:
 def main() -> int:
     """Measure and print; 1 if a budget is exceeded."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("parts", nargs="*", metavar="part", help="page, making (default: both)")
+    parser.add_argument("parts", nargs="*", metavar="part", help="page, making, many (default: all)")
     parser.add_argument("--runs", type=int, default=1, help="make each report so many times (default: 1)")
     parser.add_argument("--trials", type=int, default=COUNT, help=f"of so many trials (default: {COUNT})")
     options = parser.parse_args()
@@ -171,6 +175,8 @@ def main() -> int:
             good += browsing(Path(scratch, "page"))
         if "making" in parts:
             good += remaking(Path(scratch), options.trials, options.runs)
+        if "many" in parts:
+            good += growing(Path(scratch))
     return 0 if all(good) else 1
 
 
@@ -185,6 +191,19 @@ def remaking(scratch: Path, trials: int, runs: int) -> list[bool]:
         for lines, folder in folders.items():
             took[lines].append(made(folder))
     return [*(making(lines, took[lines], folder) for lines, folder in folders.items()), memory(took)]
+
+
+def growing(scratch: Path) -> list[bool]:
+    """Print what a report takes by its number of reviewers, and tell whether that of the most is within the budget."""
+    for count in (REVIEWERS_MANY // 4, REVIEWERS_MANY // 2, REVIEWERS_MANY):
+        folder = scratch / f"many-{count}"
+        write_trials(
+            folder / "trials.jsonl", made_up(count * INSTANCES_MANY, 0, [f"reviewer-{at}" for at in range(count)])
+        )
+        took = made(folder)
+        size = (folder / "summary.json").stat().st_size / 2**20
+        print(f"{count} reviewers: {took.processor:.1f} s of the processor, a summary.json of {size:.1f} MiB")
+    return [held(f"made in {took.processor:.1f} s of the processor", took.processor, MAKING_MANY, "s")]
 
 
 def making(lines: int, took: Sequence[Took], folder: Path) -> bool:

@@ -47,6 +47,7 @@ from pytest_crab.show.write_report import remake
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="A CSV file with labels of findings (columns trial, finding and one for each dimension): add them to PLACE.",
 )
+@click.option("--all-pairs", is_flag=True, help="Compare every pair of reviewers; of more than 5 only some are.")
 @json_option
 def report(
     place: Path | None,
@@ -55,6 +56,7 @@ def report(
     out: Path | None,
     labels: Path | None,
     *,
+    all_pairs: bool,
     as_json: bool,
 ) -> None:
     """Print recorded results and write their pages, running nothing.
@@ -69,11 +71,11 @@ def report(
         place = STORE
     if out is not None and (folder is None or trials is not None):
         raise click.UsageError("--out goes with --recorded, and not with --against")
-    if labels is not None and place is None:
-        raise click.UsageError("--finding-labels goes with a report's folder")
+    if (labels is not None or all_pairs) and place is None:
+        raise click.UsageError("--finding-labels and --all-pairs go with a report's folder")
     try:
         if place is not None:
-            found, lines = _again(place, labels)
+            found, lines = _again(place, labels, all_pairs=all_pairs)
         else:
             assert folder is not None
             found, lines = _read_recorded(folder, trials) if out is None else _as_report(folder, out)
@@ -88,12 +90,18 @@ def report(
         click.echo(line)
 
 
-def _again(place: Path, labels: Path | None) -> tuple[Any, Iterable[str]]:
+def _again(place: Path, labels: Path | None, *, all_pairs: bool) -> tuple[Any, Iterable[str]]:
     file = trials_file(place)
     if labels is not None:
         add_finding_labels(file, labels)
     before = read_summary(file.with_name(SUMMARY)) if file.with_name(SUMMARY).is_file() else Summary()
-    summary = remake(file.parent, errors_as_misses=before.errors_as_misses, shard=before.shard, gate=before.gate)
+    summary = remake(
+        file.parent,
+        errors_as_misses=before.errors_as_misses,
+        shard=before.shard,
+        gate=before.gate,
+        all_pairs=all_pairs,
+    )
     return summary, _report_lines(summary, file.with_name(PAGE))
 
 

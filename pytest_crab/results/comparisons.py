@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set as AbstractSet
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -16,7 +16,8 @@ from pytest_crab.statistics.paired import holm, kappa
 #: An oracle counts as caught by a reviewer if at least this share of its known repeats caught it.
 MAJORITY = Fraction(1, 2)
 
-#: Of so many reviewers every choice is listed; of more only those that caught something together.
+#: Of so many reviewers every choice and every pair is listed; of more only the choices that caught something together,
+#: and the pairs of the first reviewer with each other and of neighbours by rate.
 LISTED = 5
 
 
@@ -72,7 +73,8 @@ class Together:
 
     ``counted`` is the word for one of ``oracles``.
     ``union`` counts what any of them caught, ``unique`` what one alone did; ``overlaps`` has every choice of reviewers
-    (of at most LISTED reviewers; else those that occur).
+    (of at most LISTED reviewers; else those that occur), and ``pairs`` likewise (else those of the first and of
+    neighbours by rate, unless all were asked for); their ``p_holm`` is adjusted for those listed.
     """
 
     reviewers: tuple[str, ...] = ()
@@ -118,40 +120,58 @@ def lifts(contestants: Sequence[Contestant], control: Contestant) -> dict[str, L
     return {name: dataclasses.replace(lift, p_holm=adjusted[name]) for name, lift in found.items()}
 
 
-def together(contestants: Sequence[Contestant]) -> Together:
-    """Compare contestants over the oracles that are known of all: union, overlaps, and each pair."""
+def together(contestants: Sequence[Contestant], *, all_pairs: bool = False) -> Together:
+    """Compare contestants over the oracles that are known of all: union, overlaps, and pairs (Together)."""
     if len(contestants) < 2:
         return Together(reviewers=tuple(one.name for one in contestants))
     values = {one.name: {oracle.key: oracle.value() for oracle in one.oracles} for one in contestants}
+    caught = {
+        name: {key for key, value in own.items() if value is not None and value >= MAJORITY}
+        for name, own in values.items()
+    }
     first, *rest = values.values()
     keys = [key for key in first if all(own.get(key) is not None for own in (first, *rest))]
-    caught = {name: {key for key in keys if _is_caught(own, key)} for name, own in values.items()}
     known = {one.name: oracle_counts(one.oracles) for one in contestants}
-    pairs = [_pair(one, other, values, known) for one, other in itertools.combinations(contestants, 2)]
+    every = len(contestants) <= LISTED
+    chosen = itertools.combinations(contestants, 2) if every or all_pairs else _some_pairs(contestants, values)
+    pairs = [_pair(one, other, values, caught, known) for one, other in chosen]
     adjusted = holm({f"{at}": pair.comparison.p_clusters for at, pair in enumerate(pairs)})
+    shared = {name: own.intersection(keys) for name, own in caught.items()}
     return Together(
         reviewers=tuple(values),
         oracles=len(keys),
-        union=len(overlap.union(caught)),
-        unique=overlap.unique(caught),
+        union=len(overlap.union(shared)),
+        unique=overlap.unique(shared),
         overlaps=tuple(
             Overlap(reviewers=who, oracles=count)
-            for who, count in overlap.overlaps(keys, caught, every=len(caught) <= LISTED).items()
+            for who, count in overlap.overlaps(keys, shared, every=every).items()
         ),
         pairs=tuple(dataclasses.replace(pair, p_holm=adjusted[f"{at}"]) for at, pair in enumerate(pairs)),
         counted=contestants[0].counted,
     )
 
 
+def _some_pairs(
+    contestants: Sequence[Contestant], values: Mapping[str, Mapping[Key, Fraction | None]]
+) -> list[tuple[Contestant, Contestant]]:
+    """Return the first contestant with each other, then each of the others with the next lower by rate."""
+    first, *others = contestants
+    known = {name: [value for value in own.values() if value is not None] for name, own in values.items()}
+    rates = {name: sum(own) / len(own) if own else Fraction(0) for name, own in known.items()}
+    ranked = sorted(others, key=lambda one: -rates[one.name])
+    return [*((first, other) for other in others), *itertools.pairwise(ranked)]
+
+
 def _pair(
     one: Contestant,
     other: Contestant,
     values: Mapping[str, Mapping[Key, Fraction | None]],
+    caught: Mapping[str, AbstractSet[Key]],
     known: Mapping[str, Mapping[Key, Measured]],
 ) -> Pair:
     first, second = values[one.name], values[other.name]
     keys = [key for key in first if first[key] is not None and second.get(key) is not None]
-    mine, theirs = {key for key in keys if _is_caught(first, key)}, {key for key in keys if _is_caught(second, key)}
+    mine, theirs = caught[one.name].intersection(keys), caught[other.name].intersection(keys)
     return Pair(
         first=one.name,
         second=other.name,
@@ -165,7 +185,3 @@ def _pair(
         cost_of_second=other.cost_usd,
     )
 
-
-def _is_caught(values: Mapping[Key, Fraction | None], key: Key) -> bool:
-    value = values.get(key)
-    return value is not None and value >= MAJORITY

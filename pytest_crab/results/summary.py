@@ -162,8 +162,8 @@ class SummaryBuilder:
         self._superseded += trial.id in self._rows
         self._rows[trial.id] = row_of(trial)
 
-    def summary(self, *, errors_as_misses: bool = False) -> Summary:
-        """The numbers of the trials so far."""
+    def summary(self, *, errors_as_misses: bool = False, all_pairs: bool = False) -> Summary:
+        """The numbers of the trials so far; ``all_pairs`` of reviewers are compared, however many there are."""
         by_reviewer: dict[str, list[TrialRow]] = {}
         for trial in sorted(self._rows, key=lambda one: (one.instance, one.repeat)):
             by_reviewer.setdefault(trial.reviewer, []).append(self._rows[trial])
@@ -177,7 +177,7 @@ class SummaryBuilder:
             superseded=self._superseded,
             reviewers=compared,
             mediators=mediators(compared),
-            together=together([_contestant(own) for own in honest]),
+            together=together([_contestant(own) for own in honest], all_pairs=all_pairs),
             rulers=merge_rulers(row.rulers for row in self._rows.values()),
             oracle_errors=measured_errors(self._rows.values()),
             look_first=look_first(

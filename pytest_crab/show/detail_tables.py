@@ -19,7 +19,7 @@ from pytest_crab.results.summary import Summary
 from pytest_crab.show.summary_tables import SummaryTable, label, rate_cell
 from pytest_crab.text import ascii_line
 
-#: How many pairs of reviewers have a row; summary.json has all.
+#: How many pairs of reviewers have a row; the page and summary.json have the others.
 _PAIRS = 15
 
 #: The title of the table of pairs.

@@ -19,16 +19,24 @@ from pytest_crab.show.page import FILE, Page, open_page
 from pytest_crab.types import Trial
 
 
-def remake(report: Path, *, errors_as_misses: bool, shard: str | None = None, gate: Gate | None = None) -> Summary:
+def remake(
+    report: Path,
+    *,
+    errors_as_misses: bool,
+    shard: str | None = None,
+    gate: Gate | None = None,
+    all_pairs: bool = False,
+) -> Summary:
     """Make summary.json and the other files of a report anew from its trials.jsonl; returns the summary.
 
-    ``shard`` is the part of a run that it is, ``gate`` what an earlier run's gate decided. Trials are read once, one at
+    ``shard`` is the part of a run that it is, ``gate`` what an earlier run's gate decided; ``all_pairs`` of reviewers
+    are compared, however many there are. Trials are read once, one at
     a time. Raises BadInput, OSError.
     """
     summing = SummaryBuilder()
     with open_page(report) as page:
         write_csv(report / tables.FILE, _pass_to(report, page, summing))
-        found = summing.summary(errors_as_misses=errors_as_misses)
+        found = summing.summary(errors_as_misses=errors_as_misses, all_pairs=all_pairs)
         summary = dataclasses.replace(found, shard=shard, gate=gate)
         write_summary(report / SUMMARY, summary)
         write_markdown(report / markdown.FILE, summary)

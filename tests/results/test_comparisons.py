@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pytest_crab.results.summary import summarise
+from pytest_crab.results.summary import SummaryBuilder, summarise
 from pytest_crab.show.terminal import summary_lines
 from pytest_crab.types import CONTROL, FIRST, Finding, Reason, Review, Revision, StepRecord, Trial, Usage
 
@@ -226,3 +226,20 @@ def test_findings_of_several_repeats_are_said_to_be(make_trial: MakeTrial) -> No
     trials = [make_trial("mine", "a", GREEN, findings=3, repeat=at) for at in (1, 2)]
     assert "Findings, all repeats 6\nIn reviews that caught nothing 0\n" in text(trials)
     assert "Findings 3\n" in text(trials[:1])
+
+
+def test_of_many_reviewers_the_first_and_neighbours_by_rate_are_compared(make_trial: MakeTrial) -> None:
+    caught = {"main": 2, "worst": 0, "best": 5, "poor": 1, "good": 4, "fair": 3}
+    building = SummaryBuilder()
+    for name, count in caught.items():
+        building.add(make_trial(name, "a", *[GREEN if at < count else FAILED for at in range(5)]))
+    some = building.summary().together.pairs
+    assert [(pair.first, pair.second) for pair in some] == [
+        *(("main", name) for name in ("worst", "best", "poor", "good", "fair")),
+        *(("best", "good"), ("good", "fair"), ("fair", "poor"), ("poor", "worst")),
+    ]
+    every = building.summary(all_pairs=True).together.pairs
+    assert len(every) == 15
+    assert {(pair.first, pair.second): pair.both for pair in some[:5]}.items() <= {
+        (pair.first, pair.second): pair.both for pair in every
+    }.items()

@@ -161,6 +161,10 @@ def heat_map(reviewers: Sequence[str], rows: Sequence[tuple[str, Sequence[Rate |
     return _svg(top + ROW * len(rows) + 2, "Rates in percent by label", parts, len(reviewers))
 
 
+#: How many dots have their name beside them; all have it where the pointer rests on them.
+_NAMED = 20
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Priced:
     """A reviewer with its rate and its mean cost per trial in dollars."""
@@ -183,12 +187,12 @@ def cost_plot(priced: Sequence[Priced]) -> Markup:
     for one in sorted(priced, key=lambda one: -(one.rate.micro or 0)):
         x = 10 + 86 * one.cost / most
         y = bottom - (bottom - top) * (one.rate.micro or 0)
-        label_y = _free(taken, x, y - 8)
         words = f"{rate_words(one.name, one.rate)}, {one.cost:.3g} USD per trial"
         ends = [bottom - (bottom - top) * end for end in _ends(one.rate)]
         whisker = [_line(x, ends[0], x, ends[1], "whisker")] if ends else []
         anchor, aside = ("end", -1.5) if x > 60 else ("start", 1.5)
-        parts.append(_mark(words, *whisker, _dot(x, y, 6, "point"), _text(x + aside, label_y, one.name, anchor)))
+        name = [_text(x + aside, _free(taken, x, y - 8), one.name, anchor)] if len(taken) < _NAMED else []
+        parts.append(_mark(words, *whisker, _dot(x, y, 6, "point"), *name))
     return _svg(bottom + 24, "Cost per trial in dollars (to the right) against rate (upwards)", parts)
 
 
