@@ -43,7 +43,7 @@ def test_every_report_has_them(trials: list[Trial], tmp_path: Path) -> None:
     summary = summarise(trials)
     shown = [" ".join(line.text.split()) for line in summary_lines(summary, 200)]
     assert {"False alarms per clean PR 1.00 -", "Clean PRs with a finding 2/3 -"} <= set(shown)
-    assert dict(run_facts(summary, "now"))["False alarms"].startswith("loud 1.00 false alarms per clean")
+    assert dict(run_facts(summary))["False alarms"].startswith("loud 1.00 false alarms per clean")
     write_junit(tmp_path / "crab.xml", trials, summary)
     values = {one.get("name"): one.get("value") for one in ElementTree.parse(tmp_path / "crab.xml").iter("property")}
     assert values["crab.false_alarms_per_clean_pull_request"] == "1"
@@ -58,4 +58,4 @@ def test_only_a_clean_instance_has_no_comments() -> None:
 def test_runs_without_clean_pull_requests_say_nothing(trials: list[Trial]) -> None:
     summary = summarise([dataclasses.replace(trial, clean=False) for trial in trials])
     assert not any("clean" in line.text for line in summary_lines(summary))
-    assert "False alarms" not in dict(run_facts(summary, "now"))
+    assert "False alarms" not in dict(run_facts(summary))
