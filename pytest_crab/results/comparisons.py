@@ -143,8 +143,7 @@ def together(contestants: Sequence[Contestant], *, all_pairs: bool = False) -> T
         union=len(overlap.union(shared)),
         unique=overlap.unique(shared),
         overlaps=tuple(
-            Overlap(reviewers=who, oracles=count)
-            for who, count in overlap.overlaps(keys, shared, every=every).items()
+            Overlap(reviewers=who, oracles=count) for who, count in overlap.overlaps(keys, shared, every=every).items()
         ),
         pairs=tuple(dataclasses.replace(pair, p_holm=adjusted[f"{at}"]) for at, pair in enumerate(pairs)),
         counted=contestants[0].counted,
@@ -184,4 +183,3 @@ def _pair(
         cost_of_first=one.cost_usd,
         cost_of_second=other.cost_usd,
     )
-
