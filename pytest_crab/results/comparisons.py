@@ -170,7 +170,7 @@ def _pair(
 ) -> Pair:
     first, second = values[one.name], values[other.name]
     keys = [key for key in first if first[key] is not None and second.get(key) is not None]
-    mine, theirs = caught[one.name].intersection(keys), caught[other.name].intersection(keys)
+    mine, theirs = caught[one.name] & set(keys), caught[other.name] & set(keys)
     return Pair(
         first=one.name,
         second=other.name,
