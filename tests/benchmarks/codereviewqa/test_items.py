@@ -113,8 +113,8 @@ def test_reviewers_and_answerers_of_one_run_are_apart(probes: Path, pytester: py
     result.stdout.fnmatch_lines(
         [
             "crab: reviewers human*; agent suggestions; answerers constant",
-            "Reviewer *",
             "human: 0.0% (0 of 3 comments caught; *",
+            "Reviewer *",
             "by probe * constant",
             "Answerer *",
             "constant: 0.0% (0 of 13 probes caught; *",
