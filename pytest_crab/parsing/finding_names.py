@@ -31,6 +31,7 @@ NAMES: Mapping[str, tuple[str, ...]] = {
         "remark", "explanation", "details", "detail", "reason", "suggestion", "suggestion_content", "recommendation",
     ),
     "severity": ("severity", "priority", "level"),
+    "confidence": ("confidence", "confidence_score", "confidence_level", "certainty"),
     "rule": ("rule", "rule_id", "check_id", "check_name"),
 }  # fmt: skip
 

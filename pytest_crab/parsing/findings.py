@@ -61,6 +61,10 @@ def review_of(
     return Review(findings=tuple(found), set_aside=tuple(aside), unplaced=tuple(unplaced))
 
 
+#: The parts of a finding that are the reviewer's own words, taken as they are.
+_OWN_WORDS = ("severity", "confidence", "rule")
+
+
 def _finding(
     item: object, problems: list[str], at: str, root: str | None, files: Collection[str]
 ) -> tuple[Finding, FindingPlace] | None:
@@ -73,10 +77,10 @@ def _finding(
     words = _words(parts, at, problems)
     if not words:
         return None
-    severity, rule = (None if (one := parts.first(name)) is None else as_text(one[1]) for name in ("severity", "rule"))
+    own: dict[str, Any] = {name: None if (one := parts.first(name)) is None else as_text(one[1]) for name in _OWN_WORDS}
     where: dict[str, Any] = {"path": place.path, "start": place.start, "end": place.end, "side": place.side}
-    finding = Finding(**words, **where, severity=severity, rule=rule)
-    for name in ("body", "path", "title", "severity", "rule"):
+    finding = Finding(**words, **where, **own)
+    for name in ("body", "path", "title", *_OWN_WORDS):
         check_text(getattr(finding, name), f"{at}.{name}", problems)
     return finding, place
 

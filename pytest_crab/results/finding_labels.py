@@ -10,13 +10,14 @@ from pathlib import Path
 
 from pytest_crab.errors import BadInput
 from pytest_crab.results.files import read_trials, write_trials
+from pytest_crab.results.labelled_findings import CONFIDENCE, SEVERITY
 from pytest_crab.types import Reason, Score, Trial, TrialId, Unit
 
 #: The columns that name a finding: its trial, as INSTANCE::REVIEWER, and its place in the review from 0.
 TRIAL, FINDING = "trial", "finding"
 
-#: The dimension that findings have from their review.
-SEVERITY = "severity"
+#: The dimensions that findings have from their review.
+_OWN = frozenset({SEVERITY, CONFIDENCE})
 
 _PLACE = re.compile(r"[0-9]{1,9}")
 
@@ -26,7 +27,7 @@ def add_finding_labels(records: Path, labels: Path) -> None:
 
     Every column but ``trial`` and ``finding`` is a dimension; an empty cell is no label. Labels that the records have
     of these dimensions are replaced. Raises OSError, and BadInput for a file that cannot be read, names no finding, or
-    has the dimension ``severity``, which findings have from their review.
+    has a dimension that findings have from their review: severity, confidence.
     """
     dimensions, scores = _read(labels)
     known = {trial.id: 0 if trial.review is None else len(trial.review.findings) for trial in read_trials(records)}
@@ -49,8 +50,8 @@ def _read(path: Path) -> tuple[frozenset[str], dict[TrialId, list[Score]]]:
             dimensions = frozenset(rows.fieldnames or ()) - {TRIAL, FINDING}
             if not dimensions or len(dimensions) + 2 != len(rows.fieldnames or ()):
                 raise BadInput(str(path), [f"should have the columns {TRIAL}, {FINDING} and one for each dimension"])
-            if SEVERITY in dimensions:
-                problem = f"the column {SEVERITY} should have another name: findings have one from their review"
+            if taken := sorted(dimensions & _OWN):
+                problem = f"the column {taken[0]} should have another name: findings have one from their review"
                 raise BadInput(str(path), [problem])
             for row in rows:
                 trial, scores = _scores(row, dimensions)

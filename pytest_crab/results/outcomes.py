@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from pytest_crab.statistics.clusters import rate_interval
-from pytest_crab.statistics.comparison import Interval, Key, Measured, clusters_of
+from pytest_crab.statistics.comparison import REPOSITORY, Interval, Key, Measured, clusters_of
 from pytest_crab.types import Reason, Verdict
 
 #: One letter for a repeat: caught, missed, missed since the review was empty.
@@ -175,11 +175,11 @@ def against_control(oracles: Iterable[OracleRecord], control: Mapping[Key, Oracl
     return taken
 
 
-def micro_interval(values: Mapping[Key, Fraction], repos: Mapping[Key, str]) -> Interval | None:
+def micro_interval(values: Mapping[Key, Fraction], repos: Mapping[Key, str], unit: str = REPOSITORY) -> Interval | None:
     """The interval of the mean over oracles; None of nothing."""
     if not values:
         return None
-    clusters = clusters_of(list(values), repos)
+    clusters = clusters_of(list(values), repos, unit)
     return clusters.interval(rate_interval([float(value) for value in values.values()], clusters.labels))
 
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from pytest_crab.results import outcomes as letters
 from pytest_crab.results.outcomes import OracleRecord
-from pytest_crab.statistics.comparison import Interval
+from pytest_crab.statistics.comparison import PULL_REQUEST, REPOSITORY, Interval
 from pytest_crab.types import Category, Kind, Verdict
 
 
@@ -20,7 +20,8 @@ class Rate:
     ``micro`` is caught / known, ``macro`` the mean of s_i = caught_i / known_i over the instances where any is known.
     ``low`` and ``high`` are the micro rate over all oracles had everything unknown been missed, or caught. Rates lie
     between 0 and 1; None is "not measured". ``interval`` and ``macro_interval`` are 95% intervals of ``micro`` and
-    ``macro`` that know of clusters; what is unknown does not widen them.
+    ``macro`` that know of clusters; what is unknown does not widen them. ``here`` is that of ``micro`` for pull
+    requests like these in these repositories alone; None where ``interval`` speaks for no others itself.
     """
 
     oracles: int
@@ -31,6 +32,7 @@ class Rate:
     low: float | None = None
     high: float | None = None
     interval: Interval | None = None
+    here: Interval | None = None
     macro_interval: Interval | None = None
 
     @property
@@ -44,6 +46,8 @@ def rate_of(oracles: Sequence[OracleRecord], *, strict: bool) -> Rate:
     values = {oracle.key: value for oracle in oracles if (value := oracle.value(strict=strict)) is not None}
     means = letters.instance_means(values)
     repos = {oracle.key: oracle.repo for oracle in oracles}
+    interval = letters.micro_interval(values, repos)
+    wide = interval is not None and interval.by == REPOSITORY
     return Rate(
         oracles=len(oracles),
         known=len(values),
@@ -52,7 +56,8 @@ def rate_of(oracles: Sequence[OracleRecord], *, strict: bool) -> Rate:
         macro=_mean(list(means.values())),
         low=_mean([oracle.share(Verdict.CAUGHT.value) for oracle in oracles]),
         high=_mean([oracle.most_caught() for oracle in oracles]),
-        interval=letters.micro_interval(values, repos),
+        interval=interval,
+        here=letters.micro_interval(values, repos, PULL_REQUEST) if wide else None,
         macro_interval=letters.macro_interval(means, repos),
     )
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Set as AbstractSet
+from collections.abc import Iterable, Mapping, Sequence, Set as AbstractSet
 from dataclasses import dataclass
 
 from pytest_crab import diffs
 from pytest_crab.statistics.comparison import Key
-from pytest_crab.types import Trial, Verdict
+from pytest_crab.types import ExplainedOutcome, Trial, Verdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,9 +15,9 @@ class Burden:
     """A reviewer's burden, summed over trials that were measured to their end; with repeats all of them count.
 
     ``findings`` is how many there were, ``idle`` how many of them stand in reviews after which no oracle was caught,
-    and ``without_effect`` how many are not enough for any catch alone; None: ``--crab-attribute`` was not asked for.
-    If a control ran, a catch of it is no finding's effect. ``added`` and ``removed`` are lines of the revisions, of
-    which there are ``revisions``.
+    and ``without_effect`` how many are not enough for any catch alone, or not needed for one where verdicts are
+    explained; None: neither attribution nor explanations tell it. If a control ran, a catch of it is no finding's
+    effect. ``added`` and ``removed`` are lines of the revisions, of which there are ``revisions``.
     """
 
     trials: int = 0
@@ -71,6 +71,8 @@ def load(trial: Trial) -> TrialLoad:
         effects = {(trial.instance, comment): tuple(places) for comment, places in trial.attribution.items()}
     elif trial.review is not None and trial.review.size == 0:
         effects = {}
+    elif (explained := _explained_effects(trial)) is not None:
+        effects = explained
     return TrialLoad(
         findings=None if trial.review is None else trial.review.size,
         placed=0 if trial.review is None else sum(one.path is not None for one in trial.review.findings),
@@ -81,6 +83,18 @@ def load(trial: Trial) -> TrialLoad:
         removed=removed,
         changed=trial.revision is not None and bool(trial.revision.diff),
     )
+
+
+def _explained_effects(trial: Trial) -> dict[Key, tuple[int, ...]] | None:
+    """Return the places of the findings that each catch needs; None where that of a catch cannot be told."""
+    found = {one.comment: trial.explanations.get(one.comment) for one in trial.having(Verdict.CAUGHT)}
+    if not trial.explanations or any(one is None or one.outcome is ExplainedOutcome.UNCLEAR for one in found.values()):
+        return None
+    return {
+        (trial.instance, comment): tuple(number - 1 for number in one.findings)
+        for comment, one in found.items()
+        if one is not None
+    }
 
 
 def clean_reviews(loads: Iterable[TrialLoad]) -> CleanReviews | None:
@@ -94,8 +108,7 @@ def clean_reviews(loads: Iterable[TrialLoad]) -> CleanReviews | None:
 def burden(loads: Iterable[TrialLoad], unasked: AbstractSet[Key] = frozenset()) -> Burden:
     """Sum up; what is idle is only known of trials whose oracles are. ``unasked`` is what the control catches."""
     own = [one for one in loads if one.known and one.findings is not None]
-    attributed = [one for one in own if one.effects is not None or not one.caught]
-    complete = any(one.effects is not None and one.findings for one in own) and len(attributed) == len(own)
+    complete = effects_are_known(own)
     return Burden(
         trials=len(own),
         findings=sum(one.findings or 0 for one in own),
@@ -105,6 +118,12 @@ def burden(loads: Iterable[TrialLoad], unasked: AbstractSet[Key] = frozenset()) 
         added=sum(one.added or 0 for one in own),
         removed=sum(one.removed or 0 for one in own),
     )
+
+
+def effects_are_known(loads: Sequence[TrialLoad]) -> bool:
+    """Return whether it is known of each of these trials which findings had an effect."""
+    told = all(one.effects is not None or not one.caught for one in loads)
+    return told and any(one.effects is not None and one.findings for one in loads)
 
 
 def _effective(one: TrialLoad, unasked: AbstractSet[Key]) -> int:

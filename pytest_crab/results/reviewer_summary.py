@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from pytest_crab.results.comparisons import Lift
 from pytest_crab.results.explained import ExplainedRates
+from pytest_crab.results.labelled_findings import LabelledFindings
 from pytest_crab.results.model_usage import ModelUsage
 from pytest_crab.results.outcomes import OracleRecord
 from pytest_crab.results.rates import Rate
@@ -40,8 +41,9 @@ class ReviewerSummary:
     from before. ``variant`` is None for a
     contestant. ``curve`` has the micro rate with only the first k findings by k, in the reviewer's own order,
     where such variants ran, and ``all``. ``versions`` are what was seen of each part that a comparison depends on.
-    ``by_label`` has the rates by dimension (category, kind, severity) and label, ``findings_by_label`` the number of
-    findings in all repeats by dimension (severity, and each scorer of findings) and label.
+    ``by_label`` has the rates by dimension (category, kind, severity) and label, ``findings_by_label`` the findings
+    in all repeats by dimension (severity, confidence, and each scorer of findings) and label. ``seconds_per_review`` is
+    the mean over reviews that were made in this run; None: all were kept from before.
     ``decided_by`` counts the verdicts of each scorer in these rates; empty where none is by a ruler that runs nothing.
     ``by_ruler`` has the means by each scorer, where one of them is such a ruler.
     ``counted`` is the word for one of what the rates count: oracle, or comment where something else than oracles
@@ -88,7 +90,8 @@ class ReviewerSummary:
     lift: Lift | None = None
     stability: Stability | None = None
     curve: Mapping[str, float] = field(default_factory=dict)
-    findings_by_label: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    findings_by_label: Mapping[str, Mapping[str, LabelledFindings]] = field(default_factory=dict)
+    seconds_per_review: float | None = None
     usage: tuple[ModelUsage, ...] = ()
     unknown_causes: Mapping[str, int] = field(default_factory=dict)
     counted: str = "oracle"

@@ -14,6 +14,7 @@ from pytest_crab.results import outcomes as letters
 from pytest_crab.results.comparisons import MAJORITY, Contestant, Lift, Together, lifts, together
 from pytest_crab.results.explained import LookFirst, explained_rates, look_first
 from pytest_crab.results.gate_record import Gate
+from pytest_crab.results.labelled_findings import findings_by_label
 from pytest_crab.results.mediators import Mediators, mediators
 from pytest_crab.results.model_usage import sum_usages
 from pytest_crab.results.oracle_errors import MeasuredErrors, measured_errors
@@ -220,6 +221,7 @@ def _reviewer(
     simulated = any(row.simulated for row in rows)
     resolvable = [oracle for oracle in oracles if oracle.resolvable]
     comments, reviewed = comments_of(rows)
+    spared = _of_agent(unasked, rows[0].agent)
     return ReviewerSummary(
         reviewer=name,
         agents=tuple(dict.fromkeys(row.agent for row in rows)),
@@ -242,10 +244,14 @@ def _reviewer(
         variant=rows[0].variant,
         unmeasured=None if privileged else reason_of(rows),
         versions=_versions(rows),
-        burden=burden((row.load for row in rows), _of_agent(unasked, rows[0].agent)),
+        burden=burden((row.load for row in rows), spared),
         clean=clean_reviews(row.load for row in rows if row.clean),
         stability=stability(oracles, review_price=review_price(rows)),
-        findings_by_label=_findings_by_label(rows),
+        findings_by_label=findings_by_label(
+            ((row.load, sum(one.value() is not None for one in row.oracles), row.finding_labels) for row in rows),
+            spared,
+        ),
+        seconds_per_review=_mean([row.review_seconds for row in rows if row.review_seconds is not None]),
         usage=sum_usages(usage for row in rows for usage in row.usages),
         unknown_causes=_unknown_causes(rows),
         **_origins(rows),
@@ -340,19 +346,15 @@ def _costs(rows: Sequence[TrialRow]) -> dict[str, Any]:
     }
 
 
-def _findings_by_label(rows: Iterable[TrialRow]) -> dict[str, dict[str, int]]:
-    found: dict[str, Counter[str]] = {}
-    for row in rows:
-        for (dimension, word), count in row.finding_labels.items():
-            found.setdefault(dimension, Counter())[word] += count
-    return {dimension: dict(found[dimension].most_common()) for dimension in sorted(found)}
-
-
 def _versions(rows: Sequence[TrialRow]) -> dict[str, tuple[str, ...]]:
     return {
         part: tuple(sorted({version for row in rows for name, version in row.versions if name == part}))
         for part in _distinct(name for row in rows for name, _ in row.versions)
     }
+
+
+def _mean(numbers: Sequence[float]) -> float | None:
+    return sum(numbers) / len(numbers) if numbers else None
 
 
 def _distinct(words: Iterable[str]) -> tuple[str, ...]:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import math
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
 from pytest_crab.results import outcomes as letters
 from pytest_crab.results.explain import why
+from pytest_crab.results.labelled_findings import Label, labels_of
 from pytest_crab.results.model_usage import usages_of
 from pytest_crab.results.outcomes import OracleRecord
 from pytest_crab.results.recorded_rulers import RecordedRuler, rulers_of
@@ -48,7 +47,7 @@ class TrialRow:
     earlier trial of this reviewer has the same review; ``prices`` are the dollars of its review and of its revision.
     ``error_rates`` are those of the oracle of each comment that has an oracle's verdict.
     ``cut`` are those, reviewer or agent, whose prompt
-    did not hold all of the pull request.
+    did not hold all of the pull request. ``review_seconds`` are those of a review that was made in this run.
     """
 
     instance: str
@@ -75,7 +74,8 @@ class TrialRow:
     oracles: tuple[OracleRecord, ...]
     causes: tuple[str, ...] = ()
     usages: tuple[tuple[str, Usage], ...] = ()
-    finding_labels: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    finding_labels: Mapping[Label, tuple[int, ...]] = field(default_factory=dict)
+    review_seconds: float | None = None
     decided_by: str | None = None
     ruler_values: tuple[tuple[str, str, float | None], ...] = ()
     rulers: Mapping[str, RecordedRuler] = field(default_factory=dict)
@@ -118,7 +118,8 @@ def row_of(trial: Trial) -> TrialRow:
         oracles=tuple(_oracles(trial)),
         causes=tuple(map(why, trial.having(Verdict.UNKNOWN))),
         usages=tuple(usages_of(own)),
-        finding_labels=_finding_labels(trial),
+        finding_labels=labels_of(trial),
+        review_seconds=_review_seconds(trial),
         decided_by=trial.ruler,
         ruler_values=tuple((one.scorer, one.subject, one.value) for one in trial.scores if one.unit is Unit.COMMENT),
         rulers=rulers_of(trial),
@@ -170,12 +171,10 @@ def _price(step: Review | Revision | None) -> float | None:
     return None if step is None or step.usage is None else step.usage.cost_usd
 
 
-def _finding_labels(trial: Trial) -> Counter[tuple[str, str]]:
-    """Count the findings by severity and by each scorer's label for them."""
-    severities = () if trial.review is None else (finding.severity for finding in trial.review.findings)
-    labels = ((score.scorer, score.label) for score in trial.scores if score.unit is Unit.FINDING)
-    pairs = itertools.chain((("severity", word) for word in severities), labels)
-    return Counter((dimension, word) for dimension, word in pairs if word)
+def _review_seconds(trial: Trial) -> float | None:
+    """Return the seconds of a review that was made here; None: it was kept from before, or there is none."""
+    made = [step.seconds for step in trial.steps if step.step == "review" and not step.reused]
+    return made[0] if made and trial.review is not None else None
 
 
 def _seconds(trial: Trial) -> float | None:

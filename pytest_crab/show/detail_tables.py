@@ -9,6 +9,7 @@ from pytest_crab.formats import (
     format_change_interval,
     format_decimal,
     format_dollars,
+    format_interval,
     format_p,
     format_percent,
     format_points,
@@ -43,6 +44,8 @@ def detail_tables(summary: Summary) -> Iterator[SummaryTable]:
 
 def _details(own: ReviewerSummary, summary: Summary) -> Iterator[tuple[str, str]]:
     """Yield the names of the rows and a reviewer's cells; every reviewer has the same rows in the same order."""
+    yield "95% for pull requests like these (%)", format_interval(own.overall.here)
+    yield "95% for other repositories too (%)", _elsewhere(own)
     yield from _repeats(own)
     yield from _findings(own, summary)
     burden, damage, lift = own.burden, own.regressions, own.lift
@@ -50,6 +53,10 @@ def _details(own: ReviewerSummary, summary: Summary) -> Iterator[tuple[str, str]
     yield "Revisions", str(burden.revisions) if changed else NOTHING
     yield "Lines added, removed", f"+{burden.added} -{burden.removed}" if changed else NOTHING
     yield "Broke passing tests", f"{damage.broken}/{damage.measured}" if damage.measured else NOTHING
+    made = NOTHING if own.seconds_per_review is None else f"{own.seconds_per_review:.1f}"
+    yield "Seconds per review", made
+    yield "Input tokens per review", _tokens(own, "input_tokens")
+    yield "Output tokens per review", _tokens(own, "output_tokens")
     yield "Cost (USD)", NOTHING if own.cost_usd is None else format_dollars(own.cost_usd)
     yield "Cost of failed attempts (USD)", format_dollars(own.failed_usd) if own.failed_usd else NOTHING
     yield "Steps of unknown cost", str(own.unpriced) if own.unpriced and own.cost_usd is not None else NOTHING
@@ -58,6 +65,17 @@ def _details(own: ReviewerSummary, summary: Summary) -> Iterator[tuple[str, str]
     yield "USD per caught oracle", NOTHING if each is None else format_dollars(each, 3)
     yield "USD per net caught oracle", format_dollars(lift.cost_usd) if lift and lift.cost_usd else NOTHING
     yield "Seconds per net caught oracle", f"{lift.seconds:.0f}" if lift and lift.seconds is not None else NOTHING
+
+
+def _elsewhere(own: ReviewerSummary) -> str:
+    return NOTHING if own.overall.here is None else format_interval(own.overall.interval)
+
+
+def _tokens(own: ReviewerSummary, name: str) -> str:
+    """Write the mean tokens of the reviews that report them."""
+    found = [(getattr(one, name), one.steps) for one in own.usage if one.part == "review"]
+    known = [(tokens, steps) for tokens, steps in found if tokens is not None]
+    return f"{sum(tokens for tokens, _ in known) / sum(steps for _, steps in known):,.0f}" if known else NOTHING
 
 
 def _repeats(own: ReviewerSummary) -> Iterator[tuple[str, str]]:

@@ -66,11 +66,20 @@ def explained_tables(summary: Summary) -> Iterator[SummaryTable]:
 
 
 def finding_tables(summary: Summary) -> Iterator[SummaryTable]:
-    """Yield the findings by label, a table for each dimension that findings have."""
+    """Yield the findings by label, a table for each dimension that findings have.
+
+    Counts come first, then where they are known the share of oracles that such findings catch, and the burden: such
+    findings per review that lead to nothing.
+    """
     for dimension, words in summary.finding_dimensions().items():
         title = f"Findings by {one_line(dimension, 30)}"
-        columns = _columns(words, summary.reviewers, partial(_findings_of_label, dimension))
-        yield SummaryTable(title, title, words, columns)
+        rows = {word: (partial(_findings_of_label, dimension), word) for word in words}
+        rows |= {f"{one_line(word, 12)}: catch rate %": (partial(_catch_rate, dimension), word) for word in words}
+        rows |= {f"{one_line(word, 12)}: burden per PR": (partial(_burden, dimension), word) for word in words}
+        cells = {name: [cell(own, word) for own in summary.reviewers] for name, (cell, word) in rows.items()}
+        names = [name for name, own in cells.items() if set(own) != {NOTHING}]
+        columns = [[label(own), *(cells[name][at] for name in names)] for at, own in enumerate(summary.reviewers)]
+        yield SummaryTable(title, title, names, columns)
 
 
 def ruler_tables(summary: Summary) -> Iterator[SummaryTable]:
@@ -115,10 +124,20 @@ def rate_row(reviewer: ReviewerSummary) -> list[str]:
 
 def _findings_of_label(dimension: str, reviewer: ReviewerSummary, word: str) -> str:
     """Write the findings with one label, as 12 40.0%, of all with a label of this dimension."""
-    counts = reviewer.findings_by_label.get(dimension, {})
+    counts = {name: own.findings for name, own in reviewer.findings_by_label.get(dimension, {}).items()}
     if not counts:
         return NOTHING
     return f"{counts.get(word, 0)} {format_percent(counts.get(word, 0) / sum(counts.values()))}%"
+
+
+def _catch_rate(dimension: str, reviewer: ReviewerSummary, word: str) -> str:
+    own = reviewer.findings_by_label.get(dimension, {}).get(word)
+    return NOTHING if own is None else format_percent(own.catch_rate)
+
+
+def _burden(dimension: str, reviewer: ReviewerSummary, word: str) -> str:
+    own = reviewer.findings_by_label.get(dimension, {}).get(word)
+    return NOTHING if own is None else format_decimal(own.burden)
 
 
 def _rate_of_label(dimension: str, reviewer: ReviewerSummary, word: str) -> str:

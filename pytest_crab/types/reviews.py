@@ -110,6 +110,7 @@ class Finding:
     side: Side = Side.RIGHT
     title: str | None = None
     severity: str | None = None
+    confidence: str | None = None
     rule: str | None = None
 
     def __post_init__(self) -> None:

@@ -9,6 +9,7 @@ import pytest
 from pytest_crab.results import gate_record, summary
 from pytest_crab.results.comparisons import Lift, Overlap, Pair, Together
 from pytest_crab.results.explained import ExplainedRates, LookFirst
+from pytest_crab.results.labelled_findings import LabelledFindings
 from pytest_crab.results.mediators import AgentPair, AgentResult, Mediators
 from pytest_crab.results.model_usage import ModelUsage
 from pytest_crab.results.oracle_errors import MeasuredErrors
@@ -60,6 +61,7 @@ RECORDS = [
     ReviewerSummary,
     ExplainedRates,
     ModelUsage,
+    LabelledFindings,
     CleanReviews,
     RulerMean,
     RecordedRuler,

@@ -39,6 +39,7 @@ def rates_table(summary: Summary) -> SummaryTable:
     heads: dict[str, _Cells] = {
         "Rate %": lambda one: format_percent(one.overall.micro),
         "95% interval": lambda one: _interval(one.overall.interval),
+        "95%, these repositories": lambda one: _interval(one.overall.here),
         "Caught / known": lambda one: rate_cell(one.overall),
         "Unknown": lambda one: str(one.overall.unknown),
         "Comments per PR": lambda one: format_decimal(one.comments_per_pull_request, 1),

@@ -171,9 +171,13 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "start": finding.start,
         "end": finding.end,
         "side": finding.side.value,
-        "head": safe(" · ".join(filter(None, (finding.severity, finding.rule, finding.title)))),
+        "head": safe(" · ".join(filter(None, (finding.severity, _sure(finding), finding.rule, finding.title)))),
         "body": safe(finding.body),
     }
+
+
+def _sure(finding: Finding) -> str | None:
+    return None if finding.confidence is None else f"confidence {finding.confidence}"
 
 
 def _comment(comment: SubjectComment) -> dict[str, Any]:
