@@ -54,7 +54,7 @@ def test_every_key_is_read() -> None:
 
 
 def test_null_is_an_absent_key_and_foreign_keys_are_ignored() -> None:
-    answer = {**one(path=None, start=None, side=None, confidence=0.9), "usage": {"cached": 3}, "model": "x"}
+    answer = {**one(path=None, start=None, side=None, sureness=0.9), "usage": {"cached": 3}, "model": "x"}
     assert read(answer) == Review(findings=(Finding(body="Wrong."),), usage=Usage())
 
 

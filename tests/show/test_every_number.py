@@ -200,6 +200,10 @@ class Truth:
         known = self.known().values()
         return Clustered([value for _, value in known], [repo for repo, _ in known]).rate()
 
+    def here(self) -> tuple[float, float]:
+        known = self.known()
+        return Clustered([value for _, value in known.values()], [instance for instance, _ in known]).rate()
+
     def macro(self) -> str:
         pulls: dict[str, list[float]] = {}
         for (instance, _), (_, value) in self.known().items():
@@ -256,6 +260,7 @@ def rates_row(folder: Path, name: str) -> list[str]:
         name,
         own.rate(),
         f"{span(own.interval())} over 7 repositories",
+        f"{span(own.here())} over 8 pull requests, for these 7 repositories only",
         own.of(),
         str(len(own.oracles) - len(own.known())),
         f"{len(own.findings) / 8:.1f}",
@@ -357,7 +362,7 @@ def test_every_sentence_of_the_terminal(folder: Path) -> None:
         row = next(line for line in lines if re.match(rf"{name} +\d+/", line)).split()
         page = rates_row(folder, name)
         interval = span(own.interval()).replace(" to ", "-")
-        assert row == [name, page[3], page[1], interval, page[11], page[9], page[10], page[14], page[5], page[4]]
+        assert row == [name, page[4], page[1], interval, page[12], page[10], page[11], page[15], page[6], page[5]]
 
 
 def test_every_number_of_a_summary_and_of_junit(folder: Path) -> None:
