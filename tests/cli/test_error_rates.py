@@ -121,7 +121,7 @@ def test_the_rates_stand_in_statistics_in_records_and_in_the_gate() -> None:
     assert run("--near-misses=near", "--mutants=0", "--authors=2").exit_code == 0
     checked = CliRunner().invoke(main, ["set", "check", "--stats", "set"])
     assert "false accepts of 1 of 1 oracles: near misses 100.0% (1 of 1) (fresh, 2 authors, 20" in checked.output
-    argv = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--rootdir=.", "--reviewer=human", "set"]
+    argv = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--rootdir=.", "--reviewer=human", "-v", "set"]
     argv += ["--agent=simulated", "--crab-runtime=local", "--crab-report=out"]
     done = subprocess.run(argv, capture_output=True, text=True)
     errors = "wrong fixes accepted 100.0% (1 of 1) (fresh, 2 authors, 20"
@@ -152,7 +152,7 @@ def test_after_repair_there_is_no_error_rate(authors: str, *, mended: bool) -> N
     assert set(facts_of(instance)["c0"]) == {"oracle"}
     checked = CliRunner().invoke(main, ["set", "check", "--stats", "set"]).output
     assert ("(checks, after repair, 20" in checked) is not mended
-    argv = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--rootdir=.", "--reviewer=human", "set"]
+    argv = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--rootdir=.", "--reviewer=human", "-v", "set"]
     argv += ["--agent=simulated", "--crab-runtime=local"]
     done = subprocess.run(argv, capture_output=True, text=True)
     assert "oracles: error rates not measured" in done.stdout

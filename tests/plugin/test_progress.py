@@ -78,7 +78,7 @@ def test_it_appears_on_a_terminal_and_is_wiped(
     assert re.search(r"\[0/1 trials \| \d+ s \| 1 running, 0 to come[] ]", text), text
     screen = seen(text)
     assert "0/1 trials" not in screen
-    assert re.search(r"^instances/shop-1/instance\.yaml.*F(AILED 0/2 caught)?( +\[100%\])?$", screen, re.MULTILINE), (
+    assert re.search(r"^instances/shop-1/instance\.yaml.*M(ISSED 0/2 caught)?( +\[100%\])?$", screen, re.MULTILINE), (
         screen
     )
     assert max(len(line) for line in screen.splitlines() if line.startswith("instances/shop-1")) <= 100
@@ -107,7 +107,7 @@ def test_what_happens_to_workers_has_a_line_of_its_own(
     slow.write({"conftest.py": LOSER})
     screen = seen(terminal(slow.path, *arguments))
     assert len(re.findall(r"^crab: lost worker w1 \(1 trial under way\)$", screen, re.MULTILINE)) == 1, screen
-    outcome = r"^(F|instances/shop-1/instance\.yaml::slow MISSED 0/2 caught)( +\[100%\])?$"
+    outcome = r"^(M|instances/shop-1/instance\.yaml::slow MISSED 0/2 caught)( +\[100%\])?$"
     assert re.search(outcome, screen, re.MULTILINE), screen
     assert screen.count("crab: 1 worker was lost") == 1
 
@@ -116,7 +116,7 @@ def test_what_happens_to_workers_has_a_line_of_its_own(
 def test_in_quiet_output_it_stands_before_the_results(slow: Any, terminal: Terminal, seen: Seen) -> None:
     slow.write({"conftest.py": LOSER.replace("[[], [", "[[")})
     screen = seen(terminal(slow.path, "-q"))
-    assert re.search(r"^F +\[100%\]$", screen, re.MULTILINE), screen
+    assert re.search(r"^M +\[100%\]$", screen, re.MULTILINE), screen
     before, _, results = screen.partition("= results =")
     assert "crab: lost worker w1 (1 trial under way)\ncrab: 1 worker was lost\n" in before
     assert "report: " in results
