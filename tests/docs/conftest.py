@@ -16,7 +16,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 _FENCE = re.compile(r"^```(sh|text)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 #: A command that takes long says every half minute how far it is, and what it waits for on a busy machine.
-_PROGRESS = re.compile(r"^(?:\d+/\d+ instances \| |all that runs here waits for one of ).*\n", re.MULTILINE)
+_PROGRESS = re.compile(r"^(?:\d+/\d+ instances \| |.* waits for (?:a slot|one of) ).*\n", re.MULTILINE)
 _MARK = "==== the end of block"
 
 #: Variables that a reader's shell does not have.

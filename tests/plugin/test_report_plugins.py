@@ -30,7 +30,7 @@ def test_a_miss_is_a_failure_with_findings_and_revision(
 
     (test,) = json.loads((lab.path / "all.json").read_text())["tests"]
     assert test["nodeid"] == "instances/shop-1/instance.yaml::half"
-    assert test["outcome"] == "failed"
+    assert (test["outcome"], test["call"]["outcome"]) == ("missed", "failed")
     texts = test["metadata"]["crab"]
     assert list(texts) == NAMES
     assert "c1 (shop.py:12-13" in test["call"]["longrepr"]
