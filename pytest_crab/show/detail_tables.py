@@ -44,8 +44,8 @@ def detail_tables(summary: Summary) -> Iterator[SummaryTable]:
 
 def _details(own: ReviewerSummary, summary: Summary) -> Iterator[tuple[str, str]]:
     """Yield the names of the rows and a reviewer's cells; every reviewer has the same rows in the same order."""
-    yield "95% for pull requests like these (%)", format_interval(own.overall.here)
-    yield "95% for other repositories too (%)", _elsewhere(own)
+    yield "95%, pull requests like these", format_interval(own.overall.here)
+    yield "95%, other repositories too", _elsewhere(own)
     yield from _repeats(own)
     yield from _findings(own, summary)
     burden, damage, lift = own.burden, own.regressions, own.lift
