@@ -63,7 +63,7 @@ def engine_stock(instances: Iterable[Instance], base: str) -> Stock:
     return Stock(
         there=there,
         pulled=tuple(missing),
-        free=free_at(Path(root)) if here and Path(root).is_dir() else None,
+        free=free_at(Path(root)) if here and _is_seen(Path(root)) else None,
         place=root,
     )
 
@@ -85,6 +85,14 @@ def typical(environment: Environment, runtime: str) -> int:
     if environment.system:
         return SYSTEM
     return BARE if pins_nothing(environment) else PACKAGES
+
+
+def _is_seen(folder: Path) -> bool:
+    """Return whether a folder is there for this user, who may not look into the one that it lies in."""
+    try:
+        return folder.is_dir()
+    except PermissionError:
+        return False
 
 
 def free_at(folder: Path) -> int | None:
