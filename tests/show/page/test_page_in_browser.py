@@ -222,7 +222,7 @@ def test_the_list_is_filtered_by_words_and_choices(watched: Watched) -> None:
     page.select_option("#f-r", "codex")
     assert page.inner_text("#count").startswith("5 of 240")
     page.select_option("#f-v", "2")
-    unknown = page.locator("#list tr td:nth-child(5)").all_inner_texts()
+    unknown = page.locator("#list tr td:nth-child(5)").all_text_contents()
     assert unknown
     assert all(int(count) > 0 for count in unknown)
     page.fill("#f-text", "nothing like it")
