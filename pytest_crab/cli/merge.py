@@ -12,10 +12,11 @@ from pytest_crab.errors import BadInput
 from pytest_crab.instances import pull_requests
 from pytest_crab.results.files import copy_trials, locate_trials
 from pytest_crab.results.loading import SUMMARY, TRIALS, load_summary, trials_file
+from pytest_crab.results.provenance import require_one_kind
 from pytest_crab.show import transcripts
 from pytest_crab.show.terminal import summary_lines
 from pytest_crab.show.write_report import remake
-from pytest_crab.types import Reason, TrialId
+from pytest_crab.types import Provenance, Reason, TrialId
 
 
 @click.command()
@@ -41,7 +42,9 @@ def merge(reports: Sequence[Path], into: Path, *, incomplete: bool) -> None:
                 told = load_summary(file.with_name(SUMMARY))
                 shards.update([told.shard] if told.shard is not None else [])
                 strict = strict or told.errors_as_misses
-        order = _order(files, shards)
+        origins: dict[str, Provenance] = {}
+        order = _order(files, shards, origins)
+        require_one_kind(str(into), origins)
         if not incomplete:
             _insist(into, shards)
         copy_trials(into / TRIALS, order)
@@ -66,16 +69,17 @@ def _insist(into: Path, shards: set[str]) -> None:
         raise BadInput(str(into), [f"no report is that of shard {missing}; name it too, or merge with --incomplete"])
 
 
-def _order(files: Sequence[Path], shards: set[str]) -> list[tuple[Path, int]]:
+def _order(files: Sequence[Path], shards: set[str], origins: dict[str, Provenance]) -> list[tuple[Path, int]]:
     """The place (file, byte) of the record that counts for each trial, by instance, reviewer and repeat.
 
-    The ``shards`` that trials were run in are added to the set.
+    The ``shards`` that trials were run in are added to the set, and the ``origins`` of instances to the mapping.
     """
     chosen: dict[TrialId, tuple[bool, tuple[Path, int]]] = {}
     reviewers: dict[str, int] = {}
     for file in files:
         for start, trial in locate_trials(file):
             reviewers.setdefault(trial.reviewer, len(reviewers))
+            origins[trial.instance] = trial.provenance
             if "shard" in trial.versions:
                 shards.add(str(trial.versions["shard"]))
             ran = any(result.reason is not Reason.NOT_RUN for result in trial.results)

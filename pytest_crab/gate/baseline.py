@@ -30,7 +30,8 @@ class BaselineComparison:
     ``margin`` is in points. ``refusal`` says why the two cannot be compared, ``remarks`` what else differs. ``whole``
     is whether oracles that only the baseline has count as unknown; ``gated`` whether a gate was asked for. ``labels``
     has a comparison for each label, and ``absent`` the labels with a margin that no oracle has. ``anchored`` is whether
-    the baseline is a pinned run beside another one. ``counted`` and ``instance`` are the words for what is compared.
+    the baseline is a pinned run beside another one, ``injected`` whether the oracles are of injected faults.
+    ``counted`` and ``instance`` are the words for what is compared.
     """
 
     reviewer: str
@@ -47,6 +48,7 @@ class BaselineComparison:
     labels: tuple[LabelComparison, ...] = ()
     absent: tuple[str, ...] = ()
     anchored: bool = False
+    injected: bool = False
     counted: str = "oracle"
     instance: str = PULL_REQUEST
 

@@ -170,6 +170,7 @@ def pair(
         whole=whole and len(every) > len(second),
         gated=terms.gated,
         anchored=name.startswith(ANCHOR),
+        injected=own.injected > 0,
         labels=compare_labels(first, every, labels, terms.margins, level=terms.level, unit=terms.unit),
         absent=absent_labels(labels, terms.margins),
         counted=own.counted,

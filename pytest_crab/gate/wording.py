@@ -17,6 +17,7 @@ from pytest_crab.formats import (
 from pytest_crab.gate.baseline import BaselineComparison, BaselineRuling
 from pytest_crab.gate.remedies import remedies
 from pytest_crab.gate.results import RESULTS, GateResult, Word
+from pytest_crab.results.provenance import INJECTED_NOTE
 from pytest_crab.results.rates import Rate
 from pytest_crab.statistics.comparison import Comparison, Interval
 from pytest_crab.statistics.labels import LabelComparison
@@ -93,6 +94,8 @@ def _interval(comparison: Comparison, interval: Interval) -> str:
 
 
 def _lines(one: BaselineComparison, comparison: Comparison, ruling: BaselineRuling) -> Iterator[str]:
+    if one.injected:
+        yield f"Measured {INJECTED_NOTE}."
     if one.gated:
         yield from _untold(one, comparison, ruling.word)
     if one.whole and comparison.only_before:

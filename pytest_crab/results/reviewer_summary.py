@@ -67,6 +67,7 @@ class ReviewerSummary:
     instances: int
     authored: int
     github: int
+    injected: int = 0
     repeats: int
     skipped: Mapping[str, int] = field(default_factory=dict)
     comments: float | None = None

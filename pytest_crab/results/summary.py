@@ -18,6 +18,7 @@ from pytest_crab.results.labelled_findings import findings_by_label
 from pytest_crab.results.mediators import Mediators, mediators
 from pytest_crab.results.model_usage import sum_usages
 from pytest_crab.results.oracle_errors import MeasuredErrors, measured_errors
+from pytest_crab.results.provenance import INJECTED_NOTE, require_one_kind
 from pytest_crab.results.rates import rate_of, rates_by_label
 from pytest_crab.results.recorded_rulers import RecordedRuler, merge_rulers
 from pytest_crab.results.review_cost import burden, clean_reviews
@@ -143,7 +144,7 @@ def summarise(trials: Iterable[Trial], *, errors_as_misses: bool = False) -> Sum
     rate and widens the bounds. ``errors_as_misses`` is the paper's rule: every unknown verdict counts as missed in the
     rates, while outcomes and bounds stay as they are. Of several records of one (instance, reviewer, repeat) the last
     one counts. Instances are taken by id, so that a run and the merged parts of it come to the same; those of one
-    instance in the order that they are in.
+    instance in the order that they are in. Raises BadInput where some are on injected faults and others are not.
     """
     summing = SummaryBuilder()
     for trial in trials:
@@ -164,7 +165,11 @@ class SummaryBuilder:
         self._rows[trial.id] = row_of(trial)
 
     def summary(self, *, errors_as_misses: bool = False, all_pairs: bool = False) -> Summary:
-        """The numbers of the trials so far; ``all_pairs`` of reviewers are compared, however many there are."""
+        """The numbers of the trials so far; ``all_pairs`` of reviewers are compared, however many there are.
+
+        Raises BadInput where some are on injected faults and others on comments of people.
+        """
+        require_one_kind("the run", {row.instance: row.provenance for row in self._rows.values()})
         by_reviewer: dict[str, list[TrialRow]] = {}
         for trial in sorted(self._rows, key=lambda one: (one.instance, one.repeat)):
             by_reviewer.setdefault(trial.reviewer, []).append(self._rows[trial])
@@ -229,7 +234,11 @@ def _reviewer(
         privileged=privileged,
         leaky=leaky,
         simulated=simulated,
-        notes=(*_notes(name, privileged, leaky, simulated=simulated), *_cuts(rows)),
+        notes=(
+            *([INJECTED_NOTE] if any(row.provenance is Provenance.INJECTED for row in rows) else ()),
+            *_notes(name, privileged, leaky, simulated=simulated),
+            *_cuts(rows),
+        ),
         trials=len(rows),
         repeats=max(Counter(row.instance for row in rows).values()),
         skipped=dict(Counter(row.skipped for row in rows if row.skipped is not None)),
@@ -328,6 +337,7 @@ def _origins(rows: Iterable[TrialRow]) -> dict[str, Any]:
     counts = Counter(origins.values())
     return {
         "instances": len(origins), "authored": counts[Provenance.AUTHORED], "github": counts[Provenance.GITHUB],
+        "injected": counts[Provenance.INJECTED],
     }  # fmt: skip
 
 

@@ -247,5 +247,6 @@ def _properties(reviewer: ReviewerSummary, rulers: Mapping[str, RecordedRuler]) 
         "cost_usd": reviewer.cost_usd,
         "authored": reviewer.authored,
         "github": reviewer.github,
+        "injected": reviewer.injected,
         "notes": "; ".join(reviewer.notes) or None,
     }

@@ -56,11 +56,13 @@ def _bounds(own: ReviewerSummary) -> str:
 
 
 def badge(own: ReviewerSummary) -> dict[str, object]:
-    """Return the JSON of a shields.io endpoint: a reviewer's rate with its interval; simulated agents are named."""
+    """Return the JSON of a shields.io endpoint: a rate with its interval, and whether faults or agent are made up."""
     rate = own.overall.micro
     color = "lightgrey" if rate is None else "brightgreen" if rate >= _GREEN else "yellow" if rate >= _YELLOW else "red"
     message = "no rate" if rate is None else f"{format_percent(rate)}% ({_bounds(own)})"
-    said = f"{message}, simulated agent" if own.simulated else message
+    said = ", ".join(
+        [message, *(["injected faults"] if own.injected else []), *(["simulated agent"] if own.simulated else [])]
+    )
     return {"schemaVersion": 1, "label": f"crab: {own.reviewer}", "message": said, "color": color}
 
 

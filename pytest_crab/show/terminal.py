@@ -373,7 +373,11 @@ def _interval_scope(reviewer: ReviewerSummary) -> str:
 
 
 def _mix(reviewer: ReviewerSummary) -> str:
-    counts = ((reviewer.authored, "written for the set"), (reviewer.github, "from GitHub"))
+    counts = (
+        (reviewer.authored, "written for the set"),
+        (reviewer.github, "from GitHub"),
+        (reviewer.injected, "injected"),
+    )
     return ", ".join(f"{count} {word}" for count, word in counts if count)
 
 

@@ -13,10 +13,14 @@ class StrEnum(str, enum.Enum):
 
 
 class Provenance(StrEnum):
-    """The origin of a pull request: written for a set (authored), or a real one of a forge (github)."""
+    """The origin of an instance: written for a set (authored), real with comments of people (github), or injected.
+
+    ``injected`` is a real change of a repository with a fault put into it, or its clean twin; nobody reviewed it.
+    """
 
     AUTHORED = "authored"
     GITHUB = "github"
+    INJECTED = "injected"
 
 
 class Kind(StrEnum):

@@ -14,6 +14,7 @@ from pytest_crab.gate.results import GateResult, Word
 from pytest_crab.gate.wording import baseline_words
 from pytest_crab.results.explained import explained_rates
 from pytest_crab.results.gate_record import Gate
+from pytest_crab.results.provenance import INJECTED_NOTE
 from pytest_crab.statistics.comparison import Key, Measured, compare
 from pytest_crab.statistics.labels import LabelComparison
 from pytest_crab.statistics.power import Design
@@ -462,3 +463,11 @@ def test_a_reviewer_that_cannot_be_compared_makes_no_other_harder_to_fail() -> N
 def test_a_comparison_with_the_anchor_is_named_so() -> None:
     plain = BaselineComparison(reviewer="mine", baseline="old")
     assert (plain.name, dataclasses.replace(plain, anchored=True).name) == ("mine", "mine against old")
+
+
+def test_injected_faults_are_named_beside_the_comparison() -> None:
+    one = BaselineComparison(
+        reviewer="mine", baseline="old", comparison=compare(run("cm" * 20), run("cm" * 20)), injected=True
+    )
+    (ruling,) = rule_on_baselines([one])
+    assert any(INJECTED_NOTE in line for line in baseline_words(one, ruling).lines)

@@ -7,6 +7,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from pytest_crab import serialization
+from pytest_crab.errors import BadInput
+from pytest_crab.results.provenance import INJECTED_NOTE
 from pytest_crab.results.rates import Rate
 from pytest_crab.results.reviewer_summary import Regressions, ReviewerSummary
 from pytest_crab.results.summary import CAUSES, OUTCOMES, SIMULATED, Summary, summarise
@@ -226,3 +228,15 @@ def test_a_summary_is_plain_json_and_back(make_trial: MakeTrial, instances: list
     problems: list[str] = []
     assert serialization.read(Summary, serialization.dump(summary), problems) == summary
     assert problems == []
+
+
+def test_injected_faults_are_counted_and_named_beside_the_rate(make_trial: MakeTrial) -> None:
+    reviewer = only([make_trial("codex", name, GREEN, provenance=Provenance.INJECTED) for name in "ab"])
+    assert (reviewer.injected, reviewer.instances) == (2, 2)
+    assert INJECTED_NOTE in reviewer.notes
+
+
+def test_injected_faults_and_comments_of_people_have_no_rate_in_common(make_trial: MakeTrial) -> None:
+    trials = [make_trial("codex", "a", GREEN, provenance=Provenance.INJECTED), make_trial("codex", "b", GREEN)]
+    with pytest.raises(BadInput, match="1 instance with injected faults and 1 without"):
+        summarise(trials)

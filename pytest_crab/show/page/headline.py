@@ -141,7 +141,8 @@ def set_words(summary: Summary) -> str:
     if widest is None:
         return ""
     instances = max(widest.instances, len({oracle.instance for oracle, _ in oracles.values()}))
-    counts = {"authored": widest.authored, "from GitHub": widest.github} if instances == widest.instances else {}
+    counts = {"authored": widest.authored, "from GitHub": widest.github, "injected": widest.injected}
+    counts = counts if instances == widest.instances else {}
     origins = ", ".join(f"{count} {word}" for word, count in counts.items() if count)
     named = len(repositories - {UNNAMED_REPOSITORY})
     origin = f" from {format_count(named, 'repository')}" if named else ""
