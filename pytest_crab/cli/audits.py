@@ -26,7 +26,7 @@ def audit(
     """
     pending = []
     for instance in instances:
-        if instance.source.git is not None and not is_given(instance.required_environment):
+        if instance.source.repository is not None and not is_given(instance.required_environment):
             skip(instance, "its oracles are not audited: it has no environment; pytest-crab set certify finds one")
         else:
             pending.append(instance)

@@ -176,9 +176,9 @@ def _since(instances: Sequence[Instance], since: date) -> list[Instance]:
 
 def _count_changed_lines(instance: Instance, snapshot: Snapshot | None) -> int | None:
     """Return how many lines the pull request changes, or None where only its source, not here, says so."""
-    authored = instance.source.sdist or instance.source.tree
-    if authored is not None:
-        return sum(diffs.counts(diff_text(instance, authored.head)))
+    head = instance.source.diffs.get("head")
+    if head is not None:
+        return sum(diffs.counts(diff_text(instance, head)))
     return None if snapshot is None else sum(diffs.counts(snapshot.pull_request_diff()))
 
 

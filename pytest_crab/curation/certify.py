@@ -25,6 +25,7 @@ from pytest_crab.runtimes.run_lock import RunFolder
 from pytest_crab.runtimes.tree_diff import put
 from pytest_crab.scoring.oracles.audit import audit
 from pytest_crab.scoring.oracles.proof import ProvedComment, prove
+from pytest_crab.sources import fetcher_for
 from pytest_crab.sources.git import GitFetcher
 from pytest_crab.trial.context import TrialContext
 from pytest_crab.trial.crew import Crew
@@ -101,7 +102,7 @@ def certify(instance: Instance, crew: Crew, run_context: RunContext, notice: Cal
 
 
 def _certify(instance: Instance, crew: Crew, run_context: RunContext, notice: Callable[[str], None]) -> Certificate:
-    given = instance.source.git is None or is_given(instance.required_environment)
+    given = instance.source.repository is None or is_given(instance.required_environment)
     found = (_certify_as_given if given else _certify_by_search)(instance, crew, run_context, notice)
     made, proven, notes = isolate(
         found.instance, found.proven, lambda other: TrialContext(other, crew, run_context, notice)
@@ -177,7 +178,7 @@ def pythons_of(instances: Iterable[Instance]) -> tuple[str, ...]:
         environment = each.required_environment
         if environment.image or environment.system or environment.dockerfile not in ("python", "node"):
             return ()
-        searched = each.source.git is not None and not is_given(environment) and environment.python is None
+        searched = each.source.repository is not None and not is_given(environment) and environment.python is None
         if environment.node is None:
             found.update(dict.fromkeys(RELEASED if searched else [python_of(environment)]))
     return tuple(found)
@@ -201,7 +202,7 @@ def open_search(
             f"sandbox here: {run_context.no_sandbox}"
         )
     fetcher = GitFetcher()
-    snapshot = fetcher.fetch(instance, run_context.cache)
+    snapshot = fetcher_for(instance).fetch(instance, run_context.cache)
     head_date, merged_date = fetcher.commit_times(instance, run_context.cache)
     with _checkouts(snapshot, run_context.run) as (head, merged):
         checkouts = Checkouts(head=head, merged=merged, head_date=head_date, merged_date=merged_date)

@@ -39,7 +39,7 @@ def write_notes(out: Path) -> None:
         return
     projects: dict[tuple[str, str, str], list[Instance]] = {}
     for one in instances:
-        url = one.source.git.url if one.source.git is not None else ""
+        url = one.source.repository or ""
         projects.setdefault((one.repo, url, one.license), []).append(one)
     text = _TOP + "".join(f"{_row(*key, own)}\n" for key, own in sorted(projects.items()))
     try:

@@ -118,8 +118,10 @@ def _read_stored(step: DecisionStep, store: Store) -> StageDecision | None:
     return None if value is None else serialization.read(StageDecision, value, [])
 
 
-def run_candidate(candidate: PullCandidate, stages: Sequence[Stage], context: CurationContext) -> None:
-    """Take a candidate through the stages, whose decisions are stored, up to the one that rejects it.
+def run_candidate(candidate: PullCandidate, stages: Sequence[Stage], context: CurationContext) -> PullCandidate | None:
+    """Take a candidate through the stages, whose decisions are stored; return it as it left the last one.
+
+    None where a stage rejected it, or failed.
 
     Raises BadInput, StoreError and Cancelled; any other failure is the candidate's, stored and tried again by the next
     run.
@@ -137,5 +139,6 @@ def run_candidate(candidate: PullCandidate, stages: Sequence[Stage], context: Cu
             decision = StageDecision(fate=Fate.FAILED, reason="failed", detail=str(error))
             context.cache.store.put(step.name, step.keys()[""], serialization.dump(decision))
         if decision.candidate is None:
-            return
+            return None
         candidate = decision.candidate
+    return candidate

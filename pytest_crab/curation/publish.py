@@ -77,7 +77,7 @@ class Publication(SettingsStage):
 
     @override
     def run(self, candidate: PullCandidate, context: CurationContext) -> PullCandidate | Rejection:
-        if candidate.source is None:
+        if candidate.source is None and candidate.commit is None:
             return Rejection(reason="its commits are not known")
         if not candidate.comments:
             return Rejection(reason="it has no comment")
@@ -155,7 +155,7 @@ def to_instance(candidate: PullCandidate, folder: Path) -> Instance:
         language=candidate.language or "python",
         license=candidate.license,
         pull_request=candidate.pull_request,
-        source=Source(git=candidate.source),
+        source=Source(git=candidate.source, commit=candidate.commit),
         environment=candidate.environment,
         comments=comments,
         pass_to_pass=candidate.pass_to_pass,

@@ -61,9 +61,7 @@ def named_files(instance: Instance) -> list[str]:
 def named_diffs(instance: Instance) -> dict[str, str]:
     """Return every diff that an instance names, by the key that names it."""
     source = instance.source
-    authored = source.tree or source.sdist
-    key = "source.tree" if source.tree else "source.sdist"
-    names = {f"{key}.head": authored.head, f"{key}.reference": authored.reference} if authored else {}
+    names = {f"source.{source.key}.{key}": name for key, name in source.diffs.items()}
     names |= {f"company[{n}]": name for n, name in enumerate(instance.company)}
     for number, comment in enumerate(instance.comments):
         at = f"comments[{number}]"
@@ -123,11 +121,10 @@ def audit_digests(instance: Instance) -> dict[str, str]:
     if not checked:
         return {}
     folder, source = Path(instance.folder), instance.source
-    authored = source.tree or source.sdist
     shared = [
         serialization.digest(instance.environment),
         _source_digest(instance),
-        *([_file_digest(folder, name) for name in (authored.head, authored.reference)] if authored else []),
+        *(_file_digest(folder, name) for name in source.diffs.values()),
         *[_file_digest(folder, name) for name in instance.company],
         *[_file_digest(folder, one.reference) for one in instance.with_oracles if one.reference],
     ]

@@ -14,6 +14,7 @@ from typing import Any
 from pytest_crab.protocols import OWN_PLACES
 from pytest_crab.types import (
     Comment,
+    CommitSource,
     Environment,
     GitSource,
     Isolation,
@@ -22,7 +23,6 @@ from pytest_crab.types import (
     OracleRunner,
     PullRequestFacts,
     SdistSource,
-    SnippetSource,
     Source,
     TreeSource,
 )
@@ -109,11 +109,11 @@ def pull_request_faults(facts: PullRequestFacts) -> Iterator[str]:
 def source_faults(source: Source, folder: Path) -> Iterator[str]:
     """Yield the faults of a source; the files it names must lie in the instance's folder or set."""
     only = source.only
+    key = f"source.{source.key}"
+    if source.repository is not None and not _REPOSITORY.fullmatch(source.repository):
+        yield f"{key}.url is {source.repository!r}; it should be https://host/owner/name without a password"
     if isinstance(only, GitSource):
-        if not _REPOSITORY.fullmatch(only.url):
-            yield f"source.git.url is {only.url!r}; it should be https://host/owner/name without a password"
         return
-    key = {SdistSource: "source.sdist", TreeSource: "source.tree", SnippetSource: "source.snippet"}[type(only)]
     if isinstance(only, SdistSource):
         if not _NAME.fullmatch(only.name):
             yield f"{key}.name is {only.name!r}; it should be a package's name"
@@ -121,6 +121,8 @@ def source_faults(source: Source, folder: Path) -> Iterator[str]:
             yield f"{key}.version is {only.version!r}; it should be one exact version"
     elif isinstance(only, TreeSource):
         yield from folder_faults(f"{key}.path", only.path, folder)
+    elif isinstance(only, CommitSource) and only.before is not None:
+        yield from file_faults(f"{key}.before", only.before, folder)
     yield from file_faults(f"{key}.head", only.head, folder)
     yield from file_faults(f"{key}.reference", only.reference, folder)
 

@@ -12,6 +12,7 @@ from pytest_crab.types import Instance
 
 #: "module:class" by the key under source in instance.yaml; imported when an instance needs it.
 FETCHERS = {
+    "commit": "pytest_crab.sources.commit:CommitFetcher",
     "git": "pytest_crab.sources.git:GitFetcher",
     "sdist": "pytest_crab.sources.sdist:SdistFetcher",
     "snippet": "pytest_crab.sources.snippet:SnippetFetcher",
@@ -21,7 +22,7 @@ FETCHERS = {
 
 def fetcher_for(instance: Instance) -> Fetcher:
     """Return the fetcher of the instance's kind of source."""
-    return _fetcher(next(key for key in FETCHERS if getattr(instance.source, key) is not None))
+    return _fetcher(instance.source.key)
 
 
 def is_fetched(instance: Instance, folder: Path) -> bool:

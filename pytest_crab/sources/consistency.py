@@ -31,13 +31,13 @@ def faults(instance: Instance, snapshot: Snapshot) -> Iterator[str]:
         yield from _diff_faults(f"{at}.rejects", comment.rejects, instance, snapshot)
     yield from _diff_faults("company", instance.company, instance, snapshot)
     yield from _together(instance, snapshot)
-    if instance.source.git is None:
+    if instance.source.repository is None:
         yield from (f"{sentence}; it should not" for sentence in outward_links(snapshot))
 
 
 def warnings(instance: Instance, snapshot: Snapshot) -> Iterator[str]:
     """Yield a sentence for each comment on lines outside the pull request's diff, and outward link of a project."""
-    if instance.source.git is not None:
+    if instance.source.repository is not None:
         yield from (f"{sentence}: nothing follows it here" for sentence in outward_links(snapshot))
     diff = snapshot.pull_request_diff()
     for number, comment in enumerate(instance.comments):

@@ -65,22 +65,14 @@ class GitFetcher:
         """Bring the trees here. Raises SourceUnreachable or SourceError."""
 
         def build(_: Git) -> snapshot_store.Trees:
-            git = self._fetch_commits(instance, cache)
-            shas = _shas(_facts(instance))
-            if partial_clone.is_borrowed(git):
-                base, head, merged = partial_clone.trees_without_lost(
-                    git, shas, [comment.path for comment in instance.comments]
-                )
-            else:
-                with git.reading() as repository:
-                    base, head, merged = (repository.commit(sha).tree.hexsha for sha in shas)
-            return snapshot_store.Trees(git, base, head, merged)
+            git = self.fetch_commits(instance, cache)
+            return snapshot_store.Trees(git, *trees_of(git, instance))
 
         return snapshot_store.snapshot(cache, self.identity(instance), instance, build)
 
     def commit_times(self, instance: Instance, cache: Path) -> tuple[datetime, datetime]:
         """Return the commit times of head and merged, in UTC. Raises SourceUnreachable or SourceError."""
-        git = self._fetch_commits(instance, cache)
+        git = self.fetch_commits(instance, cache)
         with git.reading() as repository:
             seconds = [repository.commit(sha).committed_date for sha in _shas(_facts(instance))[1:]]
         head, merged = (datetime.fromtimestamp(moment, timezone.utc) for moment in seconds)
@@ -88,13 +80,13 @@ class GitFetcher:
 
     def notes(self, instance: Instance, cache: Path) -> tuple[str, ...]:
         """Return the sentences that a person should read about the trees: which files they leave out."""
-        git = self._fetch_commits(instance, cache)
+        git = self.fetch_commits(instance, cache)
         lost = partial_clone.lost_files(git, _shas(_facts(instance))) if partial_clone.is_borrowed(git) else ()
         told = f"the mirror lacks the content of {format_names(lost, _SHOWN)}, which the trees leave out"
         return (told,) if lost else ()
 
-    def _fetch_commits(self, instance: Instance, cache: Path) -> Git:
-        """Return the cache of the instance's repository once it has the three commits."""
+    def fetch_commits(self, instance: Instance, cache: Path) -> Git:
+        """Return the cache of the instance's repository once it has its commits. Raises SourceError."""
         with locked_cache(_facts(instance).url, cache) as git:
             self._fetch_missing(git, instance)
         return git
@@ -140,6 +132,43 @@ class GitFetcher:
             self._silent[place] = error.words
             return False
         return True
+
+
+def trees_of(git: Git, instance: Instance) -> tuple[str, str, str]:
+    """Return the trees of the instance's commits in the cache of its repository. Raises SourceError."""
+    shas = _shas(_facts(instance))
+    if partial_clone.is_borrowed(git):
+        base, head, merged = partial_clone.trees_without_lost(
+            git, shas, [comment.path for comment in instance.comments]
+        )
+        return base, head, merged
+    with git.reading() as repository:
+        base, head, merged = (repository.commit(sha).tree.hexsha for sha in shas)
+    return base, head, merged
+
+
+def bring(url: str, sha: str, folder: Path, cache: Path) -> None:
+    """Bring a commit of a repository's folder on this machine to where fetchers look first. Raises SourceError."""
+    with locked_cache(url, cache) as git:
+        if not git.has(f"{sha}^{{commit}}"):
+            _fetch_refs(git, str(folder.absolute()), ["--depth=1"], [sha], local=True)
+
+
+def bring_history(url: str, cache: Path) -> Path:
+    """Bring the main line of a repository here, up to what it is now, and return its folder.
+
+    Raises SourceUnreachable.
+    """
+    heard = []
+    with locked_cache(url, cache, "histories") as git:
+        for place in places(url):
+            try:
+                _fetch_refs(git, place, [], ["+HEAD:refs/heads/main"])
+            except GitError as error:
+                heard.append(f"{place} ({error.words})")
+            else:
+                return git.folder
+    raise SourceUnreachable(f"{url} cannot be reached (no answer from {', '.join(heard)})")
 
 
 def places(url: str) -> Iterator[str]:
@@ -221,9 +250,9 @@ def _says(error: GitError, words: Sequence[str]) -> bool:
     return any(word in error.words for word in words)
 
 
-def _fetch_refs(git: Git, place: str, options: Sequence[str], refs: Sequence[str]) -> None:
+def _fetch_refs(git: Git, place: str, options: Sequence[str], refs: Sequence[str], *, local: bool = False) -> None:
     fixed = ("--quiet", "--no-tags", "--no-auto-gc", "--no-recurse-submodules")
-    ask(git, "fetch", *fixed, *options, "--", place, *refs, seconds=_FETCH_SECONDS)
+    ask(git, "fetch", *fixed, *options, "--", place, *refs, seconds=_FETCH_SECONDS, local=local)
 
 
 def ask(git: Git, *arguments: str, seconds: float, local: bool = False) -> bytes:
@@ -246,7 +275,9 @@ def _shas(facts: GitSource) -> tuple[str, str, str]:
 
 
 def _facts(instance: Instance) -> GitSource:
-    facts = instance.source.git
+    facts, commit = instance.source.git, instance.source.commit
+    if commit is not None:
+        return GitSource(url=commit.url, base=commit.sha, head=commit.sha)
     assert facts is not None
     return facts
 

@@ -118,8 +118,8 @@ def build_from_diffs(git: Git, base: str, instance: Instance, head: str, referen
 
     Raises SourceError naming the diff that does not apply.
     """
-    head_tree = _apply_named(git, base, instance, head)
-    return Trees(git, base, head_tree, _apply_named(git, head_tree, instance, reference))
+    head_tree = apply_named(git, base, instance, head)
+    return Trees(git, base, head_tree, apply_named(git, head_tree, instance, reference))
 
 
 def digest_of_file(instance: Instance, name: str) -> str:
@@ -127,7 +127,8 @@ def digest_of_file(instance: Instance, name: str) -> str:
     return hashlib.sha256(file_bytes(instance, name)).hexdigest()
 
 
-def _apply_named(git: Git, onto: str, instance: Instance, name: str) -> str:
+def apply_named(git: Git, onto: str, instance: Instance, name: str) -> str:
+    """Return the tree that a diff of the instance makes of ``onto``. Raises SourceError naming the diff."""
     try:
         return apply(git, diff_text(instance, name), onto)
     except DiffRejected as error:

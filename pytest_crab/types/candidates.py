@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from pytest_crab.types.enums import Provenance
-from pytest_crab.types.instances import Comment, Environment, GitSource, PullRequestFacts
+from pytest_crab.types.instances import Comment, CommitSource, Environment, GitSource, PullRequestFacts
 
 #: The file of a candidate that holds the patch which fixed its bug later; it is never published.
 FIX = "fix.diff"
@@ -49,7 +49,8 @@ class ReviewActivity:
 class PullCandidate:
     """A pull request on its way to an instance, which will be called ``id``; stages fill in what they find.
 
-    ``origin`` names the kind of source. ``source`` and ``diff`` (base to head) are there once it is collected.
+    ``origin`` names the kind of source. ``source`` and ``diff`` (base to head) are there once it is collected; where
+    head and reference are diffs, ``commit`` is in the place of ``source``, and the diffs are ``files``.
     ``dropped`` are the comments that stages took out, by id, each with the reason; ``files`` are the texts of the
     instance's own files, by path; ``pass_to_pass`` is a command of the project's tests; ``company`` names those files
     that are right changes which no comment asks for; ``flags`` are doubts about the whole, each in a few words. A stage
@@ -64,6 +65,7 @@ class PullCandidate:
     license: str = "NOASSERTION"
     provenance: Provenance = Provenance.GITHUB
     source: GitSource | None = None
+    commit: CommitSource | None = None
     diff: str = ""
     comments: tuple[CandidateComment, ...] = ()
     dropped: Mapping[str, str] = field(default_factory=dict)

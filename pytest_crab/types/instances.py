@@ -18,6 +18,9 @@ INSTANCE_ID = re.compile(r"[A-Za-z0-9._@-]{1,120}")
 #: The options of a question on lines or on a solution.
 OPTIONS = 4
 
+#: The kinds of source.
+_KINDS = ("git", "commit", "sdist", "tree", "snippet")
+
 _COMMENT_ID = re.compile(r"[A-Za-z0-9._-]{1,40}")
 _SHA = re.compile(r"[0-9a-f]{40}")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
@@ -78,6 +81,24 @@ class TreeSource:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CommitSource:
+    """A commit of a public repository, and a pull request on it: ``reference`` starts from head.
+
+    ``before`` is a diff from the commit to the base, such as what takes a test out; None: the commit is the base.
+    """
+
+    url: str
+    sha: str
+    before: str | None = None
+    head: str
+    reference: str
+
+    def __post_init__(self) -> None:
+        if not _SHA.fullmatch(self.sha):
+            raise ValueError("sha is not a full sha of 40 hex digits")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SnippetSource:
     """A piece of one file without its repository: files of the instance that hold it at head and at the reference."""
 
@@ -87,23 +108,44 @@ class SnippetSource:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """The source of the code: exactly one of the four."""
+    """The source of the code: exactly one of the five."""
 
     git: GitSource | None = None
+    commit: CommitSource | None = None
     sdist: SdistSource | None = None
     tree: TreeSource | None = None
     snippet: SnippetSource | None = None
 
     def __post_init__(self) -> None:
-        if sum(source is not None for source in (self.git, self.sdist, self.tree, self.snippet)) != 1:
-            raise ValueError("exactly one of git, sdist, tree and snippet is needed")
+        if sum(getattr(self, kind) is not None for kind in _KINDS) != 1:
+            raise ValueError("exactly one of git, commit, sdist, tree and snippet is needed")
 
     @property
-    def only(self) -> GitSource | SdistSource | TreeSource | SnippetSource:
+    def only(self) -> GitSource | CommitSource | SdistSource | TreeSource | SnippetSource:
         """The kind of source that is set."""
-        only = self.git or self.sdist or self.tree or self.snippet
+        only = self.git or self.commit or self.sdist or self.tree or self.snippet
         assert only is not None
         return only
+
+    @property
+    def key(self) -> str:
+        """The key of the kind that is set."""
+        return next(kind for kind in _KINDS if getattr(self, kind) is not None)
+
+    @property
+    def repository(self) -> str | None:
+        """The address of the repository whose commits have the code; None where it comes from elsewhere."""
+        of = self.git or self.commit
+        return None if of is None else of.url
+
+    @property
+    def diffs(self) -> Mapping[str, str]:
+        """The diffs that make the pull request, by their key; none where commits or whole files do."""
+        if isinstance(self.only, (GitSource, SnippetSource)):
+            return {}
+        before = self.commit.before if self.commit is not None else None
+        own = {"head": self.only.head, "reference": self.only.reference}
+        return own if before is None else {"before": before, **own}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,127 @@
+"""The proposal of an instance with a known fault, which all ways to make one end in, and the candidate that it becomes.
+
+To add a way: write a ``curation.collect.CandidateSource`` whose ``complete`` returns ``to_candidate(listed, proposal)``
+or a ``Rejection``. The trees and diffs of a proposal are made with ``Repository``. The stages (see ``stages``) do the
+rest.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from pytest_crab import diffs
+from pytest_crab.curation.template import language_of
+from pytest_crab.types import (
+    CandidateComment,
+    Category,
+    Comment,
+    CommitSource,
+    Provenance,
+    PullCandidate,
+    PullRequestFacts,
+    ReviewActivity,
+    StrEnum,
+)
+
+#: The instance's own files with the diffs of a proposal.
+BEFORE, HEAD, REFERENCE = "before.diff", "head.diff", "reference.diff"
+
+#: Files of a candidate below this folder are tests that may see the fault, by their path in the tree; they are laid
+#: over each tree that they judge, and never published.
+WITNESSES = "witnesses/"
+
+#: The tags of an injected instance: how it was made, and by which operator.
+METHOD, OPERATOR = "injected", "operator"
+
+#: The origin of candidates that injection made.
+ORIGIN = "injected"
+
+
+class Method(StrEnum):
+    """The way in which an instance came to its fault.
+
+    The change that really brought it (introduced), a later change with the fix taken back in it (reversed), a mutation
+    within a real change (seeded); ``clean`` is a change without one.
+    """
+
+    INTRODUCED = "introduced"
+    REVERSED = "reversed"
+    SEEDED = "seeded"
+    CLEAN = "clean"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remark:
+    """The comment that a reviewer should make on the fault, and where it stands at head."""
+
+    path: str
+    lines: tuple[int, int] | None
+    body: str
+    category: Category = Category.FUNCTIONAL
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal:
+    """All that makes an instance with a known fault.
+
+    ``commit`` is a real one of ``url``, ``before`` a diff from it to the base (empty: it is the base), ``head`` one
+    from there to the pull request, ``reference`` one from head to what mends the fault. ``pull_request`` are the facts
+    of the innocent change. ``witnesses`` are the texts of test files that may see the fault, by path. ``operator`` says
+    what was done, in one word; ``facts`` are further tags of the instance. A clean one has no remark, no reference and
+    no witnesses.
+    """
+
+    method: Method
+    url: str
+    commit: str
+    before: str = ""
+    head: str
+    reference: str = ""
+    pull_request: PullRequestFacts
+    author: str = ""
+    license: str = "NOASSERTION"
+    remark: Remark | None = None
+    operator: str = ""
+    witnesses: Mapping[str, str] = field(default_factory=dict)
+    facts: Mapping[str, str] = field(default_factory=dict)
+
+
+def to_candidate(listed: PullCandidate, proposal: Proposal) -> PullCandidate:
+    """Return the listed candidate with all that the proposal says. Raises ValueError for a diff that cannot be read."""
+    files = {HEAD: proposal.head, REFERENCE: proposal.reference}
+    files |= {BEFORE: proposal.before} if proposal.before else {}
+    files |= {f"{WITNESSES}{path}": text for path, text in proposal.witnesses.items()}
+    source = CommitSource(
+        url=proposal.url,
+        sha=proposal.commit,
+        before=BEFORE if proposal.before else None,
+        head=HEAD,
+        reference=REFERENCE,
+    )
+    operator = {OPERATOR: proposal.operator} if proposal.operator else {}
+    return dataclasses.replace(
+        listed,
+        pull_request=proposal.pull_request,
+        language=language_of(sorted(diffs.touched_paths(proposal.head))),
+        license=proposal.license,
+        provenance=Provenance.INJECTED,
+        commit=source,
+        diff=proposal.head,
+        comments=() if proposal.remark is None else (_comment(proposal.remark),),
+        activity=ReviewActivity(author=proposal.author, merged=True),
+        files=files,
+        tags={**listed.tags, METHOD: proposal.method.value, **operator, **proposal.facts},
+    )
+
+
+def _comment(remark: Remark) -> CandidateComment:
+    return CandidateComment(
+        comment=Comment(id="c0", path=remark.path, lines=remark.lines, body=remark.body, category=remark.category)
+    )
+
+
+def witnesses_of(candidate: PullCandidate) -> dict[str, str]:
+    """Return the texts of a candidate's witnesses, by their path in the tree."""
+    return {name.removeprefix(WITNESSES): text for name, text in candidate.files.items() if name.startswith(WITNESSES)}
