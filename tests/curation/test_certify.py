@@ -135,6 +135,7 @@ def test_a_package_with_a_file_over_the_limit_is_fetched_once_and_left_out(
     assert "it needed a file of more than the 4 MiB that one may have" in note
 
 
+@pytest.mark.slow(reason="environments are built from a package index, one after the other")
 @pytest.mark.parametrize(
     ("oracle", "reason", "conflicts"),
     [

@@ -37,6 +37,7 @@ def recipes(provider: ScriptedProvider, *answers: dict[str, Any]) -> None:
     provider.script = lambda asked: say(texts[asked.turn], pieces=1)
 
 
+@pytest.mark.slow(reason="environments are built from a package index, one after the other")
 @pytest.mark.bubblewrap
 @pytest.mark.usefixtures("needs_an_index")
 def test_the_ladder_comes_first_and_then_recipes_whose_faults_go_back(

@@ -93,6 +93,7 @@ def test_every_example_is_read(words: list[str], tmp_path: Path, monkeypatch: py
         assert "does not exist" in error.format_message()  # noqa: PT017 - any other is a fault of the page
 
 
+@pytest.mark.slow(reason="some forty commands run, each as a process of its own")
 @pytest.mark.bubblewrap
 def test_the_blocks_run_as_they_stand(tmp_path: Path, first_run: Path, environ: Callable[..., dict[str, str]]) -> None:
     script = "".join(re.findall(r"^```sh\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL))

@@ -12,6 +12,7 @@ from pytest_crab.instances import load_instance
 PAGE = Path(__file__).parents[2] / "docs" / "tutorial" / "first-instance.md"
 
 
+@pytest.mark.slow(reason="an instance is made, proved and certified by the page's commands")
 @pytest.mark.bubblewrap
 def test_a_newcomer_ends_with_a_certified_instance(
     tmp_path: Path, needs_an_index: None, run_page: Callable[..., None], environ: Callable[..., dict[str, str]]

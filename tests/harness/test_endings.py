@@ -42,7 +42,7 @@ def test_a_memory_error_that_is_handled_is_none(bench: Bench) -> None:
 
 
 def test_a_forked_parent_that_leaves_is_exited(bench: Bench) -> None:
-    run = bench.run("import os\nif os.fork():\n    os._exit(1)\ndef test_it():\n    pass\n")
+    run = bench.run("import os\nif os.fork():\n    os._exit(9)\ndef test_it():\n    pass\n")
     assert (run.ending, run.tests) == (Ending.EXITED, ())
 
 

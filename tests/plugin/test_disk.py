@@ -86,6 +86,7 @@ def fat(pytester: pytest.Pytester, base: str, monkeypatch: pytest.MonkeyPatch) -
     return pytester
 
 
+@pytest.mark.slow(reason="images are built and removed")
 @pytest.mark.docker
 def test_images_go_once_their_repository_is_done(fat: pytest.Pytester) -> None:
     common = ("--reviewer=human", "--crab-runtime=docker", "-ocrab_proof_runs=1", "--crab-jobs=2")

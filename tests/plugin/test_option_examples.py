@@ -41,6 +41,7 @@ def test_every_option_has_an_example() -> None:
     assert missing == []
 
 
+@pytest.mark.slow(reason="each example is a run of its own")
 @pytest.mark.bubblewrap
 def test_the_examples_run_as_they_stand(lab: Any) -> None:
     for path in lab.path.glob("instances/*/instance.yaml"):

@@ -406,6 +406,7 @@ def test_reinstall_of_a_broken_tree_is_the_revisions_fault(installed_place: Plac
         _reinstall(installed_place, "[project]", "[project")
 
 
+@pytest.mark.slow(reason="an install is waited for until its time is up")
 def test_reinstall_ends_at_the_instances_timeout(installed_place: Place) -> None:
     environment = replace(installed_place.instance.required_environment, timeout=12)
     hasty = replace(installed_place, instance=replace(installed_place.instance, environment=environment))
