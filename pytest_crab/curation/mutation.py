@@ -9,6 +9,7 @@ from pathlib import PurePosixPath
 from types import CodeType
 from typing import TYPE_CHECKING
 
+from pytest_crab.curation.fault_edits import Edit, fault_edits, text_of
 from pytest_crab.parsing.syntax_trees import GRAMMARS, Grammar, parser_of
 
 if TYPE_CHECKING:
@@ -37,6 +38,11 @@ _STATEMENTS = (
     "expression_statement", "raise_statement", "throw_statement", "break_statement", "continue_statement",
     "assert_statement",
 )  # fmt: skip
+#: Conditions that are turned by a word before them.
+_PLAIN = (
+    "identifier", "attribute", "subscript", "call", "member_expression", "call_expression", "subscript_expression",
+    "method_invocation", "selector_expression", "field_expression",
+)  # fmt: skip
 #: Nodes around a condition that only hold its brackets.
 _WRAPPED = ("parenthesized_expression", "condition_clause")
 _NOT_CODE = ("comment", "string", "type", "import", "decorator", "annotation")
@@ -44,7 +50,10 @@ _NOT_CODE = ("comment", "string", "type", "import", "decorator", "annotation")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mutant:
-    """One changed file: ``operator`` is the kind of change, ``line`` counts from 1, ``content`` is the whole file."""
+    """One changed file: ``operator`` is the kind of change, ``line`` counts from 1, ``content`` is the whole file.
+
+    ``scope`` is the function or class around it, and ``subject`` what it is about (see fault_edits); empty: not said.
+    """
 
     path: str
     line: int
@@ -52,6 +61,8 @@ class Mutant:
     before: str
     after: str
     content: bytes
+    scope: str = ""
+    subject: str = ""
 
     @property
     def name(self) -> str:
@@ -69,8 +80,8 @@ def mutants(path: str, source: bytes, lines: Collection[int]) -> Iterator[Mutant
     """Yield the mutants of a file on these lines, from 1; none for a language without a grammar here.
 
     Changed are comparisons (also to the next edge), logic, signs, numbers (by one), truth values, conditions (always,
-    never), named arguments (left out) and whole statements (left out). Those that no longer parse are left out, and in
-    Python those that compile to the same code. Raises EngineError where the extra is missing.
+    never), named arguments (left out), whole statements (left out), and what fault_edits adds. Left out are those that
+    no longer parse, and in Python those that compile to the same code. Raises EngineError where the extra is missing.
     """
     grammar = GRAMMARS.get(PurePosixPath(path).suffix)
     if grammar is None:
@@ -79,7 +90,7 @@ def mutants(path: str, source: bytes, lines: Collection[int]) -> Iterator[Mutant
     root = parse(source)
     known = _code(path, source)
     seen = {source}
-    for operator, node, start, end, new in _edits(root, source, grammar):
+    for operator, node, start, end, new, subject in _edits(root, source, grammar):
         line = node.start_point[0] + 1
         content = source[:start] + new + source[end:]
         if line not in lines or content in seen:
@@ -90,43 +101,64 @@ def mutants(path: str, source: bytes, lines: Collection[int]) -> Iterator[Mutant
         if known is not None and (code := _code(path, content)) is not None and _same(code, known):
             continue
         yield Mutant(
-            path=path, line=line, operator=operator, before=_text(source[start:end]), after=_text(new), content=content
+            path=path,
+            line=line,
+            operator=operator,
+            before=_text(source[start:end]),
+            after=_text(new),
+            content=content,
+            scope=_scope(node),
+            subject=subject,
         )
 
 
-def _edits(node: Node, source: bytes, grammar: Grammar) -> Iterator[tuple[str, Node, int, int, bytes]]:
-    """Yield kind, place, first byte, end and new text of each change below a node."""
+def _edits(node: Node, source: bytes, grammar: Grammar) -> Iterator[Edit]:
+    """Yield each change below a node."""
     if any(word in node.type for word in _NOT_CODE) and node.type not in _STATEMENTS:
         return
-    yield from _of_sign(node, source) if not node.children else _of_part(node, source, grammar)
+    if node.children:
+        yield from _of_part(node, source, grammar)
+        yield from fault_edits(node, source)
+    else:
+        yield from _of_sign(node, source)
     for child in node.children:
         yield from _edits(child, source, grammar)
 
 
-def _of_sign(node: Node, source: bytes) -> Iterator[tuple[str, Node, int, int, bytes]]:
+def _of_sign(node: Node, source: bytes) -> Iterator[Edit]:
     parent = node.parent.type if node.parent is not None else ""
     text = source[node.start_byte : node.end_byte]
     if text in _SWAPS and any(word in parent for word in _OPERATIONS):
-        yield "operator", node, node.start_byte, node.end_byte, _SWAPS[text]
+        yield Edit("operator", node, node.start_byte, node.end_byte, _SWAPS[text], text_of(node.parent))
     elif text in _WORDS:
-        yield "truth", node, node.start_byte, node.end_byte, _WORDS[text]
+        yield Edit("truth", node, node.start_byte, node.end_byte, _WORDS[text], text_of(node.parent))
     elif node.type in _NUMBERS and text.isdigit():
-        yield "number", node, node.start_byte, node.end_byte, str(int(text) + 1).encode()
+        yield Edit("number", node, node.start_byte, node.end_byte, str(int(text) + 1).encode(), text_of(node.parent))
 
 
-def _of_part(node: Node, source: bytes, grammar: Grammar) -> Iterator[tuple[str, Node, int, int, bytes]]:
+def _of_part(node: Node, source: bytes, grammar: Grammar) -> Iterator[Edit]:
     condition = node.child_by_field_name("condition")
     if condition is not None:
         inner = condition.named_children[0] if condition.type in _WRAPPED else condition
         for name, word in (("always", grammar.true), ("never", grammar.false)):
-            yield name, inner, inner.start_byte, inner.end_byte, word
+            yield Edit(name, inner, inner.start_byte, inner.end_byte, word)
+        if inner.type in _PLAIN:
+            yield Edit("turned", inner, inner.start_byte, inner.start_byte, grammar.denied, text_of(inner))
     if node.type in ("not_operator", "unary_expression") and source[node.start_byte : node.start_byte + 1] in b"n!":
-        yield "negation", node, node.start_byte, node.children[-1].start_byte, b""
+        yield Edit("negation", node, node.start_byte, node.children[-1].start_byte, b"", text_of(node))
     if node.type == "keyword_argument":
         start, end = _with_comma(node, source)
-        yield "argument", node, start, end, b""
+        yield Edit("argument", node, start, end, b"", text_of(node))
     if node.type in _STATEMENTS and not _is_text(node):
-        yield "statement", node, node.start_byte, node.end_byte, grammar.nothing
+        yield Edit("statement", node, node.start_byte, node.end_byte, grammar.nothing)
+
+
+def _scope(node: Node) -> str:
+    """Return the name of the function that a node is in, or else of the class; empty where it is in none."""
+    at = node.parent
+    while at is not None and "function" not in at.type and "method" not in at.type and "class" not in at.type:
+        at = at.parent
+    return "" if at is None else text_of(at.child_by_field_name("name"))
 
 
 def _with_comma(node: Node, source: bytes) -> tuple[int, int]:

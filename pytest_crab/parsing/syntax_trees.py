@@ -17,18 +17,19 @@ if TYPE_CHECKING:
 
 
 class Grammar(NamedTuple):
-    """The place of a grammar, the words of the language, and what stands for an empty statement."""
+    """The place of a grammar, the words of the language, what stands for an empty statement, and what denies."""
 
     module: str
     function: str = "language"
     true: bytes = b"true"
     false: bytes = b"false"
     nothing: bytes = b";"
+    denied: bytes = b"!"
 
 
 #: By the end of a file's name.
 GRAMMARS = {
-    ".py": Grammar("tree_sitter_python", true=b"True", false=b"False", nothing=b"pass"),
+    ".py": Grammar("tree_sitter_python", true=b"True", false=b"False", nothing=b"pass", denied=b"not "),
     ".js": Grammar("tree_sitter_javascript"),
     ".jsx": Grammar("tree_sitter_javascript"),
     ".mjs": Grammar("tree_sitter_javascript"),

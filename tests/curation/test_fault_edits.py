@@ -1,0 +1,89 @@
+"""Edits of whole statements: each leaves code that a person could have written, with one fault of a known kind."""
+
+from __future__ import annotations
+
+import ast
+import textwrap
+
+import pytest
+
+pytest.importorskip("tree_sitter", reason="mutants need the extra mutation")
+
+from pytest_crab.curation.mutation import Mutant, mutants
+
+CASES = {
+    "guard": (
+        "def f(a):\n    b = 1\n\n    # never less\n    if a < 0:\n        raise ValueError\n\n    return a\n",
+        "def f(a):\n    b = 1\n\n    return a\n",
+    ),
+    "case": (
+        "def f(a):\n    if a:\n        return 1\n    elif a is None:\n        return 2\n    return 3\n",
+        "def f(a):\n    if a:\n        return 1\n    return 3\n",
+    ),
+    "member": ("def f(a):\n    return isinstance(a, (int, str))\n", "def f(a):\n    return isinstance(a, (int,))\n"),
+    "step": ("def f(a):\n    a.clear()\n    return a\n", "def f(a):\n    return a\n"),
+    "resource": (
+        "def f(a):\n    with open(a) as file:\n        text = file.read()\n\n        return text\n",
+        "def f(a):\n    file = open(a)\n    text = file.read()\n\n    return text\n",
+    ),
+    "lock": ("def f(s):\n    with s.lock:\n        s.x = 1\n", "def f(s):\n    s.x = 1\n"),
+    "swallowed": (
+        "def f(a):\n    try:\n        return a()\n    except KeyError as error:\n        raise ValueError from error\n",
+        "def f(a):\n    try:\n        return a()\n    except KeyError:\n        return None\n",
+    ),
+    "operand": ("def f(a):\n    return a and a.b\n", "def f(a):\n    return a\n"),
+    "await": ("async def f(a):\n    return await a()\n", "async def f(a):\n    return a()\n"),
+    "swapped": ("def f(a, b):\n    return a.g(a, b)\n", "def f(a, b):\n    return a.g(b, a)\n"),
+    "handed-on": ("def f(a, **kw):\n    return a(1, **kw)\n", "def f(a, **kw):\n    return a(1)\n"),
+    "fallback": ("def f(a):\n    return a.get(1, 2)\n", "def f(a):\n    return a.get(1)\n"),
+    "shared": (
+        'def f(a=None):\n    """Text."""\n    if a is None:\n        a = []\n    return a\n',
+        'def f(a=[]):\n    """Text."""\n    return a\n',
+    ),
+    "alias": ("def f(a):\n    return a.copy()\n", "def f(a):\n    return a\n"),
+    "turned": ("def f(a):\n    if a:\n        return 1\n", "def f(a):\n    if not a:\n        return 1\n"),
+}
+
+
+def made(operator: str, path: str, source: str) -> list[Mutant]:
+    return [one for one in mutants(path, source.encode(), range(1, 100)) if one.operator == operator]
+
+
+@pytest.mark.parametrize("operator", CASES)
+def test_the_fault_is_the_only_change(operator: str) -> None:
+    before, after = CASES[operator]
+    found = {one.content.decode(): one for one in made(operator, "f.py", before)}
+    assert after in found
+    assert found[after].scope == "f"
+    assert found[after].subject
+    ast.parse(after)
+
+
+def test_what_would_leave_an_empty_block_or_half_a_line_stays() -> None:
+    assert not made("guard", "f.py", "def f(a):\n    if a:\n        return\n")
+    assert not made("step", "f.py", "def f(a):\n    a.b(); return a\n")
+
+
+def test_a_text_of_several_lines_keeps_its_indent() -> None:
+    source = 'def f(s):\n    with s.lock:\n        s.x = """\n        a\n        """\n'
+    assert not made("lock", "f.py", source)
+
+
+def test_other_languages_with_the_same_nodes_have_them_too() -> None:
+    source = textwrap.dedent(
+        """\
+        async function f(a) {
+          if (!a) {
+            throw new Error("no");
+          }
+          try {
+            await a.b();
+          } catch (error) {
+            throw error;
+          }
+          return a && a.c;
+        }
+        """
+    )
+    for operator in ("guard", "swallowed", "await", "operand"):
+        assert made(operator, "f.js", source), operator
