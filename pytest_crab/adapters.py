@@ -98,6 +98,15 @@ class Family:
         place = where or self.where(name)
         return self.build(self.spec(name, settings, folder, place, entries), place)
 
+    def setting(self, spec: AdapterSpec, name: str) -> Any:
+        """The value of a setting that a spec has, else its default, without building; None: there is no such setting.
+
+        Raises BadInput if the class cannot be had.
+        """
+        fields = {field.name: field for field in dataclasses.fields(self._load(spec.path, self.where(spec.path)))}
+        default = fields[name].default if name in fields else None
+        return spec.settings.get(name, None if default is dataclasses.MISSING else default)
+
     def where(self, name: str) -> str:
         """Return the name that errors use for these settings."""
         return f"crab.yaml: {self.noun}s.{name}"

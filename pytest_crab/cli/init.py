@@ -22,14 +22,14 @@ from pytest_crab.gate.planning import Measure, decided_margin, sizes_of
 from pytest_crab.instances import load_instances
 from pytest_crab.instances.loading import find_instances
 from pytest_crab.reviewers import REVIEWERS
-from pytest_crab.settings import FILE
+from pytest_crab.settings import FILE, PROVIDERS
 from pytest_crab.statistics.power import LEAST_CLUSTERS
 
 #: The name of the reviewer that is measured, in crab.yaml.
 NAME = "mine"
 
-#: For each provider of CI the file of its workflow, the one here that it is a copy of, and the runtime of its machines.
-PROVIDERS = {
+#: For each forge the file of its workflow, the one here that it is a copy of, and the runtime of its machines.
+FORGES = {
     "github": (".github/workflows/review-agent.yml", "github-actions.yml", "docker"),
     "gitlab": (".gitlab-ci.yml", "gitlab-ci.yml", "local"),
 }
@@ -39,14 +39,17 @@ _BUDGET = 20
 #: The margin of a set that decides a smaller one, and the largest that is worth a gate.
 _MARGIN, _WIDEST = 5, 20
 
-#: Where a workflow names the clients that it installs.
+#: Where a workflow names the clients that it installs, the terms by which the nightly run is compared, and the keys.
 _CLIENTS = re.compile(r"(clients: ).*", re.IGNORECASE)
+_TERMS = re.compile(r"(compare baseline\.json nightly) --margin [^;\n]*[^;\s]")
+_ENV = "    env:\n      ANTHROPIC_API_KEY: ${{ secrets.ANTHROPIC_API_KEY }}\n"
+_STEPS = "    steps:\n"
 
 
 @click.command()
 @click.option("--reviewer", metavar="NAME", help="The reviewer to measure: a built-in one, or module:Class.")
 @click.option("--set", "folder", metavar="DIR", help="Where the instances lie or will lie.")
-@click.option("--ci", type=click.Choice([*PROVIDERS, "none"]), help="Whose workflow is written.")
+@click.option("--ci", type=click.Choice([*FORGES, "none"]), help="Whose workflow is written.")
 @click.option("--agent", default="claude-code", show_default=True, help="The agent that acts on the findings.")
 @click.option(
     "--setting", "settings", multiple=True, metavar="KEY=VALUE", help="A setting of the reviewer; repeatable."
@@ -68,29 +71,36 @@ def init(
     built_in = ", ".join(sorted(REVIEWERS.table))
     reviewer = _ask("--reviewer", reviewer, f"Which reviewer is measured ({built_in}, or module:Class)?", "claude-code")
     own = _settings_of(reviewer, settings)
-    _check(AGENTS, agent, {}, "--agent")
+    lacks = _check(AGENTS, agent, {}, "--agent")
+    if lacks is not None:
+        raise click.UsageError(f"--agent: {agent} needs {lacks}; name another, and change it in crab.yaml afterwards")
     folder = _ask("--set", folder, "In which folder do the instances lie?", "instances/mine")
     if Path(folder).is_absolute() or ".." in Path(folder).parts:
         raise click.UsageError(f"--set is {folder!r}; it should be a path below this folder, where crab.yaml will lie")
-    ci = _ask("--ci", ci, "Whose CI runs it?", "github", click.Choice([*PROVIDERS, "none"]))
-    file, source, runtime = PROVIDERS.get(ci, ("", "", "docker" if shutil.which("docker") else "local"))
+    ci = _ask("--ci", ci, "Whose CI runs it?", "github", click.Choice([*FORGES, "none"]))
+    file, source, runtime = FORGES.get(ci, ("", "", "docker" if shutil.which("docker") else "local"))
     terms, said = _gate_terms(Path(folder))
-    texts = {FILE: _crab_yaml({"use": reviewer, **own}, agent, folder, runtime, terms)}
+    keys = _Keys.of((REVIEWERS, reviewer, own), (AGENTS, agent, {}))
+    run = _Run(agent, folder, runtime)
+    texts = {FILE: _crab_yaml({"use": reviewer, **own}, run, terms, asks=bool(keys.of_models))}
     if file:
         text = Path(__file__).with_name("workflows").joinpath(source).read_text("utf-8")
-        clients = " ".join(dict.fromkeys(name for name in (reviewer, agent) if name in KINDS))
-        texts[file] = _CLIENTS.sub(lambda found: found[1] + (clients or '""'), text)
+        texts[file] = _workflow(text, [reviewer, agent], terms, keys)
     _write(texts, overwrite=overwrite)
     for client in dict.fromkeys(filter(_is_absent, (reviewer, agent))):
         click.echo(f"{client} is not installed here: pytest-crab doctor --install-client {client}")
     if file:
         click.echo(f"put the address of pytest-crab's repository into {file}")
+    if any(keys):
+        click.echo(f"give CI as secrets: {', '.join([*keys.of_models, *keys.own])}")
     click.echo(said)
     if next(find_instances(Path(folder)), None) is None:
         click.echo(
             f"no instance lies in {folder} yet: pytest-crab quickstart {folder} copies some to try, "
             f"pytest-crab set new OWNER/NAME#7 --into {folder} writes one"
         )
+    ran = f"start {file} by hand once" if file else "run nightly once where the gate will run"
+    click.echo(f"commit what was written; then {ran}, and commit its summary.json as baseline.json")
     click.echo("first: pytest --experiment nightly --crab-plan")
 
 
@@ -155,17 +165,56 @@ def _gate_terms(folder: Path) -> tuple[dict[str, Any], str]:
     return {"margin": own}, f"{have} decide a margin of {margin:g} points: the gate's is {own}"
 
 
-def _crab_yaml(reviewer: Mapping[str, Any], agent: str, folder: str, runtime: str, terms: Mapping[str, Any]) -> str:
-    """Return the text of crab.yaml: the reviewer, and the experiments that the workflows run."""
+class _Keys(NamedTuple):
+    """The variables with keys that are needed: the gateway's, and those that a reviewer or an agent is given itself."""
+
+    of_models: tuple[str, ...]
+    own: tuple[str, ...]
+
+    @classmethod
+    def of(cls, *adapters: tuple[Family, str, Mapping[str, Any]]) -> _Keys:
+        """Return those of adapters by their settings."""
+        of_models, own = [], []
+        for family, name, settings in adapters:
+            spec = family.spec(name, settings, Path.cwd())
+            of_models.append(PROVIDERS.get(str(family.setting(spec, "provider")), {}).get("key_env"))
+            own += [family.setting(spec, "key_env"), *(family.setting(spec, "pass_env") or ())]
+        return cls(*(tuple(dict.fromkeys(filter(None, names))) for names in (of_models, own)))
+
+
+def _workflow(text: str, names: Sequence[str], terms: Mapping[str, Any], keys: _Keys) -> str:
+    """Return a workflow with the clients of these, the gate's terms, and the keys that are needed in each job."""
+    clients = " ".join(dict.fromkeys(name for name in names if name in KINDS))
+    options = " ".join(f"--{name} {value}" for name, value in terms.items())
+    text = _CLIENTS.sub(lambda found: found[1] + (clients or '""'), text)
+    text = _TERMS.sub(lambda found: f"{found[1]} {options}", text)
+    text = text.replace(_ENV, _env([*keys.of_models, *keys.own]))
+    return text.replace(_STEPS, _env(keys.own) + _STEPS, 1)
+
+
+def _env(names: Sequence[str]) -> str:
+    lines = [f"      {name}: ${{{{ secrets.{name} }}}}\n" for name in names]
+    return "".join(["    env:\n", *lines] if lines else [])
+
+
+def _crab_yaml(reviewer: Mapping[str, Any], run: _Run, terms: Mapping[str, Any], *, asks: bool) -> str:
+    """Return the text of crab.yaml: the reviewer, and the experiments that the workflows run.
+
+    ``asks`` is whether a model is asked: its answers are recorded then, and replayed by the gate.
+    """
     gate = {"baseline": "baseline.json", **terms}
-    run = _Run(agent, folder, runtime)
-    experiments = {"nightly": run.keys(budget=_BUDGET), "gate": run.keys(replay=True, gate=gate)}
+    nightly, replayed = ({"budget": _BUDGET}, {"replay": True}) if asks else ({}, {})
+    experiments = {"nightly": run.keys(**nightly), "gate": run.keys(**replayed, gate=gate)}
+    key, none = (", with a key", ", without one,") if asks else ("", "")
     parts: dict[str, dict[str, Any]] = {
         "What is measured, under the name that reports show.": {"reviewers": {NAME: dict(reviewer)}},
-        "Recorded answers of models: commit them, and the gate asks no model.": {"models": {"cassettes": "recordings"}},
-        "nightly runs everything, with a key. gate runs on each change, without one, and compares with the last good\n"
-        "# run: keep its summary.json as baseline.json.": {"experiments": experiments},
+        f"nightly runs everything{key}. gate runs on each change{none} and compares with the last good\n"
+        "# run: commit the summary.json of CI's first nightly run as baseline.json.": {"experiments": experiments},
     }
+    if asks:
+        parts["Recorded answers of models: commit them, and the gate asks no model."] = {
+            "models": {"cassettes": "recordings"}
+        }
     return "\n".join(f"# {comment}\n{yaml.safe_dump(data, sort_keys=False)}" for comment, data in parts.items())
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from pytest_crab.cli.choices import read_as
+from pytest_crab.cli.choices import STORE, read_as
 from pytest_crab.errors import BadInput
 from pytest_crab.formats import (
     NOTHING,
@@ -19,6 +19,7 @@ from pytest_crab.formats import (
     format_whole_percent,
 )
 from pytest_crab.gate.planning import Choice, Measure, choices, measure_of, sizes_of
+from pytest_crab.gate.references import repeated_run
 from pytest_crab.instances import load_instances
 from pytest_crab.option_types import POINTS, RATE, SHARE
 from pytest_crab.results.loading import load_summary
@@ -67,16 +68,16 @@ def plan(
         measure,
         rate=measure.rate if rate is None else rate,
         noise=measure.noise if noise is None else noise,
-        measured=measure.measured or noise is not None,
+        grounds=measure.grounds if noise is None else "--noise",
     )
     points = points or _MARGINS
     here = len(measure.sizes)
     wanted = counts or ([here * times for times in _TIMES] if run or folder else [20, 50, 100, 200])
-    assumed = "" if measure.measured else ", which is assumed"
+    grounds = f" ({measure.grounds})" if measure.grounds else ", which is assumed"
     click.echo(
         f"{name}: {format_count(here, 'pull request')} with {format_count(sum(measure.sizes), 'oracle')}, "
         f"{format_percent(measure.rate)}% caught; {format_percent(measure.noise)}% of verdicts change from run to run"
-        f"{assumed}"
+        f"{grounds}"
     )
     found = list(choices(measure, points, wanted, repeats or _REPEATS))
     for line in format_table(_rows(found, points)):
@@ -127,7 +128,7 @@ def _measured(run: Path, reviewer: str | None) -> tuple[str, Measure]:
     name = reviewer if reviewer is not None else next(iter(known), "")
     if name not in known or (reviewer is None and len(known) > 1):
         raise BadInput(str(run), [f"name one of its reviewers with --reviewer: {', '.join(known) or 'it has none'}"])
-    measure = measure_of(known[name])
+    measure = measure_of(known[name], repeated_run(STORE, known[name]))
     if measure is None:
         raise BadInput(str(run), [f"no oracle of {name} has a verdict"])
     return name, measure

@@ -46,13 +46,15 @@ def design(
     reviews: int = 1,
     repeats: int | None = None,
     terms: GateTerms | None = None,
+    repeated: ReviewerSummary | None = None,
 ) -> Design | None:
     """Return the design of a run of these instances (None: all) against this baseline.
 
     The run has ``reviews`` of each instance, and ``repeats`` revisions over all of them (None: one of each review). As
-    much as in the baseline is taken to be unknown in it. None: there is nothing to compare.
+    much as in the baseline is taken to be unknown in it. ``repeated`` is the run whose repeats show the noise (None:
+    the baseline). None: there is nothing to compare.
     """
-    terms = terms or GateTerms()
+    terms, noisy = terms or GateTerms(), repeated or baseline
     wanted = None if instances is None else set(instances)
     oracles = {own.key: own for own in baseline.oracles if wanted is None or own.instance in wanted}
     known = {key: float(value) for key, own in oracles.items() if (value := own.value()) is not None}
@@ -65,8 +67,7 @@ def design(
         list(oracles),
         repos,
         rate=sum(values) / len(values),
-        noise=_variance(baseline, _reviews_of(baseline), baseline.repeats)
-        + _variance(baseline, reviews, repeats or reviews),
+        noise=_variance(noisy, _reviews_of(baseline), baseline.repeats) + _variance(noisy, reviews, repeats or reviews),
         unknown=unknown,
         unknown_before=unknown,
         correlation=correlation_of(values, clusters_of(list(known), repos, terms.unit).labels),
@@ -87,15 +88,15 @@ def flips(baseline: ReviewerSummary) -> float:
     return ASSUMED_FLIPS if known is None else known
 
 
-def _variance(baseline: ReviewerSummary, reviews: int, repeats: int) -> float:
+def _variance(noisy: ReviewerSummary, reviews: int, repeats: int) -> float:
     """Return the variance of an oracle's mean over so many reviews, with ``repeats`` revisions of them in all.
 
     Revisions of one review share what the reviewer varies, so only the agent's part shrinks with each of them.
     """
-    parts = baseline.stability.variance if baseline.stability and known_flips(baseline) is not None else {}
+    parts = noisy.stability.variance if noisy.stability and known_flips(noisy) is not None else {}
     agent = parts.get("agent", 0.0)
     of_agent = agent / (agent + parts.get("reviewer", 0.0)) if agent else 0.0
-    return flips(baseline) / 2 * ((1 - of_agent) / reviews + of_agent / repeats)
+    return flips(noisy) / 2 * ((1 - of_agent) / reviews + of_agent / repeats)
 
 
 def _reviews_of(own: ReviewerSummary) -> int:

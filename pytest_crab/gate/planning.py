@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from pytest_crab.gate.pairing import ASSUMED_FLIPS, flips, known_flips, load
+from pytest_crab.gate.pairing import ASSUMED_FLIPS, flips, load
 from pytest_crab.results.reviewer_summary import ReviewerSummary
 from pytest_crab.statistics.clusters import correlation_of
 from pytest_crab.statistics.comparison import PULL_REQUEST
@@ -27,8 +27,8 @@ _DRAWS = 200
 class Measure:
     """The grounds of a plan: the oracles of each pull request, the rate, the share of verdicts that change, a price.
 
-    ``correlation`` is that within pull requests. ``usd`` is the price of one trial; None: not known. ``measured`` is
-    whether the noise was, or is only assumed.
+    ``correlation`` is that within pull requests. ``usd`` is the price of one trial; None: not known. ``grounds`` says
+    in whose repeats the noise was measured; empty: it is only assumed.
     """
 
     sizes: Sequence[int]
@@ -36,7 +36,7 @@ class Measure:
     noise: float = ASSUMED_FLIPS
     correlation: float = 0.0
     usd: float | None = None
-    measured: bool = False
+    grounds: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,18 +60,22 @@ def sizes_of(instances: Iterable[Instance]) -> tuple[int, ...]:
     return tuple(len(one.with_oracles) for one in instances if one.with_oracles)
 
 
-def measure_of(own: ReviewerSummary) -> Measure | None:
-    """Return what a stored run tells of its set and its reviewer; None: it has no verdict."""
+def measure_of(own: ReviewerSummary, repeated: tuple[ReviewerSummary, str] | None = None) -> Measure | None:
+    """Return what a stored run tells of its set and its reviewer; None: it has no verdict.
+
+    ``repeated`` is the run whose repeats show the noise, with words for them; None: there is none.
+    """
     values = {oracle.key: float(value) for oracle in own.oracles if (value := oracle.value()) is not None}
     if not values:
         return None
+    noisy, grounds = repeated or (own, "")
     return Measure(
         sizes=tuple(Counter(oracle.instance for oracle in own.oracles).values()),
         rate=sum(values.values()) / len(values),
-        noise=flips(own),
+        noise=flips(noisy),
         correlation=correlation_of(list(values.values()), [instance for instance, _ in values]),
         usd=load(own).cost_usd,
-        measured=known_flips(own) is not None,
+        grounds=grounds,
     )
 
 

@@ -18,22 +18,29 @@ _POWER = f"{POWER:.0%}"
 
 
 def power_statement(
-    design: Design, *, margin: float, assumed: bool, flips: float | None = None, counted: str = "oracle"
+    design: Design,
+    *,
+    margin: float,
+    grounds: str | None = None,
+    flips: float | None = None,
+    counted: str = "oracle",
 ) -> tuple[str, ...]:
     """Return what a gate will be able to see, a line for each fact.
 
     ``flips`` is the share of verdicts that change between single runs; None: the design's noise is of single runs.
-    ``counted`` is the word for one of what the design counts.
+    ``grounds`` says in whose repeats they were seen to change; None: it is assumed. ``counted`` is the word for one of
+    what the design counts.
     """
     count, ahead = sum(design.sizes), simulate_power(design)
     items = format_count(count, counted)
     if len(design.sizes) < 2:
         return (f"nothing follows from {items} of one {design.by} for any other, so this gate cannot pass",)
     smallest = ahead.smallest_drop()
-    how = "assuming that" if assumed else "since in the baseline's own repeats"
+    how = "assuming that" if grounds is None else f"since in {grounds}"
     noise = f"{how} {format_percent(design.noise if flips is None else flips)}% of verdicts change from run to run"
     if smallest is None:
-        seen = f"{items} have less than {_POWER} power to detect even a drop to 0%, {noise}"
+        dead = format_whole_percent(ahead.power(design.rate))
+        seen = f"{items} are too few: even a drop to 0% is shown in {dead} of runs, {noise}"
     else:
         drop = f"a {format_percent(smallest)}-point drop"
         seen = f"{items} have {_POWER} power to detect {drop}, {noise}"
@@ -43,7 +50,7 @@ def power_statement(
         chance = format_whole_percent(ahead.power(margin / 100))
         lack = "" if needed is None else f"; {_POWER} takes {_more(design, needed, counted)}"
         facts.append(f"the power to detect a drop of the margin, {margin:g} points, is {chance}{lack}")
-    return (*facts, _chance_to_pass(design, ahead, margin, counted))
+    return (*facts, _chance_to_pass(design, ahead, margin, counted, noise))
 
 
 def spread(design: Design, oracles: int) -> str:
@@ -56,7 +63,7 @@ def _more(design: Design, needed: int, counted: str) -> str:
     return f"about {format_count(number, counted)} {spread(design, number)}"
 
 
-def _chance_to_pass(design: Design, ahead: PowerSimulation, margin: float, counted: str) -> str:
+def _chance_to_pass(design: Design, ahead: PowerSimulation, margin: float, counted: str, noise: str) -> str:
     least, decided = smallest_margin(design) or 0.0, in_halves(ahead.decided_margin())
     decides = "" if decided is None else f"; this set decides a margin of {decided:g} points"
     needed = oracles_to_pass(design, margin / 100)
@@ -68,5 +75,5 @@ def _chance_to_pass(design: Design, ahead: PowerSimulation, margin: float, count
             f"it needs a margin of at least {format_percent(least)} points{lack}{decides}"
         )
     chance = ahead.chance_unchanged(margin / 100)
-    lack = f", and in {_POWER} with {size}" if size and chance < POWER else ""
-    return f"an unchanged reviewer passes in {format_whole_percent(chance)} of runs{lack}{decides if lack else ''}"
+    lack = f"; {_POWER} takes {size}{decides}" if size and chance < POWER else ""
+    return f"an unchanged reviewer passes in {format_whole_percent(chance)} of runs, {noise}{lack}"

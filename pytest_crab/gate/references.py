@@ -10,8 +10,9 @@ from pathlib import Path
 from pytest_crab.errors import BadInput
 from pytest_crab.formats import format_count
 from pytest_crab.gate.comparable import differences, refusal
-from pytest_crab.gate.pairing import conditions
+from pytest_crab.gate.pairing import conditions, known_flips
 from pytest_crab.gate.resolved import RATE, decided_on
+from pytest_crab.results.kept_runs import kept_runs
 from pytest_crab.results.loading import load_summary
 from pytest_crab.results.outcomes import OracleRecord
 from pytest_crab.results.reviewer_summary import ReviewerSummary
@@ -26,6 +27,27 @@ class Reference:
 
     summary: Summary
     name: str
+
+
+#: How many of the newest runs in a store are searched for repeats.
+_SEARCHED = 20
+
+
+def repeated_run(store: Path, own: ReviewerSummary) -> tuple[ReviewerSummary, str] | None:
+    """Return a run of this reviewer that shows its noise, and the words for its repeats; None: none is known.
+
+    It is the run itself, or else the newest in the store with repeats of the same reviewer and agents.
+    """
+    if known_flips(own) is not None:
+        return own, "its own repeats"
+    for folder in kept_runs(store)[: -_SEARCHED - 1 : -1]:
+        try:
+            found = load_summary(folder).contestants.get(own.reviewer)
+        except BadInput:  # it was killed, or is under way
+            continue
+        if found is not None and found.agents == own.agents and known_flips(found) is not None:
+            return found, f"the repeats of {folder}"
+    return None
 
 
 def load_reference(

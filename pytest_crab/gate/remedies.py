@@ -1,4 +1,4 @@
-"""Ways to settle a comparison that cannot tell: a margin, repeats or pull requests, the cheapest first."""
+"""Ways to settle a comparison that cannot tell: repeats or pull requests, and the margin that the set decides."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from pytest_crab.statistics.power import (
     oracles_to_pass,
     power,
 )
+from pytest_crab.statistics.power_simulation import simulate_power
 
 #: The most repeats that are advised.
 _MOST = 10
@@ -35,12 +36,9 @@ def remedies(one: BaselineComparison, comparison: Comparison) -> Iterator[str]:
         doubtful = format_count(comparison.doubtful, one.counted)
         yield f"Verdicts for {doubtful} with unknown repeats would settle it: run again, finished steps are kept."
         return
-    low = interval.low if comparison.low is None else comparison.low
-    met = in_halves(-low)
-    ways = [] if met is None else [(0.0, f"a margin of {met:g} points, which this run meets")]
-    design = None if one.design is None else _alike(one.design, comparison)
-    if design is not None:
-        now = len(design.sizes)
+    ways: list[tuple[float, str]] = []
+    if one.design is not None:
+        design, now = _alike(one.design, comparison), len(one.design.sizes)
         repeats, clusters = _repeats(design, one.margin, comparison), _clusters(design, one.margin, comparison)
         if repeats is not None:
             ways.append(((repeats - 1.0) * now, f"{repeats} times the repeats in both runs (--crab-repeat)"))
@@ -49,6 +47,12 @@ def remedies(one: BaselineComparison, comparison: Comparison) -> Iterator[str]:
             ways.append((float(number - now), f"about {format_count(number, design.by)} like these {now}"))
     if ways:
         yield f"To settle it, the cheapest first: {'; '.join(way for _, way in sorted(ways))}."
+    planned = None if one.design is None else in_halves(simulate_power(one.design).decided_margin())
+    if planned is not None and planned > one.margin:
+        yield (
+            f"For later runs: this set is planned to decide a margin of {planned:g} points for an unchanged reviewer; "
+            "one that is chosen by this run's result proves nothing."
+        )
     if interval.clusters < LEAST_CLUSTERS:
         few = format_count(interval.clusters, interval.by)
         yield f"{few} show no change, however large it is: that takes {LEAST_CLUSTERS}."

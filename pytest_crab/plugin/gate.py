@@ -19,11 +19,10 @@ from pytest_crab.gate.pairing import (
     design,
     flips,
     full_names,
-    known_flips,
     pair,
 )
 from pytest_crab.gate.power_statement import power_statement
-from pytest_crab.gate.references import Reference, load_reference
+from pytest_crab.gate.references import Reference, load_reference, repeated_run
 from pytest_crab.gate.resolved import RATE, decided_on
 from pytest_crab.instances import lock
 from pytest_crab.instances.oracle_errors import oracle_digest
@@ -105,13 +104,15 @@ class RunGate:
         for name, own in opponents.items():
             chosen = {item.instance.id for item in self._items if item.trial_id[1:] == (name, 1)}
             reviews, terms = self._options.repeat, self._options.terms
-            ahead = design(own, chosen, reviews=reviews, repeats=reviews * self._options.revisions, terms=terms)
+            repeated, grounds = repeated_run(self._options.store, own) or (own, None)
+            ahead = design(
+                own, chosen, reviews=reviews, repeats=reviews * self._options.revisions, terms=terms, repeated=repeated
+            )
             if ahead is None:
                 lines.append(f"crab: gate: {name}: the baseline knows nothing of what was selected")
                 continue
             margin = terms.margin
-            assumed, changed = known_flips(own) is None, flips(own)
-            facts = power_statement(ahead, margin=margin, assumed=assumed, flips=changed, counted=own.counted)
+            facts = power_statement(ahead, margin=margin, grounds=grounds, flips=flips(repeated), counted=own.counted)
             lines += [f"crab: gate: {name}: {fact}" for fact in facts]
         return lines
 

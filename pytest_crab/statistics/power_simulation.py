@@ -56,8 +56,9 @@ def simulate_power(design: Design, *, draws: int | None = None, seed: int = SEED
 
     Each draw is a baseline and a run against it. Verdicts within a cluster are as alike as the design says (a
     beta-binomial), as many oracles as it says are unknown on either side, and each caught oracle is lost, and each
-    missed one gained, with the same chance everywhere. A pair with an unknown enters as what is worst for what is to be
-    shown, as the gate takes it. Fewer than two clusters show nothing.
+    missed one gained, with the same chance everywhere; a drop that is larger than what was caught takes what was gained
+    too, and a drop to nothing leaves nothing. A pair with an unknown enters as what is worst for what is to be shown,
+    as the gate takes it. Fewer than two clusters show nothing.
     """
     count = sum(design.sizes)
     if len(design.sizes) < 2:
@@ -95,7 +96,8 @@ class _Shape:
 class _Pairs:
     """One draw: the baseline's verdicts, which verdicts are unknown, and in which order oracles are lost.
 
-    An oracle is lost once the drop reaches its luck, which is spread evenly.
+    An oracle is lost once the drop reaches its luck, which is spread evenly; what was gained is lost after what was
+    caught.
     """
 
     def __init__(self, design: Design, shape: _Shape, labels: Sequence[int], source: random.Random) -> None:
@@ -103,7 +105,8 @@ class _Pairs:
         self.labels, self.rate, self.noise = labels, rate, design.noise
         self.caught = caught = _verdicts(shape.sizes, rate, design.correlation, draw)
         gain = design.noise / 2 / (1 - rate) if rate < 1 else 0.0
-        gained = {at for at in every if not caught[at] and draw() < gain}
+        luck = {at: draw() for at in every if not caught[at]}
+        gained = {at: own / gain for at, own in luck.items() if own < gain}
         self.losing = sorted([(draw(), at) for at in every if caught[at]])
         before = set(source.sample(every, round(design.unknown_before * len(labels))))
         after = set(source.sample(every, round(design.unknown * len(labels))))
@@ -135,18 +138,23 @@ class _Pairs:
             sums.move(self.labels[at], 0, 1 - self.caught[at])
         for at in self.both:
             sums.move(self.labels[at], 0, 1)
-        for luck, at in self.losing:
+        half = min(self.noise / 2, self.rate)
+        rest = sorted((luck, at) for at, luck in self.gained.items())
+        falls = itertools.chain(
+            ((luck * self.rate - half, at, int(at in self.new)) for luck, at in self.losing),
+            ((self.rate - half + luck * half, at, 1) for luck, at in rest),
+        )
+        for drop, at, value in falls:
             if at in self.after:
                 continue
-            value = int(at in self.new)
             sums.move(self.labels[at], value, value - 1)
             if sums.is_far() and swap_chances(sums.own)[0] < chance:
-                return luck * self.rate - self.noise / 2
+                return drop
         return math.inf
 
     def _gains(self) -> _Sums:
         sums = _Sums(self.shape)
-        for at in self.gained - self.doubtful:
+        for at in self.gained.keys() - self.doubtful:
             sums.move(self.labels[at], 0, 1)
         return sums
 

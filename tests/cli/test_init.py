@@ -7,16 +7,25 @@ import pty
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 
 import pytest
+import yaml
 from click.testing import CliRunner, Result
 
 from pytest_crab.cli import main
 from pytest_crab.cli.init import _gate_terms
 from pytest_crab.clients import installed
+from pytest_crab.instances import load_instances
+from pytest_crab.results.files import write_summary
+from pytest_crab.results.summary import summarise
 from pytest_crab.settings import load_settings
+from pytest_crab.testing.trials import comment_result, trial_of
+from pytest_crab.types import Reason, Trial
+
+QUICKSTART = Path(__file__).parents[2] / "instances" / "quickstart"
 
 #: Imported before tests run pytest within this process, which takes away the modules that it brought.
 IMPORTED = [import_module(f"pytest_crab.{name}") for name in ("agents.claude_code", "reviewers.single_shot")]
@@ -79,6 +88,84 @@ def test_the_workflow_installs_the_clients_that_are_needed(here: Path, ci: str, 
         assert text.lower().count(f"clients: {clients}\n") == count
 
 
+@pytest.mark.parametrize(("ci", "start"), [("github", "run: if"), ("gitlab", "- if [")])
+@pytest.mark.parametrize("count", [2, 17])
+def test_the_nightly_run_is_compared_by_the_gates_terms(here: Path, ci: str, start: str, count: int) -> None:
+    """The written line itself is run: an unchanged reviewer is green, and without a baseline there is nothing to do."""
+    for folder in sorted(path.parent for path in QUICKSTART.glob("*/instance.yaml"))[:count]:
+        shutil.copytree(folder, here / "set" / folder.name)
+    shutil.copytree(QUICKSTART / "projects", here / "set" / "projects")
+    assert init("--reviewer=ruff", "--agent=suggestions", "--set=set", f"--ci={ci}").exit_code == 0
+    terms = load_settings(here).experiments["gate"].gate
+    (workflow,) = here.rglob("*.yml")
+    (line,) = [one.strip() for one in workflow.read_text().splitlines() if " compare " in one]
+    assert line.startswith(start)
+    assert f"--margin {terms['margin']}" in line
+    assert ("--fail-on worse" in line) is (terms.get("fail-on") == "worse") is (count == 2)
+    command = ["bash", "-c", line[line.index("if") :]]
+    env = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    assert subprocess.run(command, cwd=here, env=env).returncode == 0
+    write_summary(here / "nightly" / "summary.json", summarise(list(ran(here / "set"))))
+    shutil.copy(here / "nightly" / "summary.json", here / "baseline.json")
+    done = subprocess.run(command, cwd=here, env=env, capture_output=True, text=True)
+    assert (done.returncode, "the same verdict on all" in done.stdout) == (0, True), done.stdout
+
+
+def ran(folder: Path) -> Iterator[Trial]:
+    """A run of the set that caught the first comment of each pull request."""
+    for instance in load_instances(folder):
+        results = [
+            comment_result(
+                comment.id,
+                category=comment.category,
+                kind=comment.kind,
+                reason=Reason.FAILED if at else Reason.GREEN,
+            )
+            for at, comment in enumerate(instance.with_oracles)
+        ]
+        yield trial_of(
+            instance=instance.id,
+            repo=instance.repo,
+            provenance=instance.provenance,
+            reviewer="mine",
+            agent="suggestions",
+            runtime="docker",
+            results=tuple(results),
+        )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "gate", "nightly"),
+    [
+        (("--reviewer=ruff", "--agent=suggestions"), [], []),
+        (("--reviewer=ruff",), [], ["ANTHROPIC_API_KEY"]),
+        (("--reviewer=codex",), [], ["OPENAI_API_KEY", "ANTHROPIC_API_KEY"]),
+        (
+            ("--reviewer=command", "--setting=command=[bot]", "--setting=pass_env=[OUR_KEY]", "--agent=suggestions"),
+            ["OUR_KEY"],
+            ["OUR_KEY"],
+        ),
+    ],
+)
+def test_what_is_written_has_the_keys_that_are_needed(
+    here: Path, arguments: tuple[str, ...], gate: list[str], nightly: list[str]
+) -> None:
+    done = init(*arguments, "--set=a", "--ci=github")
+    assert done.exit_code == 0, done.output
+    jobs = yaml.safe_load((here / ".github" / "workflows" / "review-agent.yml").read_text())["jobs"]
+    assert [list(jobs[name].get("env", {})) for name in ("gate", "shard")] == [gate, nightly]
+    assert all(jobs[name]["env"][key] == f"${{{{ secrets.{key} }}}}" for name in ("shard",) for key in nightly)
+    asks = any(key not in gate for key in nightly)
+    text = (here / "crab.yaml").read_text()
+    assert ("cassettes" in text, "replay" in text, "budget" in text, "key" in text.split("experiments")[0]) == (
+        asks,
+        asks,
+        asks,
+        asks,
+    )
+    assert ("as secrets: " + ", ".join(nightly) in done.output) is bool(nightly)
+
+
 def test_what_is_there_is_left_alone(here: Path) -> None:
     (here / "crab.yaml").write_text("reviewers: {}\n")
     done = init(*WHOLE)
@@ -99,6 +186,7 @@ def test_what_is_there_is_left_alone(here: Path) -> None:
         (("--reviewer=single-shot",), "single-shot needs model: add --setting model=VALUE"),
         (("--reviewer=ruff", "--setting=colour=red"), "colour is not a known key"),
         (("--reviewer=ruff", "--agent=simulatd"), "'simulatd' is no agent (did you mean simulated?)"),
+        (("--reviewer=ruff", "--agent=tool-loop"), "--agent: tool-loop needs model; name another"),
         (("--reviewer=ruff", "--set=../x"), "--set is '../x'; it should be a path below this folder"),
     ],
 )
@@ -128,7 +216,7 @@ def test_at_a_terminal_it_asks(here: Path) -> None:
 
 def test_a_gate_has_a_margin_that_its_set_decides(tmp_path: Path) -> None:
     """Quickstart's 17 pull requests decide one of some ten to twenty points."""
-    shutil.copytree(Path(__file__).parents[2] / "instances" / "quickstart", tmp_path / "set")
+    shutil.copytree(QUICKSTART, tmp_path / "set")
     terms, said = _gate_terms(tmp_path / "set")
     assert list(terms) == ["margin"]
     assert 8 <= terms["margin"] <= 20

@@ -30,7 +30,7 @@ def test_a_person_comes_from_nothing_to_a_gated_bot(
         }  # fmt: skip
         shell = environ(CRAB_PROOF_RUNS="1", **github)
         run_page(PAGE, tmp_path, shell)
-        subprocess.run(["pytest-crab", "comment", "report"], cwd=tmp_path / "our-bot", env=shell, check=True)
+        subprocess.run(["pytest-crab", "comment", ".crab/report"], cwd=tmp_path / "our-bot", env=shell, check=True)
         (note,) = forge.notes
     assert "**Gate failed, exit status 1.**" in note.body
     assert "mine: 1 lost and 0 gained against the baseline" in note.body

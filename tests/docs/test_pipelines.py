@@ -189,11 +189,9 @@ def test_the_github_workflow_from_night_to_gate(tmp_path: Path, proved: Machine,
     install, merge, compare, summary = [step["run"] for step in jobs()["merge"]["steps"] if "run" in step]
     machine.well(install)
     assert "ruff" in machine.well(merge)
+    assert machine.well(compare) == "", "without a baseline there is nothing to compare"
     shutil.copy(tmp_path / "nightly" / "summary.json", tmp_path / "baseline.json")
-    done = machine.run(compare)
-    assert done.returncode == 8, "so few oracles cannot pass a margin of 3 points, even without any change"
-    assert done.stdout.startswith("ruff: cannot tell whether it is worse than baseline.json: ")
-    assert done.stdout.endswith("Gate inconclusive, exit status 8.\n")
+    assert machine.well(compare).startswith("ruff: cannot tell whether it is worse than baseline.json: ")
     machine.well(summary)
 
     open_pull_request(machine, forge)

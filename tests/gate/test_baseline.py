@@ -9,6 +9,7 @@ import pytest
 
 from pytest_crab.gate.baseline import BaselineComparison, Load, rule_on_baselines
 from pytest_crab.gate.exit import OracleCounts, RunOutcome, decide
+from pytest_crab.gate.planning import in_halves
 from pytest_crab.gate.power_statement import power_statement
 from pytest_crab.gate.results import GateResult, Word
 from pytest_crab.gate.wording import baseline_words
@@ -18,6 +19,7 @@ from pytest_crab.results.provenance import INJECTED_NOTE
 from pytest_crab.statistics.comparison import Key, Measured, compare
 from pytest_crab.statistics.labels import LabelComparison
 from pytest_crab.statistics.power import Design
+from pytest_crab.statistics.power_simulation import simulate_power
 from pytest_crab.types import ExplainedOutcome, Explanation
 
 
@@ -152,14 +154,18 @@ def test_details_have_what_the_lines_leave_out() -> None:
     assert "Comments per pull request 2.0 before, 3.5 now; 0.500 USD per pull request before, 0.750 now." in details
 
 
-def test_what_cannot_be_told_says_what_would_settle_it_the_cheapest_first() -> None:
-    few = gated("c" * 12 + "m" * 12, "c" * 10 + "m" * 14)
-    assert few.exit_code == 8
-    (line,) = [line for line in few.rulings[0].lines if line.startswith("To settle it")]
-    (margin,) = re.findall(r"a margin of ([\d.]+) points, which this run meets", line)
-    assert gated("c" * 12 + "m" * 12, "c" * 10 + "m" * 14, margin=float(margin)).exit_code == 0
-    assert gated("c" * 12 + "m" * 12, "c" * 10 + "m" * 14, margin=float(margin) - 0.5).exit_code == 8
-    assert line.index("a margin of") < line.index("pull requests like these 24")
+def test_what_cannot_be_told_says_what_would_settle_it_and_which_margin_was_planned_for() -> None:
+    """The margin is that of the set, whatever this run has shown: a larger drop gets the same one."""
+    few, more = (gated("c" * 12 + "m" * 12, "c" * kept + "m" * (24 - kept)) for kept in (11, 9))
+    margins = []
+    for one in (few, more):
+        assert one.exit_code == 8
+        (line,) = [line for line in one.rulings[0].lines if line.startswith("To settle it")]
+        assert "pull requests like these 24" in line
+        assert "margin" not in line
+        margins += re.findall(r"For later runs: .* a margin of ([\d.]+) points", one.paragraph)
+    planned = in_halves(simulate_power(Design(sizes=[1] * 24, noise=0.1, rate=0.5)).decided_margin())
+    assert margins == [f"{planned:g}"] * 2
     unknown = gated("c" * 120 + "m" * 120, "u" * 20 + "c" * 100 + "m" * 120).paragraph
     assert "Verdicts for 20 oracles with unknown repeats would settle it: run again" in unknown
 
@@ -359,7 +365,7 @@ def test_a_floor_and_a_baseline_must_both_hold() -> None:
 
 
 def test_a_run_says_before_what_it_cannot_see() -> None:
-    small = "; ".join(power_statement(Design(sizes=[1] * 30, noise=0.1, rate=0.5), margin=5, assumed=True))
+    small = "; ".join(power_statement(Design(sizes=[1] * 30, noise=0.1, rate=0.5), margin=5))
     found = re.match(r"30 oracles have 80% power to detect a ([\d.]+)-point drop, assuming that 10.0%", small)
     assert found is not None
     assert 20 < float(found[1]) < 40
@@ -375,11 +381,13 @@ def test_a_run_says_before_what_it_cannot_see() -> None:
     assert least is not None
     assert gated("cm" * 15, "cm" * 15, margin=float(least[1]) - 0.1).exit_code == 8
     assert gated("cm" * 15, "cm" * 15, margin=float(least[1]) + 0.1).exit_code == 0
-    hopeless = "; ".join(power_statement(Design(sizes=[1] * 8, noise=0.1, rate=0.2), margin=5, assumed=False))
-    assert "have less than 80% power to detect even a drop to 0%, since in the baseline's own repeats 10.0%" in hopeless
-    large = "; ".join(power_statement(Design(sizes=[1] * 900, noise=0.1, rate=0.5), margin=5, assumed=True))
+    hopeless = "; ".join(
+        power_statement(Design(sizes=[1] * 8, noise=0.1, rate=0.2), margin=5, grounds="its own repeats")
+    )
+    assert re.search(r"even a drop to 0% is shown in \d% of runs, since in its own repeats 10.0%", hopeless)
+    large = "; ".join(power_statement(Design(sizes=[1] * 900, noise=0.1, rate=0.5), margin=5))
     assert "margin" not in large
-    assert large.endswith("an unchanged reviewer passes in 100% of runs")
+    assert "an unchanged reviewer passes in 100% of runs" in large
 
 
 def test_what_neither_run_measured_does_not_pass() -> None:

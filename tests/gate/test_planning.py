@@ -54,6 +54,6 @@ def test_a_run_tells_its_set_and_its_rate() -> None:
     (own,) = summarise([trial("a", Reason.GREEN, Reason.FAILED), trial("b", Reason.FAILED)]).reviewers
     measure = measure_of(own)
     assert measure is not None
-    assert (measure.sizes, measure.rate, measure.noise, measure.measured) == ((2, 1), pytest.approx(1 / 3), 0.1, False)
+    assert (measure.sizes, measure.rate, measure.noise, measure.grounds) == ((2, 1), pytest.approx(1 / 3), 0.1, "")
     (nothing,) = summarise([trial("a", Reason.AGENT_ERROR)]).reviewers
     assert measure_of(nothing) is None

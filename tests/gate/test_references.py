@@ -8,15 +8,17 @@ from click.testing import CliRunner
 
 from pytest_crab.cli import main
 from pytest_crab.errors import BadInput
-from pytest_crab.gate.references import _pool_reviews, load_reference
+from pytest_crab.gate.pairing import design, flips
+from pytest_crab.gate.planning import measure_of
+from pytest_crab.gate.references import _pool_reviews, load_reference, repeated_run
 from pytest_crab.results.files import write_trials
 from pytest_crab.results.outcomes import OracleRecord
 from pytest_crab.testing.trials import comment_result, trial_of
 from pytest_crab.types import Provenance, Reason, Review, Usage
 
 
-def write(folder: Path, verdicts: str, agent: str = "mini", **fields: Any) -> Path:
-    """Write a run with an oracle a letter, each of its own repository: c caught, m missed."""
+def write(folder: Path, *repeats: str, agent: str = "mini", **fields: Any) -> Path:
+    """Write a run with an oracle a letter of each repeat, each of its own repository: c caught, m missed."""
     folder.mkdir()
     write_trials(
         folder / "trials.jsonl",
@@ -28,6 +30,7 @@ def write(folder: Path, verdicts: str, agent: str = "mini", **fields: Any) -> Pa
                 reviewer="mine",
                 agent=agent,
                 runtime="docker",
+                repeat=number,
                 **fields,
                 results=(
                     comment_result(
@@ -35,10 +38,35 @@ def write(folder: Path, verdicts: str, agent: str = "mini", **fields: Any) -> Pa
                     ),
                 ),
             )
+            for number, verdicts in enumerate(repeats, 1)
             for at, one in enumerate(verdicts)
         ],
     )
     return folder
+
+
+def test_noise_is_taken_from_the_newest_run_that_has_repeats(tmp_path: Path) -> None:
+    """A baseline without repeats is planned for by what its reviewer and agent showed in other runs of the store."""
+    (once,) = load_reference([write(tmp_path / "baseline", "ccmm")]).summary.reviewers
+    assert repeated_run(tmp_path / ".crab", once) is None
+    runs = tmp_path / ".crab" / "runs"
+    runs.mkdir(parents=True)
+    for at, (verdicts, agent) in enumerate(
+        [(("cccc", "cccm"), "mini"), (("ccmm", "mmcc"), "codex"), (("cc",), "mini")]
+    ):
+        write(runs / f"{at}-mine", *verdicts, agent=agent)
+    (runs / "3-killed").mkdir()
+    (runs / "3-killed" / "run.json").touch()
+    found = repeated_run(tmp_path / ".crab", once)
+    assert found is not None
+    assert (flips(found[0]), found[1]) == (pytest.approx(1 / 4), f"the repeats of {runs}/0-mine")
+    assert repeated_run(tmp_path / ".crab", found[0]) == (found[0], "its own repeats")
+    planned, assumed = design(once, repeated=found[0]), design(once)
+    assert planned is not None and assumed is not None
+    assert (planned.noise, assumed.noise) == (pytest.approx(1 / 4), pytest.approx(0.1))
+    measure = measure_of(once, found)
+    assert measure is not None
+    assert (measure.noise, measure.grounds) == (pytest.approx(1 / 4), found[1])
 
 
 def test_runs_are_pooled_as_repeats(tmp_path: Path) -> None:
