@@ -7,11 +7,12 @@ and the result is read from a JUnit report and an exit status; no text that a te
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from pytest_crab import diffs
+from pytest_crab.curation.missing_modules import last_lines
 from pytest_crab.parsing.changed_paths import is_test
 from pytest_crab.protocols import Snapshot
 from pytest_crab.scoring.oracles.oracle_runs import OracleRequest, run_oracles
@@ -66,6 +67,7 @@ def test_command():
         os.remove(REPORT)
     program = sys.executable if COMMAND[0] in ("python", "python3") else COMMAND[0]
     environ = dict(os.environ, PYTHONPATH=os.pathsep.join(path for path in sys.path if path))
+    environ.pop("PYTEST_DISABLE_PLUGIN_AUTOLOAD", None)  # the project's tests may need the environment's plugins
     done = subprocess.run([program] + COMMAND[1:], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, env=environ)
     if not os.path.exists(REPORT):
         raise NoReportWritten()
@@ -142,8 +144,16 @@ def write_probes(folder: Path, path: str, modules: Sequence[str], tests: JUnitCo
     )
 
 
-def probe(context: TrialContext) -> tuple[ProvedComment, ...]:
+def commands_to_show(modules: Sequence[str], tests: JUnitCommand | None) -> dict[str, tuple[str, ...]]:
+    """Return for each probe the command that prints why it fails."""
+    shown = {IMPORTS: ("python", "-c", f"import {', '.join(modules)}")} if modules else {}
+    return shown if tests is None else {**shown, TESTS: tests.command}
+
+
+def probe(context: TrialContext, shown: Mapping[str, Sequence[str]]) -> tuple[ProvedComment, ...]:
     """Run each probe of an instance on head and on merged; one that passes each time counts as proved.
+
+    The problem of another one ends with the last lines that its command in ``shown`` prints.
 
     Raises SourceError, ImageError, EngineError, StoreError, Cancelled.
     """
@@ -159,13 +169,16 @@ def probe(context: TrialContext) -> tuple[ProvedComment, ...]:
     runs = run_oracles(context, list(wanted.values()), pass_to_pass=snapshot.head_tree).runs
     found = []
     for comment in context.instance.with_oracles:
-        own = {side: runs.get(request.id) for (name, side, _), request in requests.items() if name == comment.id}
-        problem = next((f"at {side} {fault}" for side, run in own.items() if (fault := _fault(run))), None)
+        own = [(side, runs.get(request.id)) for (name, side, _), request in requests.items() if name == comment.id]
+        faults = [(side, f"at {side} {fault}") for side, run in own if (fault := _fault(run))]
+        side, problem = next(iter(faults), ("head", None))
         if problem is None and comment.id == TESTS:
             command = runs.get(PASS_TO_PASS)
             problem = (
                 None if command is None or command.exit_code == 0 else "the test command alone does not end with 0"
             )
+        if problem is not None and comment.id in shown:
+            problem = f"{problem}\n{last_lines(context, sides[side], shown[comment.id])}".strip()
         count = _RUNS * len(sides)
         proof = Proof(comment=comment.id, expected=(), runs=count, flake_bound=flake_bound(count))
         found.append(ProvedComment(comment=comment, key="", proof=None if problem else proof, problem=problem))

@@ -12,7 +12,7 @@ from pytest_crab.curation import python_version
 from pytest_crab.curation.missing_modules import Diagnosis
 from pytest_crab.curation.module_packages import distribution_of
 from pytest_crab.curation.pinning import Requirements, Resolver
-from pytest_crab.ecosystems import manifests
+from pytest_crab.ecosystems import manifests, test_requirements
 from pytest_crab.errors import ImageError
 from pytest_crab.scoring.oracles.proof import ProvedComment
 from pytest_crab.trial.context import TrialContext
@@ -20,9 +20,6 @@ from pytest_crab.types import Environment, Instance
 
 #: What every environment has: the runner, and what old projects expect to find beside it.
 BARE = ("pytest", "setuptools")
-
-#: Extras that projects keep their tests' requirements in; one that a project does not have is passed over.
-_EXTRAS = ("test", "tests", "testing", "dev")
 
 #: How many missing modules are added at most.
 _MOST_MISSING = 8
@@ -179,8 +176,9 @@ class EnvironmentSearch:
         yield from self._try("bare", Requirements(requirements=BARE))
         wanted = Requirements(requirements=BARE)
         for choice in self._declared_requirements(self.checkouts.head):
-            if (yield from self._try("declared", choice)):
-                wanted = choice
+            found = yield from self._try("declared", choice)
+            wanted = choice if found and not wanted.projects else wanted
+            if found and found.candidate.name == "declared":  # else it adds nothing, and the next may
                 break
         missing = yield from self._with_missing(wanted)
         yield from self._with_test_requirements(missing)
@@ -200,7 +198,8 @@ class EnvironmentSearch:
 
     def _requirements_of_pytest(self, tree: Path) -> Requirements:
         """Return what pytest's own tree needs beside a release of pytest; one resolution cannot have both."""
-        own = Requirements(requirements=BARE[1:], projects=(self._project or ".",), extras=_EXTRAS)
+        extras = test_requirements.extras(tree / (self._project or "."))
+        own = Requirements(requirements=BARE[1:], projects=(self._project or ".",), extras=extras)
         found = self.resolve("declared", own, merged=tree != self.checkouts.head)
         names = () if found is None else tuple(_name(pin) for pin in found.packages)
         return Requirements(requirements=tuple(dict.fromkeys((*BARE, *names))))
@@ -245,11 +244,15 @@ class EnvironmentSearch:
     def _with_test_requirements(self, wanted: Requirements) -> Iterator[Candidate]:
         """Add the requirements of the project's own tests: extras, groups and files together, else each file alone."""
         tree, folder = self.checkouts.head, self._project or "."
-        groups = manifests.dependency_groups(tree / folder)
+        groups, extras = (read(tree / folder) for read in (test_requirements.requirements, test_requirements.extras))
         files = tuple(file for file in manifests.testing_files(tree, folder) if file not in wanted.files)
-        if wanted.projects or groups:
-            more = dataclasses.replace(wanted, requirements=(*wanted.requirements, *groups), extras=_EXTRAS)
-            yield from self._try("tests", more)
+        more = dataclasses.replace(wanted, requirements=(*wanted.requirements, *groups))
+        projects = () if self._is_pytest() or not manifests.is_project(tree / folder) else (folder,)
+        choices = [dataclasses.replace(more, projects=projects, extras=extras)] if projects else []
+        for choice in (*choices, *([more] if groups else [])):  # an extra that cannot be had takes no group with it
+            if (yield from self._try("tests", choice)):
+                wanted = choice
+                break
         if files:
             together = dataclasses.replace(wanted, files=(*wanted.files, *files))
             found = yield from self._try("tests", together)
@@ -291,15 +294,18 @@ class EnvironmentSearch:
     def _try(
         self, name: str, wanted: Requirements, *, merged: bool = False
     ) -> Generator[Candidate, None, Attempt | None]:
-        """Try requirements without the packages that do not install; return the attempt, None if nothing new is left.
+        """Try requirements without the packages that do not install; return the attempt, None if there is none.
+
+        Where it has been tried already, under whichever name, it is not tried again.
 
         A package that does not install is recorded once and dropped from all later candidates.
         """
         environment = self.resolve(name, wanted, merged=merged)
         while environment is not None:
             environment = self._without_dropped(environment)
-            if any(environment == attempt.candidate.environment for attempt in self.attempts):
-                return None
+            same = next((one for one in self.attempts if one.candidate.environment == environment), None)
+            if same is not None:
+                return same if same.problem is None else None
             yield Candidate(name=name, environment=environment)
             last = self.attempts[-1]
             if last.problem is None:

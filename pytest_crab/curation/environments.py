@@ -7,10 +7,12 @@ its requirements as of the head commit, builds it and runs it on both sides of t
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
 import re
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -26,6 +28,7 @@ from pytest_crab.curation.environment_probe import (
     JUnitCommand,
     changed_modules,
     changed_tests,
+    commands_to_show,
     probe,
     write_probes,
 )
@@ -35,6 +38,7 @@ from pytest_crab.curation.proposals import Proposing
 from pytest_crab.curation.publish import to_instance
 from pytest_crab.curation.stages import CurationContext, Rejection, Stage
 from pytest_crab.ecosystems.manifests import import_roots
+from pytest_crab.text import one_line
 from pytest_crab.trial.context import TrialContext
 from pytest_crab.types import CandidateComment, Comment, Environment, Instance, PullCandidate
 
@@ -46,6 +50,9 @@ UNTESTED = "the changed tests do not pass in the environment"
 
 #: So much of a manifest is shown, and so many names of files.
 _LONGEST_MANIFEST, _MOST_NAMES = 6_000, 300
+
+#: So many characters say in the funnel why no environment was found.
+_LONGEST_REASON = 1_000
 
 _MANIFESTS = ("pyproject.toml", "setup.cfg", "setup.py", "tox.ini", "requirements*.txt", "Makefile")
 _BLOCK = re.compile(r"```json\s*\n(.*?)^```", re.DOTALL | re.MULTILINE)
@@ -114,7 +121,7 @@ class EnvironmentFinding(Proposing, Stage):
 
     role = "propose-environment"
     name = "environment"
-    version = 4
+    version = 5
 
     model: str = ""
 
@@ -133,7 +140,7 @@ class EnvironmentFinding(Proposing, Stage):
         with tempfile.TemporaryDirectory(prefix="crab-environment-") as scratch:
             found = _Finding(self, candidate, context, Path(scratch)).find()
         if isinstance(found, str):
-            return Rejection(reason="no environment was found", detail=found)
+            return Rejection(reason="no environment was found", detail=one_line(found, _LONGEST_REASON))
         return dataclasses.replace(
             candidate,
             environment=found.environment,
@@ -158,6 +165,7 @@ class _Finding:
         self._plain = self._trial(self._instance("plain", None))
         self._tree = scratch / "tree"
         self._modules: tuple[str, ...] = ()
+        self._tried = ""
 
     def _instance(self, name: str, tests: JUnitCommand | None, modules: Sequence[str] = ()) -> Instance:
         """Return an instance whose oracles are the probes of these modules and tests."""
@@ -189,14 +197,15 @@ class _Finding:
             return ladder
         if not self._settings.model:
             return ladder
-        fault = ladder if isinstance(ladder, str) else str(ladder.doubt)
+        fault = self._tried or (ladder if isinstance(ladder, str) else str(ladder.doubt))
         proposed = self._settings.propose(self._question(fault), self._try, self._services, self._context)
         return ladder if isinstance(proposed, str) and isinstance(ladder, FoundEnvironment) else proposed
 
     def _climb(self, tests: JUnitCommand | None) -> FoundEnvironment | str:
         instance = self._instance("ladder", tests, self._modules)
-        with open_search(instance, self._crew, self._run_context, self._context.notice, probe) as search:
+        with self._search(instance, tests) as search:
             best = search.search()
+            self._tried = "\n".join(_steps(search))
             if best is None or not best.proved:
                 return _faults(search, best)
             environment, rung = best.candidate.environment, best.candidate.name
@@ -206,6 +215,11 @@ class _Finding:
                 return _faults(search, best)
             return FoundEnvironment(environment=environment, source=rung, doubt=UNTESTED)
 
+    def _search(self, instance: Instance, tests: JUnitCommand | None) -> AbstractContextManager[EnvironmentSearch]:
+        """Return the search of an environment in which the probes pass."""
+        prover = functools.partial(probe, shown=commands_to_show(self._modules, tests))
+        return open_search(instance, self._crew, self._run_context, self._context.notice, prover)
+
     def _try(self, answer: str, number: int) -> FoundEnvironment | str:
         """Return the environment of a model's answer if it holds, else why not, in words for the model."""
         recipe = read_recipe(answer)
@@ -213,11 +227,11 @@ class _Finding:
             return recipe
         tests = JUnitCommand(command=recipe.test, report=recipe.report)
         instance = self._instance(f"recipe-{number}", tests, self._modules)
-        with open_search(instance, self._crew, self._run_context, self._context.notice, probe) as search:
+        with self._search(instance, tests) as search:
             environment = search.resolve(RECIPE, recipe.wanted(), python=recipe.python)
             if environment is None:
                 search.blame_machine()
-                return "; ".join(search.problems)
+                return "\n".join(search.problems)
             changes: dict[str, Any] = {"install": recipe.rebuild, "system": recipe.system, "env": recipe.env}
             changes |= {"paths": recipe.paths} if recipe.paths else {}
             tried = search.attempt(Candidate(name=RECIPE, environment=dataclasses.replace(environment, **changes)))
@@ -244,7 +258,7 @@ class _Finding:
         parts = [
             f"The project: {self._candidate.repo}, merged {merged}.",
             f"Changed modules: {changed}.",
-            f"What was tried without you failed: {fault}",
+            f"What was tried without you failed:\n{fault}",
             "Files:\n" + "\n".join(names[:_MOST_NAMES]),
             *manifests,
         ]
@@ -268,8 +282,20 @@ def read_recipe(answer: str) -> Recipe | str:
 def _faults(search: EnvironmentSearch, attempt: Attempt | None) -> str:
     """Return why an attempt does not hold: its probes, the modules that are missing, or the build's own sentence."""
     if attempt is None or attempt.problem is not None:
-        return " ".join("; ".join(dict.fromkeys(search.problems)).split()) or "no environment could be made"
+        return "; ".join(dict.fromkeys(search.problems)) or "no environment could be made"
     missing = diagnosis_of(attempt).missing
-    told = [f"{one.comment.id}: {one.problem}" for one in attempt.proven if one.problem is not None]
     named = [f"not importable: {', '.join(missing)}"] if missing else []
-    return " ".join("; ".join([*told, *named, *dict.fromkeys(search.problems)]).split())
+    return "\n".join([*_told(attempt), *named, *dict.fromkeys(search.problems)])
+
+
+def _steps(search: EnvironmentSearch) -> Iterator[str]:
+    """Yield what each environment was, and how it failed: the last lines of its build, or of its probes' commands."""
+    for attempt in search.attempts:
+        environment = attempt.candidate.environment
+        yield f"{attempt.candidate.name}, CPython {environment.python} with {' '.join(environment.packages)}:"
+        yield from [attempt.problem] if attempt.problem is not None else _told(attempt)
+    yield from dict.fromkeys(search.problems)
+
+
+def _told(attempt: Attempt) -> list[str]:
+    return [f"{one.comment.id}: {one.problem}" for one in attempt.proven if one.problem is not None]

@@ -1,19 +1,23 @@
-"""Find the modules that an oracle misses in an environment, by running it once outside the harness."""
+"""Find why something fails in an environment, by running it once outside the harness: nothing of it is a proof."""
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 from pytest_crab.harness import encode_changes
 from pytest_crab.protocols import Command
+from pytest_crab.text import escape_controls
 from pytest_crab.trial.context import TrialContext
 from pytest_crab.types import Comment
 
-_SCRIPT = (resources.files("pytest_crab.curation.inside") / "diagnosis.py").read_text("utf-8")
+_INSIDE = resources.files("pytest_crab.curation.inside")
+_DIAGNOSIS, _LAST_LINES = ((_INSIDE / f"{name}.py").read_text("utf-8") for name in ("diagnosis", "last_lines"))
 _TREE = (resources.files("pytest_crab.harness.inside") / "tree.py").read_text("utf-8")
 _MODULE = re.compile(r"[A-Za-z_]\w{0,60}(?:\.[A-Za-z_]\w{0,60}){0,6}", re.ASCII)
 
@@ -38,29 +42,53 @@ def diagnose(context: TrialContext, comment: Comment) -> Diagnosis:
 
     A run without a readable report gives an empty diagnosis. Raises ImageError, EngineError, Cancelled.
     """
-    image, environment = context.image, context.instance.required_environment
-    job = {
-        "parts": {"tree": _TREE},
-        "tree": image.tree,
-        "workdir": image.workdir,
-        "changes": encode_changes(context.snapshot.changes(context.snapshot.reference_tree)),
-        "scratch": image.scratch,
-        "roots": list(environment.paths),
-        "site": list(image.site),
-        "env": dict(environment.env),
-        "name": Path(comment.required_oracle.file).name,
-        "source": Path(context.instance.folder, comment.required_oracle.file).read_text("utf-8"),
-    }
-    command = Command(argv=(image.python, "-I", "-S", "-c", _SCRIPT), stdin=json.dumps(job).encode())
-    run_context = context.run_context
-    done = run_context.runtime.execute(image, [command], limits=run_context.limits, seconds=environment.timeout + 30)[0]
+    oracle = comment.required_oracle
+    source = Path(context.instance.folder, oracle.file).read_text("utf-8")
+    printed = _run(
+        context, context.snapshot.reference_tree, _DIAGNOSIS, {"name": Path(oracle.file).name, "source": source}
+    )
     try:
-        said = json.loads(done.stdout)
+        said = json.loads(printed)
         return Diagnosis(
             missing=_modules(said["missing"]), vain=_modules(said["vain"]), kinds=frozenset(map(str, said["kinds"]))
         )
     except (ValueError, KeyError, TypeError):
         return Diagnosis()
+
+
+def last_lines(context: TrialContext, tree: str, argv: Sequence[str], most: int = 1_500) -> str:
+    """Return the end of what a command of the project prints in a tree, ``most`` characters; empty if nothing is known.
+
+    Raises ImageError, EngineError, Cancelled.
+    """
+    seconds = context.instance.required_environment.timeout
+    printed = _run(context, tree, _LAST_LINES, {"argv": list(argv), "seconds": seconds, "most": most})
+    try:
+        said = json.loads(printed)
+    except ValueError:
+        return ""
+    lines = said.splitlines() if isinstance(said, str) else []
+    return "\n".join(escape_controls(line) for line in lines if line.strip())
+
+
+def _run(context: TrialContext, tree: str, script: str, more: Mapping[str, Any]) -> bytes:
+    """Return what a script prints that gets a tree and where things are. Raises ImageError, EngineError, Cancelled."""
+    image, environment = context.image, context.instance.required_environment
+    job = {
+        "parts": {"tree": _TREE},
+        "tree": image.tree,
+        "workdir": image.workdir,
+        "changes": encode_changes(context.snapshot.changes(tree)),
+        "scratch": image.scratch,
+        "roots": list(environment.paths),
+        "site": list(image.site),
+        "env": dict(environment.env),
+        **more,
+    }
+    command = Command(argv=(image.python, "-I", "-S", "-c", script), stdin=json.dumps(job).encode())
+    run_context = context.run_context
+    done = run_context.runtime.execute(image, [command], limits=run_context.limits, seconds=environment.timeout + 30)
+    return done[0].stdout
 
 
 def _modules(names: list[object]) -> tuple[str, ...]:

@@ -20,7 +20,8 @@ _MOST_BYTES = 1 << 20
 _CLASSIFIER = re.compile(r"Programming Language :: Python :: (3\.\d{1,2})\b")
 _SETUP_REQUIRES = re.compile(r"""python_requires["']?\s*[=:]\s*\(?\s*["']([^"']+)["']""")
 _MAIN_FILES = ("requirements.txt", "requirements/base.txt", "requirements/main.txt", "requirements/default.txt")
-_TESTING = re.compile(r"(?:^|[^a-z])(?:tests?|testing|dev|develop|development|units?)(?:[^a-z]|$)")
+#: What the name of something for tests and development has in it.
+TESTING = re.compile(r"(?:^|[^a-z])(?:tests?|testing|dev|develop|development|units?)(?:[^a-z]|$)")
 _ROOTS = ("src", "lib", "python")
 
 
@@ -44,17 +45,17 @@ def is_project(folder: Path) -> bool:
     """Return whether a folder has a manifest that an installer can use, not only settings of tools."""
     if (folder / "setup.py").is_file():
         return True
-    document = _toml(folder / "pyproject.toml")
+    document = toml_document(folder / "pyproject.toml")
     return bool({"project", "build-system"} & set(document)) or "poetry" in document.get("tool", {})
 
 
 def python_support(folder: Path) -> PythonSupport:
     """Return the Python versions that a folder's manifests declare."""
     texts = {name: text_of(folder / name) for name in _MANIFESTS}
-    document = _toml(folder / "pyproject.toml")
+    document = toml_document(folder / "pyproject.toml")
     project = document.get("project", {})
     poetry = document.get("tool", {}).get("poetry", {})
-    config = _config(texts["setup.cfg"])
+    config = ini_document(texts["setup.cfg"])
     requires = [
         project.get("requires-python"),
         poetry.get("dependencies", {}).get("python"),
@@ -81,21 +82,14 @@ def testing_files(tree: Path, folder: str) -> tuple[str, ...]:
             files = sorted(path for path in (tree / place).glob("*.txt") if path.is_file() and not path.is_symlink())
             for path in files:
                 relative = path.relative_to(tree).as_posix()
-                if "requirements" in relative and _TESTING.search(relative.removesuffix(".txt")):
+                if "requirements" in relative and TESTING.search(relative.removesuffix(".txt")):
                     found.append(relative)
     return tuple(_unique(found))
 
 
-def dependency_groups(folder: Path) -> tuple[str, ...]:
-    """Return the requirements in a project's dependency groups for tests and development."""
-    groups = _toml(folder / "pyproject.toml").get("dependency-groups", {})
-    listed = [item for name, items in sorted(groups.items()) if _TESTING.search(name) for item in items]
-    return tuple(_unique(item for item in listed if isinstance(item, str)))
-
-
 def build_requirements(folder: Path) -> tuple[str, ...]:
     """Return what an editable build of a project needs: what it lists, and what its backend asks for besides."""
-    system = _toml(folder / "pyproject.toml").get("build-system", {})
+    system = toml_document(folder / "pyproject.toml").get("build-system", {})
     listed = system.get("requires", [])
     found = [item for item in listed if isinstance(item, str)] if isinstance(listed, list) else []
     if system and str(system.get("build-backend", "setuptools")).startswith("setuptools"):
@@ -107,7 +101,7 @@ def build_requirements(folder: Path) -> tuple[str, ...]:
 
 def names_sources(folder: Path) -> bool:
     """Return whether a project says for uv alone where some of its requirements are, as members of workspaces do."""
-    return bool(_toml(folder / "pyproject.toml").get("tool", {}).get("uv", {}).get("sources"))
+    return bool(toml_document(folder / "pyproject.toml").get("tool", {}).get("uv", {}).get("sources"))
 
 
 def import_roots(tree: Path, paths: Sequence[str]) -> tuple[str, ...]:
@@ -169,14 +163,16 @@ def text_of(path: Path) -> str:
     return path.read_text("utf-8", "replace")
 
 
-def _toml(path: Path) -> dict[str, Any]:
+def toml_document(path: Path) -> dict[str, Any]:
+    """Return a file of TOML; empty where there is none, or what is there cannot be read."""
     try:
         return dict(tomllib.loads(text_of(path)))
     except (tomllib.TOMLDecodeError, RecursionError):
         return {}
 
 
-def _config(text: str) -> configparser.ConfigParser:
+def ini_document(text: str) -> configparser.ConfigParser:
+    """Return a text as settings in sections; empty where it cannot be read."""
     config = configparser.ConfigParser(interpolation=None, strict=False)
     try:
         config.read_string(text)

@@ -57,6 +57,10 @@ def _part(name: str) -> str:
 _NAMES = ("supervisor", "tree", "processes", "recorder", "tampering", "node_runner", "isolation", "leak_scan")
 _PARTS = {name: _part(name) for name in _NAMES}
 _MESSENGER = _part("messenger")
+#: For environments that are the running interpreter's: pytest loads what else is installed there, and this package not.
+#: Its source may not be seen in a sandbox, and a project's own tests are none of its business.
+WITHOUT_OURS = {"PYTEST_ADDOPTS": "-p no:pytest_crab.plugin -p no:pytest_crab.benchmarks"}
+
 #: What starts a supervisor that tells the host nothing.
 _SILENT = f"{_MESSENGER}\nbecome(sys.argv[1])\n"
 
@@ -185,6 +189,7 @@ def encode(job: Job, role: str | None = None, token: str | None = None) -> bytes
         "paths": [] if role == "oracles" else list(job.environment.paths),
         "env": dict(job.environment.env),
         "limits": {"output": job.output},
+        "without_ours": WITHOUT_OURS,
         "states": {} if role == "oracles" else {name: encode_changes(changes) for name, changes in job.states.items()},
         "installs": {}
         if role == "oracles"

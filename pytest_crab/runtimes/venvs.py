@@ -20,6 +20,7 @@ from typing import Any
 from pytest_crab import serialization
 from pytest_crab.ecosystems.python import COMPILED
 from pytest_crab.errors import ImageError
+from pytest_crab.harness import WITHOUT_OURS
 from pytest_crab.protocols import INSTALL_LIMITS, INSTALL_SECONDS, OWN_PLACES, Command, Completed, Snapshot
 from pytest_crab.runtimes import build_failures, interpreters, nodes, seeds, uv_cli
 from pytest_crab.runtimes.bubblewrap import View
@@ -50,10 +51,6 @@ _SYSTEM_PREFIXES = ("/usr", "/usr/local")
 
 #: Lets an installer that meets the limit of a file say so: the signal would end it without a word.
 _OUTSPOKEN = 'trap "" XFSZ'
-
-#: For environments that are the running interpreter's: pytest loads what else is installed there, and this package not.
-#: Its source may not be seen in a sandbox, and a project's own tests are none of its business.
-_WITHOUT_OURS = {"PYTEST_ADDOPTS": "-p no:pytest_crab.plugin -p no:pytest_crab.benchmarks"}
 
 #: Runs one command of the builder's in a view (or without any, where nothing is confined); its end.
 Builder = Callable[[View, Command, float], Completed]
@@ -160,7 +157,7 @@ def _without_dots(path: str) -> str:
 
 def workspace_env(folder: Path) -> dict[str, str]:
     """Return the variables of a contestant's commands in the environment of this folder. Raises ImageError."""
-    return {**WORKSPACE_ENV, **(_WITHOUT_OURS if read(folder).venv is None else {})}
+    return {**WORKSPACE_ENV, **(WITHOUT_OURS if read(folder).venv is None else {})}
 
 
 def venv_layout(cache: Path, instance: Instance, chosen: Chosen, build: Builder, check: Callable[[], None]) -> Layout:

@@ -62,7 +62,8 @@ class Index:
                 raise ImageError(f"there is no {name}")
             if name in self.silent:
                 raise ImageError(f"no answer for {name}", of_machine=True)
-        return tuple(sorted(f"{name}{''.join(wanted.extras)}==1" for name in names))
+        projects = (f"of {folder} {tree.name}{''.join(wanted.extras)}" for folder in wanted.projects)
+        return tuple(sorted(f"{name}==1" for name in (*wanted.requirements, *wanted.files, *projects)))
 
 
 @pytest.fixture
@@ -186,6 +187,32 @@ def test_every_candidate_in_its_order_when_nothing_helps(run_search: RunSearch) 
         attempt for attempt in search.attempts if attempt.candidate.name == "installed"
     ).candidate.environment.install
     assert install == ("pip install --no-build-isolation --no-deps -e ./core",)
+
+
+def test_extras_and_groups_are_tried_where_the_project_needs_nothing_itself(
+    run_search: RunSearch, tmp_path: Path
+) -> None:
+    (tmp_path / "head" / "core" / "requirements.txt").unlink()
+    (tmp_path / "head" / "dev-requirements.txt").unlink()
+    (tmp_path / "head" / "core" / "pyproject.toml").write_text(
+        "[project]\nname = 'shop'\n[project.optional-dependencies]\nunit-tests = ['mocks']\ndocs = ['pages']\n"
+        "[dependency-groups]\ntest = ['grouped']\n"
+    )
+
+    class Nothing(Index):
+        """The project declares no requirement: without extras it adds no pin."""
+
+        def pins(self, wanted: Requirements, tree: Path, python: str, moment: str) -> tuple[str, ...]:
+            found = super().pins(wanted, tree, python, moment)
+            return found if wanted.extras else tuple(pin for pin in found if not pin.startswith("of core"))
+
+    search = run_search({"unit-tests": 2}, index=Nothing())
+    assert names(search) == ["bare", "tests"]
+    assert set(best(search).candidate.environment.packages) == {
+        "grouped==1", "of core headtestteststestingdevunit-tests==1", "pytest==1", "setuptools==1",
+    }  # fmt: skip
+    alone = run_search({"grouped": 2}, index=Nothing(lacking=("of core head",)))
+    assert best(alone).candidate.environment.packages == ("grouped==1", "pytest==1", "setuptools==1")
 
 
 def test_pytest_itself_is_resolved_apart_and_never_installed_from_its_tree(

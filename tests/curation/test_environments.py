@@ -65,7 +65,8 @@ def test_the_ladder_comes_first_and_then_recipes_whose_faults_go_back(
     assert found.environment.resolved is not None
     assert any(pin.startswith("inflection==") for pin in found.environment.packages)
     first, second = ([m["content"] for m in one.body["messages"]] for one in provider.asked)
-    assert "KeyError" in first[-1]
+    assert "KeyError: 'SHOP_HOME'" in first[-1]  # the last line of what the import says, and of the tests
+    assert "ERROR test_shop.py" in first[-1]
     assert "NoReportWritten" in second[-1]
     # A script outside of packages, the pages' settings and setup.py are no modules that have to be imported.
     stop = "raise SystemExit(3)\n"
@@ -79,6 +80,20 @@ def test_the_ladder_comes_first_and_then_recipes_whose_faults_go_back(
     doubtful = EnvironmentFinding().run(pull(reviewed, "three", "", right="0"), context)
     assert isinstance(doubtful, PullCandidate)
     assert (doubtful.flags, doubtful.pass_to_pass) == ((UNTESTED,), ())
+
+
+@pytest.mark.bubblewrap
+@pytest.mark.usefixtures("needs_an_index")
+def test_groups_bring_the_plugins_that_the_projects_own_tests_load(
+    reviewed: Callable[..., PullCandidate], proving: Callable[[str], CurationContext]
+) -> None:
+    manifest = "[project]\nname = 'shop'\nversion = '1'\n[dependency-groups]\ntest = ['pytest-mock']\n"
+    test = "import shop\n\n\ndef test_price(mocker):\n    assert mocker.spy(shop, 'price')(1) == 1\n"
+    states = [{"shop_py": PRICE.format(f"count + {n} - {n}"), "test_shop_py": f"{test}# {n}\n"} for n in range(3)]
+    candidate = reviewed(*({**state, "pyproject.toml": manifest} for state in states))
+    found = EnvironmentFinding().run(candidate, proving("http://127.0.0.1:9"))
+    assert isinstance(found, PullCandidate)
+    assert (found.tags[SOURCE], found.pass_to_pass[-1], found.flags) == ("tests", "test_shop.py", ())
 
 
 @pytest.mark.parametrize(

@@ -27,10 +27,6 @@ PROJECT = """\
 [project]
 requires-python = ">=3.9"
 classifiers = ["Programming Language :: Python :: 3.12"]
-[dependency-groups]
-docs = ["mkdocs"]
-test = ["pytest-mock", {include-group = "docs"}]
-dev = ["pytest-mock", "tox"]
 """
 
 
@@ -112,11 +108,6 @@ def test_requirements_files_by_what_they_are_for(tmp_path: Path) -> None:
     assert set(manifests.testing_files(tmp_path, ".")) == {
         "dev-requirements.txt", "requirements/test.txt", "tests/requirements.txt",
     }  # fmt: skip
-
-
-def test_groups_for_tests_and_development(tmp_path: Path) -> None:
-    files(tmp_path, "pyproject.toml", text=PROJECT)
-    assert manifests.dependency_groups(tmp_path) == ("pytest-mock", "tox")
 
 
 def test_the_trees_own_modules_are_told_from_foreign_ones(tmp_path: Path) -> None:

@@ -269,6 +269,8 @@ class Supervisor:
     def command(self, run):
         """Run one of the project's own commands; only its exit code counts."""
         env, _ = self.environment()
+        del env["PYTEST_DISABLE_PLUGIN_AUTOLOAD"]  # the project's tests may need the environment's plugins
+        env.update(self.job["without_ours"])
         argv, workdir = run["command"], self.job["workdir"]
 
         def start(_):
