@@ -146,8 +146,8 @@ def write_probes(folder: Path, path: str, modules: Sequence[str], tests: JUnitCo
 
 def commands_to_show(modules: Sequence[str], tests: JUnitCommand | None) -> dict[str, tuple[str, ...]]:
     """Return for each probe the command that prints why it fails."""
-    shown = {IMPORTS: ("python", "-c", f"import {', '.join(modules)}")} if modules else {}
-    return shown if tests is None else {**shown, TESTS: tests.command}
+    shown: dict[str, tuple[str, ...]] = {} if tests is None else {TESTS: tests.command}
+    return {IMPORTS: ("python", "-c", f"import {', '.join(modules)}"), **shown} if modules else shown
 
 
 def probe(context: TrialContext, shown: Mapping[str, Sequence[str]]) -> tuple[ProvedComment, ...]:
