@@ -8,6 +8,8 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from packaging.utils import canonicalize_name
+
 from pytest_crab.curation import python_version
 from pytest_crab.curation.missing_modules import Diagnosis
 from pytest_crab.curation.module_packages import distribution_of
@@ -244,21 +246,36 @@ class EnvironmentSearch:
     def _with_test_requirements(self, wanted: Requirements) -> Iterator[Candidate]:
         """Add the requirements of the project's own tests: extras, groups and files together, else each file alone."""
         tree, folder = self.checkouts.head, self._project or "."
-        groups, extras = (read(tree / folder) for read in (test_requirements.requirements, test_requirements.extras))
         files = tuple(file for file in manifests.testing_files(tree, folder) if file not in wanted.files)
-        more = dataclasses.replace(wanted, requirements=(*wanted.requirements, *groups))
-        projects = () if self._is_pytest() or not manifests.is_project(tree / folder) else (folder,)
-        choices = [dataclasses.replace(more, projects=projects, extras=extras)] if projects else []
-        for choice in (*choices, *([more] if groups else [])):  # an extra that cannot be had takes no group with it
-            if (yield from self._try("tests", choice)):
-                wanted = choice
-                break
+        for choices in self._choices_of_tests(wanted, tree / folder, folder):
+            for choice in choices:
+                if (yield from self._try("tests", choice)):
+                    wanted = choice
+                    break
         if files:
             together = dataclasses.replace(wanted, files=(*wanted.files, *files))
             found = yield from self._try("tests", together)
             if not found and len(files) > 1:
                 for file in files:
                     yield from self._try("tests", dataclasses.replace(wanted, files=(*wanted.files, file)))
+
+    def _choices_of_tests(self, wanted: Requirements, place: Path, folder: str) -> Iterator[Sequence[Requirements]]:
+        """Yield choices with extras and groups: those for tests alone, then those for tests and development.
+
+        The project's extras come in with the project, which goes together with nothing that needs a release of it, so
+        the second choice is the groups without it, beside the packages of the best attempt.
+        """
+        projects = () if self._is_pytest() or not manifests.is_project(place) else (folder,)
+        for alone in (True, False):
+            groups = test_requirements.requirements(place, tests_alone=alone)
+            extras = test_requirements.extras(place, tests_alone=alone)
+            more = dataclasses.replace(wanted, requirements=(*wanted.requirements, *groups))
+            choices = [dataclasses.replace(more, projects=projects, extras=extras)] if projects else []
+            if groups:
+                richest = self._richest()
+                pins = BARE if richest is None else map(_name, richest.candidate.environment.packages)
+                choices.append(dataclasses.replace(wanted, requirements=(*pins, *groups), projects=()))
+            yield choices
 
     def _with_project_installed(self) -> Iterator[Candidate]:
         """Add to the best attempt the project itself, installed from its tree for its metadata, and what builds it.
@@ -347,10 +364,11 @@ class EnvironmentSearch:
         except ImageError as error:
             self._note(name, str(error), of_machine=error.of_machine)
             return None
+        own = test_requirements.own_name(tree / (self._project or "."))
         return dataclasses.replace(
             self.instance.required_environment,
             python=python,
-            packages=pins,
+            packages=tuple(pin for pin in pins if canonicalize_name(_name(pin)) != own),  # a release has the fix
             resolved=moment,
             paths=self._import_roots(),
         )

@@ -12,7 +12,7 @@ from typing import Any
 
 from pytest_crab.harness import encode_changes
 from pytest_crab.protocols import Command
-from pytest_crab.text import escape_controls
+from pytest_crab.text import escape_controls, output_lines
 from pytest_crab.trial.context import TrialContext
 from pytest_crab.types import Comment
 
@@ -67,7 +67,7 @@ def last_lines(context: TrialContext, tree: str, argv: Sequence[str], most: int 
         said = json.loads(printed)
     except ValueError:
         return ""
-    lines = said.splitlines() if isinstance(said, str) else []
+    lines = output_lines(said) if isinstance(said, str) else []
     return "\n".join(escape_controls(line) for line in lines if line.strip())
 
 

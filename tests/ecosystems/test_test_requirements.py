@@ -70,6 +70,12 @@ def test_requirements_of_tests(tmp_path: Path, name: str, text: str, found: set[
     assert set(test_requirements.requirements(tmp_path)) == found
 
 
+def test_what_is_for_tests_alone_comes_without_development(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text(GROUPS)
+    assert test_requirements.requirements(tmp_path, tests_alone=True) == ("pytest-mock",)
+    assert "dev" not in test_requirements.extras(tmp_path, tests_alone=True)
+
+
 def test_extras_for_tests_are_found_by_name(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text("[project.optional-dependencies]\ntest-all = []\nspeed = []\n")
     (tmp_path / "setup.cfg").write_text("[options.extras_require]\nunit = mock\n")
