@@ -22,6 +22,7 @@ GROUPS: Mapping[str, Mapping[str, Subcommand]] = {
         "view": Subcommand("pytest_crab.cli.view:view", "Show reports in a browser, also of a run under way."),
         "show": Subcommand("pytest_crab.cli.show:show", "Show one trial: findings on the diff, oracles, revision."),
         "compare": Subcommand("pytest_crab.cli.compare:compare", "Compare two earlier runs, oracle by oracle."),
+        "compare-sets": Subcommand("pytest_crab.cli.compare_sets:compare_sets", "Rank reviewers by two sets."),
         "compare-rulers": Subcommand(
             "pytest_crab.cli.compare_rulers:compare_rulers", "Measure stored reviews by several rulers."
         ),

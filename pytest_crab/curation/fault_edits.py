@@ -29,8 +29,12 @@ _STEPS = ("augmented_assignment", "augmented_assignment_expression", *_CALLS)
 _PLACES = ("attribute", "subscript", "member_expression", "subscript_expression")
 _LOCK = re.compile(r"lock|mutex|semaphore", re.IGNORECASE)
 _COPIERS = (b"list", b"dict", b"set", b"copy", b"deepcopy", b"copy.copy", b"copy.deepcopy")
+#: Parents of what is a value, and no condition.
+_VALUES = ("assignment", "assignment_expression", "variable_declarator", "keyword_argument", *_ARGUMENTS)
 #: Calls whose last argument is what they give where nothing is found.
 _WITH_DEFAULT = {b"get": 2, b"pop": 2, b"setdefault": 2, b"getattr": 3, b"next": 2}
+#: Calls with two arguments that nobody confuses.
+_ORDERED = (b"isinstance", b"issubclass", b"getattr", b"hasattr", b"super", b"cast")
 _SHARED = {b"[]": b"[]", b"{}": b"{}", b"list()": b"[]", b"dict()": b"{}", b"set()": b"set()"}
 _FACTORIES = {b"list": b"[]", b"dict": b"{}", b"set": b"set()"}
 
@@ -48,15 +52,16 @@ class Edit(NamedTuple):
 
 def text_of(node: Node | None) -> str:
     """Return the text of a node, on one line."""
-    return "" if node is None or node.text is None else " ".join(node.text.decode("utf-8", "replace").split())
+    words = "" if node is None or node.text is None else " ".join(node.text.decode("utf-8", "replace").split())
+    return re.sub(r"(?<=[(\[{]) | (?=[)\]}])", "", words)
 
 
 def fault_edits(node: Node, source: bytes) -> Iterator[Edit]:
     """Yield the edits of one node, not of those in it."""
-    for of in (_guard, _case, _step, _ending, _context, _swallowed, _arguments, _shared):
+    for of in (_guard, _case, _step, _ending, _context, _swallowed, _arguments, _shared, _copied):
         yield from of(node, source)
-    for of_node in (_operand, _awaited, _copied):
-        yield from of_node(node)
+    yield from _operand(node)
+    yield from _awaited(node)
 
 
 def _guard(node: Node, source: bytes) -> Iterator[Edit]:
@@ -181,9 +186,13 @@ def _operand(node: Node) -> Iterator[Edit]:
     both = node.type == "boolean_operator" or (
         node.type == "binary_expression" and sign is not None and sign.type in ("&&", "||")
     )
-    if both and left is not None and right is not None:
-        yield Edit("operand", node, left.end_byte, right.end_byte, b"", text_of(right))
-        yield Edit("operand", node, left.start_byte, right.start_byte, b"", text_of(left))
+    if not both or left is None or right is None:
+        return
+    if sign is not None and sign.type in ("or", "||") and node.parent is not None and node.parent.type in _VALUES:
+        yield Edit("fallback", node, left.end_byte, right.end_byte, b"", text_of(right))
+        return
+    yield Edit("operand", node, left.end_byte, right.end_byte, b"", text_of(right))
+    yield Edit("operand", node, left.start_byte, right.start_byte, b"", text_of(left))
 
 
 def _awaited(node: Node) -> Iterator[Edit]:
@@ -200,7 +209,7 @@ def _arguments(node: Node, source: bytes) -> Iterator[Edit]:
     given = [child for child in node.named_children if child.type != "comment"]
     called = _name(node.parent).rpartition(b".")[2]
     for one, other in itertools.pairwise(given):
-        if one.type == other.type == "identifier":
+        if one.type == other.type == "identifier" and called not in _ORDERED:
             between = source[one.end_byte : other.start_byte]
             new = (other.text or b"") + between + (one.text or b"")
             yield Edit("swapped", node, one.start_byte, other.end_byte, new, text_of(node.parent))
@@ -244,9 +253,9 @@ def _made_anew(node: Node, name: bytes) -> bytes | None:
     return None if found is None else _SHARED.get(found[1])
 
 
-def _copied(node: Node) -> Iterator[Edit]:
+def _copied(node: Node, source: bytes) -> Iterator[Edit]:
     """Take another's value as it is, without the copy."""
-    if node.type != "call":
+    if node.type != "call" or _is_told(node, source):
         return
     called, given = node.child_by_field_name("function"), node.child_by_field_name("arguments")
     if called is None or given is None:
@@ -260,6 +269,12 @@ def _copied(node: Node) -> Iterator[Edit]:
         (one,) = given.named_children
         if one.type in ("identifier", "attribute", "subscript"):
             yield Edit("alias", node, node.start_byte, node.end_byte, one.text or b"", text_of(one))
+
+
+def _is_told(node: Node, source: bytes) -> bool:
+    """Return whether the lines above say that there is a copy."""
+    above = source[: node.start_byte].split(b"\n")[-6:]
+    return any(line.strip().startswith((b"#", b"//")) and b"cop" in line.lower() for line in above)
 
 
 # --- places -------------------------------------------------------------------------------------------------------
@@ -290,8 +305,8 @@ def _lines_of(node: Node, source: bytes) -> tuple[int, int] | None:
     rest = source[node.end_byte : end].strip()
     if source[start : first.start_byte].strip() or (rest and not rest.startswith((b"#", b"//"))):
         return None
-    above = source[:start].endswith(b"\n\n")
-    while above and source[end : end + 1] == b"\n":
+    open_above = source[:start].endswith((b"\n\n", b":\n", b"{\n"))
+    while open_above and source[end : end + 1] == b"\n":
         end += 1
     return start, end
 

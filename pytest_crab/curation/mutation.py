@@ -162,11 +162,13 @@ def _scope(node: Node) -> str:
 
 
 def _with_comma(node: Node, source: bytes) -> tuple[int, int]:
-    """Return the bytes of an argument and of the comma that goes with it."""
-    after = node.next_sibling
+    """Return the bytes of an argument and of the comma that goes with it, with the lines that are theirs alone."""
+    before, after = node.prev_sibling, node.next_sibling
     if after is not None and source[after.start_byte : after.end_byte] == b",":
-        return node.start_byte, after.end_byte
-    before = node.prev_sibling
+        start = source.rfind(b"\n", 0, node.start_byte) + 1
+        end = source.find(b"\n", after.end_byte)
+        alone = not source[start : node.start_byte].strip() and not source[after.end_byte : end].strip()
+        return (start, end + 1) if alone else (node.start_byte, after.end_byte)
     if before is not None and source[before.start_byte : before.end_byte] == b",":
         return before.start_byte, node.end_byte
     return node.start_byte, node.end_byte

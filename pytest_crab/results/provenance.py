@@ -11,6 +11,8 @@ from pytest_crab.types import Provenance
 #: What is said beside every rate on injected faults.
 INJECTED_NOTE = "on injected faults, which nobody commented on: no rate on comments of people"
 
+_RANK = "pytest-crab compare-sets says how far they rank alike"
+
 
 def require_one_kind(where: str, origins: Mapping[str, Provenance]) -> None:
     """Raise BadInput, which names ``where``, if some instances are injected and others are not.
@@ -22,4 +24,4 @@ def require_one_kind(where: str, origins: Mapping[str, Provenance]) -> None:
     if injected and others:
         counts = f"{format_count(injected, 'instance')} with injected faults and {others} without"
         apart = "name one set, or select with -m 'crab(provenance=\"injected\")'"
-        raise BadInput(where, [f"{counts} have no rate in common, so measure them apart: {apart}"])
+        raise BadInput(where, [f"{counts} have no rate in common, so measure them apart: {apart}; {_RANK}"])

@@ -40,10 +40,54 @@ def rank_agreement(
     A cluster is triples of a thing (from 0) and its value by either measure; a thing's score is the mean of its values.
     The interval resamples clusters; it is None where fewer than half of the samples have a tau.
     """
-    sums = [_sums(cluster, things) for cluster in clusters]
-    tau = _tau(sums)
+    both = [
+        (_sums([(thing, one) for thing, one, _ in own], things), _sums([(thing, two) for thing, _, two in own], things))
+        for own in clusters
+    ]
+    return _agreement([both], samples)
+
+
+def agreement_apart(
+    first: Iterable[Sequence[tuple[int, float]]],
+    second: Iterable[Sequence[tuple[int, float]]],
+    things: int,
+    *,
+    samples: int = SAMPLES,
+) -> RankAgreement:
+    """Return the same of two measures whose values are of different subjects.
+
+    A cluster of either is pairs of a thing and its value; the interval resamples the clusters of both, each by itself.
+    """
+    nothing = _sums((), things)
+    ones = [(_sums(own, things), nothing) for own in first]
+    others = [(nothing, _sums(own, things)) for own in second]
+    return _agreement([ones, others], samples)
+
+
+#: Of each thing how many values there are, and their sum.
+_Sums = list[tuple[int, float]]
+#: A cluster by either measure.
+_Both = tuple[_Sums, _Sums]
+
+
+def _sums(cluster: Iterable[tuple[int, float]], things: int) -> _Sums:
+    """Return count and sum of the values of each thing."""
+    totals = [(0, 0.0)] * things
+    for thing, value in cluster:
+        count, total = totals[thing]
+        totals[thing] = (count + 1, total + value)
+    return totals
+
+
+def _agreement(strata: Sequence[Sequence[_Both]], samples: int) -> RankAgreement:
+    """Return the agreement over all clusters, with an interval that resamples each stratum by itself."""
+    tau = _tau([cluster for stratum in strata for cluster in stratum])
     drawn = random.Random(SEED)  # noqa: S311 - a simulation
-    taus = [_tau(drawn.choices(sums, k=len(sums))) for _ in range(samples)] if tau is not None and len(sums) > 1 else []
+    several = tau is not None and all(len(stratum) > 1 for stratum in strata)
+    taus = [
+        _tau([cluster for stratum in strata for cluster in drawn.choices(stratum, k=len(stratum))])
+        for _ in range(samples if several else 0)
+    ]
     found = sorted(each for each in taus if each is not None)
     if len(found) < max(1, samples // 2):
         return RankAgreement(tau=tau)
@@ -51,25 +95,18 @@ def rank_agreement(
     return RankAgreement(tau=tau, low=found[edge], high=found[-1 - edge])
 
 
-_Sums = list[tuple[int, float, float]]
+def _tau(clusters: Sequence[_Both]) -> float | None:
+    means = [_means([cluster[at] for cluster in clusters]) for at in (0, 1)]
+    one, other = means
+    return None if one is None or other is None else kendall_tau(one, other)
 
 
-def _sums(cluster: Sequence[tuple[int, float, float]], things: int) -> _Sums:
-    """Return count and sums of either measure for each thing."""
-    totals = [(0, 0.0, 0.0)] * things
-    for thing, one, other in cluster:
-        count, first, second = totals[thing]
-        totals[thing] = (count + 1, first + one, second + other)
-    return totals
-
-
-def _tau(clusters: Sequence[_Sums]) -> float | None:
+def _means(clusters: Sequence[_Sums]) -> list[float] | None:
+    """Return the mean of each thing; None where one has no value."""
     totals = [tuple(map(sum, zip(*of_thing, strict=True))) for of_thing in zip(*clusters, strict=True)]
-    if not totals or any(not count for count, _, _ in totals):
+    if not totals or any(not count for count, _ in totals):
         return None
-    means = [(first / count, second / count) for count, first, second in totals]
-    # Means that differ by rounding alone are ties.
-    return kendall_tau([round(one, 12) for one, _ in means], [round(other, 12) for _, other in means])
+    return [round(total / count, 12) for count, total in totals]  # means that differ by rounding alone are ties
 
 
 def _sign(value: float) -> int:

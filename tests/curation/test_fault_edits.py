@@ -64,6 +64,22 @@ def test_what_would_leave_an_empty_block_or_half_a_line_stays() -> None:
     assert not made("step", "f.py", "def f(a):\n    a.b(); return a\n")
 
 
+def test_a_default_by_or_is_a_fallback_and_no_condition() -> None:
+    source = "def f(a):\n    b = a or 1\n    return b\n"
+    assert [one.content for one in made("fallback", "f.py", source)] == [b"def f(a):\n    b = a\n    return b\n"]
+    assert not made("operand", "f.py", source)
+
+
+def test_an_argument_goes_with_its_line() -> None:
+    source = "def f(a):\n    return a(\n        1,\n        b=2,\n    )\n"
+    (found,) = made("argument", "f.py", source)
+    assert found.content.decode() == "def f(a):\n    return a(\n        1,\n    )\n"
+
+
+def test_a_copy_that_is_explained_stays() -> None:
+    assert not made("alias", "f.py", "def f(a):\n    # The copy is ours.\n    return a.copy()\n")
+
+
 def test_a_text_of_several_lines_keeps_its_indent() -> None:
     source = 'def f(s):\n    with s.lock:\n        s.x = """\n        a\n        """\n'
     assert not made("lock", "f.py", source)

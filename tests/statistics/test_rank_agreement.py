@@ -5,7 +5,7 @@ import math
 import pytest
 from hypothesis import given, strategies as st
 
-from pytest_crab.statistics.rank_agreement import kendall_tau, rank_agreement
+from pytest_crab.statistics.rank_agreement import agreement_apart, kendall_tau, rank_agreement
 
 stats = pytest.importorskip("scipy.stats")
 
@@ -84,3 +84,21 @@ def test_one_sample_is_an_interval() -> None:
     cluster = [(0, 1.0, 1.0), (1, 0.0, 0.0)]
     found = rank_agreement([cluster, cluster], 2, samples=1)
     assert (found.low, found.high) == (1.0, 1.0)
+
+
+def test_measures_of_different_subjects_are_resampled_each_by_itself() -> None:
+    first = [[(0, 1.0), (1, 0.5), (2, 0.0)]] * 8
+    alike = agreement_apart(first, [[(thing, value) for thing, value in first[0]]] * 3, 3)
+    assert (alike.tau, alike.low, alike.high) == (1.0, 1.0, 1.0)
+    turned = agreement_apart(first, [[(thing, -value) for thing, value in first[0]]] * 3, 3)
+    assert (turned.tau, turned.high) == (-1.0, -1.0)
+    mixed = [*first[:4], *[[(0, 0.0), (1, 0.5), (2, 1.0)]] * 2]
+    wide = agreement_apart(first, mixed, 3)
+    assert wide.tau == 1.0
+    assert wide.low == -1.0
+
+
+def test_one_cluster_of_either_measure_has_no_interval() -> None:
+    first = [[(0, 1.0), (1, 0.5), (2, 0.0)]] * 8
+    assert agreement_apart(first, first[:1], 3).low is None
+    assert agreement_apart(first, [], 3).tau is None
