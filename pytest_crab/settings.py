@@ -173,7 +173,8 @@ class Settings:
     ``looked`` are the folders in which the file was looked for; where it was found, the last of them is ``folder``.
     ``more`` has the variants of the sections that benchmarks add, by section.
     ``gate`` has texts, or lists of texts, by the names of the gate's options; whoever has the options reads them.
-    ``curate`` has the settings of each stage of curation by the stage's name, which the stage types itself.
+    ``curate`` has the settings of each stage of curation by the stage's name, which the stage types itself; ``private``
+    says that what is curated is not passed on.
     """
 
     folder: Path
@@ -185,6 +186,7 @@ class Settings:
     gate: Mapping[str, str | list[str]] = field(default_factory=dict)
     experiments: Mapping[str, Experiment] = field(default_factory=dict)
     curate: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    private: bool = False
     looked: tuple[Path, ...] = field(default=(), compare=False)
 
     @property
@@ -236,19 +238,29 @@ def _read(rootdir: Path, content: bytes | None, urls: tuple[tuple[str, str], ...
     models = _models(document.get("models", {}), dict(urls), problems)
     gate = read_gate(document.get("gate", {}), "gate", problems)
     experiments = _experiments(document.get("experiments", {}), problems)
-    curate = _read_curate(document.get("curate", {}), problems)
+    curate, private = _read_curate(document.get("curate", {}), problems)
     if problems or models is None:
         raise BadInput(str(path), problems)
     return Settings(
-        folder=rootdir, models=models, gate=gate, experiments=experiments, curate=curate, more=more, **variants
+        folder=rootdir,
+        models=models,
+        gate=gate,
+        experiments=experiments,
+        curate=curate,
+        private=private,
+        more=more,
+        **variants,
     )
 
 
-def _read_curate(entry: Any, problems: list[str]) -> dict[str, Any]:
-    if isinstance(entry, dict) and all(isinstance(one, dict) for one in entry.values()):
-        return entry
-    problems.append("curate is no mapping of stages to settings; it should be such as select: {rvs: 0.3}")
-    return {}
+def _read_curate(entry: Any, problems: list[str]) -> tuple[dict[str, Any], bool]:
+    """Return the settings of the stages, and whether what is curated is private."""
+    stages = {name: one for name, one in entry.items() if name != "private"} if isinstance(entry, dict) else entry
+    if not isinstance(stages, dict) or not all(isinstance(one, dict) for one in stages.values()):
+        problems.append("curate is no mapping of stages to settings; it should be such as select: {rvs: 0.3}")
+        return {}, False
+    private = serialization.read(bool, entry.get("private", False), problems, "curate.private")
+    return stages, private is True
 
 
 def read_gate(entry: Any, at: str, problems: list[str]) -> dict[str, str | list[str]]:

@@ -13,7 +13,9 @@ import click
 from pytest_crab.cli.candidate_sources import SourceArguments, open_source
 from pytest_crab.cli.choices import runtime_option, store_option
 from pytest_crab.cli.curate_gold import annotate, calibrate
+from pytest_crab.cli.curate_init import init
 from pytest_crab.cli.curation_run import CurationServices, account, list_candidates, run_stages
+from pytest_crab.cli.selection_effects import effects_lines
 from pytest_crab.curation.collect import Collection
 from pytest_crab.curation.funnel import funnel_data, funnel_lines
 from pytest_crab.curation.listing import listing_path
@@ -28,6 +30,7 @@ class _CurateGroup(click.Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Put the name of the command in front that is meant where none is named."""
+        args = ["init", *args[1:]] if args[:1] == ["--init"] else args
         named = args[:1] and args[0] in (*self.commands, "-h", "--help")
         return super().parse_args(ctx, args if named or not args else ["run", *args])
 
@@ -42,6 +45,7 @@ def curate() -> None:
 
 curate.add_command(annotate)
 curate.add_command(calibrate)
+curate.add_command(init)
 
 
 @curate.command()
@@ -53,6 +57,7 @@ curate.add_command(calibrate)
     "oracles and validate only where crab.yaml has settings for them.",
 )  # fmt: skip
 @click.option("--status", is_flag=True, help="Print the funnel of what is stored; run nothing.")
+@click.option("--what-if", is_flag=True, help="Collect, and print what each rule would keep; ask no model.")
 @click.option(
     "--comments", type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="Review comments for a repository on this machine: JSON lines with the fields of GitHub's API.",
@@ -77,6 +82,7 @@ def run(
     out: Path,
     stages: str | None,
     status: bool,
+    what_if: bool,
     comments: Path | None,
     url: str | None,
     only: str | None,
@@ -111,7 +117,11 @@ def run(
             opened = None if status else open_source(wanted)
             listing = list_candidates(listing_path(store, out), out, wanted.source, wanted.day, opened)
             chain: list[Stage] = [Collection(source=opened, known=listing.source.identity), *later]
+            chain = chain[:1] if what_if else chain
             notes = [] if status else run_stages(listing, chain, services, kept, out)
+        if what_if:
+            click.echo("\n".join(effects_lines(listing, chain, kept, settings)))
+            return
         rows = account(listing, chain, kept, out)
     except CrabError as error:
         raise click.ClickException(str(error)) from error

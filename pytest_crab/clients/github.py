@@ -115,11 +115,13 @@ def open_hub(url: str, token: str | None, seconds: int) -> github.Github:
     )
 
 
-def read_pages(hub: github.Github, path: str) -> list[Any]:
+def read_pages(
+    hub: github.Github, path: str, query: Mapping[str, str] | None = None, most: int = _MOST_PAGES
+) -> list[Any]:
     """Return all entries of a list of the API, page after page. Raises TypeError where it is none, or has no end."""
     found: list[Any] = []
-    for page in range(1, _MOST_PAGES + 1):
-        parameters = {"per_page": _PER_PAGE, "page": page}
+    for page in range(1, most + 1):
+        parameters = {**(query or {}), "per_page": _PER_PAGE, "page": page}
         headers, entries = hub.requester.requestJsonAndCheck("GET", path, parameters)
         if not isinstance(entries, list):
             break

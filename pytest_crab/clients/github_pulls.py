@@ -69,6 +69,20 @@ class GitHubPulls:
             if 'rel="next"' not in str(headers.get("link", "")):
                 return
 
+    def pull(self, number: int) -> Mapping[str, Any]:
+        """Return one pull request. Raises ForgeError."""
+        with self._errors():
+            found = self._hub.requester.requestJsonAndCheck("GET", f"/repos/{self.repo}/pulls/{number}")[1]
+            return dict(found)
+
+    def all_comments(self, since: str) -> list[Mapping[str, Any]]:
+        """Return the review comments of all pull requests that were changed since a time (ISO 8601).
+
+        Raises ForgeError.
+        """
+        with self._errors():
+            return read_pages(self._hub, f"/repos/{self.repo}/pulls/comments", {"since": since}, _MOST_PAGES)
+
     def comments(self, number: int) -> list[Mapping[str, Any]]:
         """Return the review comments of a pull request. Raises ForgeError."""
         with self._errors():

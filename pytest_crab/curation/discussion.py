@@ -9,13 +9,17 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from pytest_crab.errors import BadInput
 from pytest_crab.text import split_lines
-from pytest_crab.types import CandidateComment, Comment, Side
+from pytest_crab.types import CandidateComment, Comment, PullCandidate, Side
+
+#: The tags of the commit that was commented on, and of the last one of the pull request.
+REVIEWED, LAST = "reviewed_commit", "last_commit"
 
 _PULL = re.compile(r"/pulls?/(\d+)\b")
 _SHA = re.compile(r"[0-9a-f]{40}")
@@ -34,16 +38,22 @@ def read_discussions(file: Path) -> dict[int, list[CandidateComment]]:
         )
     except (OSError, ValueError, RecursionError) as error:
         raise BadInput(str(file), [f"it cannot be read as JSON ({error})"]) from None
+    problems: list[str] = []
+    found = group_comments(rows, problems)
+    if problems:
+        raise BadInput(str(file), problems)
+    return found
+
+
+def group_comments(rows: Iterable[Mapping[str, Any]], problems: list[str]) -> dict[int, list[CandidateComment]]:
+    """Return comments as GitHub's API has them by the number of their pull request; add a sentence on each bad one."""
     found: dict[int, list[CandidateComment]] = {}
-    problems = []
     for number, row in enumerate(rows, start=1):
         try:
             pull = _pull_number(row)
             found.setdefault(pull, []).append(to_comment(row, f"c{len(found.get(pull, ()))}"))
         except (ValueError, TypeError, AttributeError) as error:
             problems.append(f"comment {number}: {error}")
-    if problems:
-        raise BadInput(str(file), problems)
     return found
 
 
@@ -92,11 +102,35 @@ def _lines(row: Mapping[str, Any]) -> tuple[int, int] | None:
     return (first, last) if 1 <= first <= last else (last, last) if last >= 1 else None
 
 
-def most_discussed(comments: Sequence[CandidateComment]) -> str | None:
-    """Return the commit that most comments were written on, the later one of equals; None where none is on record.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewRound:
+    """The comments that were written on one commit, ``head``; None: no commit is on record."""
 
-    AACR-Bench reviews this revision of a pull request (arXiv 2601.19494, section B.1).
+    head: str | None
+    comments: tuple[CandidateComment, ...]
+
+
+def review_rounds(comments: Sequence[CandidateComment]) -> list[ReviewRound]:
+    """Return the rounds of a review: the commit with most comments first, the later of equals, then the others.
+
+    AACR-Bench reviews the first of them alone (arXiv 2601.19494, section B.1). Comments without a commit are its.
     """
-    counts = Counter(one.written_on for one in comments if one.written_on is not None and one.reply_to is None)
-    order = {one.written_on: at for at, one in enumerate(comments)}
-    return max(counts, key=lambda sha: (counts[sha], order[sha]), default=None)
+    opening = [one.written_on for one in comments if one.written_on is not None and one.reply_to is None]
+    counts, order = Counter(opening), {sha: at for at, sha in enumerate(opening)}
+    first = max(counts, key=lambda sha: (counts[sha], order[sha]), default=None)
+    heads = [first, *(sha for sha in counts if sha != first)]
+    return [
+        ReviewRound(
+            head=head,
+            comments=tuple(one for one in comments if (one.written_on if one.written_on in counts else first) == head),
+        )
+        for head in heads
+    ]
+
+
+def as_rounds(pull: PullCandidate, comments: Sequence[CandidateComment]) -> Iterator[PullCandidate]:
+    """Yield a candidate for each round; the first keeps the id, the others' have their commit's too."""
+    for at, one in enumerate(review_rounds(comments)):
+        name = f"{pull.id}@{one.head[:7]}" if at and one.head else pull.id
+        tags = {**pull.tags, **({REVIEWED: one.head} if one.head else {})}
+        yield replace(pull, id=name, comments=one.comments, tags=tags)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from pytest_crab import diffs
 from pytest_crab.clients.github_pulls import GitHubPulls
 from pytest_crab.curation import licences
 from pytest_crab.curation.collect import CandidateSource
-from pytest_crab.curation.discussion import most_discussed, to_comment
+from pytest_crab.curation.discussion import LAST, REVIEWED, as_rounds, group_comments
 from pytest_crab.curation.publish import to_instance
 from pytest_crab.curation.stages import CurationContext, Rejection
 from pytest_crab.curation.template import language_of
@@ -25,7 +25,7 @@ from pytest_crab.sources.git import GitFetcher
 from pytest_crab.types import CandidateComment, GitSource, PullCandidate, PullRequestFacts, ReviewActivity
 
 #: The tags that a listed candidate has: when it was updated, and the commits that the API names.
-UPDATED, LAST, MERGED, TARGET = "updated", "last_commit", "merge_commit", "target_commit"
+UPDATED, MERGED, TARGET = "updated", "merge_commit", "target_commit"
 
 
 @dataclass(kw_only=True)
@@ -45,11 +45,13 @@ class GitHubRepository(CandidateSource):
     @override
     def list_candidates(self) -> Iterator[PullCandidate]:
         """The oldest number first. Raises ForgeError."""
-        wanted = (
-            entry for entry in self.pulls.closed_pulls(self.since) if self.only is None or entry["number"] in self.only
-        )
+        found = self.pulls.closed_pulls(self.since) if self.only is None else map(self.pulls.pull, sorted(self.only))
         try:
-            yield from map(self._candidate_of, sorted(wanted, key=lambda entry: int(entry["number"])))
+            pulls = [self._candidate_of(entry) for entry in sorted(found, key=lambda entry: int(entry["number"]))]
+            merged = [one for one in pulls if one.activity.merged]
+            comments = self._comments(merged) if merged else {}
+            for pull in pulls:
+                yield from as_rounds(pull, comments.get(pull.pull_request.number, ()))
         except (LookupError, TypeError, ValueError, AttributeError) as error:
             raise ForgeError(f"GitHub's list of pull requests of {self.pulls.repo} cannot be read ({error})") from error
 
@@ -85,41 +87,43 @@ class GitHubRepository(CandidateSource):
             flags=() if fork else ("its fork is deleted",),
         )
 
+    def _comments(self, pulls: Sequence[PullCandidate]) -> Mapping[int, Sequence[CandidateComment]]:
+        """Return the review comments by pull request; those of all are fewer requests than those of each."""
+        if self.only is not None:
+            rows = [row for one in pulls for row in self.pulls.comments(one.pull_request.number)]
+        else:
+            rows = self.pulls.all_comments(min(str(one.activity.opened) for one in pulls))
+        problems: list[str] = []
+        found = group_comments(rows, problems)
+        if problems:
+            raise ForgeError(f"GitHub's comments on {self.pulls.repo} cannot be read ({problems[0]})")
+        return found
+
     @override
     def complete(self, candidate: PullCandidate, context: CurationContext) -> PullCandidate | Rejection:
         """Raises ForgeError, SourceUnreachable."""
-        number, tags = candidate.pull_request.number, candidate.tags
+        tags = candidate.tags
         if not candidate.activity.merged or MERGED not in tags:
             return Rejection(reason="not merged", detail="GitHub has it as closed without a merge")
-        comments = tuple(self._comments(number))
-        if not comments:
+        if not candidate.comments:
             return Rejection(reason="no review comment is known")
-        head = most_discussed(comments) or tags[LAST]
+        head = tags.get(REVIEWED, tags[LAST])
         base = self.pulls.merge_base(tags[TARGET], head)
         if base is None:
             return _gone(f"GitHub has no commit {head}")
         source = GitSource(url=f"https://github.com/{self.pulls.repo}", base=base, head=head, merged=tags[MERGED])
-        known = dataclasses.replace(
-            candidate, source=source, comments=comments, activity=self._activity(candidate, comments)
-        )
+        known = dataclasses.replace(candidate, source=source, activity=self._activity(candidate))
         try:
             snapshot = self._fetcher.fetch(to_instance(known, Path(known.id)), context.folder)
         except SourceError as error:
             gone = str(error).partition(";")[0].removeprefix(f"{known.id}: ")
             return _gone(gone)
-        return _with_code(known, snapshot, head)
+        return _with_code(known, snapshot)
 
-    def _comments(self, number: int) -> Iterator[CandidateComment]:
-        for row in self.pulls.comments(number):
-            try:
-                yield to_comment(row, "c0")
-            except (ValueError, TypeError, AttributeError) as error:
-                raise ForgeError(f"GitHub's comments on #{number} cannot be read ({error})") from error
-
-    def _activity(self, candidate: PullCandidate, comments: tuple[CandidateComment, ...]) -> ReviewActivity:
+    def _activity(self, candidate: PullCandidate) -> ReviewActivity:
         reviews = self.pulls.reviews(candidate.pull_request.number)
         people = [str((one.get("user") or {}).get("login", "")) for one in reviews]
-        people += [one.author for one in comments]
+        people += [one.author for one in candidate.comments]
         return dataclasses.replace(
             candidate.activity,
             change_requests=sum(one.get("state") == "CHANGES_REQUESTED" for one in reviews),
@@ -136,16 +140,11 @@ def _gone(fault: str) -> Rejection:
     return Rejection(reason="the reviewed commit is gone", detail=f"{fault}: {cause}")
 
 
-def _with_code(candidate: PullCandidate, snapshot: Snapshot, head: str) -> PullCandidate:
+def _with_code(candidate: PullCandidate, snapshot: Snapshot) -> PullCandidate:
     diff = snapshot.pull_request_diff()
-    elsewhere = {
-        one.comment.id: "written on another revision"
-        for one in candidate.comments
-        if one.written_on not in (None, head)
-    }
     return dataclasses.replace(
         candidate,
         diff=diff,
         language=language_of(sorted(diffs.touched_paths(diff))),
         license=licences.detect_licence(lambda path: snapshot.read(snapshot.head_tree, path)),
-    ).drop(elsewhere)
+    )

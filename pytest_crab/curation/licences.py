@@ -6,6 +6,12 @@ import json
 import re
 from collections.abc import Callable, Iterator
 
+#: Licences that let texts of a project be passed on with a notice.
+PERMISSIVE = (
+    *("MIT", "ISC", "0BSD", "Unlicense", "Zlib", "PSF-2.0", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause"),
+    *("CC0-1.0", "CC-BY-4.0"),
+)
+
 #: SPDX's word for an unknown licence.
 UNKNOWN = "NOASSERTION"
 

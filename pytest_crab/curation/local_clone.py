@@ -14,7 +14,7 @@ from typing_extensions import override
 from pytest_crab import diffs
 from pytest_crab.curation import licences
 from pytest_crab.curation.collect import CandidateSource
-from pytest_crab.curation.discussion import most_discussed
+from pytest_crab.curation.discussion import LAST, REVIEWED, as_rounds
 from pytest_crab.curation.stages import CurationContext, Rejection
 from pytest_crab.curation.template import language_of
 from pytest_crab.sources.pull_refs import MergedPull, PullRefs
@@ -56,21 +56,21 @@ class LocalClone(CandidateSource):
         repo = "/".join(urlsplit(self.url).path.strip("/").split("/")[-2:])
         for number, head in self._refs.heads(self.since).items():
             if self.only is None or number in self.only:
-                yield PullCandidate(
+                pull = PullCandidate(
                     id=f"{repo.replace('/', '__')}-{number}",
                     origin=self.kind,
                     repo=repo,
                     pull_request=PullRequestFacts(number=number, title=_UNREAD, url=f"{self.url}/pull/{number}"),
-                    comments=tuple(self.discussions.get(number, ())),
-                    tags={"last_commit": head},
+                    tags={LAST: head},
                 )
+                yield from as_rounds(pull, self.discussions.get(number, ()))
 
     @override
     def complete(self, candidate: PullCandidate, context: CurationContext) -> PullCandidate | Rejection:
-        number, last = candidate.pull_request.number, candidate.tags["last_commit"]
+        number, last = candidate.pull_request.number, candidate.tags[LAST]
         if not candidate.comments:
             return Rejection(reason="no review comment is known", detail="git keeps none: give them with --comments")
-        reviewed = most_discussed(candidate.comments)
+        reviewed = candidate.tags.get(REVIEWED)
         if reviewed is not None and not self._refs.has(reviewed):
             return Rejection(
                 reason="the reviewed commit is gone",
@@ -97,11 +97,6 @@ def _complete(
         language = language_of(sorted(diffs.touched_paths(diff)))
     except ValueError as error:
         return Rejection(reason="the diff cannot be read", detail=str(error))
-    on_head = {
-        one.comment.id: "written on another revision"
-        for one in candidate.comments
-        if one.written_on is not None and one.written_on != pull.head
-    }
     reviewers = tuple(dict.fromkeys(one.author for one in candidate.comments if one.author))
     facts = dataclasses.replace(candidate.pull_request, title=pull.title, body=pull.body, merged_at=pull.merged_at[:10])
     return dataclasses.replace(
@@ -113,4 +108,4 @@ def _complete(
         diff=diff,
         activity=ReviewActivity(author=pull.author, merged=True, public=None, reviewers=reviewers),
         tags={**candidate.tags, "merged_by": pull.how},
-    ).drop(on_head)
+    )

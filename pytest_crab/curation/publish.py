@@ -16,6 +16,7 @@ from pytest_crab import serialization
 from pytest_crab.curation import template
 from pytest_crab.curation.filter import ask_judge, comment_questions, judge_identity
 from pytest_crab.curation.licence_notes import COMMENT_TEXT, OWN_WORDS, plain_title
+from pytest_crab.curation.licences import PERMISSIVE
 from pytest_crab.curation.stages import CurationContext, Rejection, SettingsStage
 from pytest_crab.errors import BadInput
 from pytest_crab.instances import FILE
@@ -26,12 +27,6 @@ from pytest_crab.instances.set_files import read_set_file, write_set_file
 from pytest_crab.scoring.judges.bench import JudgeBench
 from pytest_crab.scoring.judges.label_judges import CONCERN
 from pytest_crab.types import CandidateComment, Comment, Instance, PullCandidate, Source
-
-#: Licences that let texts of a project be passed on with a notice.
-PERMISSIVE = (
-    *("MIT", "ISC", "0BSD", "Unlicense", "Zlib", "PSF-2.0", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause"),
-    *("CC0-1.0", "CC-BY-4.0"),
-)
 
 #: The dimension of labels that says on which side of a model's cut-off a pull request was merged.
 CONTAMINATION = "contamination-"
@@ -53,16 +48,18 @@ class Publication(SettingsStage):
     licence. ``cutoffs`` are the days (YYYY-MM-DD) of the models' training cutoffs, by the model's
     name: a pull request that was merged on or before it may have been seen. ``own_words`` names a judge of crab.yaml
     that restates each comment: then the comment itself is linked and not passed on, whatever the licence, and without
-    such a licence neither are title and description of the pull request.
+    such a licence neither are title and description of the pull request. A ``private`` set is not passed on, so all
+    texts stay. Which pull requests may be in the set at all is decided by curation.permission.
     """
 
     licences: tuple[str, ...] = PERMISSIVE
     cutoffs: Mapping[str, str] = field(default_factory=dict)
     own_words: str = ""
+    private: bool = False
     folder: str = "."
 
     name = "publish"
-    version = 4
+    version = 5
 
     def __post_init__(self) -> None:
         for model, day in self.cutoffs.items():
@@ -81,9 +78,7 @@ class Publication(SettingsStage):
             return Rejection(reason="its commits are not known")
         if not candidate.comments:
             return Rejection(reason="it has no comment")
-        permitted = candidate.license in self.licences
-        if not permitted and not self.own_words:
-            return Rejection(reason="its licence lets no text be passed on", detail=f"{candidate.license}")
+        permitted = self.private or candidate.license in self.licences
         found = candidate
         if self.own_words:
             found = restate(candidate, context.judge(self.own_words))

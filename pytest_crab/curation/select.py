@@ -1,9 +1,8 @@
-"""The second stage of curation: SWE-PRBench's ten filters as switches (arXiv 2603.26130, sections 3.2 to 3.4).
+"""The rules on pull requests and comments: SWE-PRBench's filters as switches (arXiv 2603.26130, sections 3.2 to 3.4).
 
-Nine of them are rules on facts; the tenth is the review value (RVS). The two on the forge (the base is accessible, the
-repository is public) are answered while a candidate is collected. Where a source does not tell a fact, its rule
-passes, and the candidate has a flag that says so. Bots, generated texts, answers within a discussion and remarks of the
-pull request's own author are no known issues, and are taken out before the rules count.
+Comments of bots, generated texts, answers that ask for nothing new, remarks of the pull request's own author and those
+that say nothing are no known issues, and are taken out first; the rules on pull requests count what is left. Where a
+source does not tell a fact, its rule passes, and the candidate has a flag that says so. Each reason names its setting.
 """
 
 from __future__ import annotations
@@ -11,49 +10,56 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from typing_extensions import override
 
 from pytest_crab import diffs
+from pytest_crab.curation.permission import UNTOLD
 from pytest_crab.curation.stages import CurationContext, Rejection, SettingsStage
 from pytest_crab.diffs import ChangedFile
 from pytest_crab.parsing.changed_paths import is_dependency_update, is_documentation, is_test
-from pytest_crab.parsing.review_comments import is_bot, is_substantive, looks_generated
+from pytest_crab.parsing.review_comments import asks_anew, is_bot, is_substantive, looks_generated, raises_concern
 from pytest_crab.statistics.pull_classes import CONTEXTUAL, DIFFICULTIES, DIRECT, LATENT, size_class
-from pytest_crab.statistics.review_value import LEAST_RVS_IN_TEXT, ReviewedPull, ReviewValue, review_value
+from pytest_crab.statistics.review_value import ReviewedPull, ReviewValue, review_value
 from pytest_crab.types import CandidateComment, PullCandidate, Side
 
-#: Stands on a candidate where a rule had nothing to go by.
-UNTOLD = "the source does not say: {}"
+#: By rule, the value that turns it off.
+OFF: Mapping[str, bool | float] = {
+    **dict.fromkeys(("merged", "code", "documentation", "dependencies", "parseable", "base"), False),
+    **dict.fromkeys(("substantive", "ai_share", "rvs", "most_added", "most_files"), 0),
+    **dict.fromkeys(("bots", "answers", "own_remarks"), True),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection(SettingsStage):
-    """SWE-PRBench's filters; a switch that is ``false``, or a number of 0, turns its rule off.
+    """Rules whose defaults keep what people asked for; a switch that is ``false``, or a number of 0, turns one off.
 
-    ``substantive`` is the fewest substantive comments, ``ai_share`` the largest share of comments of bots or with the
-    signs of a generated text (1: any, and none is taken out), ``rvs`` the least review value (the paper says 0.3 in its
-    text and 0.35 in its table 3), ``most_added`` the most added lines (the paper's longest has 797), ``most_files``
-    that of files. ``own_remarks`` keeps remarks of the pull request's own author.
+    ``substantive`` is the fewest comments that raise a concern; those that raise none are taken out. ``ai_share`` is
+    the largest share of comments of bots or with the signs of a generated text, ``rvs`` the least review value (the
+    paper says 0.3 in its text and 0.35 in its table 3), ``most_added`` the most added lines (the paper's longest has
+    797), ``most_files`` that of files. Three keep comments if they are true: ``bots`` those of bots and generated ones,
+    ``answers`` all answers in a discussion (false: those of reviewers that ask for something), ``own_remarks`` those of
+    the pull request's own author.
     """
 
     merged: bool = True
-    substantive: int = 2
+    substantive: int = 1
     code: bool = True
     documentation: bool = True
     dependencies: bool = True
-    ai_share: float = 0.3
+    ai_share: float = 0.0
     parseable: bool = True
     base: bool = True
-    public: bool = True
-    rvs: float = LEAST_RVS_IN_TEXT
+    rvs: float = 0.0
     most_added: int = 800
     most_files: int = 0
+    bots: bool = False
+    answers: bool = False
     own_remarks: bool = False
 
     name = "select"
-    version = 1
+    version = 2
 
     def __post_init__(self) -> None:
         if not 0 <= self.ai_share <= 1 or not 0 <= self.rvs <= 1:
@@ -61,85 +67,93 @@ class Selection(SettingsStage):
 
     @override
     def run(self, candidate: PullCandidate, context: CurationContext) -> PullCandidate | Rejection:
-        """The numbers of a kept candidate are its tags."""
+        return self.decide(candidate)
+
+    def decide(self, candidate: PullCandidate) -> PullCandidate | Rejection:
+        """Return the candidate with its numbers as tags, or its rejection."""
         try:
             files = diffs.parse(diffs.normalise(candidate.diff))
         except ValueError as error:
             if self.parseable:
-                return Rejection(reason="the diff cannot be read", detail=str(error))
+                return _rejected("parseable", "the diff cannot be read", str(error))
             files = ()
         value = review_value(_counts(candidate, files))
-        found = next(self._faults(candidate, files, value), None)
+        kept = candidate.drop(dict(self._not_issues(candidate)))
+        found = next(self._faults(candidate, len(kept.comments), files, value), None)
         if found is not None:
             return found
-        kept = candidate.drop(dict(self._not_issues(candidate)))
         labelled = tuple(_with_difficulty(one, files) for one in kept.comments)
         return dataclasses.replace(
             kept,
             comments=labelled,
-            flags=(*kept.flags, *self._untold(candidate)),
+            flags=(
+                *kept.flags,
+                *([UNTOLD.format("merged")] if self.merged and candidate.activity.merged is None else []),
+            ),
             tags={**kept.tags, **_tags(labelled, files, value)},
         )
 
     def _faults(
-        self, candidate: PullCandidate, files: Sequence[ChangedFile], value: ReviewValue
+        self, candidate: PullCandidate, left: int, files: Sequence[ChangedFile], value: ReviewValue
     ) -> Iterator[Rejection]:
-        """Yield the reasons against a candidate."""
-        activity = candidate.activity
-        if self.merged and activity.merged is False:
-            yield Rejection(reason="not merged")
-        if self.public and activity.public is False:
-            yield Rejection(reason="the repository is not public")
+        """Yield the reasons against a candidate with so many comments left."""
+        if self.merged and candidate.activity.merged is False:
+            yield _rejected("merged", "not merged")
         if self.base and candidate.source is None:
-            yield Rejection(reason="the base commit is not known")
-        yield from self._faults_of_review(candidate)
+            yield _rejected("base", "the base commit is not known")
+        every = candidate.comments
+        if left < self.substantive:
+            reason = f"fewer than {self.substantive} substantive comments"
+            yield _rejected(
+                "substantive", reason, f"{left} of {len(every)} comments", dict(self._not_issues(candidate))
+            )
+        generated = sum(map(_is_machine_made, every))
+        if self.ai_share and every and generated / len(every) > self.ai_share:
+            yield _rejected("ai_share", "reviewed mostly by machines", f"{generated} of {len(every)} comments")
         yield from self._faults_of_change(candidate, files)
         if value.score < self.rvs:
-            yield Rejection(reason=f"RVS below {self.rvs:g}", detail=f"RVS is {value.score:.3f}")
-
-    def _faults_of_review(self, candidate: PullCandidate) -> Iterator[Rejection]:
-        every = candidate.comments
-        substantive = sum(is_substantive(one.author, one.comment.body) for one in every)
-        if substantive < self.substantive:
-            yield Rejection(
-                reason=f"fewer than {self.substantive} substantive comments",
-                detail=f"{substantive} of {len(every)} comments",
-            )
-        generated = sum(is_bot(one.author) or looks_generated(one.comment.body) for one in every)
-        if every and generated / len(every) > self.ai_share:
-            yield Rejection(reason="reviewed mostly by machines", detail=f"{generated} of {len(every)} comments")
+            yield _rejected("rvs", f"RVS below {self.rvs:g}", f"RVS is {value.score:.3f}")
 
     def _faults_of_change(self, candidate: PullCandidate, files: Sequence[ChangedFile]) -> Iterator[Rejection]:
         author, title = candidate.activity.author, candidate.pull_request.title
         paths = [file.path for file in files]
         added = sum(len(file.added) for file in files)
         if self.code and paths and all(is_test(path) for path in paths):
-            yield Rejection(reason="only tests changed")
+            yield _rejected("code", "only tests changed")
         if self.documentation and paths and all(is_documentation(path) for path in paths):
-            yield Rejection(reason="only documentation changed")
+            yield _rejected("documentation", "only documentation changed")
         if self.dependencies and is_dependency_update(author, title, paths):
-            yield Rejection(reason="a dependency update", detail=f"by {author}")
+            yield _rejected("dependencies", "a dependency update", f"by {author}")
         if self.most_added and added > self.most_added:
-            yield Rejection(reason="too large", detail=f"{added} added lines, more than {self.most_added}")
+            yield _rejected("most_added", "too large", f"{added} added lines, more than {self.most_added}")
         if self.most_files and len(paths) > self.most_files:
-            yield Rejection(reason="too large", detail=f"{len(paths)} files, more than {self.most_files}")
+            yield _rejected("most_files", "too large", f"{len(paths)} files, more than {self.most_files}")
 
     def _not_issues(self, candidate: PullCandidate) -> Iterator[tuple[str, str]]:
+        author = candidate.activity.author
+        reviewers = {one.author for one in candidate.comments if one.reply_to is None} - {author}
         for one in candidate.comments:
-            if self.ai_share < 1 and is_bot(one.author):
-                yield one.comment.id, "by a bot"
-            elif self.ai_share < 1 and looks_generated(one.comment.body):
-                yield one.comment.id, "looks generated"
-            elif one.reply_to is not None:
-                yield one.comment.id, "an answer in a discussion"
-            elif one.author and one.author == candidate.activity.author and not self.own_remarks:
-                yield one.comment.id, "by the pull request's author"
+            body = one.comment.body
+            if not self.bots and _is_machine_made(one):
+                yield one.comment.id, _named("bots", "by a bot" if is_bot(one.author) else "looks generated")
+            elif not self.own_remarks and one.author and one.author == author:
+                yield one.comment.id, _named("own_remarks", "by the pull request's author")
+            elif not self.answers and one.reply_to and not (one.author in reviewers and asks_anew(one.author, body)):
+                yield one.comment.id, _named("answers", "an answer in a discussion")
+            elif self.substantive and not (_is_machine_made(one) or raises_concern(one.author, body)):
+                yield one.comment.id, _named("substantive", "says nothing that could be mended")
 
-    def _untold(self, candidate: PullCandidate) -> Iterator[str]:
-        known: Mapping[str, Any] = {"merged": candidate.activity.merged, "public": candidate.activity.public}
-        for name, value in known.items():
-            if getattr(self, name) and value is None:
-                yield UNTOLD.format(name)
+
+def _is_machine_made(one: CandidateComment) -> bool:
+    return is_bot(one.author) or looks_generated(one.comment.body)
+
+
+def _named(rule: str, reason: str) -> str:
+    return f"{reason} (curate.select.{rule})"
+
+
+def _rejected(rule: str, reason: str, detail: str = "", comments: Mapping[str, str] | None = None) -> Rejection:
+    return Rejection(reason=_named(rule, reason), detail=detail, comments=comments)
 
 
 def _counts(candidate: PullCandidate, files: Sequence[ChangedFile]) -> ReviewedPull:

@@ -43,6 +43,7 @@ STAGES = Family(
     noun="stage",
     verb="run",
     table={
+        "permit": "pytest_crab.curation.permission:Permission",
         "select": "pytest_crab.curation.select:Selection",
         "filter": "pytest_crab.curation.filter:Filter",
         "environment": "pytest_crab.curation.environments:EnvironmentFinding",
@@ -52,6 +53,9 @@ STAGES = Family(
     },
 )
 
+
+#: The stage that asks whether a set may hold a pull request; it has no settings of its own.
+PERMIT = "permit"
 
 #: The stages that run code, or ask a model or an agent: they run where they are named, or have settings in crab.yaml.
 ASKING = frozenset({"environment", "oracles", "validate"})
@@ -143,15 +147,23 @@ class KnownStage(Stage):
 
 def make_stages(names: Sequence[str], settings: Settings) -> list[Stage]:
     """Return the stages of these names in the order of the table, with their settings. Raises BadInput."""
-    unknown = [name for name in (*names, *settings.curate) if name not in (COLLECT, *STAGES.table)]
+    known = (COLLECT, *(name for name in STAGES.table if name != PERMIT))
+    unknown = [name for name in names if name not in (PERMIT, *known)]
+    unknown += [name for name in settings.curate if name not in known]
     if unknown:
-        known = ", ".join((COLLECT, *STAGES.table))
-        raise BadInput("curate", [f"there is no stage {unknown[0]!r}; the stages are {known}"])
-    made: list[Stage] = []
-    for name in STAGES.table:
-        if name in names:
-            where = f"crab.yaml: curate.{name}"
-            spec = STAGES.spec(name, settings.curate.get(name, {}), settings.folder, where)
-            stage: Stage = STAGES.build(spec, where)
-            made.append(KnownStage(stage=stage, known=stage.identity()))
-    return made
+        raise BadInput("curate", [f"there is no stage {unknown[0]!r}; the stages are {', '.join(known)}"])
+    wanted = {*names, PERMIT} if {*names} - {COLLECT} else {*names}
+    return [make_stage(name, settings) for name in STAGES.table if name in wanted]
+
+
+def make_stage(name: str, settings: Settings) -> KnownStage:
+    """Return a stage of the table with its settings, and with what other settings mean for it. Raises BadInput."""
+    own = settings.curate.get(name, {})
+    if name == PERMIT:
+        rules = settings.curate.get("publish", {})
+        own = {key: rules[key] for key in ("licences", "own_words", "private") if key in rules}
+    if settings.private and name in (PERMIT, "publish"):
+        own = {**own, "private": True}
+    where = f"crab.yaml: curate.{name}"
+    stage: Stage = STAGES.build(STAGES.spec(name, own, settings.folder, where), where)
+    return KnownStage(stage=stage, known=stage.identity())

@@ -228,9 +228,14 @@ def test_a_set_in_own_words_has_no_text_of_others(shop: Shop, curate: Curate, pr
     assert "| 1, 2, 3 | titles, comments in own words |" in Path("set/LICENCES.md").read_text()
     without = rules.replace("own_words: words, ", "")
     Path("crab.yaml").write_text(f"{text}curate:\n  select: {{rvs: 0.05}}\n  {without}\n")
-    assert stage(curate("--json"), "publish")["pull_requests"]["reasons"] == {
-        "its licence lets no text be passed on": 3
-    }
+    (reason,) = stage(curate("--json"), "permit")["pull_requests"]["reasons"]  # before anything is paid
+    assert "curate.private, curate.publish.licences" in reason
+    private = without.replace("publish: {", "private: true\n  publish: {")
+    Path("crab.yaml").write_text(f"{text}curate:\n  select: {{rvs: 0.05}}\n  {private}\n")
+    result = curate()
+    assert result.exit_code == 0, result.output
+    (first, *_) = load_instances(Path("set"))
+    assert (first.pull_request.title, first.comments[0].body) == ("Fix number 1", shop.comments[0]["body"])
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,6 @@ def answers(shop: Shop, number: int) -> list[ForgeAnswer]:
     comments = [row for row in shop.comments if row["pull_request_url"].endswith(f"/{number}")]
     reviewed = comments[0]["original_commit_id"]
     return [
-        ForgeAnswer(200, comments),
         ForgeAnswer(200, {"merge_base_commit": {"sha": shop.git("rev-parse", f"{reviewed}~1")}}),
         ForgeAnswer(200, [{"user": {"login": "person0"}, "state": "CHANGES_REQUESTED"}]),
     ]
@@ -61,7 +60,8 @@ def stages(result: Result, *, status: int = 0) -> dict[str, Any]:
 
 def test_merged_pull_requests_with_their_reviews(shop: Shop, forge: ScriptedForge, curate: Curate) -> None:
     unmerged = listed(shop, 4, merged_at=None, merge_commit_sha=None)
-    forge.script = [ForgeAnswer(200, [listed(shop, 1), unmerged]), *answers(shop, 1)]
+    both = [ForgeAnswer(200, [listed(shop, 1), unmerged]), ForgeAnswer(200, shop.comments)]
+    forge.script = [*both, *answers(shop, 1)]
     found = stages(curate("--json", "--jobs", "1", source="owner/shop"))
     assert found["collect"]["pull_requests"]["reasons"] == {"not merged": 1}
     (instance,) = load_instances(Path("set"))
@@ -71,16 +71,16 @@ def test_merged_pull_requests_with_their_reviews(shop: Shop, forge: ScriptedForg
     assert "doubts" not in instance.tags  # the forge tells all
     asked = len(forge.requests)
     assert asked == 4
-    forge.script = [ForgeAnswer(200, [listed(shop, 1), unmerged])]
+    forge.script = [*both]
     assert stages(curate("--json", source="https://github.com/owner/shop")) == found
-    assert len(forge.requests) == asked + 1  # the list alone
+    assert len(forge.requests) == asked + 2  # the lists alone
 
 
 def test_a_deleted_fork_is_a_doubt(shop: Shop, forge: ScriptedForge, curate: Curate) -> None:
     gone = listed(shop, 2)
     gone["head"]["repo"] = None
     gone["base"]["ref"] = "f\u00fcr/HEAD"
-    forge.script = [ForgeAnswer(200, [gone]), *answers(shop, 2)]
+    forge.script = [ForgeAnswer(200, [gone]), ForgeAnswer(200, shop.comments), *answers(shop, 2)]
     stages(curate("--json", source="owner/shop"))
     (instance,) = load_instances(Path("set"))
     assert instance.tags["doubts"] == "its fork is deleted"
@@ -88,8 +88,8 @@ def test_a_deleted_fork_is_a_doubt(shop: Shop, forge: ScriptedForge, curate: Cur
 
 
 def test_a_force_pushed_head_is_rejected(shop: Shop, forge: ScriptedForge, curate: Curate) -> None:
-    comments, base, reviews = answers(shop, 1)
-    comments = ForgeAnswer(200, [{**row, "original_commit_id": "e" * 40} for row in comments.data])
+    base, reviews = answers(shop, 1)
+    comments = ForgeAnswer(200, [{**row, "original_commit_id": "e" * 40} for row in shop.comments])
     forge.script = [ForgeAnswer(200, [listed(shop, 1)]), comments, base, reviews]
     found = stages(curate("--json", source="owner/shop"))
     assert found["collect"]["pull_requests"]["reasons"] == {"the reviewed commit is gone": 1}
@@ -102,6 +102,7 @@ def test_a_rate_limit_keeps_what_is_there_and_asks_no_more(shop: Shop, forge: Sc
     limit = {"x-ratelimit-remaining": "0", "x-ratelimit-reset": str(int(time.time()) + 600)}
     forge.script = [
         ForgeAnswer(200, [listed(shop, 1), listed(shop, 2), listed(shop, 6)]),
+        ForgeAnswer(200, shop.comments),
         *answers(shop, 1),
         ForgeAnswer(403, {"message": "API rate limit exceeded"}, limit),
     ]

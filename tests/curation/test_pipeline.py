@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import Result
+from click.testing import CliRunner, Result
 
+from pytest_crab.cli import main
 from pytest_crab.curation.funnel import count_funnel, funnel_data, funnel_lines
 from pytest_crab.curation.pipeline import Fate, Passage, as_decision
 from pytest_crab.curation.select import Selection
@@ -44,8 +45,8 @@ def test_merged_pull_requests_become_a_set_and_every_number_adds_up(shop: Shop, 
     collect, select, publish = (one for one in stages if one["stage"] in {"collect", "select", "publish"})
     assert collect["pull_requests"]["in"] == 6
     assert collect["pull_requests"]["reasons"] == {"no review comment is known": 1, "not merged": 1}
-    assert select["pull_requests"]["reasons"] == {"only documentation changed": 1}
-    assert select["rejections"] == {"owner__shop-6": "only documentation changed"}
+    assert select["pull_requests"]["reasons"] == {"only documentation changed (curate.select.documentation)": 1}
+    assert select["rejections"] == {"owner__shop-6": "only documentation changed (curate.select.documentation)"}
     assert "give them with --comments" in collect["rejections"]["owner__shop-5"]
     assert "rejected: no review comment is known; owner__shop-5 (git keeps none" in curate("--status").output
     assert publish["pull_requests"]["kept"] == 3
@@ -135,7 +136,7 @@ def test_a_killed_run_goes_on_with_the_same_funnel_and_asks_nothing_twice(
         assert curate("--jobs", "1").exit_code == 1
         status = curate("--status", "--json")
         check_sums(json.loads(status.stdout))
-        assert json.loads(status.stdout)[1]["pull_requests"]["waiting"] >= 1
+        assert json.loads(status.stdout)[2]["pull_requests"]["waiting"] >= 1
     stops.append(-1)
     resumed = curate("--json")
     assert sorted(asked) == [f"owner__shop-{number}" for number in (1, 2, 3, 6)]
@@ -165,7 +166,7 @@ def test_a_failure_of_the_world_is_counted_and_tried_again(curate: Curate, monke
     assert status.exit_code == 0
     stages = json.loads(status.stdout)
     check_sums(stages)
-    assert stages[1]["failures"] == {"owner__shop-2": "the engine is away"}
+    assert stages[2]["failures"] == {"owner__shop-2": "the engine is away"}
     monkeypatch.setattr(Selection, "run", plain)
     assert curate().exit_code == 0
     assert len(load_instances(Path("set"))) == 3
@@ -217,3 +218,38 @@ def bare() -> PullCandidate:
     comment = CandidateComment(comment=Comment(id="c0", path="a.py", body="It."))
     facts = PullRequestFacts(number=1, title="T")
     return PullCandidate(id="a__b-1", origin="git", repo="a/b", pull_request=facts, comments=(comment,))
+
+
+def test_what_if_says_what_each_rule_keeps_and_writes_no_set(curate: Curate) -> None:
+    Path("crab.yaml").write_text("curate:\n  select: {substantive: 3}\n")
+    result = curate("--what-if")
+    assert result.exit_code == 0, result.output
+    rows = {line.split()[0]: line.split()[1:] for line in result.output.splitlines() if line.startswith("curate.")}
+    assert rows["curate.select.substantive"] == ["3", "0", "(0)", "3", "(6)"]
+    assert rows["curate.select.documentation"] == ["true", "3", "(6)", "0", "(0)"]
+    assert rows["curate.private"] == ["false", "4", "(8)", "0", "(0)"]
+    assert "all rules together keep 0 of 4 pull requests and 0 of 8 comments" in result.output
+    assert "2 pull requests rejected by collect" in result.output
+    assert not Path("set").exists()
+
+
+def test_each_round_of_a_review_is_an_instance_at_its_own_head(shop: Shop, curate: Curate) -> None:
+    last = shop.git("rev-parse", "refs/pull/1/head")
+    shop.comments.append({**shop.comments[0], "id": 7, "original_commit_id": last, "body": "Is `two` right here?"})
+    shop.write_comments()
+    assert curate().exit_code == 0
+    heads = {one.id: (one.source.git and one.source.git.head, len(one.comments)) for one in load_instances(Path("set"))}
+    assert heads["owner__shop-1"] == (shop.comments[0]["original_commit_id"], 2)
+    assert heads[f"owner__shop-1@{last[:7]}"] == (last, 1)
+
+
+@pytest.mark.parametrize(("passed_on", "private"), [("n", "true"), ("y", "false")])
+def test_init_asks_and_writes_what_curate_reads(passed_on: str, private: str) -> None:
+    Path("crab.yaml").write_text("judges: {}")
+    asked = CliRunner().invoke(main, ["set", "curate", "--init"], input=f"{passed_on}\nclaude-x\n")
+    assert asked.exit_code == 0, asked.output
+    text = Path("crab.yaml").read_text()
+    assert text == f'judges: {{}}\ncurate:\n  private: {private}\n  oracles: {{model: "claude-x"}}\n'
+    again = CliRunner().invoke(main, ["set", "curate", "init"], input="n\n\n")
+    assert again.exit_code == 1
+    assert "under curate already" in again.output

@@ -57,9 +57,7 @@ BUMP = PullRequestFacts(number=1, title="Bump requests from 2.1 to 2.2")
     ("changes", "reason", "switch"),
     [
         ({"activity": activity(merged=False)}, "not merged", {"merged": False}),
-        ({"activity": activity(public=False)}, "not public", {"public": False}),
-        ({"comments": (remark("c0"),)}, "fewer than 2", {"substantive": 1}),
-        ({"comments": (remark("c0"), remark("c1", body="Nice!"))}, "fewer than 2", {"substantive": 1}),
+        ({"comments": (remark("c1", body="Nice!"),)}, "fewer than 1", {"substantive": 0}),
         ({"diff": diff_of("tests/test_shop.py")}, "only tests", {"code": False}),
         ({"diff": diff_of("docs/index.md", "README.rst")}, "only documentation", {"documentation": False}),
         ({"activity": activity(author="dependabot[bot]")}, "dependency update", {"dependencies": False}),
@@ -68,36 +66,60 @@ BUMP = PullRequestFacts(number=1, title="Bump requests from 2.1 to 2.2")
             "dependency update",
             {"dependencies": False, "rvs": 0.0},
         ),
-        ({"comments": BOTS}, "machines", {"ai_share": 0.5}),
         ({"diff": "@@ nothing"}, "cannot be read", {"parseable": False, "rvs": 0.0}),
         ({"source": None}, "base commit", {"base": False}),
         ({"diff": diff_of("shop.py", lines=801)}, "too large", {"most_added": 0}),
-        ({"pull_request": PullRequestFacts(number=1, title="Words"), "diff": diff_of("shop.py")}, "RVS", {"rvs": 0.05}),
     ],
 )
-def test_each_rule_rejects_and_can_be_turned_off(changes: dict[str, Any], reason: str, switch: dict[str, Any]) -> None:
+def test_each_rule_rejects_names_its_setting_and_can_be_turned_off(
+    changes: dict[str, Any], reason: str, switch: dict[str, Any]
+) -> None:
     assert isinstance(run(candidate()), PullCandidate)
     one = candidate(**changes)
     found = run(one)
     assert isinstance(found, Rejection), found
     assert reason in found.reason
+    assert f"(curate.select.{next(iter(switch))})" in found.reason
     assert isinstance(run(one, **switch), PullCandidate)
 
 
+@pytest.mark.parametrize(
+    ("changes", "settings", "reason"),
+    [
+        ({"comments": (remark("c0"),)}, {"substantive": 2}, "fewer than 2"),
+        ({"comments": BOTS}, {"ai_share": 0.3}, "machines"),
+        ({"pull_request": PullRequestFacts(number=1, title="Words"), "diff": diff_of("shop.py")}, {"rvs": 0.3}, "RVS"),
+        ({}, {"most_files": 1}, "too large"),
+    ],
+)
+def test_rules_that_are_off_by_default(changes: dict[str, Any], settings: dict[str, Any], reason: str) -> None:
+    one = candidate(**changes)
+    assert isinstance(run(one), PullCandidate)
+    found = run(one, **settings)
+    assert isinstance(found, Rejection)
+    assert reason in found.reason
+
+
 def test_bots_answers_and_the_author_raise_no_issue() -> None:
-    answer = remark("c4", "bob", reply_to="c0")
+    answer = remark("c4", "bob", reply_to="c0", body="That is how the till of the shop works today.")
     own = remark("c5", "dev")
-    found = run(candidate(comments=(*BOTS[:3], remark("c6"), answer, own)))
+    new = remark("c7", "bob", reply_to="c0", body="And wouldn't this fall apart for class instances?")
+    passing = remark("c8", "eve", reply_to="c0", body="Should this not be a list?")
+    found = run(candidate(comments=(*BOTS, remark("c6"), answer, own, new, passing)))
     assert isinstance(found, PullCandidate)
-    assert [one.comment.id for one in found.comments] == ["c0", "c1", "c6"]
-    assert set(found.dropped) == {"c2", "c4", "c5"}
-    kept = run(candidate(comments=(*BOTS[:2], own)), own_remarks=True)
+    assert [one.comment.id for one in found.comments] == ["c0", "c1", "c6", "c7"]
+    assert found.dropped["c2"] == "by a bot (curate.select.bots)"
+    assert set(found.dropped) == {"c2", "c3", "c4", "c5", "c8"}
+    kept = run(candidate(comments=(*BOTS, answer, own)), own_remarks=True, bots=True, answers=True)
     assert isinstance(kept, PullCandidate)
-    assert "c5" not in kept.dropped
+    assert not kept.dropped
+    alone = run(candidate(comments=BOTS[2:]))
+    assert isinstance(alone, Rejection)
+    assert set(alone.comments or ()) == {"c2", "c3"}
 
 
 def test_a_kept_candidate_has_its_numbers_and_doubts() -> None:
-    found = run(candidate(activity=activity(public=None)))
+    found = run(candidate(activity=activity(merged=None)))
     assert isinstance(found, PullCandidate)
     parts = {name: float(value) for name, value in found.tags.items() if name.startswith("rvs_")}
     # depth: 2 comments and 2 threads of 20; 2 files of 20, 6 lines of 800, 2 directories; 2 reviewers of 5, no reply
@@ -109,7 +131,7 @@ def test_a_kept_candidate_has_its_numbers_and_doubts() -> None:
         "rvs_bug_fix_signal": 1.0,
     }
     assert (found.tags["size"], found.tags["difficulty"]) == ("XS", "Type1_Direct")
-    assert found.flags == ("the source does not say: public",)
+    assert found.flags == ("the source does not say: merged",)
 
 
 @pytest.mark.parametrize(
