@@ -17,7 +17,7 @@ UNTOLD = "the source does not say: {}"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Permission(SettingsStage):
-    """Whether texts of a project may be passed on; a ``private`` set is not, so that it may hold all.
+    """The rule that texts of a project may be passed on; a ``private`` set is not, so that it may hold all.
 
     ``licences`` and ``own_words`` are those of ``publish``: with a judge that restates comments, any licence will do.
     """

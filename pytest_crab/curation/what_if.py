@@ -1,4 +1,4 @@
-"""What each rule of selection would keep of collected pull requests: alone, and if it alone were turned off."""
+"""The effects of each rule of selection on collected pull requests: alone, and if it alone were turned off."""
 
 from __future__ import annotations
 
