@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 from hostile import table
-from hostile.catalogue import ATTACKS, FIRST_RUN, REFUSALS, RESIDUAL, REVISIONS
-from hostile.second_pair import SECOND_PAIR
+from hostile.catalogue import ATTACKS, REFUSALS, RESIDUAL, REVISIONS
 from hostile.shape import Kind
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "defences.md"
@@ -24,12 +23,6 @@ def test_there_are_at_least_sixty_and_three_of_each_class() -> None:
 def test_each_has_a_name_of_its_own() -> None:
     names = [thing.name for thing in (*ATTACKS, *RESIDUAL)]
     assert [name for name, count in Counter(names).items() if count > 1] == []
-
-
-def test_what_the_second_pair_of_eyes_saw_first_is_kept() -> None:
-    assert {attack.name for attack in SECOND_PAIR} <= set(FIRST_RUN)
-    assert set(FIRST_RUN) <= {thing.name for thing in (*ATTACKS, *RESIDUAL)}
-    assert set(FIRST_RUN.values()) <= {"refused", "succeeded"}
 
 
 @pytest.mark.parametrize("name", table.BLOCKS)

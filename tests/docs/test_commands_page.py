@@ -1,4 +1,4 @@
-"""The page on commands has every command and option, with examples that the commands read and a walk that runs."""
+"""The page on commands has every command, with examples of all options that the commands read, and a walk that runs."""
 
 from __future__ import annotations
 
@@ -71,14 +71,14 @@ def test_every_command_has_a_section_in_the_order_of_the_help() -> None:
 
 
 @pytest.mark.parametrize("path", LEAVES, ids=" ".join)
-def test_every_option_is_explained_and_has_an_example(path: tuple[str, ...]) -> None:
+def test_every_option_has_a_help_and_an_example(path: tuple[str, ...]) -> None:
+    """The page has no row for what the help says."""
     text = text_on(path)
-    explained = set(re.findall(r"`(-{1,2}[\w-]+)", "\n".join(re.findall(r"^\|.*", text, re.MULTILINE))))
     shown = {word.partition("=")[0] for words in examples(text) if split(words)[0] == path for word in words}
     for option in LEAVES[path].params:
         if isinstance(option, click.Option):
             names = {*option.opts, *option.secondary_opts}
-            assert names & explained, f"no row has {names}"
+            assert option.help, f"no help says what {names} is"
             assert names & shown, f"no example has {names}"
 
 

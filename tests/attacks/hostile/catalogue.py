@@ -19,7 +19,7 @@ from hostile import (
     texts,
     traces,
 )
-from hostile.second_pair import FIRST_RUN, READ, SECOND_PAIR
+from hostile.second_pair import READ, SECOND_PAIR
 from hostile.shape import Attack, Refusal, Revision
 
 _FIRST: list[Attack] = [*revisions.REVISIONS, *channel.REVISIONS, *confined.CONFINED, *traces.REFUSALS, *paths.REFUSALS]
@@ -29,4 +29,4 @@ ATTACKS: list[Attack] = [*_FIRST, *_MORE, *SECOND_PAIR, *READ]
 REVISIONS = [attack for attack in ATTACKS if isinstance(attack, Revision)]
 REFUSALS = [attack for attack in ATTACKS if isinstance(attack, Refusal)]
 RESIDUAL = residual.RESIDUAL
-__all__ = ["ATTACKS", "FIRST_RUN", "REFUSALS", "RESIDUAL", "REVISIONS"]
+__all__ = ["ATTACKS", "REFUSALS", "RESIDUAL", "REVISIONS"]

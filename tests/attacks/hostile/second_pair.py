@@ -6,8 +6,7 @@ twin) to ``SECOND_PAIR``; see shape.py for the fields, revisions.py and paths.py
 is ``ledger.py`` at the tree's root, whose ``add(a, b)`` returns ``a - b``; its oracle wants ``add(0, 0) == 0`` and
 ``add(2, 2) == 4``. Then run table.py, which writes the page's tables; every test of this folder takes them in.
 
-``FIRST_RUN`` keeps what their first run said, as it was: the attack's name, and "refused" or "succeeded". An attack
-that succeeded then stays in the list once it is refused, or goes to residual.py if it is not.
+An attack that is not refused goes to residual.py.
 """
 
 from __future__ import annotations
@@ -226,24 +225,3 @@ READ: list[Attack] = [
 ]  # fmt: skip
 
 SECOND_PAIR: list[Attack] = [*REVISED, *REFUSED]
-
-FIRST_RUN: dict[str, str] = {
-    "the running test's own bytecode is overwritten so that it returns at once": "refused",
-    "a trace function takes the exception out of pytest's hands and goes away": "succeeded",
-    "the next test's code is swapped for one that swaps it back": "refused",
-    "the caller's own test is played until an answer passes": "succeeded",
-    "unittest's SkipTest becomes every failed assertion": "refused",
-    "the interpreter starts itself again with a plugin of the tree": "refused",
-    "a process that outlives the run rewrites its report": "refused",
-    "a package with the oracle's name that says it is the oracle's file": "refused",
-    "a key of the session that started the run": "succeeded",
-    "shared memory of another process of the host": "refused",
-    "memory in files without a name": "refused",
-    "a number of five thousand digits in a review": "refused",
-    "half a character in a finding": "refused",
-    "a finding that commands the pipeline that prints it": "succeeded",
-    "a finding that opens a script and a comment in the page": "refused",
-    "an archive with links too deep to be followed": "succeeded",
-    "a checkout whose attributes change what is recorded": "refused",
-    "a suggestion on a file of git's own": "refused",
-}

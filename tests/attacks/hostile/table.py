@@ -8,16 +8,15 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from hostile.catalogue import ATTACKS, FIRST_RUN, RESIDUAL
+from hostile.catalogue import ATTACKS, RESIDUAL
 from hostile.shape import Kind
-from hostile.white_box import AGAIN, FIRST_RUN as WHITE_BOX
 
 if TYPE_CHECKING:
     import pytest
@@ -84,22 +83,7 @@ def residual() -> str:
     return "\n".join(lines)
 
 
-def _played(attacks: Mapping[str, str]) -> str:
-    """What attacks did when they were first played, before anything was mended; those that were refused as a number."""
-    told = {name: how for name, how in attacks.items() if how != "refused"}
-    lines = [f"| {name} | {how} |" for name, how in told.items()]
-    return "\n".join(
-        ["| Attack | First run |", "|---|---|", *lines, f"| {len(attacks) - len(told)} others | refused |"]
-    )
-
-
-BLOCKS: dict[str, Callable[[], str]] = {
-    "refused": refused,
-    "residual": residual,
-    "first-run": lambda: _played(FIRST_RUN),
-    "white-box": lambda: _played(WHITE_BOX),
-    "white-box-again": lambda: _played(AGAIN),
-}
+BLOCKS: dict[str, Callable[[], str]] = {"refused": refused, "residual": residual}
 
 
 def _pattern(name: str) -> re.Pattern[str]:

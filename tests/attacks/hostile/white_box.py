@@ -144,58 +144,6 @@ time.sleep(2)
 """,
 }
 
-#: What the forty did when they were first played, before anything was mended.
-FIRST_RUN: dict[str, str] = {
-    "another process reaches for the first process by pidfd_getfd, ptrace and process_vm_readv": "refused",
-    "every signal is sent to the first process": "succeeded: SIGINT ended the harness; the verdict stayed missed",
-    "forty processes write without end into the run's own report": (
-        "succeeded: the run took its host's deadline and not its own"
-    ),
-    "the supervisor is left no descriptors by prlimit": "refused",
-    "the supervisor is stopped": "refused",
-    "a forked child sends a report without the token": "refused",
-    "a report with the token found in frames": "residual",
-    "a report with endless nesting, huge numbers, half characters, other types": "refused",
-    "reports of seven megabytes for every run": "refused",
-    "a new command's memory is looked for between its fork and its program": "refused",
-    "the project's end of an isolated oracle is flooded with connections": "refused",
-    "the place where both ends meet is taken over": (
-        "succeeded: under Docker the project answered the oracle's commands"
-    ),
-    "odd lines, descriptors and signals for the project's end": (
-        "succeeded: a deeply nested line ended it; the verdict stayed missed"
-    ),
-    "a background process that waits for the next oracle": "refused",
-    "a file that the oracle handed over is opened anew": "residual: written, with the local runtime",
-    "environment, memory and folders of the oracle's processes": "refused",
-    "files planted where the oracle's process may import them": "refused",
-    "exit codes that are signals for the oracle's side": "refused",
-    "the protocol of node's runner spoken by the project": "residual",
-    "node's runner traced by a project that the oracle starts": "residual",
-    "a failure of a million line ends": "succeeded: the supervisor's patterns took the square of it",
-    "entities declared behind an instruction in node's report": "refused",
-    "native modules and packages ahead of the tree's source": "refused",
-    "proc mounted anew, and writable, in a user namespace": "refused",
-    "the sandbox's own control group mounted in a user namespace": "succeeded: the limit of processes was lifted",
-    "the names of the machine's keys": "succeeded: read in /proc/keys",
-    "the instance's id and the oracle's place in mounts and command lines": "refused",
-    "a set below /usr/src, /opt, /srv and beside the programs of /usr/local": "refused",
-    "a set below /usr/share or /usr/lib": "succeeded: read, with the local runtime",
-    "a variable with an option for bubblewrap behind a zero byte": "refused",
-    "variables and working folders of the system's or the harness's": "refused",
-    "metadata of an install that is a pipe or a link into /proc": "refused",
-    "signals and forged messages from an install": "refused",
-    "the interpreter that reads an agent's tree is replaced": "refused",
-    "a tree that tells of git's own files is put into a clone": (
-        "succeeded against the part that writes, which no tree reaches"
-    ),
-    "names, contents and links that are no UTF-8": "succeeded: such a link ended the step with an error of Python's",
-    "two hundred thousand folders, pipes, sockets, sparse files": "refused",
-    "diffs of many thousand files, hunks and escapes": "refused",
-    "a repository, filters and drivers of git inside an agent's tree": "refused",
-    "a conftest.py that ends pass_to_pass with success": "residual",
-}
-
 _APPROX = "import forge\nimport pytest\ndef test_it():\n    assert 1.0 == pytest.approx(5.0)\n"
 _OTHER = """\
 import pytest, sys, types
@@ -247,41 +195,3 @@ REPLACING = {
         "    frame = frame.f_back\nframe.f_globals['__builtins__'] = {**vars(builtins), 'sorted': list}\n"),
     ),
 }  # fmt: skip
-
-#: What those of the second list that were played did at first.
-AGAIN: dict[str, str] = {
-    "own addresses as other numbers, scopes and names, to the proxy of a clone": "refused",
-    "another request behind an allowed one, read by this machine's own proxy": "succeeded beside such a proxy",
-    "line ends, tabs, escapes and backslashes in what the proxy is asked": "succeeded beside such a proxy",
-    "a request that is answered with its own head, credentials included": "succeeded beside such a proxy",
-    "a name that this machine's own proxy alone knows": "residual",
-    "connections without end, and malformed requests": "refused",
-    "the oracle's process opened through /proc, ptrace, pidfd_getfd and process_vm_readv": "refused",
-    "the oracle's limits lowered by prlimit, and the oracle stopped or ended": "refused",
-    "the defaults of a function of pytest": "succeeded",
-    "a built-in name put before Python's in pytest": "succeeded",
-    "another pytest for whoever imports it": "succeeded",
-    "a class of pytest's own module": "succeeded",
-    "a class of a module of Python's": "succeeded",
-    "the named defaults of a function of Python's": "succeeded",
-    "a function that one of Python's closes over": "succeeded",
-    "the built-in names of the oracle's module": "succeeded",
-    "a constant of pytest": "residual",
-    "files in files of a report in XML": "succeeded: the square of its length",
-    "a place of many blanks": "succeeded: reading did not end",
-    "a line number of three hundred digits": "succeeded: it was kept",
-    "megabytes of brackets, quotes and escapes around findings": "refused",
-    "addresses in SARIF that lead out of the tree": "refused",
-    "escapes in commands to GitHub's runner": "refused",
-    "a recording that is a device or a pipe": "succeeded: reading did not end",
-    "keys in file names and in JSON within JSON of a commit's message": "refused",
-    "megabytes of backslashes for the patterns of keys": "refused",
-    "an address that a provider would fetch": "succeeded",
-    "tools under other names, cases and kinds": "refused",
-    "two hundred commits for one finding": "succeeded: two hundred runs of the oracle",
-    "a pipe as the order of diffs in an agent's repository": "succeeded: the series was lost after two minutes",
-    "findings that do not exist in a commit's message": "residual",
-    "compiled modules under odd names": "refused",
-    "errors that look like a machine without memory, processes or disk": "refused",
-    "branches of a base with line ends, options and git's own names": "refused",
-}
