@@ -88,6 +88,13 @@ class GitHubPulls:
         with self._errors():
             return read_pages(self._hub, f"/repos/{self.repo}/pulls/{number}/comments")
 
+    def files(self, number: int) -> set[str]:
+        """Return the files that a pull request changes, by their names before and after. Raises ForgeError."""
+        with self._errors():
+            rows = read_pages(self._hub, f"/repos/{self.repo}/pulls/{number}/files")
+            names = [name for row in rows for name in (row["filename"], row.get("previous_filename"))]
+            return {str(name) for name in names if name}
+
     def reviews(self, number: int) -> list[Mapping[str, Any]]:
         """Return the reviews of a pull request. Raises ForgeError."""
         with self._errors():

@@ -15,11 +15,18 @@ from pathlib import Path
 from typing import Any
 
 from pytest_crab.errors import BadInput
+from pytest_crab.formats import format_names
 from pytest_crab.text import split_lines
 from pytest_crab.types import CandidateComment, Comment, PullCandidate, Side
 
 #: The tags of the commit that was commented on, and of the last one of the pull request.
 REVIEWED, LAST = "reviewed_commit", "last_commit"
+
+#: The tag with the files of a fix that are other people's work: no commit of the pull request touches them.
+OTHERS = "fix_of_others"
+
+#: The reason where no commit after the review touches what the pull request does.
+NO_FIX = "nothing changed after the review"
 
 _PULL = re.compile(r"/pulls?/(\d+)\b")
 _SHA = re.compile(r"[0-9a-f]{40}")
@@ -134,3 +141,11 @@ def as_rounds(pull: PullCandidate, comments: Sequence[CandidateComment]) -> Iter
         name = f"{pull.id}@{one.head[:7]}" if at and one.head else pull.id
         tags = {**pull.tags, **({REVIEWED: one.head} if one.head else {})}
         yield replace(pull, id=name, comments=one.comments, tags=tags)
+
+
+def with_others(pull: PullCandidate, others: Sequence[str]) -> PullCandidate:
+    """Return a candidate that says which files of its fix are other people's work."""
+    if not others:
+        return pull
+    doubt = f"its fix has other people's work in {format_names(others, 3)}"
+    return replace(pull, flags=(*pull.flags, doubt), tags={**pull.tags, OTHERS: format_names(others, 20)})

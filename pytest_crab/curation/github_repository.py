@@ -14,7 +14,7 @@ from pytest_crab import diffs
 from pytest_crab.clients.github_pulls import GitHubPulls
 from pytest_crab.curation import licences
 from pytest_crab.curation.collect import CandidateSource
-from pytest_crab.curation.discussion import LAST, REVIEWED, as_rounds, group_comments
+from pytest_crab.curation.discussion import LAST, NO_FIX, REVIEWED, as_rounds, group_comments, with_others
 from pytest_crab.curation.publish import to_instance
 from pytest_crab.curation.stages import CurationContext, Rejection
 from pytest_crab.curation.template import language_of
@@ -111,14 +111,22 @@ class GitHubRepository(CandidateSource):
         base = self.pulls.merge_base(tags[TARGET], head)
         if base is None:
             return _gone(f"GitHub has no commit {head}")
-        source = GitSource(url=f"https://github.com/{self.pulls.repo}", base=base, head=head, merged=tags[MERGED])
+        fix = tags[LAST] if head != tags[LAST] else tags[MERGED]
+        source = GitSource(url=f"https://github.com/{self.pulls.repo}", base=base, head=head, merged=fix)
         known = dataclasses.replace(candidate, source=source, activity=self._activity(candidate))
         try:
             snapshot = self._fetcher.fetch(to_instance(known, Path(known.id)), context.folder)
         except SourceError as error:
             gone = str(error).partition(";")[0].removeprefix(f"{known.id}: ")
             return _gone(gone)
-        return _with_code(known, snapshot)
+        found = _with_code(known, snapshot)
+        changed = [change.path for change in snapshot.changes(snapshot.reference_tree)]
+        own = diffs.touched_paths(found.diff)
+        if not own.issuperset(changed):
+            own |= self.pulls.files(candidate.pull_request.number)
+        if own.isdisjoint(changed):
+            return Rejection(reason=NO_FIX, detail=f"{head[:12]} was reviewed")
+        return with_others(found, [path for path in changed if path not in own])
 
     def _activity(self, candidate: PullCandidate) -> ReviewActivity:
         reviews = self.pulls.reviews(candidate.pull_request.number)

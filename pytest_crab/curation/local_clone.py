@@ -14,7 +14,7 @@ from typing_extensions import override
 from pytest_crab import diffs
 from pytest_crab.curation import licences
 from pytest_crab.curation.collect import CandidateSource
-from pytest_crab.curation.discussion import LAST, REVIEWED, as_rounds
+from pytest_crab.curation.discussion import LAST, NO_FIX, REVIEWED, as_rounds, with_others
 from pytest_crab.curation.stages import CurationContext, Rejection
 from pytest_crab.curation.template import language_of
 from pytest_crab.sources.pull_refs import MergedPull, PullRefs
@@ -85,13 +85,16 @@ class LocalClone(CandidateSource):
             return Rejection(
                 reason="not merged", detail=f"no commit of {self.folder}'s main line is a merge of {last[:12]}"
             )
+        fix = self._refs.own_fix(pull, last)
+        if fix is None:
+            return Rejection(reason=NO_FIX, detail=f"{pull.head[:12]} was reviewed")
         diff = self._refs.diff(pull.base, pull.head)
         licence = licences.detect_licence(lambda path: self._refs.read(pull.head, path))
-        return _complete(candidate, pull, diff, licence, self.url)
+        return _complete(with_others(candidate, fix.others), pull, fix.commit, diff, licence, self.url)
 
 
 def _complete(
-    candidate: PullCandidate, pull: MergedPull, diff: str, licence: str, url: str
+    candidate: PullCandidate, pull: MergedPull, fix: str, diff: str, licence: str, url: str
 ) -> PullCandidate | Rejection:
     try:
         language = language_of(sorted(diffs.touched_paths(diff)))
@@ -104,7 +107,7 @@ def _complete(
         pull_request=facts,
         language=language,
         license=licence,
-        source=GitSource(url=url, base=pull.base, head=pull.head, merged=pull.merged),
+        source=GitSource(url=url, base=pull.base, head=pull.head, merged=fix),
         diff=diff,
         activity=ReviewActivity(author=pull.author, merged=True, public=None, reviewers=reviewers),
         tags={**candidate.tags, "merged_by": pull.how},

@@ -20,6 +20,7 @@ from typing_extensions import override
 from pytest_crab import diffs
 from pytest_crab.clients.prompting import as_data, shown_diff
 from pytest_crab.curation.certify import SOURCE, Certificate, certify
+from pytest_crab.curation.discussion import OTHERS
 from pytest_crab.curation.proposals import Proposing
 from pytest_crab.curation.publish import to_instance
 from pytest_crab.curation.stages import CurationContext, Rejection, Stage
@@ -224,12 +225,14 @@ class _Proving:
     def with_reference(self, found: ProvedOracle) -> ProvedOracle:
         """Return the oracle with a reference, the fix, where the pull request has no other comment.
 
-        It is the fix on the files of the pull request if the oracle is green on that, else the whole one.
+        It is the fix on the files of the pull request if the oracle is green on that, else the whole one, unless that
+        has other people's work too.
         """
         if len(self._candidate.comments) > 1:
             return found
         name, whole = f"reference/{self._comment.id}.diff", self.fix()
-        parts = dict.fromkeys((_part(whole, diffs.touched_paths(self._candidate.diff)), whole))
+        own = _part(whole, diffs.touched_paths(self._candidate.diff))
+        parts = dict.fromkeys((own,) if OTHERS in self._candidate.tags else (own, whole))
         for number, fix in enumerate(filter(None, parts)):
             comment, files = dataclasses.replace(found.comment, reference=name), {**found.files, name: fix}
             if self._certify(comment, files, f"reference-{number}", found.environment).proved:

@@ -68,6 +68,17 @@ class MergedPull:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OwnFix:
+    """The commit that a pull request ends with after its review; ``others`` are files that it does not touch itself.
+
+    They came in by other people's commits, such as by a merge of the main line into the pull request.
+    """
+
+    commit: str
+    others: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BlamedLine:
     """A line of a file at some commit: the commit that wrote it, and its path and number there."""
 
@@ -142,6 +153,23 @@ class PullRefs:
             body=body,
             author=self._run("show", "--no-patch", "--format=%ae", head, "--").strip(),
         )
+
+    def own_fix(self, pull: MergedPull, last: str) -> OwnFix | None:
+        """Return the end of a pull request's own commits, ``last`` being the last; None: nothing changed after head.
+
+        Where head is the last commit, what was mended while merging counts, and then it is the merged commit. Raises
+        SourceError.
+        """
+        before = self._run("rev-parse", "--verify", "--quiet", f"{pull.merged}^1", fine=(0, 1)).strip() or pull.base
+        own = set(self._paths(f"{before}...{last}")) | set(self._paths(pull.base, pull.head))
+        for commit in (last, pull.merged):
+            changed = self._paths(pull.head, commit)
+            if not own.isdisjoint(changed):
+                return OwnFix(commit=commit, others=tuple(path for path in changed if path not in own))
+        return None
+
+    def _paths(self, *revisions: str) -> list[str]:
+        return self._run("diff", "--name-only", "--no-renames", "-z", *revisions, "--").split("\0")[:-1]
 
     def merge_times(self) -> dict[int, datetime]:
         """Return when each pull request was merged, by its number, as far as the history tells. Raises SourceError."""

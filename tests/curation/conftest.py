@@ -79,14 +79,41 @@ class Shop:
             self.git("cherry-pick", f"main..topic-{number}")
         path = next(iter(files)).replace("__", "/").replace("_py", ".py").replace("_md", ".md") if files else "a.py"
         for at, body in enumerate(remarks):
-            self.comments.append(
-                {
-                    "id": 100 * number + at, "pull_request_url": f"{URL}/pulls/{number}", "path": path, "line": 1,
-                    "original_line": 1, "side": "RIGHT", "body": body, "user": {"login": f"person{at}"},
-                    "original_commit_id": reviewed, "html_url": f"{URL}/pull/{number}#discussion_r{at}",
-                }
-            )  # fmt: skip
+            self.remark(number, path, reviewed, body, at)
         return reviewed
+
+    def remark(self, number: int, path: str, sha: str, body: str, at: int | None = None) -> None:
+        """Add a review comment on a commit."""
+        at = len(self.comments) if at is None else at
+        self.comments.append(
+            {
+                "id": 100 * number + at, "pull_request_url": f"{URL}/pulls/{number}", "path": path, "line": 1,
+                "original_line": 1, "side": "RIGHT", "body": body, "user": {"login": f"person{at}"},
+                "original_commit_id": sha, "html_url": f"{URL}/pull/{number}#discussion_r{at}",
+            }
+        )  # fmt: skip
+
+    def long_pull(
+        self, number: int, file: str, texts: list[str], message: str = "", *, updated: bool = False
+    ) -> list[str]:
+        """Make a pull request with a commit for each text of a file, squash it, and return its commits.
+
+        ``updated``: the main line, which moved meanwhile, is merged into it before the last commit.
+        """
+        self.git("checkout", "--quiet", "-b", f"topic-{number}")
+        made = []
+        for at, text in enumerate(texts):
+            if updated and at == len(texts) - 1:
+                self.git("checkout", "--quiet", "main")
+                self.commit("Other work", other_py=f"other = {number}\n")
+                self.git("checkout", "--quiet", f"topic-{number}")
+                self.git("merge", "--quiet", "--no-edit", "main")
+            made.append(self.commit(f"Step {at} of {number}", **{file.replace(".py", "_py"): text}))
+        self.git("update-ref", f"refs/pull/{number}/head", "HEAD")
+        self.git("checkout", "--quiet", "main")
+        self.git("merge", "--quiet", "--squash", f"topic-{number}")
+        self.git("commit", "--quiet", "-m", message or f"Fix number {number} (#{number})")
+        return made
 
     def write_comments(self) -> None:
         path = self.folder.parent / "comments.jsonl"

@@ -66,6 +66,8 @@ def test_merged_pull_requests_with_their_reviews(shop: Shop, forge: ScriptedForg
     assert found["collect"]["pull_requests"]["reasons"] == {"not merged": 1}
     (instance,) = load_instances(Path("set"))
     assert (instance.id, instance.license, len(instance.comments)) == ("owner__shop-1", "MIT", 2)
+    assert instance.source.git is not None
+    assert instance.source.git.merged == shop.git("rev-parse", "refs/pull/1/head")
     assert instance.pull_request.body == "It\nis."
     assert instance.pull_request.base_branch == "develop"
     assert "doubts" not in instance.tags  # the forge tells all

@@ -19,7 +19,7 @@ from pytest_crab.curation.stages import CurationContext, Rejection
 from pytest_crab.errors import Cancelled, EngineError
 from pytest_crab.instances import load_instances
 from pytest_crab.types import CandidateComment, Comment, PullCandidate, PullRequestFacts
-from tests.curation.conftest import Shop
+from tests.curation.conftest import REMARKS, Shop
 
 pytestmark = pytest.mark.usefixtures("shop")
 
@@ -56,7 +56,7 @@ def test_merged_pull_requests_become_a_set_and_every_number_adds_up(shop: Shop, 
     assert {one.license for one in instances} == {"MIT"}
     first = instances[0]
     assert first.source.git is not None
-    assert first.source.git.merged == shop.git("log", "--format=%H", "--grep=#1 from", "main")
+    assert first.source.git.merged == shop.git("rev-parse", "refs/pull/1/head")  # and not what merged it
     titles = [one.pull_request.title for one in instances]
     assert titles == ["Fix number 1", "Fix number 2", "Change 3"]  # a rebase has none: the reviewed commit's, no later
     assert len(first.comments) == 2
@@ -234,13 +234,16 @@ def test_what_if_says_what_each_rule_keeps_and_writes_no_set(curate: Curate) -> 
 
 
 def test_each_round_of_a_review_is_an_instance_at_its_own_head(shop: Shop, curate: Curate) -> None:
-    last = shop.git("rev-parse", "refs/pull/1/head")
-    shop.comments.append({**shop.comments[0], "id": 7, "original_commit_id": last, "body": "Is `two` right here?"})
+    first, second, last = shop.long_pull(9, "till.py", ["a = 1\n", "a = 2\n", "a = 3\n"])
+    for sha in (second, second, first, last):
+        shop.remark(9, "till.py", sha, REMARKS[0])
     shop.write_comments()
-    assert curate().exit_code == 0
-    heads = {one.id: (one.source.git and one.source.git.head, len(one.comments)) for one in load_instances(Path("set"))}
-    assert heads["owner__shop-1"] == (shop.comments[0]["original_commit_id"], 2)
-    assert heads[f"owner__shop-1@{last[:7]}"] == (last, 1)
+    result = curate()
+    assert result.exit_code == 0
+    found = {one.id: one for one in load_instances(Path("set")) if "shop-9" in one.id}
+    heads = {name: (one.source.git and one.source.git.head, len(one.comments)) for name, one in found.items()}
+    assert heads == {"owner__shop-9": (second, 2), f"owner__shop-9@{first[:7]}": (first, 1)}
+    assert f"nothing changed after the review; owner__shop-9@{last[:7]}" in result.output
 
 
 @pytest.mark.parametrize(("passed_on", "private"), [("n", "true"), ("y", "false")])

@@ -120,6 +120,18 @@ def test_a_fast_forward_says_that_its_beginning_is_not_known(shop: Shop, curate:
     assert "nothing says where its commits begin" in rejections["owner__shop-8"]
 
 
+def test_a_fix_with_work_of_others_says_so(shop: Shop, curate: Curate) -> None:
+    first, _, last = shop.long_pull(9, "till.py", ["a = 1\n", "a = 2\n", "a = 3\n"], updated=True)
+    shop.remark(9, "till.py", first, REMARKS[0])
+    shop.write_comments()
+    assert curate("--only", "1,9").exit_code == 0
+    plain, mixed = load_instances(Path("set"))
+    assert mixed.source.git is not None
+    assert mixed.source.git.merged == last
+    assert mixed.tags["fix_of_others"] == "other.py"
+    assert "fix_of_others" not in plain.tags
+
+
 def _decision(words: str) -> tuple[str, ...]:
     (path,) = [path for path in Path(".crab/steps/curation").glob("*/*.json") if words in path.read_text()]
     return path.relative_to(".crab").parts
@@ -131,6 +143,7 @@ def test_binary_files_and_submodules_are_changes_like_others(shop: Shop, curate:
     (shop.folder / "logo.png").write_bytes(bytes(range(256)))
     shop.git("update-index", "--add", "--cacheinfo", f"160000,{other},vendor")
     reviewed = shop.commit("Add", till9_py="till = 1\n")
+    shop.commit("Answer", till9_py="till = 2\n")
     shop.git("update-ref", "refs/pull/9/head", "HEAD")
     shop.git("checkout", "--quiet", "--force", "main")
     shop.git("merge", "--quiet", "--no-ff", "topic-9", "-m", "Merge pull request #9 from dev/topic\n\nFix a crash")
