@@ -64,11 +64,21 @@ class Repository:
         told = self._run("log", "--first-parent", f"--format={_FORMAT}", "HEAD", "--")
         return list(_changes(told))
 
-    def changed(self, change: Change) -> dict[str, str]:
-        """Return git's letter of each file that a step changes (A, D, M, T), by path. Raises SourceError."""
-        told = self._run("diff-tree", "-r", "-z", "--name-status", "--no-renames", change.parent, change.commit)
-        parts = told.split("\0")[:-1]
-        return dict(zip(parts[1::2], parts[::2], strict=True))
+    def all_changed(self, line: Sequence[Change]) -> list[dict[str, str]]:
+        """Return by path git's letter of each file that each step changes (A, D, M, T). Raises SourceError."""
+        told = self._run(
+            "log", "--first-parent", "-m", "-r", "-z", "--name-status", "--no-renames", "--format=%x1e%H", "HEAD", "--"
+        )
+        found: dict[str, dict[str, str]] = {}
+        for entry in told.split("\x1e")[1:]:
+            commit, *parts = entry.strip("\0").replace("\n", "").split("\0")
+            parts = [part for part in parts if part]
+            found[commit] = dict(zip(parts[1::2], parts[::2], strict=False))
+        return [found.get(change.commit, {}) for change in line]
+
+    def is_ancestor(self, one: str, other: str) -> bool:
+        """Return whether the second commit has the first in its history. Raises SourceError."""
+        return not self._run("rev-list", "--max-count=1", one, f"^{other}", "--").strip()
 
     def tree(self, commit: str) -> str:
         """Return the tree of a commit. Raises SourceError."""

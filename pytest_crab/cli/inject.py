@@ -1,0 +1,124 @@
+"""The inject command: a repository with tests becomes a set of instances with known faults."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
+from datetime import date
+from pathlib import Path
+
+import click
+
+from pytest_crab.cli.choices import runtime_option, store_option
+from pytest_crab.cli.curation_run import CurationServices, account, list_candidates, run_stages
+from pytest_crab.curation.collect import Collection
+from pytest_crab.curation.funnel import funnel_data, funnel_lines
+from pytest_crab.curation.listing import listing_path
+from pytest_crab.curation.stages import CurationContext, Stage
+from pytest_crab.errors import CrabError
+from pytest_crab.injection.deciding import Deciding
+from pytest_crab.injection.fixes import FixSource
+from pytest_crab.injection.proposals import METHOD, Method
+from pytest_crab.injection.repository import open_repository
+from pytest_crab.injection.stages import Proving, Publishing
+from pytest_crab.settings import load_settings
+from pytest_crab.sources.git import bring_history
+from pytest_crab.sources.remotes import address_of, is_repository
+from pytest_crab.store import FileStore
+from pytest_crab.types import PullCandidate
+
+#: The methods that begin with a fix, in order of preference.
+_OF_FIXES = (Method.INTRODUCED, Method.REVERSED)
+
+
+@click.command()
+@click.argument("source")
+@click.option("--out", required=True, type=click.Path(file_okay=False, path_type=Path), help="The set's folder.")
+@click.option(
+    "--until", type=click.IntRange(min=1), default=50, show_default=True, help="Stop at this many proved instances."
+)
+@click.option(
+    "--method", "methods", multiple=True, type=click.Choice([each.value for each in _OF_FIXES]),
+    help="Use this method alone; may be given again. Without it a fix is introduced, else reversed.",
+)  # fmt: skip
+@click.option("--url", help="The https address of a repository that is given as a folder.")
+@click.option(
+    "--since", type=click.DateTime(["%Y-%m-%d"]), metavar="DATE", help="Look for fixes from this day on alone."
+)
+@click.option("--python", metavar="X.Y", help="The CPython of all environments; without it each manifest decides.")
+@click.option(
+    "--runs", type=click.IntRange(min=2), default=3, show_default=True, help="Prove with so many runs of each state."
+)
+@click.option("--status", is_flag=True, help="Print the funnel of what is stored; run nothing.")
+@runtime_option("What runs the project's tests.")
+@click.option("--jobs", type=click.IntRange(min=1), default=2, show_default=True, help="Faults at a time.")
+@store_option("The folder in which decisions and sources are kept.")
+@click.option("--json", "as_json", is_flag=True, help="Print the funnel as data.")
+def inject(
+    source: str,
+    *,
+    out: Path,
+    until: int,
+    methods: tuple[str, ...],
+    url: str | None,
+    since: date | None,
+    python: str | None,
+    runs: int,
+    status: bool,
+    runtime: str,
+    jobs: int,
+    store: Path,
+    as_json: bool,
+) -> None:
+    """Make a set of instances with known faults of the repository SOURCE, from its own history and tests.
+
+    SOURCE is a repository's folder, or its https address. No model is asked and no review comment is needed: a fault is
+    one that a fix of the repository mended, and the fix's tests are the oracle. Each fix passes the stages in their
+    order; each decision is stored with its reason, so an interrupted command continues where it stopped.
+
+    The exit status is 1 if a fix failed, for example because of the network: run the command again.
+    """
+    place = Path(source)
+    named = url or (address_of(place) if place.is_dir() and is_repository(place) else source)
+    if place.is_dir() and not is_repository(place):
+        raise click.UsageError(f"{place} is no git repository; name one, or its https address")
+    if named is None:
+        raise click.UsageError(f"{place} has no https origin; say with --url where the repository can be found")
+    wanted = tuple(Method(each) for each in methods) or _OF_FIXES
+    day = None if since is None else since.strftime("%Y-%m-%d")
+    try:
+        settings = load_settings(Path.cwd())
+        kept = FileStore(store.absolute())
+        with ExitStack() as stack:
+            services = CurationServices(
+                stack=stack, settings=settings, store=store, runtime=runtime, jobs=jobs, budget=None, replay=True
+            )
+            folder = place if place.is_dir() else bring_history(named, kept.cache)
+            repository = stack.enter_context(open_repository(folder))
+            fixes = FixSource(repository=repository, url=named, methods=wanted, since=day)
+
+            def others(candidate: PullCandidate, context: CurationContext) -> Iterator[PullCandidate]:
+                used = Method(candidate.tags[METHOD])
+                for method in wanted[wanted.index(used) + 1 :]:
+                    found = fixes.propose(candidate, [method], context)
+                    if isinstance(found, PullCandidate):
+                        yield found
+
+            listing = list_candidates(listing_path(store, out), out, source, day, fixes)
+            chain: list[Stage] = [
+                Collection(source=fixes, known=fixes.identity()),
+                Deciding(repository=repository, python=python, others=others),
+                Proving(runs=runs),
+                Publishing(),
+            ]
+            notes = [] if status else run_stages(listing, chain, services, kept, out, until)
+            rows = account(listing, chain, kept, out)
+    except CrabError as error:
+        raise click.ClickException(str(error)) from error
+    click.echo(json.dumps(funnel_data(rows), indent=1) if as_json else "\n".join(funnel_lines(rows)))
+    for note in notes:
+        click.echo(note, err=as_json)
+    if not status and any(row.pulls.failed for row in rows):
+        sys.exit(1)

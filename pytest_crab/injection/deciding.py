@@ -1,0 +1,311 @@
+"""The stage that finds an environment and runs the witnesses in it: which tests see the fault."""
+
+from __future__ import annotations
+
+import dataclasses
+import tempfile
+import threading
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from typing_extensions import override
+
+from pytest_crab.curation.certify import SOURCE, open_search
+from pytest_crab.curation.publish import to_instance
+from pytest_crab.curation.stages import CurationContext, Rejection, Stage
+from pytest_crab.errors import DiffRejected, ImageError
+from pytest_crab.injection import excerpts, witnesses
+from pytest_crab.injection.fixes import place_of
+from pytest_crab.injection.proposals import BEFORE, HEAD, REFERENCE, WITNESSES, witnesses_of
+from pytest_crab.injection.repository import Repository
+from pytest_crab.scoring.oracles.oracle_runs import OracleRequest, run_oracles
+from pytest_crab.scoring.oracles.proof import ProvedComment
+from pytest_crab.trial.context import TrialContext
+from pytest_crab.types import (
+    CandidateComment,
+    CommitSource,
+    Ending,
+    Environment,
+    Instance,
+    Kind,
+    Oracle,
+    Proof,
+    PullCandidate,
+    Run,
+)
+from pytest_crab.verdict import flake_bound
+
+#: The source on record of an environment that was found for another commit of the repository.
+SHARED = "shared"
+
+#: The dimensions of labels that say how hard a fault is to see: by how many tests, and from how far.
+SEEN_BY, SEEN_FROM = "seen-by", "seen-from"
+
+#: So many environments of other commits are tried, and so many days lie between two searches.
+_MOST_SHARED = 3
+_DAYS_APART = 120
+
+_FEW = 5
+_SECONDS = 300
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sight:
+    """The word of the witnesses: the tests that pass on the reference, and those of them that see the fault at head.
+
+    ``collected``: whether head came as far as any test.
+    """
+
+    passed: frozenset[str] = frozenset()
+    red: frozenset[str] = frozenset()
+    collected: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Known:
+    """An environment in which tests of the repository passed, and the day of their commit."""
+
+    environment: Environment
+    day: date
+
+
+@dataclass(kw_only=True)
+class Deciding(Stage):
+    """Keeps candidates whose fault is seen by a test, in an environment that several commits share where it holds.
+
+    ``python`` is the CPython X.Y to take; None: the project's manifest decides. ``others`` makes further proposals of a
+    candidate, which are tried where no test sees the first.
+    """
+
+    repository: Repository
+    python: str | None = None
+    others: Callable[[PullCandidate, CurationContext], Iterator[PullCandidate]] = lambda _candidate, _context: iter(())
+    name: str = "tests"
+    _known: list[_Known] = field(default_factory=list)
+    _searched: list[date] = field(default_factory=list)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @override
+    def identity(self) -> Mapping[str, Any]:
+        return {"version": 1, "python": self.python}
+
+    @override
+    def run(self, candidate: PullCandidate, context: CurationContext) -> PullCandidate | Rejection:
+        found = self._decide(candidate, context)
+        if isinstance(found, PullCandidate):
+            return found
+        for other in self.others(candidate, context):
+            found = self._decide(other, context)
+            if isinstance(found, PullCandidate):
+                return found
+        return found
+
+    def _decide(self, candidate: PullCandidate, context: CurationContext) -> PullCandidate | Rejection:
+        with tempfile.TemporaryDirectory(prefix="crab-inject-") as scratch:
+            trying = Trying(candidate, context, Path(scratch), self.python)
+            known = self._find(trying)
+        if known is None:
+            return Rejection(reason="no environment was found in which its tests run", detail=trying.fault)
+        environment, source, sight = known
+        if not sight.collected:
+            return Rejection(reason="the fault breaks an import", detail="no test could be collected at head")
+        if not sight.red:
+            return Rejection(reason="no test sees the fault", detail=f"{len(sight.passed)} pass with it")
+        try:
+            return self._keep(candidate, environment, source, sight.red)
+        except (DiffRejected, SyntaxError, ValueError) as error:
+            return Rejection(reason="its tests cannot be taken out of the tree", detail=str(error))
+
+    def _find(self, trying: Trying) -> tuple[Environment, str, Sight] | None:
+        """Return an environment in which a test passes on the reference, where it is from, and what tests see."""
+        found = self._share(trying, ())
+        if found is not None:
+            return found
+        tried = tuple(self._known)
+        with self._lock:  # a search takes minutes, and what it finds serves others
+            found = self._share(trying, tried)
+            if found is not None:
+                return found
+            if any(abs((trying.day - day).days) < _DAYS_APART for day in self._searched):
+                trying.fault = trying.fault or "that of a commit of the same time does not hold"
+                return None
+            searched = trying.search()
+            self._searched.append(trying.day)
+            if searched is not None:
+                self._known.append(_Known(environment=searched[0], day=trying.day))
+            return searched
+
+    def _share(self, trying: Trying, tried: Collection[_Known]) -> tuple[Environment, str, Sight] | None:
+        near = sorted(self._known, key=lambda one: abs((one.day - trying.day).days))[:_MOST_SHARED]
+        for known in near:
+            if known not in tried and trying.fits(known.environment):
+                sight = trying.see(known.environment)
+                if sight is not None and sight.passed:
+                    return known.environment, SHARED, sight
+        return None
+
+    def _keep(
+        self, candidate: PullCandidate, environment: Environment, source: str, red: Collection[str]
+    ) -> PullCandidate:
+        """Return the candidate with the tests that see its fault as an oracle, and out of its trees."""
+        texts = witnesses.reduced(witnesses_of(candidate), red)
+        own = {path: text for path, text in texts.items() if not witnesses.is_conftest(path)}
+        if not own:
+            raise ValueError("the tests that see the fault are in no file that they were taken from")
+        hidden = hide(self.repository, candidate, witnesses.by_file(red, list(own)))
+        file = f"oracles/test_pull_{candidate.tags['change'][:8]}_c0.py"
+        (one,) = candidate.comments
+        path, lines = place_of(hidden.files[REFERENCE], hidden.files[HEAD])
+        labels = {**one.comment.labels, SEEN_BY: how_many(red), SEEN_FROM: how_far(path, list(own))}
+        comment = dataclasses.replace(
+            one.comment, path=path, lines=lines, kind=Kind.BEHAVIORAL, oracle=Oracle(file=file), labels=labels
+        )
+        files = {name: text for name, text in hidden.files.items() if not name.startswith(WITNESSES)}
+        files |= {f"{WITNESSES}{path}": text for path, text in texts.items()}
+        return dataclasses.replace(
+            hidden,
+            environment=environment,
+            comments=(dataclasses.replace(one, comment=comment),),
+            files={**files, file: witnesses.oracle_text(texts, red)},
+            tags={**hidden.tags, SOURCE: source},
+        )
+
+
+def how_many(tests: Collection[str]) -> str:
+    """Return in a word how many tests see a fault."""
+    return "one" if len(tests) == 1 else "few" if len(tests) <= _FEW else "many"
+
+
+def how_far(path: str, tests: Collection[str]) -> str:
+    """Return whether a file of tests is called after the file that they see a fault in (near), or none is (far)."""
+    name = Path(path).stem.strip("_")
+    package = Path(path).parent.name
+    names = {Path(test).stem.removeprefix("test_").removesuffix("_test") for test in tests}
+    return "near" if names & {name, package, f"{package}_{name}"} else "far"
+
+
+def hide(repository: Repository, candidate: PullCandidate, tests: Mapping[str, Collection[str]]) -> PullCandidate:
+    """Return the candidate with these tests, by file, taken out of base, head and reference alike.
+
+    Raises DiffRejected, SyntaxError, ValueError.
+    """
+    source = candidate.commit
+    assert source is not None
+    commit = repository.tree(source.sha)
+    base = repository.apply(candidate.files[BEFORE], commit) if source.before is not None else commit
+    head = repository.apply(candidate.files[HEAD], base)
+    reference = repository.apply(candidate.files[REFERENCE], head)
+    base, head, reference = (_without(repository, tree, tests) for tree in (base, head, reference))
+    before = repository.diff(commit, base)
+    diffs = {HEAD: repository.diff(base, head), REFERENCE: repository.diff(head, reference)}
+    others = {name: text for name, text in candidate.files.items() if name not in (BEFORE, HEAD, REFERENCE)}
+    made: CommitSource = dataclasses.replace(source, before=BEFORE if before else None)
+    files = {**others, **diffs, **({BEFORE: before} if before else {})}
+    return dataclasses.replace(candidate, commit=made, diff=diffs[HEAD], files=files)
+
+
+def _without(repository: Repository, tree: str, tests: Mapping[str, Collection[str]]) -> str:
+    texts: dict[str, str | None] = {}
+    for path, names in tests.items():
+        text = repository.read(tree, path)
+        if text is not None:
+            left = excerpts.without(text, names)
+            texts |= {path: left} if left != text else {}
+    return repository.with_files(tree, texts) if texts else tree
+
+
+class Trying:
+    """The runs of one candidate's witnesses in environments, in instances of a scratch folder."""
+
+    def __init__(self, candidate: PullCandidate, context: CurationContext, scratch: Path, python: str | None) -> None:
+        self.fault = ""
+        self.day = date.fromisoformat(candidate.pull_request.merged_at or "2000-01-01")
+        self._candidate = candidate
+        self._notice = context.notice
+        self._crew, self._run_context = context.proving()
+        self._python = python
+        folder = scratch / candidate.id
+        (one,) = candidate.comments
+        file = f"test_witness_{candidate.tags['change'][:8]}.py"
+        comment = dataclasses.replace(one.comment, kind=Kind.BEHAVIORAL, oracle=Oracle(file=file))
+        files = {**candidate.files, file: witnesses.oracle_text(witnesses_of(candidate), None)}
+        write_files(folder, files)
+        environment = Environment(dockerfile="python", python=python, timeout=_SECONDS)
+        probed = dataclasses.replace(
+            candidate, comments=(CandidateComment(comment=comment),), environment=environment, files=files
+        )
+        self._instance = to_instance(probed, folder)
+
+    def fits(self, environment: Environment) -> bool:
+        """Return whether the candidate's file lies where an environment imports from."""
+        path = self._instance.comments[0].path
+        return any(root == "." or path.startswith(f"{root}/") for root in environment.paths)
+
+    def see(self, environment: Environment) -> Sight | None:
+        """Return what the witnesses see in an environment; None, with a fault, where it cannot be made.
+
+        Raises SourceError, EngineError, StoreError, Cancelled.
+        """
+        self._notice("tests")
+        instance = dataclasses.replace(self._instance, environment=environment)
+        try:
+            return self._sight(self._context(instance))
+        except ImageError as error:
+            self.fault = str(error)
+            return None
+
+    def search(self) -> tuple[Environment, str, Sight] | None:
+        """Search an environment as of the commit; None, with a fault, where there is none.
+
+        Raises SourceError, EngineError, ImageError, StoreError, Cancelled.
+        """
+        seen: dict[int, Sight] = {}
+
+        def prover(context: TrialContext) -> tuple[ProvedComment, ...]:
+            sight = self._sight(context)
+            seen[id(context)] = sight
+            (comment,) = context.instance.with_oracles
+            proof = Proof(comment=comment.id, expected=(), runs=2, flake_bound=flake_bound(2)) if sight.passed else None
+            problem = None if sight.passed else "none of the fix's tests passes"
+            return (ProvedComment(comment=comment, key="", proof=proof, problem=problem),)
+
+        with open_search(self._instance, self._crew, self._run_context, self._notice, prover) as search:
+            best = search.search()
+            if best is None or not best.proved:
+                lack = "; ".join(dict.fromkeys(search.problems)) or "none of its tests passes in any"
+                self.fault = " ".join(lack.split())
+                return None
+            return best.candidate.environment, best.candidate.name, seen[id(best.context)]
+
+    def _context(self, instance: Instance) -> TrialContext:
+        return TrialContext(instance, self._crew, self._run_context, lambda _step: None)
+
+    def _sight(self, context: TrialContext) -> Sight:
+        (comment,) = context.instance.with_oracles
+        snapshot = context.snapshot
+        requests = [OracleRequest(comment=comment, tree=tree) for tree in (snapshot.head_tree, snapshot.reference_tree)]
+        runs = run_oracles(context, requests).runs
+        head, reference = (_passed(runs.get(request.id)) for request in requests)
+        passed = frozenset(name for name, fine in reference.items() if fine)
+        red = frozenset(name for name in passed if not head.get(name, False))
+        collected = any(not name.startswith("::") for name in head)
+        return Sight(passed=passed, red=red, collected=collected)
+
+
+def _passed(run: Run | None) -> dict[str, bool]:
+    """Return of each test of the project whether it passed."""
+    if run is None or run.ending is not Ending.COMPLETED:
+        return {}
+    named = ((witnesses.name_in(test.id), test.outcome == "passed") for test in run.tests)
+    return {name: fine for name, fine in named if name is not None}
+
+
+def write_files(folder: Path, files: Mapping[str, str]) -> None:
+    """Write an instance's own files into its folder."""
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8", "surrogateescape")

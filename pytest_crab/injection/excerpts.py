@@ -1,0 +1,285 @@
+"""Parts of files of tests: which tests changed lines belong to, a file without some tests, a file with those alone."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+
+from pytest_crab.text import split_lines
+
+#: The fixtures that pytest has without any file of the project.
+_BUILT_IN = frozenset({
+    "cache", "capfd", "capfdbinary", "caplog", "capsys", "capsysbinary", "doctest_namespace", "monkeypatch",
+    "pytestconfig", "record_property", "recwarn", "request", "self", "cls", "tmp_path", "tmp_path_factory", "tmpdir",
+    "tmpdir_factory",
+})  # fmt: skip
+
+#: Where projects keep what their tests share.
+_OF_TESTS = frozenset({"tests", "test", "testing", "conftest"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TestCode:
+    """A test of a file: its name (``test_a``, ``TestB::test_a``) and its lines, from its first decorator on."""
+
+    __test__ = False
+
+    name: str
+    first: int
+    last: int
+    node: ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def tests_of(text: str) -> list[TestCode]:
+    """Return the tests of a file of Python. Raises SyntaxError, ValueError."""
+    return list(_tests(ast.parse(text).body, ""))
+
+
+def _tests(body: Sequence[ast.stmt], within: str) -> Iterator[TestCode]:
+    for node in body:
+        if isinstance(node, ast.ClassDef):
+            yield from _tests(node.body, f"{within}{node.name}::")
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name.startswith("test"):
+            yield TestCode(name=f"{within}{node.name}", first=_first(node), last=_last(node), node=node)
+
+
+def _first(node: ast.stmt) -> int:
+    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
+    return min([node.lineno, *(each.lineno for each in decorators)])
+
+
+def _last(node: ast.stmt) -> int:
+    return node.end_lineno or node.lineno
+
+
+def tests_at(text: str, lines: Collection[int]) -> list[str]:
+    """Return the names of the tests that have one of these lines. Raises SyntaxError, ValueError."""
+    return [one.name for one in tests_of(text) if any(one.first <= line <= one.last for line in lines)]
+
+
+def without(text: str, names: Collection[str]) -> str:
+    """Return a file without these tests; a class that loses all it has goes too. Raises SyntaxError, ValueError."""
+    gone = [(one.first, one.last) for one in tests_of(text) if one.name in names]
+    left = _cut(text, gone)
+    try:
+        ast.parse(left)
+    except SyntaxError:  # a class without a body
+        empty = [
+            (_first(node), _last(node))
+            for node in ast.parse(text).body
+            if isinstance(node, ast.ClassDef) and all(_within(each, gone) for each in node.body)
+        ]
+        left = _cut(text, [*gone, *empty])
+    return left
+
+
+def whole_lines(text: str) -> list[str]:
+    """Return the lines of a text, each with the newline at its end."""
+    return [f"{line}\n" for line in split_lines(text)]
+
+
+def _within(node: ast.stmt, spans: Sequence[tuple[int, int]]) -> bool:
+    return any(first <= node.lineno and _last(node) <= last for first, last in spans)
+
+
+def _cut(text: str, spans: Sequence[tuple[int, int]]) -> str:
+    lines = whole_lines(text)
+    gone = {line for first, last in spans for line in range(first, last + 1)}
+    kept: list[str] = []
+    for number, line in enumerate(lines, start=1):
+        # two blank lines before a test that is gone are not to become four
+        blank = not line.strip() and number - 1 in gone
+        if number not in gone and not (blank and (not kept or not kept[-1].strip())):
+            kept.append(line)
+    return "".join(kept)
+
+
+def alone(text: str, names: Collection[str]) -> str:
+    """Return a file with these tests alone, and what they need of the rest. Raises SyntaxError, ValueError."""
+    own = without(text, [one.name for one in tests_of(text) if one.name not in names])
+    tree = ast.parse(own)
+    needed = _needed(tree)
+    lines = whole_lines(own)
+    kept: list[str] = []
+    end = 0
+    for node in tree.body:
+        first, last = _first(node), _last(node)
+        between = [line for line in lines[end : first - 1] if line.strip()]
+        end = last
+        if isinstance(node, (ast.Import, ast.ImportFrom)) and not _is_future(node):
+            wanted = [each for each in node.names if each.name == "*" or _bound(each) in needed]
+            if wanted:
+                kept += [f"{ast.unparse(_imported(node, wanted))}\n"]
+        elif _is_needed(node, needed):
+            apart = ["\n", "\n"] if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) else ["\n"]
+            kept += [
+                *(apart if kept else []),
+                *(line for line in between if line.startswith("#")),
+                *lines[first - 1 : last],
+            ]
+    return "".join(kept).rstrip() + "\n"
+
+
+def _imported(node: ast.Import | ast.ImportFrom, names: list[ast.alias]) -> ast.stmt:
+    if isinstance(node, ast.Import):
+        return ast.Import(names=names)
+    return ast.ImportFrom(module=node.module, names=names, level=node.level)
+
+
+def _is_future(node: ast.stmt) -> bool:
+    return isinstance(node, ast.ImportFrom) and node.module == "__future__"
+
+
+def _bound(alias: ast.alias) -> str:
+    return (alias.asname or alias.name).partition(".")[0]
+
+
+def _is_needed(node: ast.stmt, needed: frozenset[str]) -> bool:
+    bound = _binds(node)
+    return not bound or not needed.isdisjoint(bound)
+
+
+def _binds(node: ast.stmt) -> list[str]:
+    """Return the names that a statement at the top of a file binds; none for one that is there for what it does."""
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        return [node.name]
+    return [each.id for each in ast.walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)]
+
+
+def _needed(tree: ast.Module) -> frozenset[str]:
+    """Return the names that the tests of a file use, with all that what they name uses in turn."""
+    uses = {id(node): _uses(node) for node in tree.body}
+    names = {"pytestmark", "pytest_plugins", "__all__"}
+    names |= {name for node in tree.body if _is_root(node) for name in (*_binds(node), *uses[id(node)])}
+    while True:
+        more = {
+            name
+            for node in tree.body
+            if not isinstance(node, (ast.Import, ast.ImportFrom)) and (not _binds(node) or names & set(_binds(node)))
+            for name in uses[id(node)]
+        }
+        if more <= names:
+            return frozenset(names)
+        names |= more
+
+
+def _is_root(node: ast.stmt) -> bool:
+    """Return whether a statement is a test, holds tests, or is a fixture that needs no asking."""
+    if isinstance(node, ast.ClassDef):
+        return any(True for _ in _tests([node], ""))
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return node.name.startswith("test") or any("autouse" in ast.dump(each) for each in node.decorator_list)
+    return False
+
+
+def _uses(node: ast.stmt) -> set[str]:
+    found = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
+    found |= {each.arg for each in ast.walk(node) if isinstance(each, ast.arg)}
+    return found | {
+        each.value
+        for each in ast.walk(node)
+        if isinstance(each, ast.Constant) and isinstance(each.value, str) and each.value.isidentifier()
+    }
+
+
+def stands_alone(text: str) -> bool:
+    """Return whether a file of tests asks for nothing of the project's other tests: no fixture, plugin or helper.
+
+    Raises SyntaxError, ValueError.
+    """
+    tree = ast.parse(text)
+    fixtures = {node.name for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.AsyncFunctionDef) and node.name.startswith("test"):
+            return False
+        modules = [each.name for each in node.names] if isinstance(node, ast.Import) else []
+        modules += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+        near = isinstance(node, ast.ImportFrom) and node.level > 0
+        if near or any(module.partition(".")[0] in _OF_TESTS for module in modules):
+            return False
+    asked = {each.arg for one in tests_of(text) for each in _arguments(one.node)}
+    return asked <= fixtures | _BUILT_IN | _parametrized(tree)
+
+
+def _arguments(node: ast.FunctionDef | ast.AsyncFunctionDef) -> list[ast.arg]:
+    return [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+
+
+def _parametrized(tree: ast.Module) -> set[str]:
+    """Return every word that a file's decorators have as a text, the names of parameters among them."""
+    decorators = (each for node in ast.walk(tree) for each in getattr(node, "decorator_list", []))
+    texts = (
+        each.value
+        for decorator in decorators
+        for each in ast.walk(decorator)
+        if isinstance(each, ast.Constant) and isinstance(each.value, str)
+    )
+    return {word.strip() for text in texts for word in text.split(",")}
+
+
+def added_names(before: str, after: str) -> frozenset[str]:
+    """Return what a file's new text defines and its old one does not: functions, classes, parameters, attributes.
+
+    Raises SyntaxError, ValueError.
+    """
+    return _defined(ast.parse(after)) - _defined(ast.parse(before))
+
+
+def _defined(tree: ast.Module) -> frozenset[str]:
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            found.add(node.name)
+        elif isinstance(node, ast.arg):
+            found.add(node.arg)
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            found.add(node.attr)
+        if isinstance(node, (ast.Module, ast.ClassDef)):
+            found.update(
+                name for each in node.body if isinstance(each, (ast.Assign, ast.AnnAssign)) for name in _binds(each)
+            )
+    return frozenset(found)
+
+
+def asks_for(test: TestCode, names: Collection[str]) -> bool:
+    """Return whether a test uses one of these names: as an attribute, a parameter, or by itself."""
+    own = {each.id for each in ast.walk(test.node) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}
+    own |= {each.arg for each in ast.walk(test.node) if isinstance(each, ast.arg)}
+    for node in ast.walk(test.node):
+        used = (
+            node.attr
+            if isinstance(node, ast.Attribute)
+            else node.arg
+            if isinstance(node, ast.keyword)
+            else node.id
+            if isinstance(node, ast.Name) and node.id not in own
+            else None
+        )
+        if used in names:
+            return True
+    return False
+
+
+def function_at(text: str, line: int) -> str | None:
+    """Return the dotted name of the innermost function or class at a line; None where there is none."""
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError):
+        return None
+    names: list[str] = []
+    body: Sequence[ast.AST] = tree.body
+    while True:
+        inner = next(
+            (
+                node
+                for node in body
+                if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
+                and _first(node) <= line <= _last(node)
+            ),
+            None,
+        )
+        if inner is None:
+            return ".".join(names) or None
+        names.append(inner.name)
+        body = inner.body

@@ -1,0 +1,474 @@
+"""Candidates from a repository's fixes: the change that brought the fault, or a later one with the fix taken back."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+from typing import Any
+from urllib.parse import urlsplit
+
+from typing_extensions import override
+
+from pytest_crab import diffs
+from pytest_crab.curation import licences
+from pytest_crab.curation.collect import CandidateSource
+from pytest_crab.curation.stages import CurationContext, Rejection
+from pytest_crab.errors import DiffRejected
+from pytest_crab.injection import excerpts
+from pytest_crab.injection.proposals import ORIGIN, Method, Proposal, Remark, to_candidate
+from pytest_crab.injection.repository import Change, Repository
+from pytest_crab.injection.witnesses import is_conftest
+from pytest_crab.lazy import lazy
+from pytest_crab.parsing.changed_paths import is_documentation, is_test
+from pytest_crab.sources.git import bring
+from pytest_crab.types import PullCandidate, PullRequestFacts
+
+#: The tag of a candidate with the commit of its fix; where it came from is no secret, what it says is.
+FIX = "fix"
+
+#: A fix changes at most so many lines of source; what is larger is a rewrite that mends something on the way.
+_LONGEST_FIX = 80
+_MOST_SOURCES = 4
+
+#: A pull request has so many changed lines and files: a bare revert is none, and nobody reviews what is larger.
+_SMALLEST, _LARGEST, _MOST_FILES = 4, 1500, 40
+
+#: So many later changes of a fix's files are looked at, and so many of them tried.
+_LOOKED_AT, _TRIED = 120, 12
+
+#: The fault is in the lines of a change that are at most so many apart.
+_NEAR = 40
+
+_MENDS = re.compile(
+    r"\b(?:fix(?:e[sd]|ing)?|bugs?|bugfix|regression|crash(?:es|ed)?|wrong(?:ly)?|incorrect(?:ly)?|broken|breaks?|handles?"
+    r"|prevents?|avoids?|leaks?|race|deadlock|correct(?:ly|s)?|don'?t|do not|doesn'?t|should|no longer|restore[sd]?"
+    r"|missing|fail(?:s|ed|ure|ing)?|errors?|raises?|ensures?|respects?|honou?rs?|ignores?d?|properly|resolves?)\b",
+    re.IGNORECASE,
+)
+_OTHER = re.compile(
+    r"^(?:revert\b|bump\b|release\b|prepare\b|version\b|merge (?:branch|remote)"
+    r"|(?:docs?|ci|build|style|chore|typing)\b[(:!])"
+    r"|\b(?:typos?|linting|flake8|mypy|pre-commit|black|isort|ruff|coverage|docstrings?|changelog|deprecat\w+|rename\w*"
+    r"|refactor\w*|reformat\w*|type hints?|python ?2|drop support)\b",
+    re.IGNORECASE,
+)
+_ADDS = re.compile(
+    r"^(?:feat\b|(?:add|implement|introduce|expose|support|allow|new)\b(?!.*\b(?:missing|fix|bug|check|guard|valid)))",
+    re.IGNORECASE,
+)
+_PREFIX = re.compile(
+    r"^(?:fix|bugfix|bug|perf|feat)(?:\([\w./-]+\))?!?:\s*|^\[[\w. -]+\]\s*"
+    r"|^(?:fix(?:e[sd])?|closes?)\s+#\d+\s*[:,-]?\s*",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """The files of a fix, by what they are: source, tests, and the rest (texts on it, settings)."""
+
+    sources: tuple[str, ...]
+    tests: tuple[str, ...]
+    others: tuple[str, ...]
+
+
+@dataclass(kw_only=True)
+class FixSource(CandidateSource):
+    """The fixes of a repository that change source and tests, the newest first; ``url`` is where others find it.
+
+    ``since`` is a day: only fixes from then on. ``methods`` are those that may be used, in order of preference.
+    """
+
+    repository: Repository
+    url: str
+    methods: tuple[Method, ...] = (Method.INTRODUCED, Method.REVERSED)
+    since: str | None = None
+    kind: str = ORIGIN
+    _parts: dict[str, Parts | None] = field(default_factory=dict)
+
+    @override
+    def identity(self) -> Mapping[str, Any]:
+        return {"kind": self.kind, "url": self.url, "methods": list(self.methods), "version": 1}
+
+    @lazy
+    def line(self) -> list[Change]:
+        """The main line, the newest step first."""
+        return self.repository.main_line()
+
+    @lazy
+    def _places(self) -> dict[str, int]:
+        return {change.commit: at for at, change in enumerate(self.line)}
+
+    @lazy
+    def files(self) -> list[dict[str, str]]:
+        """The files that each step of the main line changes."""
+        return self.repository.all_changed(self.line)
+
+    @override
+    def list_candidates(self) -> Iterator[PullCandidate]:
+        """One for each fix. Raises SourceError."""
+        repo = "/".join(urlsplit(self.url).path.strip("/").removesuffix(".git").split("/")[-2:])
+        for at, change in enumerate(self.line):
+            if (self.since is None or change.day >= self.since) and mends(change) and parts_of(self.files[at]):
+                yield PullCandidate(
+                    id=f"{repo.replace('/', '__')}-{change.commit[:10]}",
+                    origin=self.kind,
+                    repo=repo,
+                    pull_request=PullRequestFacts(number=1, title="(not chosen yet)"),
+                    tags={FIX: change.commit},
+                )
+
+    @override
+    def complete(self, candidate: PullCandidate, context: CurationContext) -> PullCandidate | Rejection:
+        """Return the first proposal that can be made of the fix. Raises SourceError."""
+        return self.propose(candidate, self.methods, context)
+
+    def propose(
+        self, candidate: PullCandidate, methods: Sequence[Method], context: CurationContext
+    ) -> PullCandidate | Rejection:
+        """Return the candidate with the first proposal of these methods that can be made. Raises SourceError."""
+        fix = self.line[self._places[candidate.tags[FIX]]]
+        parts = parts_of(self.files[self._places[fix.commit]])
+        assert parts is not None
+        change = self.repository.diff(fix.parent, fix.commit, parts.sources)
+        reasons = [found for found in [self._unfit_fix(fix, parts, change)] if found is not None]
+        if reasons:
+            return reasons[0]
+        for method in methods:
+            make = self._introduced if method is Method.INTRODUCED else self._reversed
+            try:
+                found = make(fix, parts, change)
+            except (SyntaxError, ValueError) as error:
+                found = Rejection(reason="a file of it cannot be read", detail=str(error))
+            if isinstance(found, Proposal):
+                bring(self.url, found.commit, self.repository.folder, context.folder)
+                return to_candidate(candidate, found)
+            reasons.append(found)
+        return Rejection(reason=reasons[-1].reason, detail="; ".join(one.detail for one in reasons))
+
+    def _unfit_fix(self, fix: Change, parts: Parts, change: str) -> Rejection | None:
+        """Return why no fault can be made of a fix; None if one may."""
+        lines = sum(diffs.counts(change))
+        try:
+            if not 0 < lines <= _LONGEST_FIX:
+                return Rejection(reason="the fix is large", detail=f"{lines} changed lines of source")
+            if only_words(self.repository, fix, parts.sources):
+                return Rejection(reason="the fix changes no code", detail="its source differs in texts alone")
+            if not any(self._own_tests(fix, parts, path) for path in parts.tests):
+                return Rejection(reason="its tests ask for nothing but what the fix adds", detail=subject_of(fix))
+        except (SyntaxError, ValueError) as error:
+            return Rejection(reason="a file of it cannot be read", detail=str(error))
+        return None
+
+    def _own_tests(self, fix: Change, parts: Parts, path: str) -> list[str]:
+        """Return the tests of a file that the fix added or changed and that ask for no name which it adds.
+
+        Whoever mends the fault in another way has not these names. Raises SyntaxError, ValueError.
+        """
+        read = self.repository.read
+        text = read(fix.tree, path)
+        if text is None or is_conftest(path):
+            return []
+        new = {
+            name
+            for source in parts.sources
+            for name in excerpts.added_names(read(fix.parent, source) or "", read(fix.tree, source) or "")
+        }
+        added = diffs.changed_lines(self.repository.diff(fix.parent, fix.commit, [path])).get(path, set())
+        asking = {one.name for one in excerpts.tests_of(text) if excerpts.asks_for(one, new)}
+        return [name for name in excerpts.tests_at(text, added) if name not in asking]
+
+    # --- the change that brought the fault ---------------------------------------------------------------------------
+
+    def _introduced(self, fix: Change, parts: Parts, change: str) -> Proposal | Rejection:
+        """Return the change whose lines the fix removes as a pull request, with the fix carried back as reference."""
+        repository, reason = self.repository, "the change that brought the fault is not known"
+        removed = {file.old: sorted(file.removed) for file in diffs.parse(change) if file.old and file.removed}
+        blamed = [
+            line
+            for path, lines in removed.items()
+            for line in repository.blame(fix.parent, path, lines)
+            if line.text.strip()
+        ]
+        steps = Counter(filter(None, (self._step_of(line.commit) for line in blamed)))
+        if not steps:
+            return Rejection(reason=reason, detail="the fix removes no line that a change wrote")
+        newest = min(steps, key=self._places.__getitem__)  # the lines that others wrote are there too
+        if 2 * steps[newest] < len(blamed):
+            return Rejection(reason=reason, detail=f"{len(steps)} changes wrote the lines that the fix removes")
+        brought = self.line[self._places[newest]]
+        if why := self._unfit(brought):
+            return Rejection(reason=reason, detail=f"{brought.commit[:10]}: {why}")
+        try:
+            mended = repository.merge(change, brought.tree)
+        except DiffRejected as error:
+            return Rejection(reason=reason, detail=f"the fix cannot be carried back to {brought.commit[:10]}: {error}")
+        reference = repository.diff(brought.tree, mended)
+        if not reference:
+            return Rejection(reason=reason, detail=f"the fix changes nothing at {brought.commit[:10]}")
+        witnesses = self._witnesses(fix, parts, fix.tree, apart=True)
+        return self._proposal(
+            Method.INTRODUCED, fix, brought, base=brought.parent, head=brought.tree, mended=mended, witnesses=witnesses
+        )
+
+    def _step_of(self, commit: str) -> str | None:
+        """Return the step of the main line that brought a commit."""
+        if commit in self._places:
+            return commit
+        first, last = 0, len(self.line)
+        while first < last:  # the steps that have the commit come before those that have it not
+            middle = (first + last) // 2
+            if self.repository.is_ancestor(commit, self.line[middle].commit):
+                first = middle + 1
+            else:
+                last = middle
+        return self.line[first - 1].commit if 0 < first < len(self.line) else None
+
+    # --- a later change with the fix taken back -----------------------------------------------------------------------
+
+    def _reversed(self, fix: Change, parts: Parts, _change: str) -> Proposal | Rejection:
+        """Return a later change of the fix's files as a pull request that takes the fix back."""
+        reason = "no later change of its files takes the fix back"
+        back = self.repository.diff(fix.commit, fix.parent, parts.sources)
+        found: list[tuple[int, int, Change, str]] = []
+        later = [at for at in range(self._places[fix.commit] - 1, -1, -1) if self._shares(at, parts)][:_LOOKED_AT]
+        for at in later:
+            innocent = self.line[at]
+            if self._unfit(innocent) or self._tells(innocent, fix):
+                continue
+            try:
+                faulty = self.repository.merge(back, innocent.tree)
+            except DiffRejected:
+                continue
+            if faulty == innocent.tree:
+                continue
+            found.append((self._distance(innocent, faulty), len(found), innocent, faulty))
+            if found[-1][0] <= _NEAR or len(found) == _TRIED:
+                break
+        if not found:
+            return Rejection(reason=reason, detail=f"{len(later)} were looked at")
+        _, _, innocent, faulty = min(found, key=lambda one: one[:2])
+        base, head, mended = (
+            self._without_texts(tree, fix, parts)
+            for tree in (self.repository.tree(innocent.parent), faulty, innocent.tree)
+        )
+        witnesses = self._witnesses(fix, parts, innocent.tree, apart=False)
+        return self._proposal(Method.REVERSED, fix, innocent, base=base, head=head, mended=mended, witnesses=witnesses)
+
+    def _shares(self, at: int, parts: Parts) -> bool:
+        return any(self.files[at].get(path) == "M" for path in parts.sources)
+
+    def _distance(self, innocent: Change, faulty: str) -> int:
+        """Return how many lines lie between what a change does to a file and what is taken back in it."""
+        own = diffs.changed_lines(self.repository.diff(innocent.parent, innocent.commit))
+        taken = diffs.shown_lines(self.repository.diff(faulty, innocent.tree))
+        apart = [abs(one - other) for path, lines in taken.items() for one in own.get(path, ()) for other in lines]
+        return min(apart, default=10_000)
+
+    def _tells(self, innocent: Change, fix: Change) -> bool:
+        """Return whether a change speaks of the fix: by its number, its commit, or in its words."""
+        said = innocent.message.lower()
+        subject = subject_of(fix).lower()
+        numbered = fix.number is not None and f"#{fix.number}" in said
+        return numbered or fix.commit[:8] in said or (len(subject) > 12 and subject in said)
+
+    def _without_texts(self, tree: str, fix: Change, parts: Parts) -> str:
+        """Return a tree without the lines that a fix added to texts, which tell of it."""
+        texts: dict[str, str | None] = {}
+        for path in parts.others:
+            told = self.repository.read(fix.tree, path) or ""
+            if self.repository.read(fix.parent, path) is None:
+                if self.repository.read(tree, path) == told:
+                    texts[path] = None
+                continue
+            (file,) = diffs.parse(self.repository.diff(fix.parent, fix.commit, [path])) or (None,)
+            now = self.repository.read(tree, path)
+            if file is None or now is None:
+                continue
+            lines, there = excerpts.whole_lines(told), Counter(excerpts.whole_lines(now))
+            added = {lines[number - 1] for number in file.added}
+            left = [
+                line
+                for line in excerpts.whole_lines(now)
+                if line not in added or there[line] > 1 or line.startswith("#")
+            ]
+            texts[path] = "".join(left)
+        return self.repository.with_files(tree, texts) if texts else tree
+
+    # --- shared -------------------------------------------------------------------------------------------------------
+
+    def _unfit(self, change: Change) -> str | None:
+        """Return why a change is no pull request that one would review; None if it is."""
+        changed = self.files[self._places[change.commit]]
+        if _OTHER.search(change.texts[0]):
+            return "it changes the form of the code alone"
+        if len(changed) > _MOST_FILES:
+            return f"it changes {len(changed)} files"
+        if not any(path.endswith(".py") and not is_test(path) for path in changed):
+            return "it changes no source"
+        lines = sum(diffs.counts(self.repository.diff(change.parent, change.commit)))
+        return None if _SMALLEST <= lines <= _LARGEST else f"it changes {lines} lines"
+
+    def _witnesses(self, fix: Change, parts: Parts, tree: str, *, apart: bool) -> dict[str, str]:
+        """Return the fix's files of tests as a tree has them, with the tests alone that the fix added or changed.
+
+        ``apart``: what else the files hold is cut too, since it may need what the tree has not yet. Raises SyntaxError,
+        ValueError.
+        """
+        found: dict[str, str] = {}
+        for path in parts.tests:
+            text, own = self.repository.read(fix.tree, path), self.repository.read(tree, path)
+            if text is None:
+                continue
+            if is_conftest(path):
+                found[path] = own or text
+                continue
+            names = self._own_tests(fix, parts, path)
+            there = {one.name for one in excerpts.tests_of(own)} if own else set()
+            use = own if own and set(names) <= there else text
+            if names:
+                found[path] = (
+                    excerpts.alone(use, names)
+                    if apart
+                    else excerpts.without(use, {one.name for one in excerpts.tests_of(use)} - set(names))
+                )
+        for path in found.copy():
+            for folder in PurePosixPath(path).parents:
+                name = str(folder / "conftest.py")
+                text = self.repository.read(tree, name)
+                if text is not None:
+                    found.setdefault(name, text)
+        return found
+
+    def _proposal(
+        self,
+        method: Method,
+        fix: Change,
+        change: Change,
+        *,
+        base: str,
+        head: str,
+        mended: str,
+        witnesses: Mapping[str, str],
+    ) -> Proposal:
+        repository = self.repository
+        title, body = change.texts
+        reference = repository.diff(head, mended)
+        return Proposal(
+            method=method,
+            url=self.url,
+            commit=change.parent,
+            before=repository.diff(repository.tree(change.parent), base),
+            head=repository.diff(base, head),
+            reference=reference,
+            pull_request=PullRequestFacts(
+                number=change.number or 1,
+                title=title,
+                body=body,
+                url=f"{self.url}/commit/{change.commit}",
+                merged_at=change.day,
+            ),
+            author=change.author,
+            license=licences.detect_licence(lambda path: (repository.read(change.tree, path) or "").encode() or None),
+            remark=remark_on(repository, head, reference, repository.diff(base, head), fix),
+            operator=method.value,
+            witnesses=witnesses,
+            facts={"change": change.commit, "fixed_on": fix.day},
+        )
+
+
+def mends(change: Change) -> bool:
+    """Return whether a change says that it mends something."""
+    title, body = change.texts
+    return bool(_MENDS.search(f"{title}\n{body}")) and not _OTHER.search(title) and not _ADDS.search(title)
+
+
+def parts_of(changed: Mapping[str, str]) -> Parts | None:
+    """Return the files of a change by what they are; None if it is none that mends source and has tests of it."""
+    python = [path for path in changed if path.endswith(".py")]
+    tests = tuple(path for path in python if is_test(path) and changed[path] in "AM")
+    sources = tuple(
+        path
+        for path in python
+        if not is_test(path)
+        and not is_documentation(path)
+        and PurePosixPath(path).name not in ("setup.py", "noxfile.py")
+    )
+    named = [path for path in tests if PurePosixPath(path).name.startswith("test_") or path.endswith("_test.py")]
+    if not named or not 0 < len(sources) <= _MOST_SOURCES or any(changed[path] != "M" for path in sources):
+        return None
+    return Parts(sources=sources, tests=tests, others=tuple(path for path in changed if path not in (*tests, *sources)))
+
+
+def only_words(repository: Repository, fix: Change, sources: Sequence[str]) -> bool:
+    """Return whether a fix leaves all code as it is. Raises SyntaxError, ValueError."""
+    try:
+        return all(
+            _code(repository.read(fix.parent, path) or "") == _code(repository.read(fix.tree, path) or "")
+            for path in sources
+        )
+    except (SyntaxError, ValueError):
+        return False
+
+
+def _code(text: str) -> str:
+    tree = ast.parse(text)
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)) and ast.get_docstring(
+            node
+        ):
+            node.body = node.body[1:]
+    return ast.dump(tree)
+
+
+def subject_of(fix: Change) -> str:
+    """Return the subject of a fix without the marks around it."""
+    subject = fix.texts[0]
+    plain = _PREFIX.sub("", subject).strip()
+    return (plain or subject).rstrip(".")
+
+
+def remark_on(repository: Repository, head: str, reference: str, shown: str, fix: Change) -> Remark:
+    """Return the comment on what a reference mends: where it stands in the pull request, and what should hold."""
+    path, lines = place_of(reference, shown)
+    within = excerpts.function_at(repository.read(head, path) or "", lines[0]) if lines else None
+    where = f"`{within}` in `{path}`" if within else f"`{path}`"
+    body = f"{where} does not do what it should here. What a change has to reach: {subject_of(fix)}."
+    told = fix.texts[1].strip().split("\n\n")[0].strip()
+    if told and not told.startswith(("*", "-", "Co-authored", "Signed-off", "Closes", "Fixes #")) and len(told) < 600:
+        body += f"\n\n{told}"
+    return Remark(path=path, lines=lines, body=body)
+
+
+def place_of(reference: str, shown: str = "") -> tuple[str, tuple[int, int] | None]:
+    """Return file and lines at head of what a diff from there mends, in the lines that a pull request shows if it can.
+
+    Of several places it is the largest; a place at which lines are only added is the line before them.
+    """
+    in_view = diffs.shown_lines(shown) if shown else {}
+    places: list[tuple[bool, int, str, tuple[int, int]]] = []
+    for file, hunks in diffs.parse_hunks(reference):
+        for hunk in hunks:
+            path = file.old or ""
+            removed = [line.old for line in hunk.lines if line.mark == "-" and line.old is not None]
+            at = removed or _before_added(hunk)
+            span = (min(at), max(at)) if min(at) else (1, 1)
+            seen = not in_view.get(path, set()).isdisjoint(range(span[0], span[1] + 1))
+            places.append((seen, sum(line.mark != " " for line in hunk.lines), path, span))
+    if not places:
+        raise ValueError("the reference changes nothing that has lines")
+    _, _, path, span = max(places, key=lambda one: one[:2])
+    return path, span
+
+
+def _before_added(hunk: diffs.Hunk) -> list[int]:
+    last = hunk.old_start
+    for line in hunk.lines:
+        if line.mark == "+":
+            return [last]
+        last = line.old or last
+    return [last]

@@ -1,0 +1,87 @@
+"""Files of tests without some tests, and with some tests alone."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_crab.injection import excerpts
+
+TEXT = '''\
+"""Tests."""
+import os
+import re
+
+import pytest
+
+from shop import label, price
+
+LIMIT = 3
+
+
+def made(value):
+    return label(value)
+
+
+@pytest.fixture
+def cart():
+    return [LIMIT]
+
+
+class TestPrice:
+    @pytest.mark.parametrize("sign", ["+", "-"])
+    def test_sign(self, sign):
+        assert made(sign)
+
+    def test_cart(self, cart):
+        assert price(cart)
+
+
+def test_os():
+    assert os.name
+
+
+def test_shared(shop_of_conftest):
+    assert re.match("a", "a")
+'''
+
+
+def test_lines_belong_to_tests_from_their_decorator_on() -> None:
+    line = TEXT.splitlines().index('    @pytest.mark.parametrize("sign", ["+", "-"])') + 1
+    assert excerpts.tests_at(TEXT, {1, line}) == ["TestPrice::test_sign"]
+
+
+def test_tests_are_taken_out_and_a_class_goes_with_its_last_one() -> None:
+    assert "test_os" not in excerpts.without(TEXT, ["test_os"])
+    assert "TestPrice" in excerpts.without(TEXT, ["TestPrice::test_sign"])
+    left = excerpts.without(TEXT, ["TestPrice::test_sign", "TestPrice::test_cart"])
+    assert "TestPrice" not in left
+    assert [one.name for one in excerpts.tests_of(left)] == ["test_os", "test_shared"]
+
+
+def test_a_test_alone_keeps_what_it_needs_and_nothing_else() -> None:
+    alone = excerpts.alone(TEXT, ["TestPrice::test_cart"])
+    assert [one.name for one in excerpts.tests_of(alone)] == ["TestPrice::test_cart"]
+    for kept in ("from shop import price", "LIMIT = 3", "def cart", "import pytest"):
+        assert kept in alone
+    for gone in ("import os", "import re", "def made", "label"):
+        assert gone not in alone
+
+
+@pytest.mark.parametrize(
+    ("names", "stands"),
+    [(["TestPrice::test_sign"], True), (["TestPrice::test_cart"], True), (["test_shared"], False)],
+)
+def test_what_asks_for_a_fixture_of_others_does_not_stand_alone(names: list[str], stands: bool) -> None:  # noqa: FBT001
+    assert excerpts.stands_alone(excerpts.alone(TEXT, names)) is stands
+
+
+@pytest.mark.parametrize("line", ["from . import helpers", "from tests.helpers import a", "import conftest as c"])
+def test_what_imports_other_tests_does_not_stand_alone(line: str) -> None:
+    assert not excerpts.stands_alone(f"{line}\n\n\ndef test_a():\n    pass\n")
+
+
+def test_names_that_a_fix_adds_are_told_from_those_that_were_there() -> None:
+    added = excerpts.added_names("def price(a):\n    b = 1\n", "def price(a, sign=1):\n    b = c = 1\n\n\nPLACES = 2\n")
+    assert added == {"sign", "PLACES"}
+    tests = excerpts.tests_of("def test_a():\n    price(1, sign=2)\n\n\ndef test_b():\n    sign = 1\n    price(sign)\n")
+    assert [excerpts.asks_for(one, added) for one in tests] == [True, False]

@@ -1,0 +1,85 @@
+"""What is proposed of a repository's fixes, from its history alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pytest_crab.curation.stages import CurationContext, Rejection
+from pytest_crab.injection.fixes import FixSource, place_of
+from pytest_crab.injection.proposals import Method, witnesses_of
+from pytest_crab.injection.repository import open_repository
+from pytest_crab.scoring.step_cache import StepCache
+from pytest_crab.store import FileStore
+from pytest_crab.types import PullCandidate
+
+URL = "https://git.example/owner/shop"
+
+
+@pytest.fixture
+def proposed(shop_history: Path, tmp_path: Path) -> Iterator[dict[str, PullCandidate | Rejection]]:
+    """What the source makes of each fix, by the subject's last word but the number."""
+
+    def never(*_: object) -> object:
+        raise AssertionError
+
+    store = FileStore(tmp_path / ".crab")
+    context = CurationContext(cache=StepCache(store=store), folder=store.cache, judge=never, proving=never)  # type: ignore[arg-type]
+    with open_repository(shop_history) as repository:
+        source = FixSource(repository=repository, url=URL)
+        subjects = {change.commit: change.texts[0] for change in source.line}
+        yield {subjects[one.tags["fix"]]: source.complete(one, context) for one in source.list_candidates()}
+
+
+def kept(found: PullCandidate | Rejection) -> PullCandidate:
+    assert isinstance(found, PullCandidate), found
+    return found
+
+
+def test_a_fix_of_lines_that_a_change_wrote_is_carried_back_to_that_change(
+    proposed: dict[str, PullCandidate | Rejection],
+) -> None:
+    found = kept(proposed["Fix discounts, which took the share as a price"])
+    assert found.tags["injected"] == Method.INTRODUCED
+    assert (found.pull_request.title, found.pull_request.body) == ("Discount prices", "A share is taken off.")
+    assert found.pull_request.number == 1
+    assert "+    return price - share" in found.diff
+    assert "+    return price - price * share / 100" in found.files["reference.diff"]
+    (one,) = found.comments
+    assert (one.comment.path, one.comment.lines) == ("shop.py", (10, 10))
+    assert "`discount`" in one.comment.body
+    assert list(witnesses_of(found)) == ["tests/test_shop.py", "tests/conftest.py"]
+    assert "test_mean" not in witnesses_of(found)["tests/test_shop.py"]
+
+
+def test_a_fix_of_what_was_missing_is_taken_back_in_a_later_change(
+    proposed: dict[str, PullCandidate | Rejection],
+) -> None:
+    found = kept(proposed["Fix the crash of empty carts"])
+    assert found.tags["injected"] == Method.REVERSED
+    assert found.pull_request.title == "Name the currency"
+    assert '+CURRENCY = "EUR"' in found.diff
+    assert "-    if not cart:" in found.diff
+    told = found.pull_request.title + found.pull_request.body + found.diff
+    assert "crash" not in told  # the note on the fix is in neither side
+    assert "-- The mean of an empty cart" in found.files["before.diff"]
+
+
+def test_a_fix_whose_tests_ask_for_what_it_adds_is_none(proposed: dict[str, PullCandidate | Rejection]) -> None:
+    found = proposed["Fix labels that had no sign"]
+    assert isinstance(found, Rejection)
+    assert "ask for" in found.reason
+
+
+def test_only_changes_that_mend_with_tests_are_looked_at(proposed: dict[str, PullCandidate | Rejection]) -> None:
+    assert set(proposed) == {
+        "Fix discounts, which took the share as a price", "Fix the crash of empty carts",
+        "Fix labels that had no sign", "Fix labels of pairs", "Fix the number of places",
+    }  # fmt: skip
+
+
+def test_a_place_at_which_lines_are_only_added_is_the_line_before() -> None:
+    reference = "--- a/a.py\n+++ b/a.py\n@@ -4,2 +4,3 @@\n one\n+two\n three\n"
+    assert place_of(reference) == ("a.py", (4, 4))

@@ -1,0 +1,59 @@
+"""The command: a repository with fixes becomes a set, proved and resumable."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from pytest_crab.cli import main
+from pytest_crab.instances import load_instances
+from pytest_crab.types import Provenance
+
+URL = "https://git.example/owner/shop"
+
+
+@pytest.mark.bubblewrap
+@pytest.mark.usefixtures("needs_an_index")
+@pytest.mark.slow(reason="an environment is found, and tests of a project run in it again and again")
+def test_fixes_become_proved_instances_that_tell_nothing(
+    shop_history: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(shop_history, "shop")
+    words = ["set", "inject", "shop", "--url", URL, "--out", "set", "--runtime", "local", "--json"]
+    done = CliRunner().invoke(main, words)
+    assert done.exit_code == 0, done.output
+    rows = {row["stage"]: row["pull_requests"] for row in json.loads(done.stdout)}
+    assert rows["tests"]["reasons"] == {"no test sees the fault": 1}
+    assert rows["oracles"]["kept"] == rows["oracles"]["in"] == rows["publish"]["kept"]
+    found = {one.pull_request.title: one for one in load_instances(tmp_path / "set")}
+    assert set(found) == {"Discount prices", "Name the currency", "Tidy labels"}
+    introduced, reversed_ = found["Discount prices"], found["Name the currency"]
+    assert {one.provenance for one in found.values()} == {Provenance.INJECTED}
+    assert [one.tags["injected"] for one in (introduced, reversed_)] == ["introduced", "reversed"]
+    assert [one.tags["oracle"] for one in (introduced, reversed_)] == ["alone", "in the tree"]
+    assert introduced.comments[0].labels == {"seen-by": "one", "seen-from": "near"}
+    assert "flake bound" in introduced.tags["proof"]
+    for one in found.values():
+        folder = tmp_path / "set" / one.id
+        shown = one.pull_request.title + one.pull_request.body + (folder / "head.diff").read_text()
+        assert "Fix" not in shown
+        assert not list(folder.glob("witnesses"))
+    (oracle,) = (tmp_path / "set" / reversed_.id / "oracles").iterdir()
+    assert "def cart" in oracle.read_text()  # the fixture that its test asks for
+
+    again = CliRunner().invoke(main, [*words, "--status"])
+    assert json.loads(again.stdout) == json.loads(done.stdout)
+    shutil.rmtree("set")
+    assert CliRunner().invoke(main, words).exit_code == 0  # from the store alone
+    assert len(load_instances(tmp_path / "set")) == len(found)
+
+
+def test_a_folder_that_is_no_repository_is_named(tmp_path: Path) -> None:
+    done = CliRunner().invoke(main, ["set", "inject", str(tmp_path), "--out", str(tmp_path / "set")])
+    assert done.exit_code == 2
+    assert "is no git repository" in done.output
