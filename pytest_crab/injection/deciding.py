@@ -19,6 +19,7 @@ from pytest_crab.curation.stages import CurationContext, Rejection, Stage
 from pytest_crab.errors import DiffRejected, ImageError
 from pytest_crab.injection import excerpts, witnesses
 from pytest_crab.injection.fixes import place_of
+from pytest_crab.injection.linting import ruff_sees
 from pytest_crab.injection.proposals import BEFORE, HEAD, REFERENCE, WITNESSES, witnesses_of
 from pytest_crab.injection.repository import Repository
 from pytest_crab.scoring.oracles.oracle_runs import OracleRequest, run_oracles
@@ -48,7 +49,11 @@ SEEN_BY, SEEN_FROM = "seen-by", "seen-from"
 _MOST_SHARED = 3
 _DAYS_APART = 120
 
+#: The label of a fault that ruff finds by its usual rules.
+LINTER = "linter"
+
 _FEW = 5
+_MOST_CLAIMS = 3
 _SECONDS = 300
 
 
@@ -56,12 +61,27 @@ _SECONDS = 300
 class Sight:
     """The word of the witnesses: the tests that pass on the reference, and those of them that see the fault at head.
 
-    ``collected``: whether head came as far as any test.
+    ``whole``: whether all that ran pass on the reference; ``collected``: whether head came as far as any test.
     """
 
     passed: frozenset[str] = frozenset()
     red: frozenset[str] = frozenset()
+    whole: bool = False
     collected: bool = False
+
+    @property
+    def decides(self) -> bool:
+        """True if no other environment has to be asked."""
+        return bool(self.red) or self.whole
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Found:
+    """An environment, where it is from, and what the witnesses see in it."""
+
+    environment: Environment
+    source: str
+    sight: Sight
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +110,7 @@ class Deciding(Stage):
 
     @override
     def identity(self) -> Mapping[str, Any]:
-        return {"version": 1, "python": self.python}
+        return {"version": 2, "python": self.python}
 
     @override
     def run(self, candidate: PullCandidate, context: CurationContext) -> PullCandidate | Rejection:
@@ -106,51 +126,56 @@ class Deciding(Stage):
     def _decide(self, candidate: PullCandidate, context: CurationContext) -> PullCandidate | Rejection:
         with tempfile.TemporaryDirectory(prefix="crab-inject-") as scratch:
             trying = Trying(candidate, context, Path(scratch), self.python)
-            known = self._find(trying)
-        if known is None:
+            found = self._find(trying)
+        if found is None or not found.sight.passed:
             return Rejection(reason="no environment was found in which its tests run", detail=trying.fault)
-        environment, source, sight = known
-        if not sight.collected:
+        if not found.sight.collected:
             return Rejection(reason="the fault breaks an import", detail="no test could be collected at head")
-        if not sight.red:
-            return Rejection(reason="no test sees the fault", detail=f"{len(sight.passed)} pass with it")
+        if not found.sight.red:
+            return Rejection(reason="no test sees the fault", detail=f"{len(found.sight.passed)} pass with it")
         try:
-            return self._keep(candidate, environment, source, sight.red)
+            return self._keep(candidate, found)
         except (DiffRejected, SyntaxError, ValueError) as error:
             return Rejection(reason="its tests cannot be taken out of the tree", detail=str(error))
 
-    def _find(self, trying: Trying) -> tuple[Environment, str, Sight] | None:
-        """Return an environment in which a test passes on the reference, where it is from, and what tests see."""
-        found = self._share(trying, ())
-        if found is not None:
-            return found
+    def _find(self, trying: Trying) -> _Found | None:
+        """Return the best environment for the witnesses; None where none could be made."""
+        shared = self._share(trying, ())
+        if shared is not None and shared.sight.decides:
+            return shared
         tried = tuple(self._known)
         with self._lock:  # a search takes minutes, and what it finds serves others
-            found = self._share(trying, tried)
-            if found is not None:
-                return found
+            later = self._share(trying, tried)
+            best = max(filter(None, (shared, later)), key=lambda one: len(one.sight.passed), default=None)
+            if later is not None and later.sight.decides:
+                return later
             if any(abs((trying.day - day).days) < _DAYS_APART for day in self._searched):
                 trying.fault = trying.fault or "that of a commit of the same time does not hold"
-                return None
+                return best
             searched = trying.search()
             self._searched.append(trying.day)
             if searched is not None:
-                self._known.append(_Known(environment=searched[0], day=trying.day))
-            return searched
+                self._known.append(_Known(environment=searched.environment, day=trying.day))
+            return searched or best
 
-    def _share(self, trying: Trying, tried: Collection[_Known]) -> tuple[Environment, str, Sight] | None:
+    def _share(self, trying: Trying, tried: Collection[_Known]) -> _Found | None:
+        """Return the first environment of other commits that decides, else the one in which most tests pass."""
         near = sorted(self._known, key=lambda one: abs((one.day - trying.day).days))[:_MOST_SHARED]
+        best: _Found | None = None
         for known in near:
-            if known not in tried and trying.fits(known.environment):
-                sight = trying.see(known.environment)
-                if sight is not None and sight.passed:
-                    return known.environment, SHARED, sight
-        return None
+            if known in tried or not trying.fits(known.environment):
+                continue
+            sight = trying.see(known.environment)
+            found = None if sight is None else _Found(environment=known.environment, source=SHARED, sight=sight)
+            if found is not None and found.sight.decides:
+                return found
+            if found is not None and (best is None or len(best.sight.passed) < len(found.sight.passed)):
+                best = found
+        return best
 
-    def _keep(
-        self, candidate: PullCandidate, environment: Environment, source: str, red: Collection[str]
-    ) -> PullCandidate:
+    def _keep(self, candidate: PullCandidate, found: _Found) -> PullCandidate:
         """Return the candidate with the tests that see its fault as an oracle, and out of its trees."""
+        red = found.sight.red
         texts = witnesses.reduced(witnesses_of(candidate), red)
         own = {path: text for path, text in texts.items() if not witnesses.is_conftest(path)}
         if not own:
@@ -160,18 +185,33 @@ class Deciding(Stage):
         (one,) = candidate.comments
         path, lines = place_of(hidden.files[REFERENCE], hidden.files[HEAD])
         labels = {**one.comment.labels, SEEN_BY: how_many(red), SEEN_FROM: how_far(path, list(own))}
+        labels |= {LINTER: "finds it"} if self._linted(hidden, path) else {}
+        said = [f"- {line}" for text in own.values() for line in excerpts.claims_of(text)][:_MOST_CLAIMS]
+        body = "\n".join([one.comment.body, "", "What should hold:", "", *said])
         comment = dataclasses.replace(
-            one.comment, path=path, lines=lines, kind=Kind.BEHAVIORAL, oracle=Oracle(file=file), labels=labels
+            one.comment,
+            path=path,
+            lines=lines,
+            body=body,
+            kind=Kind.BEHAVIORAL,
+            oracle=Oracle(file=file),
+            labels=labels,
         )
         files = {name: text for name, text in hidden.files.items() if not name.startswith(WITNESSES)}
         files |= {f"{WITNESSES}{path}": text for path, text in texts.items()}
         return dataclasses.replace(
             hidden,
-            environment=environment,
+            environment=found.environment,
             comments=(dataclasses.replace(one, comment=comment),),
             files={**files, file: witnesses.oracle_text(texts, red)},
-            tags={**hidden.tags, SOURCE: source},
+            tags={**hidden.tags, SOURCE: found.source},
         )
+
+    def _linted(self, candidate: PullCandidate, path: str) -> bool:
+        """Return whether ruff sees the fault of a candidate in a file."""
+        head, reference = trees_of(self.repository, candidate)[1:]
+        texts = [self.repository.read(tree, path) for tree in (head, reference)]
+        return None not in texts and bool(ruff_sees(path, str(texts[0]), str(texts[1])))
 
 
 def how_many(tests: Collection[str]) -> str:
@@ -195,9 +235,7 @@ def hide(repository: Repository, candidate: PullCandidate, tests: Mapping[str, C
     source = candidate.commit
     assert source is not None
     commit = repository.tree(source.sha)
-    base = repository.apply(candidate.files[BEFORE], commit) if source.before is not None else commit
-    head = repository.apply(candidate.files[HEAD], base)
-    reference = repository.apply(candidate.files[REFERENCE], head)
+    base, head, reference = trees_of(repository, candidate)
     base, head, reference = (_without(repository, tree, tests) for tree in (base, head, reference))
     before = repository.diff(commit, base)
     diffs = {HEAD: repository.diff(base, head), REFERENCE: repository.diff(head, reference)}
@@ -205,6 +243,16 @@ def hide(repository: Repository, candidate: PullCandidate, tests: Mapping[str, C
     made: CommitSource = dataclasses.replace(source, before=BEFORE if before else None)
     files = {**others, **diffs, **({BEFORE: before} if before else {})}
     return dataclasses.replace(candidate, commit=made, diff=diffs[HEAD], files=files)
+
+
+def trees_of(repository: Repository, candidate: PullCandidate) -> tuple[str, str, str]:
+    """Return base, head and reference of a candidate whose pull request is diffs. Raises DiffRejected."""
+    source = candidate.commit
+    assert source is not None
+    commit = repository.tree(source.sha)
+    base = repository.apply(candidate.files[BEFORE], commit) if source.before is not None else commit
+    head = repository.apply(candidate.files[HEAD], base)
+    return base, head, repository.apply(candidate.files[REFERENCE], head)
 
 
 def _without(repository: Repository, tree: str, tests: Mapping[str, Collection[str]]) -> str:
@@ -257,28 +305,34 @@ class Trying:
             self.fault = str(error)
             return None
 
-    def search(self) -> tuple[Environment, str, Sight] | None:
+    def search(self) -> _Found | None:
         """Search an environment as of the commit; None, with a fault, where there is none.
 
         Raises SourceError, EngineError, ImageError, StoreError, Cancelled.
         """
-        seen: dict[int, Sight] = {}
+        seen: list[tuple[Environment, Sight]] = []
 
         def prover(context: TrialContext) -> tuple[ProvedComment, ...]:
             sight = self._sight(context)
-            seen[id(context)] = sight
+            seen.append((context.instance.required_environment, sight))
             (comment,) = context.instance.with_oracles
-            proof = Proof(comment=comment.id, expected=(), runs=2, flake_bound=flake_bound(2)) if sight.passed else None
-            problem = None if sight.passed else "none of the fix's tests passes"
+            proof = (
+                Proof(comment=comment.id, expected=(), runs=2, flake_bound=flake_bound(2)) if sight.decides else None
+            )
+            problem = None if proof else f"{len(sight.passed)} of the tests pass"
             return (ProvedComment(comment=comment, key="", proof=proof, problem=problem),)
 
         with open_search(self._instance, self._crew, self._run_context, self._notice, prover) as search:
-            best = search.search()
-            if best is None or not best.proved:
+            search.search()
+            environment, sight = max(
+                seen, key=lambda one: (one[1].decides, len(one[1].passed)), default=(None, Sight())
+            )
+            if environment is None or not sight.passed:
                 lack = "; ".join(dict.fromkeys(search.problems)) or "none of its tests passes in any"
                 self.fault = " ".join(lack.split())
                 return None
-            return best.candidate.environment, best.candidate.name, seen[id(best.context)]
+            name = next(one.candidate.name for one in search.attempts if one.candidate.environment == environment)
+            return _Found(environment=environment, source=name, sight=sight)
 
     def _context(self, instance: Instance) -> TrialContext:
         return TrialContext(instance, self._crew, self._run_context, lambda _step: None)
@@ -292,7 +346,8 @@ class Trying:
         passed = frozenset(name for name, fine in reference.items() if fine)
         red = frozenset(name for name in passed if not head.get(name, False))
         collected = any(not name.startswith("::") for name in head)
-        return Sight(passed=passed, red=red, collected=collected)
+        whole = bool(reference) and len(passed) == len(reference)
+        return Sight(passed=passed, red=red, whole=whole, collected=collected)
 
 
 def _passed(run: Run | None) -> dict[str, bool]:

@@ -143,8 +143,21 @@ def _is_needed(node: ast.stmt, needed: frozenset[str]) -> bool:
 def _binds(node: ast.stmt) -> list[str]:
     """Return the names that a statement at the top of a file binds; none for one that is there for what it does."""
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-        return [node.name]
+        return [node.name, *_fixture_names(node)]
     return [each.id for each in ast.walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)]
+
+
+def _fixture_names(node: ast.stmt) -> list[str]:
+    """Return the names that fixtures get by their decorator."""
+    return [
+        each.value.value
+        for decorator in getattr(node, "decorator_list", [])
+        for each in ast.walk(decorator)
+        if isinstance(each, ast.keyword)
+        and each.arg == "name"
+        and isinstance(each.value, ast.Constant)
+        and isinstance(each.value.value, str)
+    ]
 
 
 def _needed(tree: ast.Module) -> frozenset[str]:
@@ -189,7 +202,8 @@ def stands_alone(text: str) -> bool:
     Raises SyntaxError, ValueError.
     """
     tree = ast.parse(text)
-    fixtures = {node.name for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))}
+    functions = [node for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]
+    fixtures = {name for node in functions for name in _binds(node)}
     for node in ast.walk(tree):
         if isinstance(node, ast.AsyncFunctionDef) and node.name.startswith("test"):
             return False
@@ -259,6 +273,19 @@ def asks_for(test: TestCode, names: Collection[str]) -> bool:
         if used in names:
             return True
     return False
+
+
+def claims_of(text: str) -> list[str]:
+    """Return what each test of a file says that should hold: the first sentence of its docstring, else its name.
+
+    Raises SyntaxError, ValueError.
+    """
+    return [_claim(one.node) for one in tests_of(text)]
+
+
+def _claim(node: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
+    said = " ".join((ast.get_docstring(node) or "").partition("\n\n")[0].split())
+    return said or node.name.removeprefix("test_").replace("_", " ")
 
 
 def function_at(text: str, line: int) -> str | None:

@@ -287,7 +287,7 @@ class FixSource(CandidateSource):
                 continue
             (file,) = diffs.parse(self.repository.diff(fix.parent, fix.commit, [path])) or (None,)
             now = self.repository.read(tree, path)
-            if file is None or now is None:
+            if file is None or now is None or not told:
                 continue
             lines, there = excerpts.whole_lines(told), Counter(excerpts.whole_lines(now))
             added = {lines[number - 1] for number in file.added}

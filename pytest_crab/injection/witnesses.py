@@ -50,6 +50,7 @@ def run():
         command += ["--junitxml=" + report]
         command += [path for path in FILES if os.path.basename(path) != "conftest.py"]
         environ = dict(os.environ, PYTHONPATH=os.pathsep.join(path for path in sys.path if path))
+        environ.pop("PYTEST_DISABLE_PLUGIN_AUTOLOAD", None)  # the project's tests may need the environment's plugins
         subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, env=environ)
         if not os.path.exists(report):
             raise NoReportWritten()

@@ -22,8 +22,8 @@ def made(value):
     return label(value)
 
 
-@pytest.fixture
-def cart():
+@pytest.fixture(name="cart")
+def _cart():
     return [LIMIT]
 
 
@@ -61,7 +61,7 @@ def test_tests_are_taken_out_and_a_class_goes_with_its_last_one() -> None:
 def test_a_test_alone_keeps_what_it_needs_and_nothing_else() -> None:
     alone = excerpts.alone(TEXT, ["TestPrice::test_cart"])
     assert [one.name for one in excerpts.tests_of(alone)] == ["TestPrice::test_cart"]
-    for kept in ("from shop import price", "LIMIT = 3", "def cart", "import pytest"):
+    for kept in ("from shop import price", "LIMIT = 3", "def _cart", "import pytest"):
         assert kept in alone
     for gone in ("import os", "import re", "def made", "label"):
         assert gone not in alone
@@ -85,3 +85,8 @@ def test_names_that_a_fix_adds_are_told_from_those_that_were_there() -> None:
     assert added == {"sign", "PLACES"}
     tests = excerpts.tests_of("def test_a():\n    price(1, sign=2)\n\n\ndef test_b():\n    sign = 1\n    price(sign)\n")
     assert [excerpts.asks_for(one, added) for one in tests] == [True, False]
+
+
+def test_a_test_says_what_should_hold_in_its_docstring_or_its_name() -> None:
+    text = 'def test_a():\n    """Zero is\n    a price.\n\n    So it is.\n    """\n\n\ndef test_no_price():\n    pass\n'
+    assert excerpts.claims_of(text) == ["Zero is a price.", "no price"]

@@ -1,0 +1,33 @@
+"""Tells whether a linter sees a fault: one that ruff finds says nothing of a reviewer."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections import Counter
+
+from pytest_crab.errors import ReviewerError
+from pytest_crab.reviewers.ruff import ruff_program
+
+_SECONDS = 60
+
+
+def ruff_sees(path: str, faulty: str, mended: str) -> bool | None:
+    """Return whether ruff finds in a faulty file what it does not find in the mended one; None where it cannot run."""
+    faults, others = _findings(path, faulty), _findings(path, mended)
+    return None if faults is None or others is None else bool(faults - others)
+
+
+def _findings(path: str, text: str) -> Counter[str] | None:
+    try:
+        command = [str(ruff_program()), "check", "--isolated", "--no-cache", "--output-format", "json"]
+        done = subprocess.run(
+            [*command, "--stdin-filename", path, "-"],
+            input=text.encode(),
+            capture_output=True,
+            timeout=_SECONDS,
+            check=False,
+        )
+        return Counter(str(one["code"]) for one in json.loads(done.stdout))
+    except (ReviewerError, OSError, subprocess.TimeoutExpired, ValueError, LookupError, TypeError):
+        return None
