@@ -122,10 +122,12 @@ def run_stages(
     store: FileStore,
     out: Path,
     until: int | None = None,
+    twin: Callable[[PullCandidate], PullCandidate] | None = None,
 ) -> list[str]:
     """Run the stages on every candidate and write the set; return sentences on it.
 
-    No further candidate is begun once ``until`` of them have passed all stages.
+    No further candidate is begun once ``until`` of them have passed all stages. ``twin`` makes a second instance of
+    each that is published.
     """
     context = CurationContext(
         cache=StepCache(store=store),
@@ -154,11 +156,13 @@ def run_stages(
     ends = [passage for one in listing.candidates for *_, passage in [walk(one, chain, store)]]
     decided = [passage.decision for passage in ends if passage.decision is not None]
     published = [decision.candidate for decision in decided if decision.candidate is not None][:until]
-    notes = [*write_set(out, published), *_notes_on_others(out, ends)]
+    twins = [] if twin is None else list(map(twin, published))
+    notes = [*write_set(out, [*published, *twins]), *_notes_on_others(out, ends)]
     write_notes(out)
     bare = sum(each.comment.oracle is None for one in published for each in one.comments)
     lack = f"; {format_count(bare, 'comment')} without an oracle, which no run measures" if bare else ""
-    return [*services.spent_lines(), *notes, f"{out}: {format_count(len(published), 'instance')}{lack}"]
+    told = f", and {format_count(len(twins), 'clean twin')}" if twins else ""
+    return [*services.spent_lines(), *notes, f"{out}: {format_count(len(published), 'instance')}{told}{lack}"]
 
 
 def _notes_on_others(out: Path, ends: Sequence[Passage]) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import sys
 from collections.abc import Iterator
@@ -19,10 +20,13 @@ from pytest_crab.curation.listing import listing_path
 from pytest_crab.curation.stages import CurationContext, Stage
 from pytest_crab.errors import CrabError
 from pytest_crab.injection.deciding import Deciding
+from pytest_crab.injection.faults import FaultSource
 from pytest_crab.injection.fixes import FixSource
 from pytest_crab.injection.proposals import METHOD, Method
 from pytest_crab.injection.repository import open_repository
+from pytest_crab.injection.seeded import SeededSource
 from pytest_crab.injection.stages import Proving, Publishing
+from pytest_crab.injection.twins import clean_twin
 from pytest_crab.settings import load_settings
 from pytest_crab.sources.git import bring_history
 from pytest_crab.sources.remotes import address_of, is_repository
@@ -40,8 +44,8 @@ _OF_FIXES = (Method.INTRODUCED, Method.REVERSED)
     "--until", type=click.IntRange(min=1), default=50, show_default=True, help="Stop at this many proved instances."
 )
 @click.option(
-    "--method", "methods", multiple=True, type=click.Choice([each.value for each in _OF_FIXES]),
-    help="Use this method alone; may be given again. Without it a fix is introduced, else reversed.",
+    "--method", "methods", multiple=True, type=click.Choice([each.value for each in (*_OF_FIXES, Method.SEEDED)]),
+    help="Use this method alone; may be given again. Without it a fix is introduced, else reversed; more are seeded.",
 )  # fmt: skip
 @click.option("--url", help="The https address of a repository that is given as a folder.")
 @click.option(
@@ -51,6 +55,7 @@ _OF_FIXES = (Method.INTRODUCED, Method.REVERSED)
 @click.option(
     "--runs", type=click.IntRange(min=2), default=3, show_default=True, help="Prove with so many runs of each state."
 )
+@click.option("--twins/--no-twins", default=True, show_default=True, help="Add each pull request without its fault.")
 @click.option("--status", is_flag=True, help="Print the funnel of what is stored; run nothing.")
 @runtime_option("What runs the project's tests.")
 @click.option("--jobs", type=click.IntRange(min=1), default=2, show_default=True, help="Faults at a time.")
@@ -66,6 +71,7 @@ def inject(
     since: date | None,
     python: str | None,
     runs: int,
+    twins: bool,
     status: bool,
     runtime: str,
     jobs: int,
@@ -75,8 +81,9 @@ def inject(
     """Make a set of instances with known faults of the repository SOURCE, from its own history and tests.
 
     SOURCE is a repository's folder, or its https address. No model is asked and no review comment is needed: a fault is
-    one that a fix of the repository mended, and the fix's tests are the oracle. Each fix passes the stages in their
-    order; each decision is stored with its reason, so an interrupted command continues where it stopped.
+    one that a fix of the repository mended, or one that a mutation seeds in a real change, and the project's own tests
+    that see it are the oracle. Each fault passes the stages in their order; each decision is stored with its reason, so
+    an interrupted command continues where it stopped.
 
     The exit status is 1 if a fix failed, for example because of the network: run the command again.
     """
@@ -86,7 +93,8 @@ def inject(
         raise click.UsageError(f"{place} is no git repository; name one, or its https address")
     if named is None:
         raise click.UsageError(f"{place} has no https origin; say with --url where the repository can be found")
-    wanted = tuple(Method(each) for each in methods) or _OF_FIXES
+    asked = tuple(Method(each) for each in methods) or (*_OF_FIXES, Method.SEEDED)
+    wanted = tuple(method for method in asked if method in _OF_FIXES)
     day = None if since is None else since.strftime("%Y-%m-%d")
     try:
         settings = load_settings(Path.cwd())
@@ -98,22 +106,27 @@ def inject(
             folder = place if place.is_dir() else bring_history(named, kept.cache)
             repository = stack.enter_context(open_repository(folder))
             fixes = FixSource(repository=repository, url=named, methods=wanted, since=day)
+            seeded = SeededSource(repository=repository, url=named, since=day) if Method.SEEDED in asked else None
+            faults = FaultSource(fixes=fixes if wanted else None, seeded=seeded)
 
             def others(candidate: PullCandidate, context: CurationContext) -> Iterator[PullCandidate]:
                 used = Method(candidate.tags[METHOD])
+                if used not in wanted:
+                    return
                 for method in wanted[wanted.index(used) + 1 :]:
                     found = fixes.propose(candidate, [method], context)
                     if isinstance(found, PullCandidate):
                         yield found
 
-            listing = list_candidates(listing_path(store, out), out, source, day, fixes)
+            listing = list_candidates(listing_path(store, out), out, source, day, faults)
             chain: list[Stage] = [
-                Collection(source=fixes, known=fixes.identity()),
+                Collection(source=faults, known=faults.identity()),
                 Deciding(repository=repository, python=python, others=others),
                 Proving(runs=runs),
                 Publishing(),
             ]
-            notes = [] if status else run_stages(listing, chain, services, kept, out, until)
+            twin = functools.partial(clean_twin, repository) if twins else None
+            notes = [] if status else run_stages(listing, chain, services, kept, out, until, twin)
             rows = account(listing, chain, kept, out)
     except CrabError as error:
         raise click.ClickException(str(error)) from error

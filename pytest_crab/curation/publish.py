@@ -153,6 +153,7 @@ def to_instance(candidate: PullCandidate, folder: Path) -> Instance:
         source=Source(git=candidate.source, commit=candidate.commit),
         environment=candidate.environment,
         comments=comments,
+        clean=candidate.clean,
         pass_to_pass=candidate.pass_to_pass,
         company=candidate.company,
         tags={**candidate.tags, "curated_from": candidate.origin, **doubts},

@@ -20,7 +20,7 @@ from pytest_crab.errors import DiffRejected, ImageError
 from pytest_crab.injection import excerpts, witnesses
 from pytest_crab.injection.fixes import place_of
 from pytest_crab.injection.linting import ruff_sees
-from pytest_crab.injection.proposals import BEFORE, HEAD, REFERENCE, WITNESSES, witnesses_of
+from pytest_crab.injection.proposals import BEFORE, HEAD, METHOD, REFERENCE, WITNESSES, Method, witnesses_of
 from pytest_crab.injection.repository import Repository
 from pytest_crab.scoring.oracles.oracle_runs import OracleRequest, run_oracles
 from pytest_crab.scoring.oracles.proof import ProvedComment
@@ -187,7 +187,8 @@ class Deciding(Stage):
         labels = {**one.comment.labels, SEEN_BY: how_many(red), SEEN_FROM: how_far(path, list(own))}
         labels |= {LINTER: "finds it"} if self._linted(hidden, path) else {}
         said = [f"- {line}" for text in own.values() for line in excerpts.claims_of(text)][:_MOST_CLAIMS]
-        body = "\n".join([one.comment.body, "", "What should hold:", "", *said])
+        seeded = candidate.tags.get(METHOD) == Method.SEEDED  # its template says what should be there
+        body = one.comment.body if seeded else "\n".join([one.comment.body, "", "What should hold:", "", *said])
         comment = dataclasses.replace(
             one.comment,
             path=path,
@@ -195,6 +196,7 @@ class Deciding(Stage):
             body=body,
             kind=Kind.BEHAVIORAL,
             oracle=Oracle(file=file),
+            reference=REFERENCE,
             labels=labels,
         )
         files = {name: text for name, text in hidden.files.items() if not name.startswith(WITNESSES)}

@@ -7,13 +7,13 @@ import subprocess
 from collections import Counter
 
 from pytest_crab.errors import ReviewerError
-from pytest_crab.reviewers.ruff import ruff_program
+from pytest_crab.reviewers.ruff import SELECT, ruff_program
 
 _SECONDS = 60
 
 
 def ruff_sees(path: str, faulty: str, mended: str) -> bool | None:
-    """Return whether ruff finds in a faulty file what it does not find in the mended one; None where it cannot run."""
+    """Return whether ruff, as a reviewer, finds more in a faulty file than in the mended one; None: it cannot run."""
     faults, others = _findings(path, faulty), _findings(path, mended)
     return None if faults is None or others is None else bool(faults - others)
 
@@ -21,6 +21,7 @@ def ruff_sees(path: str, faulty: str, mended: str) -> bool | None:
 def _findings(path: str, text: str) -> Counter[str] | None:
     try:
         command = [str(ruff_program()), "check", "--isolated", "--no-cache", "--output-format", "json"]
+        command += ["--select", ",".join(SELECT)]
         done = subprocess.run(
             [*command, "--stdin-filename", path, "-"],
             input=text.encode(),

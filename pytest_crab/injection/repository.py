@@ -121,11 +121,10 @@ class Repository:
         """Return a tree with these files in it; None takes one out."""
         with self.work.with_index(tree) as indexed:
             for path, text in texts.items():
-                if text is None:
-                    indexed.run("update-index", "--force-remove", "--", path)
-                    continue
-                blob = indexed.line("hash-object", "-w", "--stdin", stdin=text.encode())
-                indexed.run("update-index", "--add", "--cacheinfo", f"100644,{blob},{path}")
+                gone = text is None
+                blob = "0" * 40 if gone else indexed.line("hash-object", "-w", "--stdin", stdin=(text or "").encode())
+                entry = f"{'0' if gone else '100644'} {blob}\t{path}\0"
+                indexed.run("update-index", "-z", "--index-info", stdin=entry.encode())
             return indexed.line("write-tree")
 
     def paths(self, tree: str) -> list[str]:
@@ -133,9 +132,12 @@ class Repository:
         told = self.work.run("ls-tree", "-r", "-z", "--name-only", "--full-tree", tree)
         return told.decode("utf-8", "surrogateescape").split("\0")[:-1]
 
-    def blame(self, commit: str, path: str, lines: Sequence[int]) -> list[BlamedLine]:
-        """Return, for lines of a file at a commit, the commits that wrote them. Raises SourceError."""
-        return self._refs.blame(commit, path, lines)
+    def blame(self, commit: str, path: str, lines: Sequence[int] = (), *, main_line: bool = False) -> list[BlamedLine]:
+        """Return, for lines of a file at a commit (none: all), the commits that wrote them. Raises SourceError.
+
+        ``main_line``: those of the main line that brought the lines.
+        """
+        return self._refs.blame(commit, path, lines, main_line=main_line)
 
     def _run(self, *arguments: str) -> str:
         return self.work.run(*arguments, settings=_SAFE, seconds=_SECONDS).decode("utf-8", "replace")

@@ -21,7 +21,7 @@ def faults(instance: Instance, snapshot: Snapshot) -> Iterator[str]:
 
     A link of a project that was not written for its set is as it is there, and a warning.
     """
-    if snapshot.reference_tree == snapshot.head_tree:
+    if snapshot.reference_tree == snapshot.head_tree and not instance.clean:
         yield "the reference leaves head as it is; it should resolve the comments"
     for number, comment in enumerate(instance.comments):
         at = f"comments[{number}]"

@@ -14,7 +14,6 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from pytest_crab.errors import SourceError
-from pytest_crab.parsing.descriptions import without_review
 from pytest_crab.sources.git_cli import Git, GitError
 from pytest_crab.text import split_lines
 
@@ -144,7 +143,6 @@ class PullRefs:
         if not start:
             return None
         title, body = self._texts(merge, reviewed or head)
-        body = without_review(body, self._later_subjects(start[0], reviewed or head, head))
         return MergedPull(
             base=start[0],
             head=reviewed or head,
@@ -199,10 +197,14 @@ class PullRefs:
         except GitError:
             return None
 
-    def blame(self, commit: str, path: str, lines: Iterable[int]) -> list[BlamedLine]:
-        """Return, for these lines of a file at a commit, the commits that wrote them. Raises SourceError."""
+    def blame(self, commit: str, path: str, lines: Iterable[int] = (), *, main_line: bool = False) -> list[BlamedLine]:
+        """Return, for these lines of a file at a commit (none: all), the commits that wrote them. Raises SourceError.
+
+        ``main_line``: those of the main line, merges among them, that brought the lines.
+        """
         spans = [part for line in sorted(lines) for part in ("-L", f"{line},{line}")]
-        told = self._run("blame", "--line-porcelain", *spans, commit, "--", path)
+        way = ["--first-parent"] if main_line else []
+        told = self._run("blame", "--line-porcelain", *way, *spans, commit, "--", path)
         found = []
         head, name = ["", "0"], path
         for row in told.split("\n"):
@@ -279,13 +281,6 @@ class PullRefs:
             if not subject.strip():
                 subject = self._run("show", "--no-patch", "--format=%s", head, "--").strip()
         return re.sub(r"\s*\(#\d+\)$", "", subject).strip(), rest.strip()
-
-    def _later_subjects(self, base: str, reviewed: str, last: str) -> set[str]:
-        """Return the subjects of commits after the reviewed one that no earlier commit of the pull request has."""
-        after, before = (
-            self._run("log", "--format=%s", span, "--") for span in (f"{reviewed}..{last}", f"{base}..{reviewed}")
-        )
-        return set(split_lines(after)) - set(split_lines(before))
 
     def _read_history(self) -> None:
         with self._reading:

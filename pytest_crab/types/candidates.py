@@ -53,8 +53,9 @@ class PullCandidate:
     head and reference are diffs, ``commit`` is in the place of ``source``, and the diffs are ``files``.
     ``dropped`` are the comments that stages took out, by id, each with the reason; ``files`` are the texts of the
     instance's own files, by path; ``pass_to_pass`` is a command of the project's tests; ``company`` names those files
-    that are right changes which no comment asks for; ``flags`` are doubts about the whole, each in a few words. A stage
-    returns a changed copy (``dataclasses.replace``), and changes neither ``id`` nor what an earlier stage found.
+    that are right changes which no comment asks for; ``clean`` is whether the pull request is known to have no issue;
+    ``flags`` are doubts about the whole, each in a few words. A stage returns a changed copy
+    (``dataclasses.replace``), and changes neither ``id`` nor what an earlier stage found.
     """
 
     id: str
@@ -68,6 +69,7 @@ class PullCandidate:
     commit: CommitSource | None = None
     diff: str = ""
     comments: tuple[CandidateComment, ...] = ()
+    clean: bool = False
     dropped: Mapping[str, str] = field(default_factory=dict)
     activity: ReviewActivity = field(default_factory=ReviewActivity)
     environment: Environment | None = None

@@ -36,6 +36,38 @@ import pytest
 def cart():
     return []
 """
+SEND = '''
+
+def send(cart, address=None):
+    """Send what is in a cart."""
+    if not cart:
+        raise ValueError("there is nothing to send")
+
+    parcels = []
+    for item in cart:
+        if item.weight <= 30:
+            parcels.append((item, address))
+    return parcels
+'''
+SENT = """
+
+def test_send():
+    item = type("Item", (), {"weight": 30})()
+    assert shop.send([item], "here") == [(item, "here")]
+    with pytest.raises(ValueError):
+        shop.send([])
+"""
+WRAP = '''
+
+def wrap(parcels):
+    """Wrap parcels."""
+    return [parcel for parcel in parcels if parcel is not None and parcel[0]]
+
+
+def unwrap(parcel):
+    """Take the paper off."""
+    return parcel[0]
+'''
 
 
 @pytest.fixture(scope="session")
@@ -78,6 +110,23 @@ def shop_history(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shop = shop.replace("PLACES = 2", "PLACES = 3")
     tests += "\n\ndef test_places():\n    assert shop.PLACES == 3\n"
     commit(folder, "Fix the number of places (#8)", shop, tests, notes)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def send_history(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three changes with tests: one whose lines stand, one that a later one rewrote, and that one."""
+    folder = tmp_path_factory.mktemp("seeded") / "repo"
+    folder.mkdir()
+    git(folder, "init", "--quiet")
+    git(folder, "symbolic-ref", "HEAD", "refs/heads/main")
+    commit(folder, "Start", SHOP, TESTS, "# Changes\n")
+    sent = f"import pytest\n{TESTS}{SENT}"
+    commit(folder, "Send carts (#1)\n\nParcels are made.", SHOP + SEND, sent, "# Changes\n")
+    wrapped = sent + "\n\ndef test_wrap():\n    assert shop.wrap([None]) == []\n"
+    commit(folder, "Wrap parcels (#2)", SHOP + SEND + WRAP, wrapped, "# Changes\n")
+    tape = WRAP.replace("if parcel is not None and parcel[0]", "if parcel").replace("[0]", "[1]")
+    commit(folder, "Wrap with tape (#3)", SHOP + SEND + tape, wrapped + "\n\nTAPE = 1\n", "# Changes\n")
     return folder
 
 

@@ -67,6 +67,13 @@ def test_a_test_alone_keeps_what_it_needs_and_nothing_else() -> None:
         assert gone not in alone
 
 
+def test_a_fixture_that_its_decorator_names_is_kept() -> None:
+    fixture = "@pytest.fixture(name='shop')\ndef _shop():\n    return 1\n"
+    text = f"import pytest\n\n\n{fixture}\n\ndef test_a(shop):\n    assert shop\n"
+    assert excerpts.alone(text, ["test_a"]) == text
+    assert excerpts.stands_alone(text)
+
+
 @pytest.mark.parametrize(
     ("names", "stands"),
     [(["TestPrice::test_sign"], True), (["TestPrice::test_cart"], True), (["test_shared"], False)],

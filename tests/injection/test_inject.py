@@ -25,6 +25,7 @@ def test_fixes_become_proved_instances_that_tell_nothing(
     monkeypatch.chdir(tmp_path)
     shutil.copytree(shop_history, "shop")
     words = ["set", "inject", "shop", "--url", URL, "--out", "set", "--runtime", "local", "--json"]
+    words += ["--method", "introduced", "--method", "reversed", "--no-twins"]
     done = CliRunner().invoke(main, words)
     assert done.exit_code == 0, done.output
     rows = {row["stage"]: row["pull_requests"] for row in json.loads(done.stdout)}
@@ -51,6 +52,26 @@ def test_fixes_become_proved_instances_that_tell_nothing(
     shutil.rmtree("set")
     assert CliRunner().invoke(main, words).exit_code == 0  # from the store alone
     assert len(load_instances(tmp_path / "set")) == len(found)
+
+
+@pytest.mark.bubblewrap
+@pytest.mark.usefixtures("needs_an_index")
+@pytest.mark.slow(reason="an environment is found, and tests of a project run in it again and again")
+def test_a_seeded_fault_comes_with_its_clean_twin(
+    send_history: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(send_history, "shop")
+    words = ["set", "inject", "shop", "--url", URL, "--out", "set", "--runtime", "local", "--method", "seeded"]
+    done = CliRunner().invoke(main, [*words, "--until", "1", "--jobs", "1"])
+    assert done.exit_code == 0, done.output
+    assert "1 instance, and 1 clean twin" in done.output
+    twin, fault = sorted(load_instances(tmp_path / "set"), key=lambda one: not one.clean)
+    assert (twin.clean, twin.comments, twin.tags["twin"]) == (True, (), fault.id)
+    assert {twin.provenance, fault.provenance} == {Provenance.INJECTED}
+    assert fault.tags["injected"] == "seeded"
+    checked = CliRunner().invoke(main, ["set", "check", "set", "--fetch"])
+    assert checked.exit_code == 0, checked.output
 
 
 def test_a_folder_that_is_no_repository_is_named(tmp_path: Path) -> None:

@@ -1,0 +1,233 @@
+"""Candidates by mutation: a fault in the added lines of a real change whose lines stand unchanged to this day."""
+
+from __future__ import annotations
+
+import difflib
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Any
+from urllib.parse import urlsplit
+
+from typing_extensions import override
+
+from pytest_crab import diffs
+from pytest_crab.curation import licences
+from pytest_crab.curation.collect import CandidateSource
+from pytest_crab.curation.mutation import Mutant, mutants
+from pytest_crab.curation.stages import CurationContext, Rejection
+from pytest_crab.injection.fault_words import fault_words
+from pytest_crab.injection.fixes import place_of
+from pytest_crab.injection.linting import ruff_sees
+from pytest_crab.injection.proposals import ORIGIN, Method, Proposal, Remark, to_candidate
+from pytest_crab.injection.repository import Change, Repository
+from pytest_crab.lazy import lazy
+from pytest_crab.parsing.changed_paths import is_dependency_update, is_documentation, is_test
+from pytest_crab.parsing.syntax_trees import GRAMMARS
+from pytest_crab.sources.git import bring
+from pytest_crab.types import PullCandidate, PullRequestFacts
+
+#: The tags of a candidate: the change that its fault is put into, the file and the line there, and the mutant.
+CHANGE, PATH, LINE, MUTANT = "change", "path", "line", "mutant"
+
+#: A pull request has so many changed lines and files: with fewer the fault is all that there is to see.
+_SMALLEST, _LARGEST, _MOST_FILES = 8, 800, 25
+
+#: So many faults are proposed of one change, each for a pull request of its own.
+_OF_ONE = 2
+
+#: So many files of tests beside those of the change may see its faults.
+_RELATED = 6
+
+
+@dataclass(kw_only=True)
+class SeededSource(CandidateSource):
+    """The faults that can be put into changes of a repository, the newest first; ``url`` is where others find it.
+
+    A change is innocent where its lines still stand as it wrote them. It brings tests of its own: they, and others of
+    the same modules, are the witnesses. ``since`` is a day: only changes from then on. ``most`` is the number of faults
+    that are proposed.
+    """
+
+    repository: Repository
+    url: str
+    since: str | None = None
+    most: int = 400
+    kind: str = ORIGIN
+
+    @override
+    def identity(self) -> Mapping[str, Any]:
+        return {"kind": self.kind, "url": self.url, "method": Method.SEEDED.value, "version": 1}
+
+    @lazy
+    def line(self) -> list[Change]:
+        """The main line, the newest step first."""
+        return self.repository.main_line()
+
+    @lazy
+    def _steps(self) -> dict[str, tuple[Change, dict[str, str]]]:
+        files = self.repository.all_changed(self.line)
+        return {change.commit: (change, own) for change, own in zip(self.line, files, strict=True)}
+
+    @override
+    def list_candidates(self) -> Iterator[PullCandidate]:
+        """Yield one for each fault. Raises SourceError, and EngineError where the extra is missing."""
+        repo = "/".join(urlsplit(self.url).path.strip("/").removesuffix(".git").split("/")[-2:])
+        standing = self._standing()
+        used: Counter[str] = Counter()
+        for change in self.line:
+            lines = standing.get(change.commit)
+            if lines is None or (self.since is not None and change.day < self.since) or self._unfit(change):
+                continue
+            for mutant in self._chosen(change, lines, used):
+                yield PullCandidate(
+                    id=f"{repo.replace('/', '__')}-{change.commit[:10]}-{mutant.name.rpartition('-')[2]}",
+                    origin=self.kind,
+                    repo=repo,
+                    pull_request=PullRequestFacts(number=change.number or 1, title=change.texts[0]),
+                    tags={CHANGE: change.commit, PATH: mutant.path, LINE: f"{mutant.line}", MUTANT: mutant.name},
+                )
+            if used.total() >= self.most:
+                return
+
+    @override
+    def complete(self, candidate: PullCandidate, context: CurationContext) -> PullCandidate | Rejection:
+        """Return the candidate with its proposal. Raises SourceError."""
+        change, path = self._steps[candidate.tags[CHANGE]][0], candidate.tags[PATH]
+        source = (self.repository.read(change.tree, path) or "").encode()
+        known = mutants(path, source, {int(candidate.tags[LINE])})
+        mutant = next((one for one in known if one.name == candidate.tags[MUTANT]), None)
+        if mutant is None:
+            return Rejection(reason="the fault is not known", detail=f"{path} has no {candidate.tags[MUTANT]} now")
+        proposal = self._proposal(change, mutant)
+        bring(self.url, proposal.commit, self.repository.folder, context.folder)
+        return to_candidate(candidate, proposal)
+
+    # --- changes ------------------------------------------------------------------------------------------------------
+
+    def _standing(self) -> dict[str, dict[str, set[int]]]:
+        """Return by step of the main line and by file, as it was then, the lines of source that still stand."""
+        found: dict[str, dict[str, set[int]]] = {}
+        for path in self.repository.paths(self.line[0].tree):
+            if is_source(path):
+                for one in self.repository.blame(self.line[0].commit, path, (), main_line=True):
+                    found.setdefault(one.commit, {}).setdefault(one.path, set()).add(one.line)
+        return found
+
+    def _unfit(self, change: Change) -> bool:
+        """Return whether a change is no pull request that one would review, or brings no tests of its own."""
+        title, _ = change.texts
+        files = self._steps[change.commit][1]
+        tests = [path for path in files if _is_named_test(path) and files[path] in "AM"]
+        if not title or title.startswith("Revert") or not tests or len(files) > _MOST_FILES:
+            return True
+        if is_dependency_update(change.author, title, list(files)):
+            return True
+        return not _SMALLEST <= sum(diffs.counts(self.repository.diff(change.parent, change.commit))) <= _LARGEST
+
+    def _chosen(self, change: Change, standing: Mapping[str, set[int]], used: Counter[str]) -> Iterator[Mutant]:
+        """Yield the faults of a change: in functions of their own, and of the kinds that were used the least so far.
+
+        What ruff finds needs no review, and is left out.
+        """
+        added = diffs.changed_lines(self.repository.diff(change.parent, change.commit, sorted(standing)))
+        found: list[Mutant] = []
+        sources: dict[str, bytes] = {}
+        for path, lines in standing.items():
+            source = self.repository.read(change.tree, path)
+            own = lines & added.get(path, set())
+            if source is not None and own:
+                sources[path] = source.encode()
+                every = mutants(path, sources[path], own)
+                found += [one for one in every if fault_words(one) and _removed(source, one) <= own]
+        taken: set[tuple[str, str]] = set()
+        while len(taken) < _OF_ONE:
+            left = [one for one in found if (one.path, one.scope) not in taken and one.scope]
+            if not left:
+                return
+            one = min(left, key=lambda each: (used[_kind(each)], each.name.rpartition("-")[2]))
+            found.remove(one)
+            if ruff_sees(one.path, one.content.decode(), sources[one.path].decode()):
+                continue
+            used[_kind(one)] += 1
+            taken.add((one.path, one.scope))
+            yield one
+
+    # --- one proposal -------------------------------------------------------------------------------------------------
+
+    def _proposal(self, change: Change, mutant: Mutant) -> Proposal:
+        repository = self.repository
+        words = fault_words(mutant)
+        assert words is not None
+        head = repository.with_files(change.tree, {mutant.path: mutant.content.decode()})
+        reference, shown = repository.diff(head, change.tree), repository.diff(change.parent, head)
+        path, lines = place_of(reference, shown)
+        title, body = change.texts
+        return Proposal(
+            method=Method.SEEDED,
+            url=self.url,
+            commit=change.parent,
+            head=shown,
+            reference=reference,
+            pull_request=PullRequestFacts(
+                number=change.number or 1,
+                title=title,
+                body=body,
+                url=f"{self.url}/commit/{change.commit}",
+                merged_at=change.day,
+            ),
+            author=change.author,
+            license=licences.detect_licence(lambda path: (repository.read(change.tree, path) or "").encode() or None),
+            remark=Remark(path=path, lines=lines, body=words.body, category=words.category),
+            operator=words.kind,
+            witnesses=self._witnesses(change, mutant),
+        )
+
+    def _witnesses(self, change: Change, mutant: Mutant) -> dict[str, str]:
+        """Return the tests that a change brought, and those of the module that a fault is in, with what they need."""
+        tree = change.tree
+        files = self._steps[change.commit][1]
+        own = [path for path in files if _is_named_test(path) and files[path] in "AM"]
+        related = list(_related(mutant.path, list(filter(_is_named_test, self.repository.paths(tree)))))
+        wanted = dict.fromkeys([*own, *[path for path in related if path not in own][:_RELATED]])
+        for path in [*wanted]:
+            for folder in PurePosixPath(path).parents:
+                wanted.setdefault(str(folder / "conftest.py"))
+        texts = {path: self.repository.read(tree, path) for path in wanted}
+        return {path: text for path, text in texts.items() if text is not None}
+
+
+def is_source(path: str) -> bool:
+    """Return whether a file is source that a fault may be put into."""
+    place = PurePosixPath(path)
+    known = place.suffix in GRAMMARS and place.name not in ("setup.py", "noxfile.py", "conftest.py", "conf.py")
+    return known and not is_test(path) and not is_documentation(path)
+
+
+def _is_named_test(path: str) -> bool:
+    """Return whether pytest takes a file for tests by its name."""
+    name = PurePosixPath(path).name
+    return is_test(path) and name.endswith(".py") and (name.startswith("test_") or name.endswith("_test.py"))
+
+
+def _kind(mutant: Mutant) -> str:
+    words = fault_words(mutant)
+    return "" if words is None else words.kind
+
+
+def _removed(source: str, mutant: Mutant) -> set[int]:
+    """Return the lines that a mutant takes out or changes, from 1."""
+    matcher = difflib.SequenceMatcher(None, source.split("\n"), mutant.content.decode().split("\n"), autojunk=False)
+    return {
+        line + 1 for tag, first, last, _, _ in matcher.get_opcodes() if tag != "equal" for line in range(first, last)
+    }
+
+
+def _related(path: str, tests: Sequence[str]) -> Iterator[str]:
+    """Yield the files of tests that are called after a module, those with exactly its name first."""
+    stem = PurePosixPath(path).stem.strip("_").lower()
+    names = {test: PurePosixPath(test).stem.lower() for test in tests}
+    exact = [test for test, name in names.items() if name in (f"test_{stem}", f"{stem}_test")]
+    yield from exact
+    yield from (test for test, name in names.items() if stem in name and test not in exact and stem)

@@ -1,0 +1,90 @@
+"""Faults by mutation, proposed from a repository's history alone: where they are put, and what is said of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("tree_sitter", reason="mutants need the extra mutation")
+
+from pytest_crab import diffs
+from pytest_crab.curation.mutation import mutants
+from pytest_crab.curation.stages import CurationContext
+from pytest_crab.injection.fault_words import fault_words
+from pytest_crab.injection.proposals import Method, witnesses_of
+from pytest_crab.injection.repository import Repository, open_repository
+from pytest_crab.injection.seeded import SeededSource
+from pytest_crab.injection.twins import TWIN, clean_twin
+from pytest_crab.scoring.step_cache import StepCache
+from pytest_crab.store import FileStore
+from pytest_crab.types import PullCandidate
+
+from .conftest import SEND, SHOP
+
+URL = "https://git.example/owner/shop"
+
+
+@pytest.fixture(scope="module")
+def seeded(
+    send_history: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Repository, list[PullCandidate]]]:
+    def never(*_: object) -> object:
+        raise AssertionError
+
+    store = FileStore(tmp_path_factory.mktemp("store"))
+    context = CurationContext(cache=StepCache(store=store), folder=store.cache, judge=never, proving=never)  # type: ignore[arg-type]
+    with open_repository(send_history) as repository:
+        source = SeededSource(repository=repository, url=URL)
+        found = [source.complete(one, context) for one in source.list_candidates()]
+        yield repository, [one for one in found if isinstance(one, PullCandidate)]
+
+
+def test_a_fault_lies_in_lines_that_a_change_added_and_that_stand(
+    seeded: tuple[Repository, list[PullCandidate]],
+) -> None:
+    _, found = seeded
+    assert {one.pull_request.title for one in found} >= {"Send carts"}
+    for one in found:
+        added = diffs.changed_lines(one.files["head.diff"])["shop.py"]
+        mended = diffs.changed_lines(one.files["reference.diff"])
+        assert set(mended) == {"shop.py"}
+        (comment,) = one.comments
+        assert comment.comment.lines is not None
+        assert comment.comment.lines[0] in added
+        assert "parcel is not None and" not in one.files["reference.diff"]  # a later change rewrote it
+
+
+def test_the_pull_request_is_the_innocent_change_with_its_tests_as_witnesses(
+    seeded: tuple[Repository, list[PullCandidate]],
+) -> None:
+    _, found = seeded
+    one = next(one for one in found if one.pull_request.number == 1)
+    assert (one.pull_request.title, one.pull_request.body) == ("Send carts", "Parcels are made.")
+    assert (one.provenance, one.tags["injected"]) == ("injected", Method.SEEDED)
+    assert "test_send" in witnesses_of(one)["tests/test_shop.py"]
+    assert one.tags["operator"]
+
+
+def test_the_clean_twin_is_the_change_as_it_was(seeded: tuple[Repository, list[PullCandidate]]) -> None:
+    repository, found = seeded
+    one = next(one for one in found if one.pull_request.number == 1)
+    twin = clean_twin(repository, one)
+    assert (twin.clean, twin.comments, twin.tags[TWIN]) == (True, (), one.id)
+    assert one.commit is not None
+    base = repository.tree(one.commit.sha)
+    whole = repository.read(repository.apply(twin.files["head.diff"], base), "shop.py")
+    assert whole == SHOP + SEND
+
+
+def test_each_kind_of_fault_is_told_as_a_reviewer_would() -> None:
+    told = {
+        words.kind: words.body
+        for one in mutants("shop.py", SEND.encode(), range(1, 30))
+        if (words := fault_words(one)) is not None
+    }
+    assert "`item.weight <= 30`" in told["boundary"]
+    assert "`not cart`" in told["unchecked input"]
+    assert 'raise ValueError("there is nothing to send")' in told["unchecked input"]
+    assert "`parcels.append((item, address))`" not in told.get("boundary", "")
