@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import importlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -16,6 +16,7 @@ from pytest_crab.errors import BadInput
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
+    from pathlib import Path
 
 T = TypeVar("T")
 
@@ -30,6 +31,18 @@ class Subcommand(NamedTuple):
     summary: str
 
 
+class Shown(NamedTuple):
+    """The text that ``show`` prints of one item.
+
+    With ``--transcript`` also what was ``asked``, and the transcripts of these keys, of which ``report`` has copies.
+    """
+
+    lines: Sequence[str]
+    asked: Sequence[str]
+    transcripts: Sequence[str]
+    report: Path
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Benchmark:
     """The offer of one benchmark. Each target, "module:object", is imported only when it is asked for."""
@@ -38,8 +51,10 @@ class Benchmark:
     title: str
     #: Takes a folder and returns its results.recorded_results.RecordedResults; None where the folder holds none.
     recorded: str | None = None
-    #: Takes INSTANCE::CONTESTANT and a report's folder or store, and returns lines on its own kind of items, if any.
+    #: Takes INSTANCE::CONTESTANT and a report's folder or store, and yields a Shown for each of its own items.
     shown: str | None = None
+    #: Takes a report's folder and returns a show.page.sections.Section on such items; None where it holds none.
+    page: str | None = None
     #: Takes a file and the repositories to take (None: all), and returns a source for ``curate``; None for other files.
     candidates: str | None = None
     #: Click commands, by their names below ``pytest-crab benchmark NAME``; ``import`` is made by cli.importing.

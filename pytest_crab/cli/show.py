@@ -15,10 +15,10 @@ from pytest_crab.instances import find_instances, load_instance
 from pytest_crab.instances.pull_requests import Subject, read_subject, subject_of
 from pytest_crab.registry import offered
 from pytest_crab.show.transcripts import Transcript, read_transcript, stored_transcript
-from pytest_crab.show.trial_view import Styled, show_transcripts, show_trial, transcript_lines
+from pytest_crab.show.trial_view import Styled, show_transcripts, show_trial, transcript_lines, trial_head
 from pytest_crab.sources import fetcher_for
 from pytest_crab.store import FileStore
-from pytest_crab.text import one_line
+from pytest_crab.text import escape_controls, one_line
 from pytest_crab.types import Trial
 
 _STYLES = {
@@ -49,15 +49,18 @@ def show(trial: str, report: Path | None, store: Path, folder: Path, *, transcri
             found = stored_transcript(FileStore(store), key)
             _print([] if found is None else transcript_lines(found))
             return
-        others = [line for _, shown in offered(lambda one: one.shown) for line in shown(trial, report or store)]
+        others = [one for _, shown in offered(lambda one: one.shown) for one in shown(trial, report or store)]
         place, trials = _find(trial, report, store, may_miss=bool(others))
-        for line in others:
-            click.echo(line)
+        for one in others:
+            for line in (*one.lines, *(one.asked if transcripts else ())):
+                click.echo(escape_controls(line))
+            if transcripts and one.transcripts:
+                _print(show_transcripts(_transcripts(one.transcripts, one.report, store)))
         for number, one in enumerate(trials):
             if number or others:
                 click.echo()
             _print(
-                show_transcripts(one, _transcripts(one, place, store))
+                (*trial_head(one), *show_transcripts(_transcripts(one.transcripts, place, store)))
                 if transcripts
                 else show_trial(one, _subject(one, place, folder, store))
             )
@@ -89,10 +92,10 @@ def _full_key(name: str, store: Path) -> str | None:
     return found[0] if len(found) == 1 else None
 
 
-def _transcripts(trial: Trial, report: Path, store: Path) -> Iterator[Transcript]:
-    """A trial's transcripts: whole ones from the store, else what the report has of them."""
+def _transcripts(keys: Sequence[str], report: Path, store: Path) -> Iterator[Transcript]:
+    """The transcripts of these keys: whole ones from the store, else what the report has of them."""
     beside = report if report.is_dir() else report.parent
-    for key in trial.transcripts:
+    for key in keys:
         found = stored_transcript(FileStore(store), key) or read_transcript(beside, key)
         if found is not None:
             yield found

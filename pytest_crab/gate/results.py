@@ -47,3 +47,9 @@ RESULTS = {
     Word.NO_WORSE: GateResult.PASSED,
     Word.BETTER: GateResult.PASSED,
 }
+
+
+def worse_status(first: int, second: int) -> int:
+    """Return the worse of two gates' exit statuses; one that no gate gives, such as of an interrupt, stands."""
+    codes = [CODES[result] for result in ORDER]
+    return min(first, second, key=lambda status: codes.index(status) if status in codes else -1)

@@ -83,13 +83,7 @@ def render(
         cases.setdefault(trial.reviewer, []).extend(_cases(trial, misses if trial.variant is None else NONE))
     document = junitparser.JUnitXml("pytest-crab")
     if summary.gate is not None:
-        suite = junitparser.TestSuite(GATE)
-        suite.add_property("crab.exit_code", f"{summary.gate.exit_code}")
-        suite.add_property("crab.ruling", summary.gate.ruling)
-        if summary.gate.account:
-            suite.add_property("crab.account", summary.gate.account)
-        suite.add_testcases([_gate_case(ruling, summary.gate) for ruling in summary.gate.rulings])
-        document.add_testsuite(suite)
+        document.add_testsuite(gate_suite(GATE, summary.gate))
     for reviewer in summary.reviewers:
         properties = _properties(reviewer, summary.rulers)
         document.add_testsuite(suite_of(reviewer.reviewer, properties, cases.get(reviewer.reviewer, [])))
@@ -112,6 +106,12 @@ def suite_of(
             suite.add_property(f"crab.{name}", one_line(text))
     suite.add_testcases(list(cases))
     return suite
+
+
+def gate_suite(name: str, gate: Gate) -> junitparser.TestSuite:
+    """Return the suite of a gate, with a case for each of its rulings."""
+    properties = {"exit_code": gate.exit_code, "ruling": gate.ruling, "account": gate.account or None}
+    return suite_of(name, properties, [_gate_case(ruling, gate) for ruling in gate.rulings])
 
 
 def case_of(

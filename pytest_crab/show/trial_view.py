@@ -54,11 +54,15 @@ def show_trial(trial: Trial, subject: Subject | None) -> Iterator[Styled]:
     yield from _revision(trial)
 
 
-def show_transcripts(trial: Trial, transcripts: Iterable[Transcript]) -> Iterator[Styled]:
-    """Yield the lines of a trial's transcripts, with their controls escaped."""
+def trial_head(trial: Trial) -> Iterator[Styled]:
+    """Yield the name of a trial, and why it broke."""
     yield Styled(one_line(str(trial.id)), "heading")
     if trial.error is not None:
         yield Styled(one_line(trial.error, 500), "bad")
+
+
+def show_transcripts(transcripts: Iterable[Transcript]) -> Iterator[Styled]:
+    """Yield the lines of transcripts, with their controls escaped."""
     found = list(transcripts)
     if not found:
         yield Styled("there is no transcript: neither the record's store nor its report has one")

@@ -8,6 +8,7 @@ BENCHMARK = Benchmark(
     title="CodeReviewQA",
     sections=("answerers",),
     shown="pytest_crab.benchmarks.codereviewqa.suites:shown",
+    page="pytest_crab.benchmarks.codereviewqa.page:section",
     commands={
         "import": Subcommand("pytest_crab.benchmarks.codereviewqa.reader:codereviewqa", "Make a set of the release."),
         "probes": Subcommand(

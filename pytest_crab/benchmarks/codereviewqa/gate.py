@@ -57,8 +57,8 @@ class ProbeGate:
         """Count a failure that is no item's of this kind or of reviewers."""
         self._foreign_failures += report.failed and not hasattr(report, "crab_item")
 
-    def decide(self, status: int, summary: ProbeSummary, planned: Mapping[str, Collection[str]]) -> int:
-        """Return the exit status. ``planned`` has the instances that were selected, by answerer."""
+    def decide(self, status: int, summary: ProbeSummary, planned: Mapping[str, Collection[str]]) -> Gate:
+        """Decide. ``status`` is pytest's own, and ``planned`` has the instances that were selected, by answerer."""
         options, now = self._options, as_reviewers(summary)
         reference = self._reference
         against = None
@@ -90,7 +90,7 @@ class ProbeGate:
                 fail_on_worse=options.fail_on == "worse",
             )
         )
-        return self.decision.exit_code
+        return self.decision
 
     def lines(self, width: int) -> list[str]:
         """Return the decision in words."""

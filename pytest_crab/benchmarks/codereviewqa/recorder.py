@@ -1,27 +1,35 @@
-"""The record of the probes of a run: probes.jsonl, probes.json and probes.md beside the report, and what is printed."""
+"""The record of the probes of a run: its files beside the report, and what is printed."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+import contextlib
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pytest_crab.benchmarks.codereviewqa.agents import agent_lines
-from pytest_crab.benchmarks.codereviewqa.asking import unasked_record
+from pytest_crab.benchmarks.codereviewqa.asking import chosen_probes, unasked_record
+from pytest_crab.benchmarks.codereviewqa.choices.questions import asked_row
 from pytest_crab.benchmarks.codereviewqa.context import NamedAnswerer
 from pytest_crab.benchmarks.codereviewqa.gate import ProbeGate
-from pytest_crab.benchmarks.codereviewqa.records import FILE, ProbeReason, ProbeRecord
+from pytest_crab.benchmarks.codereviewqa.records import FILE, ROWS, AskedRow, ProbeReason, ProbeRecord
 from pytest_crab.benchmarks.codereviewqa.runner import CARRIED, ProbeItem
 from pytest_crab.benchmarks.codereviewqa.suites import suites_of
 from pytest_crab.benchmarks.codereviewqa.summary import SUMMARY, ProbeSummary, summarise_probes
 from pytest_crab.benchmarks.codereviewqa.tables import missed_text, probe_lines, probe_markdown
+from pytest_crab.errors import SourceError
+from pytest_crab.gate.results import worse_status
+from pytest_crab.plugin.items import Planned
 from pytest_crab.plugin.kinds import Run
 from pytest_crab.plugin.planned import PlannedNodes
 from pytest_crab.plugin.statuses import MISSED, SHOWN_MISSES, Sections, Status, status_of
 from pytest_crab.results.files import TrialLog, write_data, write_records, write_report_file
+from pytest_crab.results.loading import TRIALS
 from pytest_crab.results.summary import Summary
+from pytest_crab.show.page import FILE as PAGE, open_page
 from pytest_crab.show.transcripts import write_transcripts
 from pytest_crab.store import FileStore
 from pytest_crab.types import TrialId, Verdict
@@ -47,6 +55,7 @@ class ProbeRecorder:
         self.summary: ProbeSummary | None = None
         self._options = run.options
         self._probes = probes
+        self._has_reviewers = bool(run.reviewers)
         self._gate = gate
         self._config = config
         self._planned = PlannedNodes(answerers, config)
@@ -98,18 +107,23 @@ class ProbeRecorder:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> Generator[None, object, object]:
-        """Complete the record and write the files; once all others are done let the gate decide."""
+        """Complete the record, have the gate decide, and write the files: the page and the JUnit file need them.
+
+        Where reviewers have a gate too, the worse of both decides.
+        """
         self._complete(int(exitstatus))
         result = yield
-        if self._gate is not None and self.summary is not None:
-            planned: dict[str, set[str]] = {}
-            for one in filter(None, map(self._planned.find, self._planned)):
-                planned.setdefault(one.trial_id.reviewer, set()).add(one.instance.id)
-            session.exitstatus = self._gate.decide(int(session.exitstatus), self.summary, planned)
+        if self.summary is not None and self.summary.gate is not None:
+            own = self.summary.gate.exit_code
+            session.exitstatus = worse_status(int(session.exitstatus), own) if self._has_reviewers else own
+        report = self._options.report
+        if self.summary is not None and not (report / TRIALS).is_file():
+            with open_page(report) as page:
+                self._write(report / PAGE, lambda: page.write(Summary()))
         return result
 
     def _complete(self, exitstatus: int) -> None:
-        """Complete the record with what was not asked, and write the files."""
+        """Complete the record with what was not asked, have the gate decide, and write the files."""
         if self._log is not None:
             self._log.close()
         records = self._in_order(complete=bool(self._reported) or exitstatus != pytest.ExitCode.USAGE_ERROR)
@@ -117,11 +131,24 @@ class ProbeRecorder:
             return
         report, options = self._options.report, self._options
         summary = summarise_probes(records, errors_as_misses=options.errors_as_misses, shard=options.part)
+        planned = [one for one in map(self._planned.find, self._planned) if one is not None]
+        if self._gate is not None:
+            names: dict[str, set[str]] = {}
+            for one in planned:
+                names.setdefault(one.trial_id.reviewer, set()).add(one.instance.id)
+            summary = replace(summary, gate=self._gate.decide(exitstatus, summary, names))
         self.summary, self._records = summary, records
         self._write(report / FILE, lambda: write_records(report / FILE, records))
+        self._write(report / ROWS, lambda: write_records(report / ROWS, self._rows(planned)))
         self._write(report / SUMMARY, lambda: write_data(report / SUMMARY, summary))
         text = "\n".join(probe_markdown(summary)).encode() + b"\n"
         self._write(report / TEXT, lambda: write_report_file(report / TEXT, [text]))
+
+    def _rows(self, planned: Iterable[Planned]) -> Iterator[AskedRow]:
+        """Yield what was asked of each instance, as far as its files are still there."""
+        for instance in {one.instance.id: one.instance for one in planned}.values():
+            with contextlib.suppress(SourceError):
+                yield asked_row(instance, chosen_probes(instance, self._probes))
 
     def _in_order(self, *, complete: bool) -> list[ProbeRecord]:
         """Return the records in the order of their items; with ``complete`` one for each item that has none."""

@@ -13,6 +13,9 @@ from pytest_crab.types import StepRecord, StrEnum, TrialId, Usage, Verdict
 #: The version of a record, and its file beside a report.
 SCHEMA, FILE = 1, "probes.jsonl"
 
+#: The file of what was asked.
+ROWS = "questions.jsonl"
+
 
 class ProbeReason(StrEnum):
     """The reason of a probe's verdict; each belongs to exactly one verdict."""
@@ -94,6 +97,26 @@ class ProbeRecord:
     def having(self, verdict: Verdict) -> tuple[ProbeResult, ...]:
         """The results with this verdict."""
         return tuple(result for result in self.results if result.verdict is verdict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskedRow:
+    """The questions on one instance, in our words, for people who read the answers."""
+
+    schema: int = SCHEMA
+    instance: str
+    #: The code with a number before each line.
+    code: str
+    comment: str
+    #: The questions by probe, and their options, the correct one first.
+    questions: Mapping[str, str]
+    options: Mapping[str, tuple[str, ...]]
+
+
+def read_rows(report: Path) -> list[AskedRow]:
+    """Return what a report's folder has of the questions; nothing where it has no such file. Raises BadInput."""
+    path = report / ROWS
+    return list(files.read_records(path, AskedRow)) if path.is_file() else []
 
 
 def read_records(path: Path) -> Iterable[ProbeRecord]:

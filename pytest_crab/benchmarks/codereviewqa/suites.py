@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_crab.benchmarks.codereviewqa.records import FILE, ProbeRecord, read_records
+from pytest_crab.benchmarks.codereviewqa.choice_statistics import chosen_options
+from pytest_crab.benchmarks.codereviewqa.records import FILE, AskedRow, ProbeRecord, read_records, read_rows
 from pytest_crab.benchmarks.codereviewqa.runner import explain
 from pytest_crab.benchmarks.codereviewqa.summary import ProbeSummary
+from pytest_crab.formats import format_count
+from pytest_crab.registry import Shown
 from pytest_crab.results.loading import find_file
-from pytest_crab.show.junit import case_of, suite_of
+from pytest_crab.show.junit import case_of, gate_suite, suite_of
 from pytest_crab.text import one_line
 
 if TYPE_CHECKING:
     from junitparser import TestCase, TestSuite
 
+#: The name of the suite with the rulings on answerers.
+GATE = "gate on answerers"
+
 
 def suites_of(summary: ProbeSummary, records: Iterable[ProbeRecord], misses: str) -> Iterator[TestSuite]:
-    """Yield a suite for each answerer."""
+    """Yield the suite of the gate on answerers, if there was one, and a suite for each answerer."""
+    if summary.gate is not None:
+        yield gate_suite(GATE, summary.gate)
     cases: dict[str, list[TestCase]] = {}
     for record in records:
         cases.setdefault(record.answerer, []).extend(_cases(record, misses))
@@ -28,17 +37,33 @@ def suites_of(summary: ProbeSummary, records: Iterable[ProbeRecord], misses: str
         yield suite_of(own.answerer, properties, cases[own.answerer])
 
 
-def shown(name: str, report: Path) -> Iterator[str]:
-    """Yield lines on the records that INSTANCE::ANSWERER[N] names; without an answerer all of the instance."""
+def shown(name: str, report: Path) -> Iterator[Shown]:
+    """Yield what is on the records that INSTANCE::ANSWERER[N] names; without an answerer all of the instance."""
     file = find_file(report, FILE)
     instance, _, answerer = name.partition("::")
-    for record in () if file is None else read_records(file):
+    if file is None:
+        return
+    rows = {row.instance: row for row in read_rows(file.parent)}
+    for record in read_records(file):
         named = {"", record.answerer, f"{record.answerer}[{record.repeat}]"}
         if record.instance.startswith(instance) and answerer in named:
-            yield from explain(record)
-            for result in record.results:
-                if result.letters:
-                    yield f"  letters of {result.probe} by {record.measure}, {record.wording}: {result.letters}"
+            letters = [
+                f"  letters of {result.probe} by {record.measure}, {record.wording}: {result.letters}"
+                for result in record.results
+                if result.letters
+            ]
+            asked = _asked(record, rows[record.instance]) if record.instance in rows else []
+            yield Shown([*explain(record), *letters], list(asked), record.transcripts, file.parent)
+
+
+def _asked(record: ProbeRecord, row: AskedRow) -> Iterator[str]:
+    """Yield the code, the comment, and each question with how often each of its options was chosen."""
+    yield from ("", *row.code.split("\n"), "", *row.comment.split("\n"))
+    for result in record.results:
+        yield from ("", f"{result.probe}:", *row.questions[result.probe].split("\n"))
+        chosen = Counter(chosen_options(result.letters)) if result.letters else Counter()
+        for at, option in enumerate(row.options[result.probe]):
+            yield f"  chosen {format_count(chosen[at], 'time')}{'' if at else ' (correct)'}: {one_line(option, 500)}"
 
 
 def _cases(record: ProbeRecord, misses: str) -> Iterator[TestCase]:

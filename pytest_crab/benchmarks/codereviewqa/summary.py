@@ -15,6 +15,7 @@ from pytest_crab.formats import format_count
 from pytest_crab.results import outcomes
 from pytest_crab.results.comparisons import Contestant, Together, together
 from pytest_crab.results.files import read_data
+from pytest_crab.results.gate_record import Gate
 from pytest_crab.results.model_usage import ModelUsage, sum_usages
 from pytest_crab.results.outcomes import OracleRecord
 from pytest_crab.results.rates import Rate, rate_of, rates_by_label
@@ -79,6 +80,8 @@ class ProbeSummary:
     #: What each instance was made of, where that is on record.
     digests: Mapping[str, str] = field(default_factory=dict)
     answerers: tuple[AnswererSummary, ...] = ()
+    #: The decision of the gate on them; None: there was none.
+    gate: Gate | None = None
     together: Together = field(default_factory=Together)
 
 

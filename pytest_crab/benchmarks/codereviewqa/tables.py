@@ -30,7 +30,7 @@ _PAIRS = 15
 def probe_lines(summary: ProbeSummary, width: int = 80) -> list[Line]:
     """Return the results in lines of at most ``width`` columns; the headlines come last."""
     blocks = [
-        grid_lines(_tables(summary), width),
+        grid_lines(tables(summary), width),
         [Line(text) for text in together_lines(summary.together)],
         usage_lines([(own.answerer, own.usage) for own in summary.answerers], width),
         [Line(text, "yellow") for text in _unknown(summary)],
@@ -46,13 +46,23 @@ def probe_markdown(summary: ProbeSummary) -> Iterator[str]:
     yield ""
     yield "The rate is the share of probes that are answered correctly in every order of their options."
     yield ""
+    for one in (rates_table(summary), *tables(summary)):
+        yield from (*escaped_table(one), "")
+    for text in sentences(summary):
+        yield f"- {escape_markdown(text)}"
+
+
+def rates_table(summary: ProbeSummary) -> SummaryTable:
+    """Return the rates, a row for each answerer."""
     head, *rows = _rate_rows(summary)
     names, *columns = zip(head, *rows, strict=True)
-    table = SummaryTable("", head[0], names[1:], columns)
-    for one in (table, *_tables(summary)):
-        yield from (*escaped_table(one), "")
-    for text in (*together_lines(summary.together), *_unknown(summary)):
-        yield f"- {escape_markdown(text)}"
+    return SummaryTable("Probes", head[0], names[1:], columns)
+
+
+def sentences(summary: ProbeSummary) -> Iterator[str]:
+    """Yield how answerers compare, and what has no verdict."""
+    yield from together_lines(summary.together)
+    yield from _unknown(summary)
 
 
 def _rates(summary: ProbeSummary) -> list[Line]:
@@ -80,7 +90,8 @@ def _rate_rows(summary: ProbeSummary) -> list[tuple[str, ...]]:
     ]
 
 
-def _tables(summary: ProbeSummary) -> Iterator[SummaryTable]:
+def tables(summary: ProbeSummary) -> Iterator[SummaryTable]:
+    """Yield the rates by label, the measures of answers, and the costs."""
     dimensions = dict.fromkeys(name for own in summary.answerers for name in own.by_label)
     for dimension in sorted(dimensions):
         words = list(dict.fromkeys(word for own in summary.answerers for word in own.by_label.get(dimension, {})))

@@ -43,6 +43,7 @@ from pytest_crab.show.page.headline import (
 from pytest_crab.show.page.rendering import Rendered, packed_block, render_page, render_template, safe_json
 from pytest_crab.show.page.rows import index_row, subject_detail, trial_detail
 from pytest_crab.show.page.rulers import RulersBuilder, RulersSection
+from pytest_crab.show.page.sections import more_sections
 from pytest_crab.show.summary_tables import explained_tables, finding_tables, label, rate_tables
 from pytest_crab.show.summary_text import advice_line, note_lines
 from pytest_crab.show.transcripts import Transcript, drop_transcripts, read_transcript
@@ -163,7 +164,8 @@ class Page:
             near.setdefault(trial.reviewer, Counter()).update(words)
         if self._charts is None or self._charts.summary is not summary:
             self._charts = Charts(summary, list(filter(None, self._bars.values())), self._rulers)
-        return {**_values(summary, near), "when": self._clock.words(), "charts": self._charts}
+        more = more_sections(self._report)
+        return {**_values(summary, near), "when": self._clock.words(), "charts": self._charts, "more": more}
 
     def chunks(self, rendered: Rendered) -> Iterator[bytes]:
         """Yield the whole page in pieces."""

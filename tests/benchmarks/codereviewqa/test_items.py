@@ -404,3 +404,36 @@ def test_the_agent_of_a_run_answers_by_its_file_or_its_last_message(probes: Path
     assert len(answers) == 2 * (6 + 24)  # each by itself; the easy and the hard question are the same in this row
     plan = pytester.runpytest("--answerer=mender", "--crab-runtime=local", "--crab-plan", "one")
     plan.stdout.fnmatch_lines(["*1 stored*", "*answers stored"])
+
+
+def test_the_page_and_the_junit_file_have_questions_answers_and_rulings(
+    probes: Path, pytester: pytest.Pytester
+) -> None:
+    options = ("--answerer=right", "--answerer=constant", "probes", "--crab-fail-under=50%", "--crab-junit=junit.xml")
+    assert pytester.runpytest(*options, "--crab-probe=lines-easy").ret == 1
+    page = (probes / ".crab" / "report" / "index.html").read_text()
+    for part in (
+        '<a href="#probes">Probes</a>',
+        "Why is this 0?",
+        "line 2 (correct)",
+        "return 1",
+        "below the floor of 50%",
+    ):
+        assert part in page
+    rows = re.findall(r'<tr><th scope="row">line 2 \(correct\)</th>(.*)</tr>', page)
+    assert rows == ["<td>24</td><td>6</td>"] * 3  # the only letter of one stands before it in a quarter of the orders
+    suites = {suite.get("name"): suite for suite in ElementTree.parse(probes / "junit.xml").getroot().iter("testsuite")}
+    rulings = {case.get("name"): [one.tag for one in case] for case in suites["gate on answerers"].iter("testcase")}
+    assert rulings == {"right": ["system-out"], "constant": ["failure"]}
+
+
+def test_show_prints_what_was_asked_and_answered(probes: Path, pytester: pytest.Pytester) -> None:
+    with ScriptedProvider(Model()) as provider:
+        (probes / "crab.yaml").write_text(CRAB_YAML.format(url=provider.openai_url))
+        pytester.runpytest("--answerer=chat", "--crab-probe=change-type", "probes")
+    store = str(probes / ".crab")
+    shown = CliRunner().invoke(main, ["show", "python-000::chat", "--transcript", "--store", store]).output
+    assert "Why is this 0?" in shown
+    assert "modify existing code" in shown
+    whole = CliRunner().invoke(main, ["show", "python-000::chat", "--store", store]).output
+    assert "modify existing code" not in whole

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from pytest_crab.benchmarks.codereviewqa.choice_statistics import LETTERS, orders
+from pytest_crab.benchmarks.codereviewqa.records import AskedRow
 from pytest_crab.instances.files import file_bytes
 from pytest_crab.types import ChangeType, Instance
 
@@ -77,6 +78,17 @@ def questions_of(instance: Instance, probe: str, fill: Fill | None = None) -> tu
             prompt=None if fill is None else fill(instance, probe, own),
         )
         for own in ordered
+    )
+
+
+def asked_row(instance: Instance, probes: Iterable[str]) -> AskedRow:
+    """Return what these probes of an instance ask, for people. Raises SourceError."""
+    return AskedRow(
+        instance=instance.id,
+        code=numbered_code(instance),
+        comment=instance.comments[0].body.strip(),
+        questions={probe: _text(instance, probe) for probe in probes},
+        options={probe: tuple(map(_shown, options_of(instance, probe))) for probe in probes},
     )
 
 
