@@ -110,7 +110,7 @@ class Deciding(Stage):
 
     @override
     def identity(self) -> Mapping[str, Any]:
-        return {"version": 2, "python": self.python}
+        return {"version": 3, "python": self.python}
 
     @override
     def run(self, candidate: PullCandidate, context: CurationContext) -> PullCandidate | Rejection:
@@ -183,9 +183,10 @@ class Deciding(Stage):
         hidden = hide(self.repository, candidate, witnesses.by_file(red, list(own)))
         file = f"oracles/test_pull_{candidate.tags['change'][:8]}_c0.py"
         (one,) = candidate.comments
-        path, lines = place_of(hidden.files[REFERENCE], hidden.files[HEAD])
+        _, head, mended = trees_of(self.repository, hidden)
+        path, lines = place_of(self.repository, head, mended, hidden.diff)
         labels = {**one.comment.labels, SEEN_BY: how_many(red), SEEN_FROM: how_far(path, list(own))}
-        labels |= {LINTER: "finds it"} if self._linted(hidden, path) else {}
+        labels |= {LINTER: "finds it"} if self._linted(head, mended, path) else {}
         said = [f"- {line}" for text in own.values() for line in excerpts.claims_of(text)][:_MOST_CLAIMS]
         seeded = candidate.tags.get(METHOD) == Method.SEEDED  # its template says what should be there
         body = one.comment.body if seeded else "\n".join([one.comment.body, "", "What should hold:", "", *said])
@@ -209,10 +210,9 @@ class Deciding(Stage):
             tags={**hidden.tags, SOURCE: found.source},
         )
 
-    def _linted(self, candidate: PullCandidate, path: str) -> bool:
-        """Return whether ruff sees the fault of a candidate in a file."""
-        head, reference = trees_of(self.repository, candidate)[1:]
-        texts = [self.repository.read(tree, path) for tree in (head, reference)]
+    def _linted(self, head: str, mended: str, path: str) -> bool:
+        """Return whether ruff sees the fault in a file."""
+        texts = [self.repository.read(tree, path) for tree in (head, mended)]
         return None not in texts and bool(ruff_sees(path, str(texts[0]), str(texts[1])))
 
 

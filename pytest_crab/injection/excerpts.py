@@ -275,6 +275,23 @@ def asks_for(test: TestCode, names: Collection[str]) -> bool:
     return False
 
 
+def words_of(text: str) -> frozenset[int]:
+    """Return the lines of a file that are no code: comments, docstrings, blank ones; none where it is no Python."""
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError):
+        return frozenset()
+    found = {
+        number
+        for number, line in enumerate(split_lines(text), start=1)
+        if not line.strip() or line.lstrip().startswith("#")
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            found.update(range(node.lineno, _last(node) + 1))
+    return frozenset(found)
+
+
 def claims_of(text: str) -> list[str]:
     """Return what each test of a file says that should hold: the first sentence of its docstring, else its name.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any
@@ -35,7 +35,7 @@ _LONGEST_FIX = 80
 _MOST_SOURCES = 4
 
 #: A pull request has so many changed lines and files: a bare revert is none, and nobody reviews what is larger.
-_SMALLEST, _LARGEST, _MOST_FILES = 4, 1500, 40
+_SMALLEST, _LARGEST, _MOST_FILES = 4, 800, 20
 
 #: So many later changes of a fix's files are looked at, and so many of them tried.
 _LOOKED_AT, _TRIED = 120, 12
@@ -53,7 +53,8 @@ _OTHER = re.compile(
     r"^(?:revert\b|bump\b|release\b|prepare\b|version\b|merge (?:branch|remote)"
     r"|(?:docs?|ci|build|style|chore|typing)\b[(:!])"
     r"|\b(?:typos?|linting|flake8|mypy|pre-commit|black|isort|ruff|coverage|docstrings?|changelog|deprecat\w+|rename\w*"
-    r"|refactor\w*|reformat\w*|type hints?|python ?2|drop support)\b",
+    r"|refactor\w*|reformat\w*|type hints?|annotations?|python ?2|drop(?:s|ped)?|quotes|style|f-strings?"
+    r"|(?:more|better|nicer) (?:helpful |useful )?(?:error )?messages?|helpful)\b",
     re.IGNORECASE,
 )
 _ADDS = re.compile(
@@ -357,14 +358,13 @@ class FixSource(CandidateSource):
     ) -> Proposal:
         repository = self.repository
         title, body = change.texts
-        reference = repository.diff(head, mended)
         return Proposal(
             method=method,
             url=self.url,
             commit=change.parent,
             before=repository.diff(repository.tree(change.parent), base),
             head=repository.diff(base, head),
-            reference=reference,
+            reference=repository.diff(head, mended),
             pull_request=PullRequestFacts(
                 number=change.number or 1,
                 title=title,
@@ -374,7 +374,7 @@ class FixSource(CandidateSource):
             ),
             author=change.author,
             license=licences.detect_licence(lambda path: (repository.read(change.tree, path) or "").encode() or None),
-            remark=remark_on(repository, head, reference, repository.diff(base, head), fix),
+            remark=remark_on(repository, head, mended, repository.diff(base, head), fix),
             operator=method.value,
             witnesses=witnesses,
             facts={"change": change.commit, "fixed_on": fix.day},
@@ -432,10 +432,10 @@ def subject_of(fix: Change) -> str:
     return (plain or subject).rstrip(".")
 
 
-def remark_on(repository: Repository, head: str, reference: str, shown: str, fix: Change) -> Remark:
-    """Return the comment on what a reference mends: where it stands in the pull request, and what should hold."""
-    path, lines = place_of(reference, shown)
-    within = excerpts.function_at(repository.read(head, path) or "", lines[0]) if lines else None
+def remark_on(repository: Repository, head: str, mended: str, shown: str, fix: Change) -> Remark:
+    """Return the comment on what mends a tree: where it stands in the pull request, and what should hold."""
+    path, lines = place_of(repository, head, mended, shown)
+    within = excerpts.function_at(repository.read(head, path) or "", lines[0])
     where = f"`{within}` in `{path}`" if within else f"`{path}`"
     body = f"{where} does not do what it should here. What a change has to reach: {subject_of(fix)}."
     told = fix.texts[1].strip().split("\n\n")[0].strip()
@@ -444,31 +444,36 @@ def remark_on(repository: Repository, head: str, reference: str, shown: str, fix
     return Remark(path=path, lines=lines, body=body)
 
 
-def place_of(reference: str, shown: str = "") -> tuple[str, tuple[int, int] | None]:
-    """Return file and lines at head of what a diff from there mends, in the lines that a pull request shows if it can.
+def place_of(repository: Repository, head: str, mended: str, shown: str) -> tuple[str, tuple[int, int]]:
+    """Return file and lines of a tree that another one mends, in the lines that a pull request shows if it can.
 
-    Of several places it is the largest; a place at which lines are only added is the line before them.
+    Of several places it is the one with most changed code; comments and docstrings count where nothing else changed. A
+    place at which lines are only added is the line before them. Raises ValueError where there is none.
     """
-    in_view = diffs.shown_lines(shown) if shown else {}
-    places: list[tuple[bool, int, str, tuple[int, int]]] = []
-    for file, hunks in diffs.parse_hunks(reference):
+    in_view = diffs.shown_lines(shown)
+    places: list[tuple[bool, bool, int, str, tuple[int, int]]] = []
+    for file, hunks in diffs.parse_hunks(repository.diff(head, mended)):
+        path = file.old or ""
+        old, new = (excerpts.words_of(repository.read(tree, path) or "") for tree in (head, mended))
         for hunk in hunks:
-            path = file.old or ""
             removed = [line.old for line in hunk.lines if line.mark == "-" and line.old is not None]
-            at = removed or _before_added(hunk)
-            span = (min(at), max(at)) if min(at) else (1, 1)
+            code = [line for line in removed if line not in old]
+            added = sum(line.mark == "+" and line.new not in new for line in hunk.lines)
+            at = code or _before_added(hunk, new if added else frozenset()) or removed
+            span = (max(1, min(at)), max(1, *at))
             seen = not in_view.get(path, set()).isdisjoint(range(span[0], span[1] + 1))
-            places.append((seen, sum(line.mark != " " for line in hunk.lines), path, span))
+            places.append((bool(code or added), seen, len(code) + added, path, span))
     if not places:
         raise ValueError("the reference changes nothing that has lines")
-    _, _, path, span = max(places, key=lambda one: one[:2])
+    _, _, _, path, span = max(places, key=lambda one: one[:3])
     return path, span
 
 
-def _before_added(hunk: diffs.Hunk) -> list[int]:
+def _before_added(hunk: diffs.Hunk, words: Collection[int]) -> list[int]:
+    """Return the line before the first one that is added and is none of these."""
     last = hunk.old_start
     for line in hunk.lines:
-        if line.mark == "+":
+        if line.mark == "+" and line.new not in words:
             return [last]
         last = line.old or last
-    return [last]
+    return []

@@ -162,7 +162,7 @@ class SeededSource(CandidateSource):
         assert words is not None
         head = repository.with_files(change.tree, {mutant.path: mutant.content.decode()})
         reference, shown = repository.diff(head, change.tree), repository.diff(change.parent, head)
-        path, lines = place_of(reference, shown)
+        path, lines = place_of(repository, head, change.tree, shown)
         title, body = change.texts
         return Proposal(
             method=Method.SEEDED,

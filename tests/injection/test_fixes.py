@@ -80,6 +80,18 @@ def test_only_changes_that_mend_with_tests_are_looked_at(proposed: dict[str, Pul
     }  # fmt: skip
 
 
-def test_a_place_at_which_lines_are_only_added_is_the_line_before() -> None:
-    reference = "--- a/a.py\n+++ b/a.py\n@@ -4,2 +4,3 @@\n one\n+two\n three\n"
-    assert place_of(reference) == ("a.py", (4, 4))
+@pytest.mark.parametrize(
+    ("head", "mended", "lines"),
+    [
+        ("a = 1\nb = 2\nc = 3\n", "a = 1\nb = 2\nd = 4\nc = 3\n", (2, 2)),
+        ("a = 1\nb = 2\nc = 3\n", "a = 1\nb = 3\nc = 4\n", (2, 3)),
+        ('"""Long\nwords.\n"""\n\n\n\n\n\n\na = 1\n', '"""Other\nwords\nhere.\n"""\n\n\n\n\n\n\na = 2\n', (10, 10)),
+    ],
+    ids=["the line before what is added", "changed lines", "code and not words"],
+)
+def test_a_comment_stands_where_code_changes(
+    shop_history: Path, head: str, mended: str, lines: tuple[int, int]
+) -> None:
+    with open_repository(shop_history) as repository:
+        trees = [repository.with_files(repository.tree("HEAD"), {"shop.py": text}) for text in (head, mended)]
+        assert place_of(repository, trees[0], trees[1], "") == ("shop.py", lines)
