@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import shlex
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
@@ -44,6 +45,9 @@ _CLIENTS = re.compile(r"(clients: ).*", re.IGNORECASE)
 _TERMS = re.compile(r"(compare baseline\.json nightly) --margin [^;\n]*[^;\s]")
 _ENV = "    env:\n      ANTHROPIC_API_KEY: ${{ secrets.ANTHROPIC_API_KEY }}\n"
 _STEPS = "    steps:\n"
+
+#: The setting that is a list of words; those that are files here are what the program consists of.
+_COMMAND = "command"
 
 
 @click.command()
@@ -115,17 +119,29 @@ def _ask(option: str, value: str | None, question: str, default: str, choice: cl
 
 def _settings_of(reviewer: str, pairs: Sequence[str]) -> dict[str, Any]:
     """Return the reviewer's settings, asking for those that it needs. Raises UsageError."""
+    if Path(reviewer).is_file():
+        advice = f"--reviewer command --setting 'command=python3 {reviewer}'"
+        raise click.UsageError(f"--reviewer is the file {reviewer}; a program of yours is {advice}")
     settings: dict[str, Any] = {}
     for pair in pairs:
         key, equals, value = pair.partition("=")
         if not equals:
             raise click.UsageError(f"--setting is {pair!r}; it should be KEY=VALUE, as in model=claude-sonnet-4-6")
-        settings[key.strip()] = yaml.safe_load(value) if value.startswith(("[", "{")) else value.strip()
+        settings[key.strip()] = _setting(key.strip(), value)
     while (missing := _check(REVIEWERS, reviewer, settings, "--reviewer")) is not None:
         if not sys.stdin.isatty():
-            raise click.UsageError(f"{reviewer} needs {missing}: add --setting {missing}=VALUE")
-        settings[missing] = str(click.prompt(f"{reviewer} needs {missing}"))
-    return settings
+            example = "'command=python3 bot.py'" if missing == _COMMAND else f"{missing}=VALUE"
+            raise click.UsageError(f"{reviewer} needs {missing}: add --setting {example}")
+        settings[missing] = _setting(missing, str(click.prompt(f"{reviewer} needs {missing}")))
+    own = [word for word in settings.get(_COMMAND, ()) if Path(word).is_file() and not Path(word).is_absolute()]
+    return {**settings, **({"files": own} if own and "files" not in settings else {})}
+
+
+def _setting(key: str, text: str) -> Any:
+    """Return a setting as crab.yaml has it; a command may be written as to a shell."""
+    if text.startswith(("[", "{")):
+        return yaml.safe_load(text)
+    return shlex.split(text) if key == _COMMAND else text.strip()
 
 
 def _check(family: Family, name: str, settings: Mapping[str, Any], option: str) -> str | None:

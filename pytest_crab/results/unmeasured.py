@@ -20,7 +20,7 @@ def reason_of(rows: Iterable[TrialRow]) -> str | None:
         return None
     how_many = format_count(len(reviews), "review")
     if all(one.findings == 0 for one in reviews):
-        return f"measured nothing, since every review is empty ({how_many}); does it read the pull request?"
+        return f"measured nothing, since every review is empty ({how_many}); see whether it reads the pull request"
     if not any(one.placed for one in reviews):
         return f"measured nothing, since no finding of {how_many} has a place, a file of the pull request"
     revisions = [one for one in reviews if one.findings and one.added is not None]

@@ -229,12 +229,13 @@ def _headlines(summary: Summary, width: int, *, details: bool) -> list[Line]:
     if len(own) > 1 and not details and all(gate is None for _, _, gate in own):
         best = max(own, key=lambda one: one[0].overall.micro or 0.0)
         own = [(best[0], f"most caught by {best[1]}", None)]
+    reasons = [] if summary.gate is None else list(gate_reasons(summary.gate, details=details))
     lines = []
     for reviewer, rate, gate in own:
         said = rate if gate is None else f"{ascii_line(reviewer.reviewer)}: {gate}"
         lines += _wrap(said, width, "bold")
-        lines += _wrap(unmeasured_line(reviewer) or "", width, "red")
-    reasons = () if summary.gate is None else gate_reasons(summary.gate, details=details)
+        is_said = any((reviewer.unmeasured or "") in one for one in (said, *reasons))
+        lines += _wrap("" if is_said else unmeasured_line(reviewer) or "", width, "red")
     return [*lines, *(line for text in reasons for line in _wrap(one_line(text, 5000), width))]
 
 

@@ -166,6 +166,18 @@ def test_what_is_written_has_the_keys_that_are_needed(
     assert ("as secrets: " + ", ".join(nightly) in done.output) is bool(nightly)
 
 
+@pytest.mark.parametrize("written", ["python3 bot.py --fast", "[python3, bot.py, --fast]"])
+def test_a_program_is_written_as_to_a_shell_and_sees_its_own_files(here: Path, written: str) -> None:
+    (here / "bot.py").touch()
+    (here / "lib").mkdir()
+    arguments = (f"--setting=command={written}", "--agent=suggestions", "--set=a", "--ci=none")
+    assert init("--reviewer=command", *arguments).exit_code == 0
+    own = load_settings(here).reviewers["mine"].settings
+    assert (own["command"], own["files"]) == (["python3", "bot.py", "--fast"], ["bot.py"])
+    assert init("--reviewer=command", *arguments, "--setting=files=[lib]", "--overwrite").exit_code == 0
+    assert load_settings(here).reviewers["mine"].settings["files"] == ["lib"]
+
+
 def test_what_is_there_is_left_alone(here: Path) -> None:
     (here / "crab.yaml").write_text("reviewers: {}\n")
     done = init(*WHOLE)
@@ -186,6 +198,8 @@ def test_what_is_there_is_left_alone(here: Path) -> None:
         (("--reviewer=single-shot",), "single-shot needs model: add --setting model=VALUE"),
         (("--reviewer=ruff", "--setting=colour=red"), "colour is not a known key"),
         (("--reviewer=ruff", "--agent=simulatd"), "'simulatd' is no agent (did you mean simulated?)"),
+        (("--reviewer=command",), "command needs command: add --setting 'command=python3 bot.py'"),
+        ((f"--reviewer={__file__}",), "a program of yours is --reviewer command --setting 'command=python3 "),
         (("--reviewer=ruff", "--agent=tool-loop"), "--agent: tool-loop needs model; name another"),
         (("--reviewer=ruff", "--set=../x"), "--set is '../x'; it should be a path below this folder"),
     ],

@@ -6,6 +6,7 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given, strategies as st
 
+from pytest_crab.gate.exit import OracleCounts, RunOutcome, decide
 from pytest_crab.results.summary import SIMULATED, summarise
 from pytest_crab.show.terminal import summary_lines
 from pytest_crab.types import (
@@ -140,6 +141,18 @@ def test_without_details_the_best_of_several_is_the_headline_and_what_is_unknown
     lines = summary_lines(summarise(trials), 100, details=False)
     assert lines[0].text.startswith("most caught by two: 100.0% (1 of 1 oracle caught; ")
     assert [line.text.partition(" ")[0] for line in lines if line.style == "red"] == ["two:", "two:"]
+
+
+def test_what_measured_nothing_is_said_once_whether_a_gate_rules_or_not(make_trial: MakeTrial) -> None:
+    empty = dataclasses.replace(make_trial("mine", "a", Reason.NO_FINDINGS), review=Review())
+    summary = summarise([empty])
+    (own,) = summary.reviewers
+    assert own.unmeasured is not None
+    counts = OracleCounts.of(own.reviewer, own.outcomes, unmeasured=own.unmeasured)
+    gate = decide(RunOutcome(status=1, only_trials_failed=True, fail_under=0.2, counts=(counts,)))
+    for decided in (None, gate):
+        lines = summary_lines(dataclasses.replace(summary, gate=decided), 100, details=False)
+        assert "\n".join(line.text for line in lines).count("measured nothing") == 1
 
 
 def test_no_trials_no_lines() -> None:
