@@ -17,6 +17,7 @@ from pytest_crab.cli.judges import Asking, asked_line
 from pytest_crab.cli.progress import as_they_end
 from pytest_crab.cli.run_contexts import proving_context
 from pytest_crab.curation.collect import CandidateSource
+from pytest_crab.curation.fresh_rates import rate_lines
 from pytest_crab.curation.funnel import FunnelStage, count_funnel, funnel_data
 from pytest_crab.curation.licence_notes import write_notes
 from pytest_crab.curation.listing import ListedSource, Listing, read_listing, write_listing
@@ -159,6 +160,7 @@ def run_stages(
     twins = [] if twin is None else list(map(twin, published))
     notes = [*write_set(out, [*published, *twins]), *_notes_on_others(out, ends)]
     write_notes(out)
+    notes += rate_lines(out, [one.id for one in published])
     bare = sum(each.comment.oracle is None for one in published for each in one.comments)
     lack = f"; {format_count(bare, 'comment')} without an oracle, which no run measures" if bare else ""
     told = f", and {format_count(len(twins), 'clean twin')}" if twins else ""

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import functools
 import re
 import tempfile
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,16 +22,28 @@ from pytest_crab import diffs
 from pytest_crab.clients.prompting import as_data, shown_diff
 from pytest_crab.curation.certify import SOURCE, Certificate, certify
 from pytest_crab.curation.discussion import OTHERS
+from pytest_crab.curation.oracle_mending import ChangeWriting, checks_of, judge, settings_of, strengthen
 from pytest_crab.curation.proposals import Proposing
 from pytest_crab.curation.publish import to_instance
 from pytest_crab.curation.stages import CurationContext, Rejection, Stage
 from pytest_crab.errors import BadInput, EngineError, SourceUnreachable
 from pytest_crab.instances.files import file_digest
 from pytest_crab.model_access import Services
+from pytest_crab.scoring.oracles.proof import ProvedComment
 from pytest_crab.scoring.oracles.states import Role
 from pytest_crab.text import one_line
 from pytest_crab.trial.context import TrialContext
-from pytest_crab.types import CandidateComment, Comment, Environment, Kind, Oracle, PullCandidate, StrEnum
+from pytest_crab.types import (
+    CandidateComment,
+    Comment,
+    Environment,
+    JudgedChange,
+    Kind,
+    Oracle,
+    OracleAttempt,
+    PullCandidate,
+    StrEnum,
+)
 
 #: The dimensions of labels that say how an oracle came about.
 REGIME, ATTEMPTS = "oracle_regime", "oracle_attempts"
@@ -66,12 +79,21 @@ class ProvedOracle:
     """A comment with its oracle, the texts of its files by path, and the environment that it was proved in.
 
     ``source`` is the tag that says where that environment comes from, None where the candidate brought it.
+    ``attempts``, ``changes`` and ``flags`` are as those of CandidateComment.
     """
 
     comment: Comment
     files: Mapping[str, str]
     environment: Environment
     source: str | None = None
+    attempts: tuple[OracleAttempt, ...] = ()
+    changes: tuple[JudgedChange, ...] = ()
+    flags: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The text of the oracle's file."""
+        return self.files[self.comment.required_oracle.file]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,17 +105,21 @@ class OracleWriting(Proposing, Stage):
     the dated ladder looks for one in which the oracle is proved. A comment without an oracle is dropped.
 
     ``ready`` is a folder with oracles that people wrote, ``<candidate>/test_<comment>.py``; each is proved in the same
-    way. The model is asked where there is none; without a ``model`` the comment is dropped then. The other settings
-    are those of ``single-shot``.
+    way. The model is asked where there is none; without a ``model`` the comment is dropped then.
+
+    By ``changes`` of each kind, which the model writes without seeing it, each oracle is judged; where it is wrong, it
+    is mended, at most ``mends`` times. 0 changes: no oracle is judged. The other settings are those of ``single-shot``.
     """
 
     role = "write-oracle"
     name = "oracles"
-    version = 9
+    version = 10
 
     model: str = ""
     regime: Regime = Regime.SAW_FIX
     ready: str | None = None
+    changes: int = 2
+    mends: int = 3
 
     def __post_init__(self) -> None:
         Proposing.__post_init__(self)
@@ -101,6 +127,8 @@ class OracleWriting(Proposing, Stage):
             raise ValueError("model or ready is missing; one of them is needed")
         if self.regime is Regime.BY_HAND:
             raise ValueError("regime should be saw-fix or from-comment; oracles in ready are by-hand")
+        if min(self.changes, self.mends) < 0:
+            raise ValueError("changes and mends should be at least 0")
 
     @override
     def identity(self) -> Mapping[str, Any]:
@@ -108,7 +136,11 @@ class OracleWriting(Proposing, Stage):
         files = {} if self.ready is None else {name: file_digest(path) for name, path in self._ready_files().items()}
         return {
             "version": self.version, "longest": LONGEST_DIFF, "ready": files, **self.writer_identity(),
+            "changes": self._change_writing().writer_identity() if self.changes else None,
         }  # fmt: skip
+
+    def _change_writing(self) -> ChangeWriting:
+        return ChangeWriting(**settings_of(self, self.changes))
 
     def _ready_files(self) -> dict[str, Path]:
         folder = Path(self.folder, self.ready or "")
@@ -129,7 +161,12 @@ class OracleWriting(Proposing, Stage):
             if isinstance(found, str):
                 dropped[one.comment.id] = found
             else:
-                comments.append(dataclasses.replace(one, comment=found.comment))
+                flags = (*one.flags, *found.flags)
+                comments.append(
+                    dataclasses.replace(
+                        one, comment=found.comment, flags=flags, attempts=found.attempts, changes=found.changes
+                    )
+                )
                 files.update(found.files)
                 tags = {**candidate.tags, **({SOURCE: found.source} if found.source else {})}
                 candidate = dataclasses.replace(candidate, environment=found.environment, tags=tags)
@@ -140,35 +177,72 @@ class OracleWriting(Proposing, Stage):
         """Return the oracle of a comment, or the reason why there is none."""
         with tempfile.TemporaryDirectory(prefix="crab-oracle-") as scratch:
             proving = _Proving(candidate, one.comment, context, Path(scratch))
+            facts = self._facts(candidate, one.comment, proving)
             ready = self.ready and self._ready_files().get(f"{candidate.id}/test_{one.comment.id}.py")
             if ready:
                 source = ready.read_text("utf-8")
                 written = WrittenOracle(source=source, kind=_kind_in(source) or one.comment.kind or Kind.BEHAVIORAL)
-                found = proving.prove(written, 0)
-                if isinstance(found, ProvedOracle):
-                    return proving.with_reference(_labelled(found, {REGIME: str(Regime.BY_HAND)}))
-                return f"its ready oracle is not proved: {one_line(found, LONGEST_REASON)}"
+                found = proving.prove(written, "0")
+                if isinstance(found, str):
+                    return f"its ready oracle is not proved: {one_line(found, LONGEST_REASON)}"
+                found = _labelled(found, {REGIME: str(Regime.BY_HAND)})
+                return proving.with_reference(self._judge(found, facts, proving, context))
             if not self.model:
                 return "no oracle is ready"
-
-            def verify(answer: str, number: int) -> ProvedOracle | str:
-                proved = proving.prove(read_oracle(answer), number)
-                labels = {REGIME: str(self.regime), ATTEMPTS: str(number)}
-                return proved if isinstance(proved, str) else _labelled(proved, labels)
-
-            found = self.propose(self._question(candidate, one.comment, proving), verify, proving.services, context)
+            found = self.propose(
+                as_data(self.instructions(), facts), self._verify(proving, ()), proving.services, context
+            )
             if isinstance(found, str):
                 return f"no oracle in {self.attempts} attempts"
-            return proving.with_reference(found)
+            return proving.with_reference(self._judge(found, facts, proving, context))
 
-    def _question(self, candidate: PullCandidate, comment: Comment, proving: _Proving) -> str:
+    def _verify(
+        self, proving: _Proving, checks: Sequence[JudgedChange], round_: int = 0
+    ) -> Callable[[str, int], ProvedOracle | str]:
+        """Return what takes an answer whose oracle is proved, and right on these changes."""
+
+        def verify(answer: str, number: int) -> ProvedOracle | str:
+            proved = proving.prove(read_oracle(answer), f"{round_}-{number}", checks)
+            labels = {REGIME: str(self.regime)} if round_ else {REGIME: str(self.regime), ATTEMPTS: str(number)}
+            return proved if isinstance(proved, str) else _labelled(proved, labels)
+
+        return verify
+
+    def _judge(self, found: ProvedOracle, facts: str, proving: _Proving, context: CurationContext) -> ProvedOracle:
+        """Return the oracle after it was judged and mended, with its checks."""
+        if not self.changes or not self.model:
+            return dataclasses.replace(found, attempts=tuple(proving.attempts))
+        writer = self._change_writing()
+
+        def write(number: int, known: Sequence[JudgedChange]) -> tuple[JudgedChange, ...] | str:
+            opened, _ = proving.open(found)
+            return writer.write(
+                facts, known, opened, functools.partial(proving.services, what=f"changes-{number}"), context
+            )
+
+        def mend(oracle: ProvedOracle, number: int, fault: str, checks: Sequence[JudgedChange]) -> ProvedOracle | str:
+            after = [
+                {"role": "assistant", "content": f"kind: {oracle.comment.kind}\n\n```python\n{oracle.text}```\n"},
+                {"role": "user", "content": f"{fault}\nMend it, so that it is right on these too."},
+            ]
+            verify = self._verify(proving, checks_of([dataclasses.replace(one, fresh=False) for one in checks]), number)
+            services = functools.partial(proving.services, what=f"mend-{number}")
+            made = self.propose(as_data(self.instructions(), facts), verify, services, context, after=after)
+            return made if isinstance(made, str) else _labelled(made, oracle.comment.labels)
+
+        oracle, changes, remains = strengthen(found, self.mends, write, proving.judge, mend)
+        oracle = proving.with_checks(oracle, checks_of(changes))
+        flags = (remains,) if remains else ()
+        return dataclasses.replace(oracle, attempts=tuple(proving.attempts), changes=changes, flags=flags)
+
+    def _facts(self, candidate: PullCandidate, comment: Comment, proving: _Proving) -> str:
         facts, where = candidate.pull_request, comment.path
         lines = "" if comment.lines is None else f", lines {comment.lines[0]} to {comment.lines[1]}"
         parts = [f"Title: {facts.title}", facts.body, f"Comment on {where}{lines}:", comment.body]
         parts += ["The pull request:", _shorten(candidate.diff)]
         if self.regime is Regime.SAW_FIX:
             parts += ["The fix, from the pull request to the merged commit:", _shorten(proving.fix())]
-        return as_data(self.instructions(), "\n\n".join(parts))
+        return "\n\n".join(parts)
 
 
 class _Proving:
@@ -180,6 +254,7 @@ class _Proving:
         self._scratch = scratch
         self._crew, self._run_context = context.proving()
         self._notice = context.notice
+        self.attempts: list[OracleAttempt] = []
         self._plain = self._context(None, scratch / candidate.id)
 
     def _context(self, comment: Comment | None, folder: Path) -> TrialContext:
@@ -190,18 +265,24 @@ class _Proving:
         instance = to_instance(candidate, folder)
         return TrialContext(instance, self._crew, self._run_context, lambda _step: None)
 
-    def services(self, number: int) -> Services:
+    def services(self, number: int, what: str = "oracle") -> Services:
         """Return the way to the model for one attempt."""
-        self._notice(f"{self._comment.id}, oracle {number}")
-        return self._plain.services(f"oracle-{self._comment.id}-{number}")
+        self._notice(f"{self._comment.id}, {what} {number}")
+        return self._plain.services(f"{what}-{self._comment.id}-{number}")
 
     def fix(self) -> str:
         """Return the diff from head to the merged commit."""
         snapshot = self._plain.snapshot
         return snapshot.diff(snapshot.reference_tree)
 
-    def prove(self, written: WrittenOracle, number: int) -> ProvedOracle | str:
-        """Return the oracle if it is proved, else why not, in words for its author."""
+    def prove(self, written: WrittenOracle, name: str, checks: Sequence[JudgedChange] = ()) -> ProvedOracle | str:
+        """Return the oracle if it is proved, and right on the checks, else why not, in words for its author."""
+        found = self._prove(written, name, checks)
+        fault = found if isinstance(found, str) else ""
+        self.attempts.append(OracleAttempt(source=written.source or "", fault=one_line(fault, LONGEST_REASON)))
+        return found
+
+    def _prove(self, written: WrittenOracle, name: str, checks: Sequence[JudgedChange]) -> ProvedOracle | str:
         if written.source is None:
             return "the answer has no block that begins with ```python"
         try:
@@ -210,17 +291,44 @@ class _Proving:
             return f"the file is no Python ({error})"
         # No file of the project may be called so: the sandbox is searched for the names of oracles.
         file = f"oracles/test_pull_{self._candidate.pull_request.number}_{self._comment.id}.py"
-        comment = dataclasses.replace(self._comment, oracle=Oracle(file=file), kind=written.kind)
-        certificate = self._certify(comment, {file: written.source}, str(number))
+        own, texts = self._checked(checks)
+        comment = dataclasses.replace(self._comment, oracle=Oracle(file=file), kind=written.kind, **own)
+        files = {file: written.source, **texts}
+        certificate = self._certify(comment, files, name)
         if certificate.proved:
             proved = certificate.instance
             environment, source = proved.required_environment, proved.tags.get(SOURCE)
             comment = dataclasses.replace(comment, oracle=certificate.proven[0].comment.oracle)  # it may be isolated
-            return ProvedOracle(comment=comment, files={file: written.source}, environment=environment, source=source)
+            return ProvedOracle(comment=comment, files=files, environment=environment, source=source)
         states = certificate.seen.get(comment.id, ())
         outcomes = [f"{state.name}: {', '.join(_outcomes(state.runs))}" for state in states if state.role in _SHOWN]
         told = "; ".join([*certificate.problems.values(), *outcomes])
         return " ".join(told.split())
+
+    def _checked(self, checks: Sequence[JudgedChange]) -> tuple[dict[str, Any], dict[str, str]]:
+        """Return the fields of a comment for its checks, and their files."""
+        names = {one.name: f"checks/{self._comment.id}-{one.name}.diff" for one in checks}
+        sides = {side: tuple(names[one.name] for one in checks if one.kind.resolves is side) for side in (True, False)}
+        own = {"accepts": sides[True], "rejects": sides[False]} if checks else {}
+        return own, {names[one.name]: one.diff for one in checks}
+
+    def with_checks(self, found: ProvedOracle, checks: Sequence[JudgedChange]) -> ProvedOracle:
+        """Return the oracle with checks that it was right on, where the audit says so too."""
+        own, texts = self._checked(checks)
+        comment, files = dataclasses.replace(found.comment, **own), {**found.files, **texts}
+        if checks and self._certify(comment, files, "checks", found.environment).proved:
+            return dataclasses.replace(found, comment=comment, files=files)
+        return found
+
+    def open(self, found: ProvedOracle) -> tuple[TrialContext, ProvedComment]:
+        """Return the context in which an oracle is proved, and its proof."""
+        certificate = self._certify(found.comment, found.files, f"judged-{len(self.attempts)}", found.environment)
+        context = TrialContext(certificate.instance, self._crew, self._run_context, lambda _step: None)
+        return context, certificate.proven[0]
+
+    def judge(self, found: ProvedOracle, written: Sequence[JudgedChange]) -> tuple[JudgedChange, ...]:
+        """Return the changes with whether the oracle is right on each."""
+        return judge(*self.open(found), written)
 
     def with_reference(self, found: ProvedOracle) -> ProvedOracle:
         """Return the oracle with a reference, the fix, where the pull request has no other comment.

@@ -45,13 +45,16 @@ class Proposing(ChatSettings):
         verify: Callable[[str, int], T | str],
         services: Callable[[int], Services],
         context: CurationContext,
+        *,
+        after: Sequence[Mapping[str, str]] = (),
     ) -> T | str:
         """Return what ``verify`` makes of the first answer that it takes, else the fault of the last one.
 
         ``verify`` gets an answer and its number, from 1, and returns a text where it does not take it: the fault, in
-        words for the model. ``services`` is the way to the model for one attempt. Raises ModelError, GatewayError.
+        words for the model. ``services`` is the way to the model for one attempt, ``after`` are messages that
+        follow the question. Raises ModelError, GatewayError.
         """
-        messages = [{"role": "user", "content": question}]
+        messages = [{"role": "user", "content": question}, *after]
         found: T | str = "nothing was asked"
         for number in range(1, self.attempts + 1):
             answer = context.cache.results(self._step(messages, number, services(number), context))[""].answer

@@ -15,6 +15,7 @@ from typing_extensions import override
 from pytest_crab import serialization
 from pytest_crab.curation import template
 from pytest_crab.curation.filter import ask_judge, comment_questions, judge_identity
+from pytest_crab.curation.fresh_rates import publish_rates
 from pytest_crab.curation.licence_notes import COMMENT_TEXT, OWN_WORDS, plain_title
 from pytest_crab.curation.licences import PERMISSIVE
 from pytest_crab.curation.stages import CurationContext, Rejection, SettingsStage
@@ -188,6 +189,7 @@ def write_set(out: Path, published: Sequence[PullCandidate]) -> Iterator[str]:
         except OSError as error:
             raise BadInput(str(folder), [f"cannot be written ({error.strerror}); choose another --out"]) from error
         digests[candidate.id] = digest
+        publish_rates(out, candidate, instance)
     if digests:
         write_set_file(out / RECORD, {"instances": digests})
     if anew:

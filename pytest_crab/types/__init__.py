@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from pytest_crab.types.candidates import FIX, CandidateComment, PullCandidate, ReviewActivity
+from pytest_crab.types.candidates import (
+    FIX,
+    CandidateComment,
+    ChangeKind,
+    JudgedChange,
+    OracleAttempt,
+    PullCandidate,
+    ReviewActivity,
+)
 from pytest_crab.types.enums import (
     Artefact,
     Category,
@@ -87,6 +95,7 @@ __all__ = [
     "Artefact",
     "CandidateComment",
     "Category",
+    "ChangeKind",
     "ChangeType",
     "Comment",
     "CommentResult",
@@ -101,10 +110,12 @@ __all__ = [
     "GitSource",
     "Instance",
     "Isolation",
+    "JudgedChange",
     "Judgement",
     "Kind",
     "LineOptions",
     "Oracle",
+    "OracleAttempt",
     "OracleError",
     "OraclePart",
     "OracleRunner",

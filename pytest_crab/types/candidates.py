@@ -6,11 +6,49 @@ import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from pytest_crab.types.enums import Provenance
+from pytest_crab.types.enums import Provenance, StrEnum
 from pytest_crab.types.instances import Comment, CommitSource, Environment, GitSource, PullRequestFacts
 
 #: The file of a candidate that holds the patch which fixed its bug later; it is never published.
 FIX = "fix.diff"
+
+
+class ChangeKind(StrEnum):
+    """What a change of an author is: a right fix, a near miss, a right change beside it, or a right fix with that."""
+
+    RIGHT = "right"
+    NEAR = "near"
+    COMPANY = "company"
+    IN_COMPANY = "in-company"
+
+    @property
+    def resolves(self) -> bool:
+        """True if an oracle should accept it."""
+        return self in (ChangeKind.RIGHT, ChangeKind.IN_COMPANY)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedChange:
+    """A change by an author who did not see the oracle: ``why`` is a sentence on it, ``diff`` is from head.
+
+    ``held`` says that the oracle was right on it, as it was before it was mended on this change; None: nobody knows.
+    ``fresh`` is true for changes that the oracle was not mended on afterwards: they measure it.
+    """
+
+    kind: ChangeKind
+    name: str
+    why: str
+    diff: str
+    held: bool | None = None
+    fresh: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OracleAttempt:
+    """One oracle that was tried: its text, and why it was not taken; an empty ``fault``: it was."""
+
+    source: str
+    fault: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,7 +56,8 @@ class CandidateComment:
     """A review comment: ``comment`` as the instance will have it, and facts of the discussion that it is from.
 
     ``reply_to`` is the id of the comment that it answers, ``written`` its time (ISO 8601), ``written_on`` the commit
-    that it was written on. ``flags`` are doubts, each in a few words; they end up on the instance.
+    that it was written on. ``flags`` are doubts, each in a few words; they end up on the instance. ``attempts`` are the
+    oracles that were tried, ``changes`` those that the oracle was judged by.
     """
 
     comment: Comment
@@ -27,6 +66,8 @@ class CandidateComment:
     written: str | None = None
     written_on: str | None = None
     flags: tuple[str, ...] = ()
+    attempts: tuple[OracleAttempt, ...] = ()
+    changes: tuple[JudgedChange, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,76 @@
+"""What a set says of the error rates of its oracles, by changes that a model wrote without seeing them."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from pytest_crab import serialization
+from pytest_crab.curation.near_misses import IN_COMPANY, NEAR_MISSES, RIGHT_FIXES
+from pytest_crab.instances.oracle_errors import (
+    Measurement,
+    error_rate,
+    oracle_digest,
+    read_errors,
+    write_measurements,
+)
+from pytest_crab.types import ChangeKind, Instance, JudgedChange, OracleError, PullCandidate
+
+#: What a kind of change measures, and its source's name on record. A change of the company alone measures nothing.
+_MEASURED = {
+    ChangeKind.NEAR: (NEAR_MISSES, OracleError.FALSE_ACCEPT),
+    ChangeKind.RIGHT: (RIGHT_FIXES, OracleError.FALSE_REJECT),
+    ChangeKind.IN_COMPANY: (IN_COMPANY, OracleError.FALSE_REJECT_IN_COMPANY),
+}
+
+
+def publish_rates(out: Path, candidate: PullCandidate, instance: Instance) -> None:
+    """Write into the set in ``out`` what the fresh changes of a candidate measure of its oracles. Raises BadInput."""
+    known = read_errors(out).get(instance.id, {})
+    found = {}
+    for one in candidate.comments:
+        fresh = [change for change in one.changes if change.fresh]
+        if one.comment.oracle is None or not fresh:
+            continue
+        digest = oracle_digest(instance, one.comment)
+        own = dict(_measurements(fresh, digest))
+        before = known[one.comment.id].measurements if one.comment.id in known else {}
+        new = {name: made for name, made in own.items() if not _is_same(before.get(name), made)}
+        if new:
+            found[one.comment.id] = new
+    if found:
+        write_measurements(out, instance.id, found)
+
+
+def _is_same(before: Measurement | None, now: Measurement) -> bool:
+    return before is not None and (before.oracle, before.changes) == (now.oracle, now.changes)
+
+
+def _measurements(changes: Sequence[JudgedChange], digest: str) -> Iterator[tuple[str, Measurement]]:
+    today = datetime.datetime.now(datetime.timezone.utc).date().isoformat()
+    for kind, (source, error) in _MEASURED.items():
+        own = [change for change in changes if change.kind is kind and change.held is not None]
+        if own:
+            yield (
+                source,
+                Measurement(
+                    error=error,
+                    total=len(own),
+                    wrong=tuple(change.name for change in own if not change.held),
+                    oracle=digest,
+                    date=today,
+                    authors=1,
+                    changes=serialization.digest(sorted(change.diff for change in own))[:16],
+                ),
+            )
+
+
+def rate_lines(out: Path, names: Iterable[str]) -> Iterator[str]:
+    """Yield the rates of the oracles of these instances by kind of error, where any was measured. Raises BadInput."""
+    known = read_errors(out)
+    errors = [one for name in names for one in known.get(name, {}).values()]
+    rates = {error: error_rate(errors, error) for error in OracleError}
+    if any(rate.total for rate in rates.values()):
+        told = ", ".join(f"{rate.figures} {error.plural}" for error, rate in rates.items() if rate.total)
+        yield f"oracles on changes that were written without sight of them: {told}"
