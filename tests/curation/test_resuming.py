@@ -49,7 +49,7 @@ curate:
   select: {{rvs: 0.05}}
   filter: {{judge: fit}}
   environment: {{}}
-  oracles: {{model: scripted, attempts: 2}}
+  oracles: {{model: scripted, attempts: 2, changes: 0}}
   validate: {{agent: reader, attempts: 1}}
 """
 AGENT = """\
