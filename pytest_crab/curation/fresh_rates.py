@@ -1,4 +1,4 @@
-"""What a set says of the error rates of its oracles, by changes that a model wrote without seeing them."""
+"""The error rates of a set's oracles, measured by changes that a model wrote without seeing them."""
 
 from __future__ import annotations
 

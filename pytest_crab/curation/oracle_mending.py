@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeVar
 
 from typing_extensions import override
 
@@ -19,6 +19,7 @@ from pytest_crab import diffs, serialization
 from pytest_crab.clients.prompting import as_data
 from pytest_crab.curation.near_misses import ChangedTree, OracleAnswerStep
 from pytest_crab.curation.proposals import Proposing
+from pytest_crab.curation.stages import CurationContext
 from pytest_crab.errors import DiffRejected
 from pytest_crab.model_access import Services
 from pytest_crab.scoring.oracles.proof import ProvedComment
@@ -26,9 +27,8 @@ from pytest_crab.scoring.oracles.states import goes_together
 from pytest_crab.trial.context import TrialContext
 from pytest_crab.types import ChangeKind, JudgedChange, Verdict
 
-if TYPE_CHECKING:
-    from pytest_crab.curation.oracle_writing import ProvedOracle
-    from pytest_crab.curation.stages import CurationContext
+#: An oracle as its writer has it.
+Oracle = TypeVar("Oracle")
 
 #: So many characters of the files of the pull request are shown to who writes changes.
 _LONGEST_FILES = 60_000
@@ -208,12 +208,12 @@ def told(failed: Sequence[JudgedChange]) -> str:
 
 
 def strengthen(
-    found: ProvedOracle,
+    found: Oracle,
     rounds: int,
     write: Callable[[int, Sequence[JudgedChange]], tuple[JudgedChange, ...] | str],
-    answer: Callable[[ProvedOracle, Sequence[JudgedChange]], tuple[JudgedChange, ...]],
-    mend: Callable[[ProvedOracle, int, str, Sequence[JudgedChange]], ProvedOracle | str],
-) -> tuple[ProvedOracle, tuple[JudgedChange, ...], str]:
+    answer: Callable[[Oracle, Sequence[JudgedChange]], tuple[JudgedChange, ...]],
+    mend: Callable[[Oracle, int, str, Sequence[JudgedChange]], Oracle | str],
+) -> tuple[Oracle, tuple[JudgedChange, ...], str]:
     """Return the oracle after at most so many mends, every change that it was judged by, and what remains.
 
     ``write`` makes changes that differ from those that are known, ``answer`` judges an oracle by them, and ``mend``

@@ -14,7 +14,7 @@ FIX = "fix.diff"
 
 
 class ChangeKind(StrEnum):
-    """What a change of an author is: a right fix, a near miss, a right change beside it, or a right fix with that."""
+    """The kind of an author's change: a right fix, a near miss, a right change beside it, or a right fix with that."""
 
     RIGHT = "right"
     NEAR = "near"
