@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
+import itertools
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -131,13 +132,16 @@ class EnvironmentSearch:
         ran = [attempt for attempt in self.attempts if attempt.problem is None] or self.attempts
         return max(ran, key=lambda attempt: (attempt.proved, len(attempt.candidate.environment.packages)), default=None)
 
-    def search(self) -> Attempt | None:
+    def search(self, *, tests_first: bool = False) -> Attempt | None:
         """Try candidates until every oracle is proved; return the best attempt, None if there was none.
+
+        ``tests_first``: the oracles are the project's own tests, so what those need is tried before less.
 
         Raises SourceError, EngineError, StoreError, Cancelled, and ImageError where nothing was proved and this machine
         may be to blame.
         """
-        for candidate in self._candidates():
+        tests = self._with_project_tests() if tests_first else iter(())
+        for candidate in itertools.chain(tests, self._candidates()):
             if self.attempt(candidate).whole:
                 break
         best = self.best
@@ -173,6 +177,11 @@ class EnvironmentSearch:
         self.problems.append(f"{name}: {problem}")
         if of_machine:
             self._machine_fault = self._machine_fault or problem
+
+    def _with_project_tests(self) -> Iterator[Candidate]:
+        """Try what the project's own tests need, then the project installed beside it."""
+        yield from self._with_test_requirements(Requirements(requirements=BARE))
+        yield from self._with_project_installed()
 
     def _candidates(self) -> Iterator[Candidate]:
         yield from self._try("bare", Requirements(requirements=BARE))

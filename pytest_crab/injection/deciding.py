@@ -325,7 +325,7 @@ class Trying:
             return (ProvedComment(comment=comment, key="", proof=proof, problem=problem),)
 
         with open_search(self._instance, self._crew, self._run_context, self._notice, prover) as search:
-            search.search()
+            search.search(tests_first=True)
             environment, sight = max(
                 seen, key=lambda one: (one[1].decides, len(one[1].passed)), default=(None, Sight())
             )

@@ -254,7 +254,7 @@ class FixSource(CandidateSource):
             return Rejection(reason=reason, detail=f"{len(later)} were looked at")
         _, _, innocent, faulty = min(found, key=lambda one: one[:2])
         base, head, mended = (
-            self._without_texts(tree, fix, parts)
+            self._without_words(tree, fix, parts)
             for tree in (self.repository.tree(innocent.parent), faulty, innocent.tree)
         )
         witnesses = self._witnesses(fix, parts, innocent.tree, apart=False)
@@ -277,27 +277,26 @@ class FixSource(CandidateSource):
         numbered = fix.number is not None and f"#{fix.number}" in said
         return numbered or fix.commit[:8] in said or (len(subject) > 12 and subject in said)
 
-    def _without_texts(self, tree: str, fix: Change, parts: Parts) -> str:
-        """Return a tree without the lines that a fix added to texts, which tell of it."""
+    def _without_words(self, tree: str, fix: Change, parts: Parts) -> str:
+        """Return a tree without the lines that a fix added to texts, and without its comments: they tell of it."""
         texts: dict[str, str | None] = {}
-        for path in parts.others:
-            told = self.repository.read(fix.tree, path) or ""
+        for path in (*parts.others, *parts.sources):
+            told, now = self.repository.read(fix.tree, path), self.repository.read(tree, path)
+            if told is None or now is None:
+                continue
             if self.repository.read(fix.parent, path) is None:
-                if self.repository.read(tree, path) == told:
-                    texts[path] = None
+                texts |= {path: None} if now == told else {}
                 continue
-            (file,) = diffs.parse(self.repository.diff(fix.parent, fix.commit, [path])) or (None,)
-            now = self.repository.read(tree, path)
-            if file is None or now is None or not told:
-                continue
-            lines, there = excerpts.whole_lines(told), Counter(excerpts.whole_lines(now))
-            added = {lines[number - 1] for number in file.added}
-            left = [
-                line
-                for line in excerpts.whole_lines(now)
-                if line not in added or there[line] > 1 or line.startswith("#")
-            ]
-            texts[path] = "".join(left)
+            added = diffs.changed_lines(self.repository.diff(fix.parent, fix.commit, [path])).get(path, set())
+            lines, there = excerpts.whole_lines(told), excerpts.whole_lines(now)
+            own = {lines[number - 1] for number in added}
+            if path in parts.sources:
+                own = {line for line in own if line.lstrip().startswith("#")}
+            else:
+                own = {line for line in own if not line.startswith("#")}  # headings, which others share
+            often = Counter(there)
+            left = "".join(line for line in there if line not in own or often[line] > 1)
+            texts |= {path: left} if left != now else {}
         return self.repository.with_files(tree, texts) if texts else tree
 
     # --- shared -------------------------------------------------------------------------------------------------------

@@ -97,6 +97,8 @@ def run_search(tmp_path: Path, instance: Instance) -> Callable[..., EnvironmentS
         index: Index | None = None,
         environment: Environment | None = None,
         broken: Mapping[str, bool] | None = None,
+        *,
+        tests_first: bool = False,
     ) -> EnvironmentSearch:
         """``broken`` are pins that do not install, and whether the installer names them."""
 
@@ -126,7 +128,7 @@ def run_search(tmp_path: Path, instance: Instance) -> Callable[..., EnvironmentS
         search = EnvironmentSearch(
             wanted, checkouts, resolver, ("3.8", "3.9"), attempt, lambda _: diagnosis or Diagnosis()
         )
-        search.search()
+        search.search(tests_first=tests_first)
         return search
 
     return run
@@ -187,6 +189,11 @@ def test_every_candidate_in_its_order_when_nothing_helps(run_search: RunSearch) 
         attempt for attempt in search.attempts if attempt.candidate.name == "installed"
     ).candidate.environment.install
     assert install == ("pip install --no-build-isolation --no-deps -e ./core",)
+
+
+def test_what_the_projects_tests_need_may_come_first(run_search: RunSearch) -> None:
+    search = run_search({}, tests_first=True)
+    assert list(dict.fromkeys(names(search))) == ["tests", "installed", "bare", "declared", "merged"]
 
 
 def test_extras_and_groups_are_tried_where_the_project_needs_nothing_itself(

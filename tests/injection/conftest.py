@@ -91,7 +91,9 @@ def shop_history(tmp_path_factory: pytest.TempPathFactory) -> Path:
     commit(folder, "Fix discounts, which took the share as a price (#2)", shop, tests, notes)
     shop += "\n\ndef label(price):\n    return str(price)\n\n\ndef old_label(price):\n    return str(price)\n"
     commit(folder, "Label prices (#3)", shop, tests, notes)
-    shop = shop.replace("    return sum(cart)", "    if not cart:\n        return 0\n    return sum(cart)")
+    shop = shop.replace(
+        "    return sum(cart)", "    # Carts may be empty.\n    if not cart:\n        return 0\n    return sum(cart)"
+    )
     tests += "\n\ndef test_mean_of_nothing(cart):\n    assert shop.mean(cart) == 0\n"
     notes += "- The mean of an empty cart is zero and no crash.\n"
     commit(folder, "Fix the crash of empty carts (#4)", shop, tests, notes)

@@ -64,6 +64,7 @@ def test_a_fix_of_what_was_missing_is_taken_back_in_a_later_change(
     assert "-    if not cart:" in found.diff
     told = found.pull_request.title + found.pull_request.body + found.diff
     assert "crash" not in told  # the note on the fix is in neither side
+    assert "Carts may be empty" not in told + found.files["reference.diff"]
     assert "-- The mean of an empty cart" in found.files["before.diff"]
 
 
