@@ -18,6 +18,9 @@ _COUNTED = re.compile(r"[<>\[:%*/+-]|==|!=|^range\(|^return\b")
 #: Arguments without which a class cannot be made.
 _FACTORIES = ("default=", "default_factory=", "factory=")
 
+#: The end of what gives a value where there is none, and asks for nothing.
+_FALLBACK = re.compile(r"(?:\bor|\|\|) [\[({\"'\d][^ ]*$")
+
 _EDGES = {"<", "<=", ">", ">="}
 _LOGIC = {"and": "both are needed", "&&": "both are needed", "or": "either is enough", "||": "either is enough"}
 _SUMS = {"+", "-", "*", "/", "+=", "-="}
@@ -165,12 +168,14 @@ def _is_odd(mutant: Mutant) -> bool:
 
 
 def _of_sign(mutant: Mutant) -> FaultWords | None:
-    """The words on a sign that became another one; None where it joins texts or lists."""
+    """The words on a sign that became another one; None where it joins texts or lists, or gives a value."""
     meant = _short(mutant.subject)
     if mutant.before in _EDGES:
         kind = "boundary"
         body = f"The edge is wrong: where both sides are equal this goes the other way. It should be `{meant}`."
     elif mutant.before in _LOGIC:
+        if _FALLBACK.search(mutant.subject):
+            return None
         kind, body = "condition", f"These are joined wrongly, since {_LOGIC[mutant.before]}: it should be `{meant}`."
     elif mutant.before in _SUMS:
         if re.search(r"[\"'\[{]", mutant.subject):

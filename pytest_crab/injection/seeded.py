@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -140,7 +141,11 @@ class SeededSource(CandidateSource):
             if source is not None and own:
                 sources[path] = source.encode()
                 every = mutants(path, sources[path], own)
-                found += [one for one in every if fault_words(one) and _removed(source, one) <= own]
+                found += [
+                    one
+                    for one in every
+                    if fault_words(one) and _removed(source, one) <= own and not _may_hang(source, one.line)
+                ]
         taken: set[tuple[str, str]] = set()
         while len(taken) < _OF_ONE:
             left = [one for one in found if (one.path, one.scope) not in taken and one.scope]
@@ -222,6 +227,19 @@ def _removed(source: str, mutant: Mutant) -> set[int]:
     return {
         line + 1 for tag, first, last, _, _ in matcher.get_opcodes() if tag != "equal" for line in range(first, last)
     }
+
+
+def _may_hang(source: str, line: int) -> bool:
+    """Return whether a line is in a loop that goes on while something holds: with a fault it may never end."""
+    above = source.split("\n")[:line]
+    indent = len(above[-1]) - len(above[-1].lstrip())
+    for text in reversed(above):
+        own = len(text) - len(text.lstrip())
+        if text.strip() and (own < indent or text is above[-1]):
+            indent = own
+            if re.match(r"\s*(?:while\b|def\b|async def\b)", text):
+                return text.lstrip().startswith("while")
+    return False
 
 
 def _related(path: str, tests: Sequence[str]) -> Iterator[str]:
