@@ -54,7 +54,7 @@ def _part(name: str) -> str:
     return (resources.files(__name__) / "inside" / f"{name}.py").read_text("utf-8")
 
 
-_NAMES = ("supervisor", "tree", "processes", "recorder", "tampering", "node_runner", "isolation", "leak_scan")
+_NAMES = ("supervisor", "tree", "copies", "processes", "recorder", "tampering", "node_runner", "isolation", "leak_scan")
 _PARTS = {name: _part(name) for name in _NAMES}
 _MESSENGER = _part("messenger")
 #: For environments that are the running interpreter's: pytest loads what else is installed there, and this package not.
@@ -171,7 +171,7 @@ def encode(job: Job, role: str | None = None, token: str | None = None) -> bytes
     ``role`` is project or oracles for the two ends of an isolated job, ``token`` what they know each other by.
     """
     runners = {run.oracle.runner for run in job.runs if isinstance(run, OracleRun)} if role != "project" else set()
-    wanted = ["supervisor", "tree", "processes"]
+    wanted = ["supervisor", "tree", "copies", "processes"]
     wanted += ["recorder", "tampering"] if OracleRunner.PYTEST in runners else []
     wanted += ["node_runner"] if runners - {OracleRunner.PYTEST} else []
     wanted += ["isolation"] if role else []

@@ -53,7 +53,8 @@ def main():
     os.dup2(os.open(os.devnull, os.O_RDWR), 1)
     tree = types.ModuleType("tree")
     exec(job["parts"]["tree"], tree.__dict__)  # noqa: S102 - sent by the host
-    tree.restore(job["tree"], job["workdir"], job["changes"])
+    tree.copy(job["tree"], job["workdir"])
+    tree.change(job["workdir"], job["changes"])
     folder = tempfile.mkdtemp(dir=job["scratch"])
     file = os.path.join(folder, job["name"])
     for name, text in ((file, job["source"]), (os.path.join(folder, "pytest.ini"), "[pytest]\n")):

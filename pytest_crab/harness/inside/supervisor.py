@@ -51,6 +51,7 @@ class Supervisor:
         self.tree, self.processes = self.parts["tree"], self.parts["processes"]
         self.processes.set_dumpable(False)
         self.processes.adopt_orphans()
+        self.copy = self.parts["copies"].Copy(self.tree, job["tree"], job["workdir"])
 
     def say(self, line):
         """Send one line to the messenger, for the host."""
@@ -64,7 +65,7 @@ class Supervisor:
         """Put the tree into one state. Raises OSError, ValueError."""
         self.installed = self.job["installs"].get(state, {})
         compiled = self.installed.get("compiled", {})
-        self.tree.restore(self.job["tree"], self.job["workdir"], self.job["states"][state], compiled)
+        self.copy.restore(self.job["states"][state], compiled)
 
     def fresh_folder(self):
         """Make the private folder of one run; what earlier runs left in scratch is gone."""

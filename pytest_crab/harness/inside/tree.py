@@ -9,18 +9,30 @@ import zlib
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-def restore(pristine, workdir, changes, compiled=None):
-    """Make the work folder a copy of the pristine tree with some changes. Raises OSError, ValueError.
-
-    Changes of compiled modules are left out: Python takes them before the source or without asking whether they are
-    what it says, and what is reviewed is the source. ``compiled`` are those that an install of that source made.
-    """
+def copy(pristine, workdir):
+    """Make the work folder a copy of the pristine tree. Raises OSError."""
     empty(workdir)
-    argv = ["cp", "-a", os.path.join(pristine, "."), workdir]
+    copy_entries(pristine, ["."], workdir)
+
+
+def copy_entries(source, names, folder):
+    """Copy files and folders into a folder as they are, times included. Raises OSError."""
+    argv = ["cp", "-a", "--"] + [os.path.join(source, name) for name in names] + [folder]
     null = subprocess.DEVNULL
     copied = subprocess.run(argv, stdin=null, stdout=null, stderr=subprocess.PIPE, check=False)
     if copied.returncode:
         raise OSError("the tree was not copied: " + copied.stderr.decode("utf-8", "replace")[-200:])
+
+
+def change(workdir, changes, compiled=None):
+    """Turn a copy of the pristine tree into one of its states. Raises OSError, ValueError.
+
+    Whatever differs from what was built is written now, so its time is later than that of all that was built; all else
+    has the time that it had when it was built.
+
+    Changes of compiled modules are left out: Python takes them before the source or without asking whether they are
+    what it says, and what is reviewed is the source. ``compiled`` are those that an install of that source made.
+    """
     apply(workdir, [change for change in changes if not is_compiled(change[0])])
     for path, text in sorted((compiled or {}).items()):
         try:
