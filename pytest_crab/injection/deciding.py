@@ -110,7 +110,7 @@ class Deciding(Stage):
 
     @override
     def identity(self) -> Mapping[str, Any]:
-        return {"version": 3, "python": self.python}
+        return {"version": 4, "python": self.python}
 
     @override
     def run(self, candidate: PullCandidate, context: CurationContext) -> PullCandidate | Rejection:

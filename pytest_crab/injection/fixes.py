@@ -211,7 +211,7 @@ class FixSource(CandidateSource):
         reference = repository.diff(brought.tree, mended)
         if not reference:
             return Rejection(reason=reason, detail=f"the fix changes nothing at {brought.commit[:10]}")
-        witnesses = self._witnesses(fix, parts, fix.tree, apart=True)
+        witnesses = self._witnesses(fix, parts, brought.tree, apart=True)
         return self._proposal(
             Method.INTRODUCED, fix, brought, base=brought.parent, head=brought.tree, mended=mended, witnesses=witnesses
         )
@@ -314,34 +314,29 @@ class FixSource(CandidateSource):
         return None if _SMALLEST <= lines <= _LARGEST else f"it changes {lines} lines"
 
     def _witnesses(self, fix: Change, parts: Parts, tree: str, *, apart: bool) -> dict[str, str]:
-        """Return the fix's files of tests as a tree has them, with the tests alone that the fix added or changed.
+        """Return the tests that the fix added or changed, in their files, as they may run in a tree.
 
-        ``apart``: what else the files hold is cut too, since it may need what the tree has not yet. Raises SyntaxError,
+        ``apart``: they are as the fix has them, with what they need of their files and nothing else, which may need
+        what the tree has not yet; else as the tree has them. Files conftest.py are the tree's. Raises SyntaxError,
         ValueError.
         """
         found: dict[str, str] = {}
         for path in parts.tests:
-            text, own = self.repository.read(fix.tree, path), self.repository.read(tree, path)
-            if text is None:
-                continue
-            if is_conftest(path):
-                found[path] = own or text
-                continue
             names = self._own_tests(fix, parts, path)
+            text, own = self.repository.read(fix.tree, path), self.repository.read(tree, path)
+            if text is None or not names:
+                continue
+            if apart:
+                found[path] = excerpts.alone(text, names)
+                continue
             there = {one.name for one in excerpts.tests_of(own)} if own else set()
             use = own if own and set(names) <= there else text
-            if names:
-                found[path] = (
-                    excerpts.alone(use, names)
-                    if apart
-                    else excerpts.without(use, {one.name for one in excerpts.tests_of(use)} - set(names))
-                )
-        for path in found.copy():
-            for folder in PurePosixPath(path).parents:
-                name = str(folder / "conftest.py")
-                text = self.repository.read(tree, name)
-                if text is not None:
-                    found.setdefault(name, text)
+            found[path] = excerpts.without(use, {one.name for one in excerpts.tests_of(use)} - set(names))
+        for folder in {folder for path in found for folder in PurePosixPath(path).parents}:
+            name = str(folder / "conftest.py")
+            text = self.repository.read(tree, name) or self.repository.read(fix.tree, name)
+            if text is not None:
+                found[name] = text
         return found
 
     def _proposal(
