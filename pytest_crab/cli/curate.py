@@ -14,6 +14,7 @@ from pytest_crab.cli.candidate_sources import SourceArguments, open_source
 from pytest_crab.cli.choices import runtime_option, store_option
 from pytest_crab.cli.curate_gold import annotate, calibrate
 from pytest_crab.cli.curate_init import init
+from pytest_crab.cli.curate_review import review
 from pytest_crab.cli.curation_run import CurationServices, account, list_candidates, run_stages
 from pytest_crab.cli.selection_effects import effects_lines
 from pytest_crab.curation.collect import Collection
@@ -30,7 +31,7 @@ class _CurateGroup(click.Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Put the name of the command in front that is meant where none is named."""
-        args = ["init", *args[1:]] if args[:1] == ["--init"] else args
+        args = [args[0].removeprefix("--"), *args[1:]] if args[:1] in (["--init"], ["--review"]) else args
         named = args[:1] and args[0] in (*self.commands, "-h", "--help")
         return super().parse_args(ctx, args if named or not args else ["run", *args])
 
@@ -46,6 +47,7 @@ def curate() -> None:
 curate.add_command(annotate)
 curate.add_command(calibrate)
 curate.add_command(init)
+curate.add_command(review)
 
 
 @curate.command()

@@ -24,6 +24,7 @@ from pytest_crab.curation.listing import ListedSource, Listing, read_listing, wr
 from pytest_crab.curation.pipeline import Fate, Passage, run_candidate, walk
 from pytest_crab.curation.publish import remove_rejected, write_set
 from pytest_crab.curation.python_version import RELEASED
+from pytest_crab.curation.rulings import read_rulings, ruled
 from pytest_crab.curation.stages import CurationContext, Stage
 from pytest_crab.errors import BadInput
 from pytest_crab.formats import format_count
@@ -157,8 +158,12 @@ def run_stages(
     ends = [passage for one in listing.candidates for *_, passage in [walk(one, chain, store)]]
     decided = [passage.decision for passage in ends if passage.decision is not None]
     published = [decision.candidate for decision in decided if decision.candidate is not None][:until]
+    rulings = read_rulings(out)
+    after = [ruled(one, rulings) for one in published]
+    published = [one for one in after if one.comments]
     twins = [] if twin is None else list(map(twin, published))
     notes = [*write_set(out, [*published, *twins]), *_notes_on_others(out, ends)]
+    notes += remove_rejected(out, [one.id for one in after if not one.comments])
     write_notes(out)
     notes += rate_lines(out, [one.id for one in published])
     bare = sum(each.comment.oracle is None for one in published for each in one.comments)

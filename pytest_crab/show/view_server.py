@@ -10,12 +10,14 @@ import http.server
 import json
 import secrets
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
+
+from typing_extensions import override
 
 from pytest_crab.errors import BadInput
 from pytest_crab.results.kept_runs import RUNS
@@ -34,37 +36,19 @@ _HEADERS: Mapping[str, str] = {
 }
 
 
-class ViewServer(http.server.ThreadingHTTPServer):
-    """Serves the reports of one place until ``shutdown``; ``url`` has the token. Raises OSError."""
+class LocalServer(http.server.ThreadingHTTPServer):
+    """Serves the person at this machine until ``shutdown``; ``url`` has the token. Raises OSError."""
 
     daemon_threads = True
 
-    def __init__(self, place: Path, port: int = 0) -> None:
-        self.place = place
+    def __init__(self, handler: type[LocalHandler], port: int = 0) -> None:
         self._token = secrets.token_urlsafe(24)
-        self._reports: dict[Path, LiveReport] = {}
-        self.alone: LiveReport | None = None  # whose page is the first one, and may be open when others follow
-        super().__init__((HOST, port), _Handler)
+        super().__init__((HOST, port), handler)
 
     @property
     def url(self) -> str:
         """The address to open, with the token."""
         return f"http://{HOST}:{self.server_port}/{self._token}/"
-
-    def reports(self) -> dict[str, LiveReport]:
-        """Return the reports that there are now, by name."""
-        folders = {_name(one, self.place): one for one in find_reports(self.place)}
-        found = {name: self._reports.setdefault(one, LiveReport(one)) for name, one in folders.items()}
-        if len(found) == 1:
-            (self.alone,) = found.values()
-        return found
-
-    def prepare(self) -> None:
-        """Make the page of a single report, so that it is there when a browser opens it; errors are shown then."""
-        reports = self.reports()
-        if len(reports) == 1:
-            with suppress(BadInput, OSError):
-                next(iter(reports.values())).page(several=False)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Print what went wrong, but for a browser that went away before it had its answer."""
@@ -82,48 +66,108 @@ class ViewServer(http.server.ThreadingHTTPServer):
         return rest if known and not empty else None
 
 
-def _name(report: Path, place: Path) -> str:
-    return str(report.relative_to(place / RUNS if report.parent == place / RUNS else place))
+class LocalHandler(http.server.BaseHTTPRequestHandler):
+    """Answers whoever has the token; ``answer`` gets the parts of a path behind it."""
 
-
-class _Handler(http.server.BaseHTTPRequestHandler):
-    server: ViewServer
+    server: LocalServer
     protocol_version = "HTTP/1.1"
     server_version = "pytest-crab"
     sys_version = ""
     timeout = 30
 
     def do_GET(self) -> None:
-        """Answer with a page or with the state of a report."""
+        """Answer with what a path names."""
         path = urlsplit(self.path).path
         if path == "/favicon.ico":  # browsers ask for it by themselves, and complain of a refusal
-            self._send(HTTPStatus.NO_CONTENT, b"", "text/plain")
+            self.send(HTTPStatus.NO_CONTENT, b"", "text/plain")
             return
+        self.answer_with(self.answer)
+
+    def answer_with(self, answer: Callable[[list[str]], None]) -> None:
+        """Let ``answer`` answer a path with the right token, and refuse any other one."""
+        path = urlsplit(self.path).path
         parts = self.server.route(path)
         if not self.server.is_asked_here(self.headers.get("Host", "")) or parts is None:
-            self._send(HTTPStatus.FORBIDDEN, b"Open the address that pytest-crab view printed.\n", "text/plain")
+            self.send(HTTPStatus.FORBIDDEN, b"Open the address that pytest-crab view printed.\n", "text/plain")
             return
         try:
-            self._answer(parts)
+            answer(parts)
         except (BadInput, OSError) as error:
-            self._send(HTTPStatus.INTERNAL_SERVER_ERROR, f"{error}\n".encode(), "text/plain")
+            self.send(HTTPStatus.INTERNAL_SERVER_ERROR, f"{error}\n".encode(), "text/plain")
 
-    def _answer(self, parts: list[str]) -> None:
+    def answer(self, parts: list[str]) -> None:
+        """Answer a GET. Raises BadInput, OSError."""
+        raise NotImplementedError
+
+    def send_page(self, page: ServedPage) -> None:
+        """Send a page with its content security policy."""
+        policy = f"{page.policy}; frame-ancestors 'none'"
+        self.send(HTTPStatus.OK, page.body, "text/html", {"Content-Security-Policy": policy})
+
+    def send(self, status: HTTPStatus, body: bytes, kind: str, more: Mapping[str, str] | None = None) -> None:
+        """Send an answer that nothing keeps or frames."""
+        strict = {"Content-Security-Policy": "default-src 'none'"}
+        self.send_response(status)
+        for name, value in {**_HEADERS, **strict, **(more or {})}.items():
+            self.send_header(name, value)
+        self.send_header("Content-Type", f"{kind}; charset=utf-8")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class's own name
+        """Print nothing: paths have the token."""
+
+
+class ViewServer(LocalServer):
+    """Serves the reports of one place."""
+
+    def __init__(self, place: Path, port: int = 0) -> None:
+        self.place = place
+        self._reports: dict[Path, LiveReport] = {}
+        self.alone: LiveReport | None = None  # whose page is the first one, and may be open when others follow
+        super().__init__(_Handler, port)
+
+    def reports(self) -> dict[str, LiveReport]:
+        """Return the reports that there are now, by name."""
+        folders = {_name(one, self.place): one for one in find_reports(self.place)}
+        found = {name: self._reports.setdefault(one, LiveReport(one)) for name, one in folders.items()}
+        if len(found) == 1:
+            (self.alone,) = found.values()
+        return found
+
+    def prepare(self) -> None:
+        """Make the page of a single report, so that it is there when a browser opens it; errors are shown then."""
+        reports = self.reports()
+        if len(reports) == 1:
+            with suppress(BadInput, OSError):
+                next(iter(reports.values())).page(several=False)
+
+
+def _name(report: Path, place: Path) -> str:
+    return str(report.relative_to(place / RUNS if report.parent == place / RUNS else place))
+
+
+class _Handler(LocalHandler):
+    server: ViewServer
+
+    @override
+    def answer(self, parts: list[str]) -> None:
         reports = self.server.reports()
         several = len(reports) > 1
         if (several or not reports) and parts == [""]:
-            self._send_page(list_page(self.server.place, reports))
+            self.send_page(list_page(self.server.place, reports))
             return
         report = self.server.alone
         if unquote(parts[0]) in reports:
             report = reports[unquote(parts.pop(0))]
         if report is not None and parts == [""]:
-            self._send_page(report.page(several=several))
+            self.send_page(report.page(several=several))
         elif report is not None and (found := self._find(report, parts, several=several)) is not None:
             body = found if isinstance(found, str) else json.dumps(found, allow_nan=False)
-            self._send(HTTPStatus.OK, body.encode(), "text/html" if isinstance(found, str) else "application/json")
+            self.send(HTTPStatus.OK, body.encode(), "text/html" if isinstance(found, str) else "application/json")
         else:
-            self._send(HTTPStatus.NOT_FOUND, b"There is no such page.\n", "text/plain")
+            self.send(HTTPStatus.NOT_FOUND, b"There is no such page.\n", "text/plain")
 
     def _find(self, report: LiveReport, parts: list[str], *, several: bool) -> object:
         """Return what a page of a report asks for: HTML as text, or plain data; None: there is no such thing."""
@@ -137,20 +181,3 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             case ["rows", records, start]:
                 return report.rows(records, start)
         return report.detail(parts)
-
-    def _send_page(self, page: ServedPage) -> None:
-        policy = f"{page.policy}; frame-ancestors 'none'"
-        self._send(HTTPStatus.OK, page.body, "text/html", {"Content-Security-Policy": policy})
-
-    def _send(self, status: HTTPStatus, body: bytes, kind: str, more: Mapping[str, str] | None = None) -> None:
-        strict = {"Content-Security-Policy": "default-src 'none'"}
-        self.send_response(status)
-        for name, value in {**_HEADERS, **strict, **(more or {})}.items():
-            self.send_header(name, value)
-        self.send_header("Content-Type", f"{kind}; charset=utf-8")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class's own name
-        """Print nothing: paths have the token."""

@@ -57,7 +57,7 @@ class CandidateComment:
 
     ``reply_to`` is the id of the comment that it answers, ``written`` its time (ISO 8601), ``written_on`` the commit
     that it was written on. ``flags`` are doubts, each in a few words; they end up on the instance. ``attempts`` are the
-    oracles that were tried, ``changes`` those that the oracle was judged by.
+    oracles that were tried, ``changes`` those that the oracle was judged by, ``reasons`` what judges said.
     """
 
     comment: Comment
@@ -68,6 +68,7 @@ class CandidateComment:
     flags: tuple[str, ...] = ()
     attempts: tuple[OracleAttempt, ...] = ()
     changes: tuple[JudgedChange, ...] = ()
+    reasons: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,105 @@
+"""People's rulings on the comments of a curated set: who kept, rejected or edited which, and why."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from pytest_crab import serialization
+from pytest_crab.curation.publish import remove_rejected, write_set
+from pytest_crab.errors import BadInput
+from pytest_crab.instances.set_files import read_set_file, write_set_file
+from pytest_crab.locks import locked_folder
+from pytest_crab.types import CandidateComment, PullCandidate, StrEnum
+
+#: The file of a set with its rulings.
+FILE = "rulings.json"
+
+#: The dimensions of labels that say that a person ruled on a comment, and who it was.
+RULING, RULED_BY = "ruling", "ruled_by"
+
+
+class Word(StrEnum):
+    """The word of a ruling."""
+
+    KEEP = "keep"
+    REJECT = "reject"
+    EDIT = "edit"
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Ruling:
+    """A person's ruling on one comment: ``body`` is its text after an edit; a rejection has a reason."""
+
+    candidate: str
+    comment: str
+    ruling: Word
+    by: str
+    reason: str = ""
+    body: str = ""
+    date: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.by.strip():
+            raise ValueError("by should be a name")
+        if self.ruling is Word.REJECT and not self.reason.strip():
+            raise ValueError("a rejection should have a reason")
+        if self.ruling is Word.EDIT and not self.body.strip():
+            raise ValueError("an edited comment should have a text")
+
+
+#: Rulings by candidate and comment.
+Rulings = Mapping[tuple[str, str], Ruling]
+
+
+def read_rulings(out: Path) -> dict[tuple[str, str], Ruling]:
+    """Return the rulings of the set in ``out``. Raises BadInput."""
+    listed = read_set_file(out / FILE, "it is damaged; mend it or move it away").get("rulings", [])
+    return {(one.candidate, one.comment): one for one in read_ruling_list(listed, str(out / FILE))}
+
+
+def read_ruling_list(listed: object, where: str) -> list[Ruling]:
+    """Return rulings from plain data. Raises BadInput, which names where they are from."""
+    problems: list[str] = []
+    items = listed if isinstance(listed, list) else [listed]
+    found = [serialization.read(Ruling, item, problems) for item in items]
+    if problems:
+        raise BadInput(where, problems)
+    return [one for one in found if one is not None]
+
+
+def keep_ruling(out: Path, ruling: Ruling) -> None:
+    """Write a ruling into the set, in place of an earlier one on the same comment. Raises BadInput."""
+    today = datetime.datetime.now(datetime.timezone.utc).date().isoformat()
+    with locked_folder(out):
+        known = read_rulings(out)
+        known[ruling.candidate, ruling.comment] = dataclasses.replace(ruling, date=ruling.date or today)
+        write_set_file(out / FILE, {"rulings": [serialization.dump(one) for _, one in sorted(known.items())]})
+
+
+def ruled(candidate: PullCandidate, rulings: Rulings) -> PullCandidate:
+    """Return a candidate as it is after the rulings on its comments: rejected ones are gone, edited ones restated."""
+    own = {one.comment.id: rulings.get((candidate.id, one.comment.id)) for one in candidate.comments}
+    gone = {
+        name: f"rejected by {one.by}: {one.reason}" for name, one in own.items() if one and one.ruling is Word.REJECT
+    }
+    comments = tuple(_ruled(one, own[one.comment.id]) for one in candidate.comments)
+    return dataclasses.replace(candidate, comments=comments).drop(gone)
+
+
+def _ruled(one: CandidateComment, ruling: Ruling | None) -> CandidateComment:
+    if ruling is None:
+        return one
+    labels = {**one.comment.labels, RULING: str(ruling.ruling), RULED_BY: ruling.by}
+    body = ruling.body if ruling.ruling is Word.EDIT else one.comment.body
+    return dataclasses.replace(one, comment=dataclasses.replace(one.comment, labels=labels, body=body))
+
+
+def write_ruled(out: Path, published: Sequence[PullCandidate]) -> Iterator[str]:
+    """Write the instances of candidates into the set as people ruled on them; yield sentences. Raises BadInput."""
+    rulings = read_rulings(out)
+    found = [ruled(one, rulings) for one in published]
+    yield from write_set(out, [one for one in found if one.comments])
+    yield from remove_rejected(out, [one.id for one in found if not one.comments])

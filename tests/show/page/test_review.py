@@ -1,0 +1,102 @@
+"""The page on which a person rules, in a browser: what it shows, and its keys."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_crab.cli.curate_review import review_items
+from pytest_crab.show.page.review import review_page
+from pytest_crab.types import (
+    CandidateComment,
+    ChangeKind,
+    Comment,
+    JudgedChange,
+    Kind,
+    Oracle,
+    OracleAttempt,
+    PullCandidate,
+    PullRequestFacts,
+)
+from tests.show.page.conftest import DIFF, HOSTILE
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+pytestmark = pytest.mark.browser
+
+
+def candidate() -> PullCandidate:
+    changes = (
+        JudgedChange(kind=ChangeKind.RIGHT, name="turned", why=HOSTILE, diff=DIFF, held=True),
+        JudgedChange(kind=ChangeKind.NEAR, name="half", why="Half of it.", diff=DIFF, held=False),
+    )
+    comments = tuple(
+        CandidateComment(
+            comment=Comment(
+                id=f"c{number}",
+                path="src/m.py",
+                lines=(2, 2),
+                body=HOSTILE,
+                kind=Kind.BEHAVIORAL,
+                oracle=Oracle(file="test_c.py"),
+                reference="fix.diff",
+            ),
+            flags=("its oracle accepts half",),
+            reasons=("fit: HIGH, a test can say",),
+            attempts=(OracleAttempt(source=HOSTILE, fault="green at head"),),
+            changes=changes,
+        )
+        for number in range(3)
+    )
+    facts = PullRequestFacts(number=7, title=HOSTILE, url="javascript:alert(1)")
+    return PullCandidate(
+        id="o__n-7",
+        origin="git",
+        repo="o/n",
+        pull_request=facts,
+        diff=DIFF,
+        comments=comments,
+        files={"fix.diff": DIFF, "test_c.py": HOSTILE},
+    )
+
+
+def test_a_comment_is_ruled_on_by_a_key_with_everything_in_view(
+    browser: Browser, tmp_path: Path, look: Callable[[Page, str], None]
+) -> None:
+    file = tmp_path / "review.html"
+    file.write_bytes(review_page("shop", review_items(candidate(), {}), by="ann", served=False).body)
+    page = browser.new_context(bypass_csp=True, accept_downloads=True).new_page()
+    faults: list[str] = []
+    page.on("pageerror", lambda error: faults.append(str(error)))
+    page.goto(file.as_uri())
+    page.wait_for_selector("#progress")
+    look(page, "review")
+    told = page.text_content("main") or ""
+    assert "[object" not in told
+    for part in ("green at head", "Half of it.", "its oracle accepts half", "fit: HIGH", "near half"):
+        assert part in told
+    assert page.locator("#diff .human").count() == 1
+    page.keyboard.press("r")  # a rejection without a reason is none, and asks for it
+    page.keyboard.type("keeps nothing")
+    page.keyboard.press("Escape")
+    page.keyboard.press("r")
+    page.keyboard.press("k")
+    page.keyboard.press("e")
+    page.fill("#text", "In our words.")
+    page.keyboard.press("Escape")
+    page.keyboard.press("e")
+    with page.expect_download() as saved:
+        page.get_by_text("Save rulings.json").click()
+    rulings = json.loads(Path(saved.value.path()).read_text())
+    assert [(one["comment"], one["ruling"], one["by"], one["reason"], one["body"]) for one in rulings] == [
+        ("c0", "reject", "ann", "keeps nothing", ""),
+        ("c1", "keep", "ann", "", ""),
+        ("c2", "edit", "ann", "", "In our words."),
+    ]
+    assert page.title() == "pytest-crab: comments to rule on"
+    assert not faults
