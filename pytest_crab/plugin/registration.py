@@ -15,6 +15,7 @@ from pytest_crab.plugin.forecast import Forecaster
 from pytest_crab.plugin.gate import RunGate
 from pytest_crab.plugin.items import Items
 from pytest_crab.plugin.kinds import Kind, Run
+from pytest_crab.plugin.one_kind import OneKind
 from pytest_crab.plugin.options import named_experiment, read_options, runs_items, runs_trials
 from pytest_crab.plugin.progress import WorkersProgress
 from pytest_crab.plugin.recorder import RunRecorder
@@ -22,7 +23,7 @@ from pytest_crab.plugin.resources import Resources, SharedDecisions
 from pytest_crab.plugin.run_file import RunFile
 from pytest_crab.plugin.run_keeper import RunKeeper, place_run
 from pytest_crab.plugin.runner import Runner
-from pytest_crab.plugin.selection import OneKind, Shards, Since, SoundOracles
+from pytest_crab.plugin.selection import Shards, Since, SoundOracles
 from pytest_crab.plugin.table import Header, RecordedAgreement, Table
 from pytest_crab.plugin.trust import SetsOnly, require_trust, settings_places
 from pytest_crab.settings import Settings, find_settings
@@ -67,7 +68,7 @@ def register(config: pytest.Config) -> None:
         "header": None if is_worker else Header(options, "; ".join(described), resources, runner, config),
         "forecaster": Forecaster(asked, contestants, resources, recorder, config) if foresees else None,
         "gate": gate,
-        "one-kind": OneKind() if measures else None,
+        "one-kind": None if recorder is None else OneKind(recorder),
         **_selections(options),
         "shards": shards,
         "disk": _disk(options, resources, recorder, config),

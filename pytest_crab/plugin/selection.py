@@ -1,4 +1,4 @@
-"""Selects instances by day of merge (--crab-since), by errors of oracles and by shard; refuses two kinds in one run."""
+"""Selects instances by day of merge (--crab-since), by errors of their oracles, and those of this shard."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from pytest_crab.formats import format_count
 from pytest_crab.instances.dates import why_not_since
 from pytest_crab.instances.oracle_errors import is_measured, why_over
 from pytest_crab.plugin.items import InstanceItem
-from pytest_crab.results.provenance import require_one_kind
 
 #: The key in the output of a worker of pytest-xdist of ``Shards.elsewhere``.
 _ELSEWHERE = "crab_empty_shard"
@@ -76,19 +75,6 @@ class SoundOracles:
                 f"crab: {told} counted without a measured oracle error; pytest-crab set error-rates measures it"
             )
         return lines
-
-
-class OneKind:
-    """Refuses a run of injected faults together with comments of people, before anything is paid."""
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """Refuse what was selected, if it has both."""
-        instances = [item.instance for item in session.items if isinstance(item, InstanceItem)]
-        try:
-            require_one_kind("crab", {instance.id: instance.provenance for instance in instances})
-        except BadInput as error:
-            raise pytest.UsageError(str(error)) from error
 
 
 class Shards:

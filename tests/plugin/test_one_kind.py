@@ -33,5 +33,7 @@ def test_both_in_one_run_are_refused_and_either_alone_is_not(pytester: pytest.Py
     assert both.ret == pytest.ExitCode.USAGE_ERROR
     both.stderr.fnmatch_lines(["ERROR: crab: 1 instance with injected faults and 1 without*provenance=*"])
     assert not (pytester.path / ".crab" / "report").exists()
+    spread = pytester.runpytest_subprocess(*arguments, "-n1")
+    assert spread.ret == pytest.ExitCode.USAGE_ERROR
     alone = pytester.runpytest_inprocess(*arguments, "-m", 'crab(provenance="injected")')
     assert alone.ret != pytest.ExitCode.USAGE_ERROR
