@@ -11,9 +11,11 @@ from pathlib import Path
 import click
 
 from pytest_crab.clients.github_pulls import API, TOKENS, GitHubPulls
+from pytest_crab.clients.gitlab_pulls import TOKEN, GitLabPulls
+from pytest_crab.clients.reviewed_pulls import ReviewedPulls
 from pytest_crab.curation.collect import CandidateSource
 from pytest_crab.curation.discussion import read_discussions
-from pytest_crab.curation.github_repository import GitHubRepository
+from pytest_crab.curation.forge_repository import ForgeRepository
 from pytest_crab.curation.known_set import KnownSet
 from pytest_crab.curation.local_clone import LocalClone
 from pytest_crab.formats import format_names
@@ -21,7 +23,9 @@ from pytest_crab.instances.loading import find_instances
 from pytest_crab.registry import offered
 from pytest_crab.sources.remotes import address_of, is_repository
 
-_REPOSITORY = re.compile(r"(?:https://github\.com/)?([\w.-]+/[\w.-]+?)(?:\.git)?/?")
+_SHORT = re.compile(r"[\w.-]+/[\w.-]+")
+_ADDRESS = re.compile(r"(?P<server>https?://[^/\s]+)/(?P<project>[\w.-]+(?:/[\w.-]+)+?)(?:\.git)?/?")
+_GITHUB = "https://github.com"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,13 +52,53 @@ class SourceArguments:
             raise click.UsageError(f"--only is {self.only}; it should be numbers such as 12,15") from None
 
 
+def local_repository(wanted: SourceArguments) -> tuple[Path, str] | None:
+    """Return the repository on this machine that is named, with its address; None: none is. Raises UsageError."""
+    place = Path(wanted.source)
+    if not (place.is_dir() and is_repository(place)):
+        return None
+    url = wanted.url or address_of(place)
+    if url is None:
+        raise click.UsageError(f"{place} has no https origin; say with --url where the repository can be found")
+    return place, url
+
+
+def open_forge(named: str, *, known: bool = False) -> ReviewedPulls | None:
+    """Return the repository that is named as OWNER/NAME on GitHub, or by its address; None where it is neither.
+
+    An address is GitLab's if its host says so, CI_SERVER_URL names it, or the project is in a group of a group; any
+    other is that of a GitHub server. ``known``: only one that GITHUB_SERVER_URL names. Raises ForgeError.
+    """
+    match = _ADDRESS.fullmatch(f"{_GITHUB}/{named}" if _SHORT.fullmatch(named) else named)
+    if match is None:
+        return None
+    server, project = match["server"], match["project"]
+    if server != _GITHUB and (
+        "gitlab" in server or server == os.environ.get("CI_SERVER_URL") or project.count("/") > 1
+    ):
+        return GitLabPulls(project=project, server=server, token=os.environ.get(TOKEN) or None)
+    own = os.environ.get("GITHUB_SERVER_URL", _GITHUB)
+    if known and server not in (_GITHUB, own):
+        return None
+    usual = API if server == _GITHUB else f"{server}/api/v3"
+    api = (
+        os.environ.get("GITHUB_API_URL", usual)
+        if server in (_GITHUB, own) or "GITHUB_SERVER_URL" not in os.environ
+        else usual
+    )
+    token = next((os.environ[name] for name in TOKENS if os.environ.get(name)), None)
+    return GitHubPulls(repo=project, api=api, token=token)
+
+
 def open_source(wanted: SourceArguments) -> CandidateSource:
     """Return the source. Raises UsageError, BadInput, SourceError."""
     place = Path(wanted.source)
-    if place.is_dir() and is_repository(place):
-        url = wanted.url or address_of(place)
-        if url is None:
-            raise click.UsageError(f"{place} has no https origin; say with --url where the repository can be found")
+    known = local_repository(wanted)
+    if known is not None:
+        url = known[1]
+        forge = open_forge(url, known=True) if wanted.comments is None else None
+        if forge is not None:
+            return ForgeRepository(pulls=forge, only=wanted.numbers, since=wanted.day)
         discussions = read_discussions(wanted.comments) if wanted.comments is not None else {}
         clone = LocalClone(folder=place, url=url, discussions=discussions, only=wanted.numbers, since=wanted.day)
         strangers = clone.strangers()
@@ -64,11 +108,8 @@ def open_source(wanted: SourceArguments) -> CandidateSource:
                 f"{wanted.comments} has comments on pull requests that {place} has no refs of: {numbers}", err=True
             )
         return clone
-    if not place.exists() and (match := _REPOSITORY.fullmatch(wanted.source)):
-        api = os.environ.get("GITHUB_API_URL", API)
-        token = next((os.environ[name] for name in TOKENS if os.environ.get(name)), None)
-        pulls = GitHubPulls(repo=match[1], api=api, token=token)
-        return GitHubRepository(pulls=pulls, only=wanted.numbers, since=wanted.day)
+    if not place.exists() and (forge := open_forge(wanted.source)) is not None:
+        return ForgeRepository(pulls=forge, only=wanted.numbers, since=wanted.day)
     for option, value in (("--comments", wanted.comments), ("--url", wanted.url), ("--since", wanted.since)):
         if value is not None:
             raise click.UsageError(f"{option} is for a repository, and {wanted.source} is none on this machine")
@@ -81,6 +122,6 @@ def open_source(wanted: SourceArguments) -> CandidateSource:
         if found is not None:
             return found
     raise click.UsageError(
-        f"{wanted.source} is no repository on this machine or on GitHub (as OWNER/NAME), no set of instances and no "
-        f"file that a benchmark has candidates in ({format_names(list(readers), 20)})"
+        f"{wanted.source} is no repository on this machine or on a forge (OWNER/NAME, or its address), no set of "
+        f"instances and no file that a benchmark has candidates in ({format_names(list(readers), 20)})"
     )

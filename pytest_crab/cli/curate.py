@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from pytest_crab.cli.candidate_sources import SourceArguments, open_source
+from pytest_crab.cli.candidate_sources import SourceArguments, local_repository, open_source
 from pytest_crab.cli.choices import runtime_option, store_option
 from pytest_crab.cli.curate_gold import annotate, calibrate
 from pytest_crab.cli.curate_init import init
@@ -23,6 +23,7 @@ from pytest_crab.curation.listing import listing_path
 from pytest_crab.curation.stages import Stage, make_stages, usual_stages
 from pytest_crab.errors import CrabError
 from pytest_crab.settings import load_settings
+from pytest_crab.sources.remotes import mirrored
 from pytest_crab.store import FileStore
 
 
@@ -117,6 +118,8 @@ def run(
             )
             later = make_stages(usual_stages(settings) if stages is None else stages.split(","), settings)
             opened = None if status else open_source(wanted)
+            if not status and (known := local_repository(wanted)) is not None:
+                stack.enter_context(mirrored(*known, store))
             listing = list_candidates(listing_path(store, out), out, wanted.source, wanted.day, opened)
             chain: list[Stage] = [Collection(source=opened, known=listing.source.identity), *later]
             chain = chain[:1] if what_if else chain

@@ -83,14 +83,19 @@ class GitLabNotes:
             raise ForgeError(f"GitLab's answer on {self._place.text} cannot be read") from error
 
     def _error(self, error: gitlab.GitlabError, doing: str) -> ForgeError:
-        place, status = self._place.text, error.response_code or 0
-        if status == _TOO_MANY:
-            return ForgeError("GitLab's rate limit is used up: try again in a minute", 0.0)
-        if status == _UNAUTHORISED:
-            return ForgeError(f"GitLab does not accept the token in {self._variable}: it may have expired")
-        if status == _FORBIDDEN:
-            return ForgeError(f"the token in {self._variable} may not {doing} {place}: give it the scope api")
-        if status == _MISSING:
-            return ForgeError(f"GitLab has no {place}, or does not show it to the token in {self._variable}")
-        said = self._redactor.text(one_line(str(error.error_message)))
-        return ForgeError(f"GitLab answered {status} for {place}: {said}", 0.0 if status >= _BROKEN else None)
+        return gitlab_error(error, f"{doing} {self._place.text}", self._place.text, self._variable, self._redactor)
+
+
+def gitlab_error(error: gitlab.GitlabError, doing: str, place: str, variable: str, redactor: Redactor) -> ForgeError:
+    """Return what GitLab answered as a sentence without the token, which ``variable`` holds."""
+    status = error.response_code or 0
+    if status == _TOO_MANY:
+        return ForgeError("GitLab's rate limit is used up: try again in a minute", 0.0)
+    if status == _UNAUTHORISED:
+        return ForgeError(f"GitLab does not accept the token in {variable}: it may have expired")
+    if status == _FORBIDDEN:
+        return ForgeError(f"the token in {variable} may not {doing}: give it the scope api")
+    if status == _MISSING:
+        return ForgeError(f"GitLab has no {place}, or does not show it to the token in {variable}")
+    said = redactor.text(one_line(str(error.error_message)))
+    return ForgeError(f"GitLab answered {status} for {place}: {said}", 0.0 if status >= _BROKEN else None)

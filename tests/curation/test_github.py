@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import Result
+from click.testing import CliRunner, Result
 
+from pytest_crab.cli import main
 from pytest_crab.instances import load_instances
 from scripted_forge import ForgeAnswer, ScriptedForge
-from tests.curation.conftest import Shop
+from tests.curation.conftest import URL, Shop
 
 Curate = Callable[..., Result]
 
@@ -37,9 +39,10 @@ def listed(shop: Shop, number: int, **changes: Any) -> dict[str, Any]:
     return {
         "number": number, "title": f"Fix number {number}", "body": "It\r\nis.", "updated_at": "2026-11-02T00:00:00Z",
         "merged_at": "2026-11-01T00:00:00Z", "merge_commit_sha": merge, "user": {"login": "dev"},
-        "labels": [{"name": "bug"}],
+        "labels": [{"name": "bug"}], "html_url": f"{URL}/pull/{number}", "created_at": "2026-10-01T00:00:00Z",
         "head": {"sha": shop.git("rev-parse", f"refs/pull/{number}/head"), "repo": {"id": 1}},
-        "base": {"ref": "develop", "sha": shop.git("rev-parse", "main~5"), "repo": {"private": False}}, **changes,
+        "base": {"ref": "develop", "sha": shop.git("rev-parse", "main~5"), "repo": {"private": False, "html_url": URL}},
+        **changes,
     }  # fmt: skip
 
 
@@ -70,6 +73,7 @@ def test_merged_pull_requests_with_their_reviews(shop: Shop, forge: ScriptedForg
     assert instance.source.git.merged == shop.git("rev-parse", "refs/pull/1/head")
     assert instance.pull_request.body == "It\nis."
     assert instance.pull_request.base_branch == "develop"
+    assert (instance.source.git.url, instance.pull_request.url) == (URL, f"{URL}/pull/1")
     assert "doubts" not in instance.tags  # the forge tells all
     asked = len(forge.requests)
     assert asked == 4
@@ -151,3 +155,32 @@ def test_a_server_that_does_not_answer_is_one_sentence(curate: Curate, monkeypat
     monkeypatch.setenv("GITHUB_API_URL", "http://127.0.0.1:9")
     refused = curate(source="owner/shop")
     assert "http://127.0.0.1:9 ([Errno 111] Connection refused): call this again later" in refused.output
+
+
+def test_the_server_of_a_company_is_asked_at_its_own_address(
+    shop: Shop, forge: ScriptedForge, curate: Curate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("GITHUB_API_URL")
+    forge.script = [ForgeAnswer(200, [listed(shop, 1)]), ForgeAnswer(200, shop.comments), *answers(shop, 1)]
+    stages(curate("--json", "--jobs", "1", source=f"{forge.url}/owner/shop"))
+    assert all(one.startswith("GET /api/v3/repos/owner/shop/") for one in forge.requests)
+    assert len(load_instances(Path("set"))) == 1
+
+
+def test_single_pull_requests_are_asked_for_alone(shop: Shop, forge: ScriptedForge, curate: Curate) -> None:
+    own = [row for row in shop.comments if row["pull_request_url"].endswith("/2")]
+    forge.script = [ForgeAnswer(200, listed(shop, 2)), ForgeAnswer(200, own), *answers(shop, 2)]
+    stages(curate("--json", "--only", "2", source="owner/shop"))
+    assert forge.requests[:2] == ["GET /repos/owner/shop/pulls/2", "GET /repos/owner/shop/pulls/2/comments"]
+    assert [one.id for one in load_instances(Path("set"))] == ["owner__shop-2"]
+
+
+def test_a_folder_needs_no_further_settings(shop: Shop, forge: ScriptedForge, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CRAB_GIT_MIRROR")
+    monkeypatch.setenv("GITHUB_SERVER_URL", "https://git.example")
+    shop.git("remote", "add", "origin", "git@git.example:owner/shop.git")
+    forge.script = [ForgeAnswer(200, [listed(shop, 1)]), ForgeAnswer(200, shop.comments), *answers(shop, 1)]
+    result = CliRunner().invoke(main, ["set", "curate", "mirror/owner/shop", "--out", "set", "--jobs", "1"])
+    assert result.exit_code == 0, result.output
+    assert [one.id for one in load_instances(Path("set"))] == ["owner__shop-1"]
+    assert "CRAB_GIT_MIRROR" not in os.environ

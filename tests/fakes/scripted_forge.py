@@ -35,8 +35,8 @@ class ScriptedForge:
     """One pull request, number 7 of ``project``, on a server of this process; a context manager.
 
     ``accounts`` are logins by token; a login that ends in [bot] cannot ask for its own name, as in GitHub Actions.
-    ``script`` is answered before anything else, one answer for each request; ``requests`` are those that arrived, as in
-    ``POST /repos/owner/name/issues/7/comments``.
+    ``script`` is answered before anything else, one answer for each request, then ``documents`` by path; ``requests``
+    are those that arrived, as in ``POST /repos/owner/name/issues/7/comments``.
     """
 
     project: str = "owner/name"
@@ -45,6 +45,7 @@ class ScriptedForge:
     readers: set[str] = field(default_factory=set)
     notes: list[Note] = field(default_factory=list)
     script: list[ForgeAnswer] = field(default_factory=list)
+    documents: dict[str, Any] = field(default_factory=dict)
     requests: list[str] = field(default_factory=list)
     page: int = 100
     url: str = ""
@@ -90,7 +91,12 @@ class ScriptedForge:
         body = json.loads(handler.rfile.read(size) or b"null")
         path, _, query = handler.path.partition("?")
         self.requests.append(f"{handler.command} {path}")
-        answer = self.script.pop(0) if self.script else self._answer(handler, path, query, body)
+        if self.script:
+            answer = self.script.pop(0)
+        elif path in self.documents:
+            answer = ForgeAnswer(200, self.documents[path])
+        else:
+            answer = self._answer(handler, path, query, body)
         content = b"" if answer.data is None else json.dumps(answer.data).encode()
         handler.send_response(answer.status)
         for name, value in {"content-type": "application/json", **answer.headers}.items():

@@ -1,4 +1,4 @@
-"""Candidates from a repository on GitHub: the API tells of reviews, and git brings the code."""
+"""Candidates from a repository on a forge: its API tells of reviews, and git brings the code."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from typing_extensions import override
 
 from pytest_crab import diffs
-from pytest_crab.clients.github_pulls import GitHubPulls
+from pytest_crab.clients.reviewed_pulls import ReviewedPulls
 from pytest_crab.curation import licences
 from pytest_crab.curation.collect import CandidateSource
 from pytest_crab.curation.discussion import LAST, NO_FIX, REVIEWED, as_rounds, group_comments, with_others
@@ -25,18 +25,21 @@ from pytest_crab.sources.git import GitFetcher
 from pytest_crab.types import CandidateComment, GitSource, PullCandidate, PullRequestFacts, ReviewActivity
 
 #: The tags that a listed candidate has: when it was updated, and the commits that the API names.
-UPDATED, MERGED, TARGET = "updated", "merge_commit", "target_commit"
+UPDATED, MERGED, TARGET, ADDRESS = "updated", "merge_commit", "target_commit", "repository"
 
 
 @dataclass(kw_only=True)
-class GitHubRepository(CandidateSource):
+class ForgeRepository(CandidateSource):
     """The closed pull requests that ``pulls`` lists; ``only`` are numbers, ``since`` a day of their last update."""
 
-    pulls: GitHubPulls
+    pulls: ReviewedPulls
     only: frozenset[int] | None = None
     since: str | None = None
-    kind: str = "github"
+    kind: str = field(default="", init=False)
     _fetcher: GitFetcher = field(default_factory=GitFetcher)
+
+    def __post_init__(self) -> None:
+        self.kind = self.pulls.forge.lower()
 
     @override
     def identity(self) -> Mapping[str, Any]:
@@ -53,7 +56,7 @@ class GitHubRepository(CandidateSource):
             for pull in pulls:
                 yield from as_rounds(pull, comments.get(pull.pull_request.number, ()))
         except (LookupError, TypeError, ValueError, AttributeError) as error:
-            raise ForgeError(f"GitHub's list of pull requests of {self.pulls.repo} cannot be read ({error})") from error
+            raise ForgeError(f"{self.pulls.forge}'s list of {self.pulls.repo} cannot be read ({error})") from error
 
     def _candidate_of(self, entry: Mapping[str, Any]) -> PullCandidate:
         number = int(entry["number"])
@@ -68,7 +71,7 @@ class GitHubRepository(CandidateSource):
                 title=str(entry.get("title") or f"Pull request {number}"),
                 body=str(entry.get("body") or "").replace("\r\n", "\n"),
                 base_branch=_branch(str(entry["base"].get("ref"))),
-                url=f"https://github.com/{self.pulls.repo}/pull/{number}",
+                url=str(entry["html_url"]),
                 merged_at=str(merged)[:10] if merged else None,
             ),
             activity=ReviewActivity(
@@ -79,6 +82,7 @@ class GitHubRepository(CandidateSource):
                 opened=entry.get("created_at"),
             ),
             tags={
+                ADDRESS: str(entry["base"]["repo"]["html_url"]),
                 UPDATED: str(entry["updated_at"]),
                 LAST: str(entry["head"]["sha"]),
                 TARGET: str(entry["base"]["sha"]),
@@ -89,14 +93,13 @@ class GitHubRepository(CandidateSource):
 
     def _comments(self, pulls: Sequence[PullCandidate]) -> Mapping[int, Sequence[CandidateComment]]:
         """Return the review comments by pull request; those of all are fewer requests than those of each."""
-        if self.only is not None:
-            rows = [row for one in pulls for row in self.pulls.comments(one.pull_request.number)]
-        else:
-            rows = self.pulls.all_comments(min(str(one.activity.opened) for one in pulls))
+        numbers = [one.pull_request.number for one in pulls]
+        opened = min(str(one.activity.opened) for one in pulls)
+        rows = self.pulls.comments_of(numbers, None if self.only is not None else opened)
         problems: list[str] = []
         found = group_comments(rows, problems)
         if problems:
-            raise ForgeError(f"GitHub's comments on {self.pulls.repo} cannot be read ({problems[0]})")
+            raise ForgeError(f"{self.pulls.forge}'s comments on {self.pulls.repo} cannot be read ({problems[0]})")
         return found
 
     @override
@@ -104,15 +107,15 @@ class GitHubRepository(CandidateSource):
         """Raises ForgeError, SourceUnreachable."""
         tags = candidate.tags
         if not candidate.activity.merged or MERGED not in tags:
-            return Rejection(reason="not merged", detail="GitHub has it as closed without a merge")
+            return Rejection(reason="not merged", detail=f"{self.pulls.forge} has it as closed without a merge")
         if not candidate.comments:
             return Rejection(reason="no review comment is known")
         head = tags.get(REVIEWED, tags[LAST])
         base = self.pulls.merge_base(tags[TARGET], head)
         if base is None:
-            return _gone(f"GitHub has no commit {head}")
+            return _gone(f"{self.pulls.forge} has no commit {head}")
         fix = tags[LAST] if head != tags[LAST] else tags[MERGED]
-        source = GitSource(url=f"https://github.com/{self.pulls.repo}", base=base, head=head, merged=fix)
+        source = GitSource(url=tags[ADDRESS], base=base, head=head, merged=fix)
         known = dataclasses.replace(candidate, source=source, activity=self._activity(candidate))
         try:
             snapshot = self._fetcher.fetch(to_instance(known, Path(known.id)), context.folder)
