@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from pytest_crab.curation.forge_repository import ForgeRepository
 from pytest_crab.curation.known_set import KnownSet
 from pytest_crab.curation.local_clone import LocalClone
 from pytest_crab.formats import format_names
-from pytest_crab.instances.loading import find_instances
+from pytest_crab.instances.loading import find_instances, load_instances
 from pytest_crab.registry import offered
 from pytest_crab.sources.remotes import address_of, is_repository
 
@@ -114,7 +115,7 @@ def open_source(wanted: SourceArguments) -> CandidateSource:
         if value is not None:
             raise click.UsageError(f"{option} is for a repository, and {wanted.source} is none on this machine")
     if place.is_dir() and any(find_instances(place)):
-        return KnownSet(folder=place)
+        return KnownSet(read=functools.partial(load_instances, place))
     repos = None if wanted.only is None else frozenset(wanted.only.split(","))
     readers = dict(offered(lambda benchmark: benchmark.candidates))
     for read in readers.values() if place.is_file() else ():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,6 @@ from typing_extensions import override
 from pytest_crab.curation.collect import CandidateSource
 from pytest_crab.curation.stages import CurationContext, Rejection
 from pytest_crab.errors import SourceError
-from pytest_crab.instances import load_instances
 from pytest_crab.instances.lock import named_files
 from pytest_crab.sources.git import GitFetcher
 from pytest_crab.types import CandidateComment, Comment, Instance, PullCandidate, ReviewActivity
@@ -24,9 +23,9 @@ ORIGIN, HUMAN = "origin", "human"
 
 @dataclass(kw_only=True)
 class KnownSet(CandidateSource):
-    """The instances of the set in ``folder`` whose source is git; their oracles and environments stay as they are."""
+    """The instances that ``read`` returns whose source is git; their oracles and environments stay as they are."""
 
-    folder: Path
+    read: Callable[[], Iterable[Instance]]
     kind: str = "set"
     _fetcher: GitFetcher = field(default_factory=GitFetcher)
 
@@ -37,8 +36,8 @@ class KnownSet(CandidateSource):
     @override
     def list_candidates(self) -> Iterator[PullCandidate]:
         """Raises BadInput."""
-        self._instances = {one.id: one for one in load_instances(self.folder) if one.source.git is not None}
-        yield from map(_candidate, self._instances.values())
+        self._instances = {one.id: one for one in self.read() if one.source.git is not None}
+        yield from (_candidate(one, self.kind) for one in self._instances.values())
 
     def complete(self, candidate: PullCandidate, context: CurationContext) -> PullCandidate | Rejection:
         """Return the candidate with its diff; see curation.collect.CandidateSource."""
@@ -49,11 +48,11 @@ class KnownSet(CandidateSource):
             return Rejection(reason="its commits are gone", detail=str(error))
 
 
-def _candidate(instance: Instance) -> PullCandidate:
+def _candidate(instance: Instance, kind: str) -> PullCandidate:
     folder = Path(instance.folder)
     return PullCandidate(
         id=instance.id,
-        origin="set",
+        origin=kind,
         repo=instance.repo,
         pull_request=instance.pull_request,
         language=instance.language,

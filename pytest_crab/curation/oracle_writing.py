@@ -35,6 +35,7 @@ from pytest_crab.text import one_line
 from pytest_crab.trial.context import TrialContext
 from pytest_crab.types import (
     CandidateComment,
+    Category,
     Comment,
     Environment,
     JudgedChange,
@@ -55,6 +56,7 @@ LONGEST_DIFF = 60_000
 LONGEST_REASON = 1_000
 
 _BLOCK = re.compile(r"```python\s*\n(.*?)^```", re.DOTALL | re.MULTILINE)
+_CATEGORY = re.compile(r"^(?:# )?category:\s*([a-z-]+)\s*$", re.MULTILINE)
 _KIND = re.compile(r"^(?:# )?kind:\s*(behavioral|structural)\s*$", re.MULTILINE)
 
 
@@ -68,10 +70,11 @@ class Regime(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WrittenOracle:
-    """The oracle of an answer: its text, None where the answer has none."""
+    """The oracle of an answer: its text, None where the answer has none, and what it says of its comment."""
 
     source: str | None
     kind: Kind = Kind.BEHAVIORAL
+    category: Category | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,7 +184,11 @@ class OracleWriting(Proposing, Stage):
             ready = self.ready and self._ready_files().get(f"{candidate.id}/test_{one.comment.id}.py")
             if ready:
                 source = ready.read_text("utf-8")
-                written = WrittenOracle(source=source, kind=_kind_in(source) or one.comment.kind or Kind.BEHAVIORAL)
+                written = WrittenOracle(
+                    source=source,
+                    kind=_kind_in(source) or one.comment.kind or Kind.BEHAVIORAL,
+                    category=_category_in(source),
+                )
                 found = proving.prove(written, "0")
                 if isinstance(found, str):
                     return f"its ready oracle is not proved: {one_line(found, LONGEST_REASON)}"
@@ -383,7 +390,14 @@ def _part(diff: str, paths: Collection[str]) -> str:
 def read_oracle(answer: str) -> WrittenOracle:
     """Return the oracle of an answer: the last block of Python, and the kind that a line names."""
     blocks = _BLOCK.findall(answer)
-    return WrittenOracle(source=blocks[-1] if blocks else None, kind=_kind_in(answer) or Kind.BEHAVIORAL)
+    kind = _kind_in(answer) or Kind.BEHAVIORAL
+    return WrittenOracle(source=blocks[-1] if blocks else None, kind=kind, category=_category_in(answer))
+
+
+def _category_in(text: str) -> Category | None:
+    """Return the category of the comment that a line names; None if there is none."""
+    named = [name for name in _CATEGORY.findall(text) if name in set(Category)]
+    return Category(named[-1]) if named else None
 
 
 def _kind_in(text: str) -> Kind | None:

@@ -59,7 +59,7 @@ class Selection(SettingsStage):
     own_remarks: bool = False
 
     name = "select"
-    version = 2
+    version = 3
 
     def __post_init__(self) -> None:
         if not 0 <= self.ai_share <= 1 or not 0 <= self.rvs <= 1:
@@ -82,7 +82,7 @@ class Selection(SettingsStage):
         found = next(self._faults(candidate, len(kept.comments), files, value), None)
         if found is not None:
             return found
-        labelled = tuple(_with_difficulty(one, files) for one in kept.comments)
+        labelled = tuple(_labelled(one, files) for one in kept.comments)
         return dataclasses.replace(
             kept,
             comments=labelled,
@@ -168,7 +168,7 @@ def _counts(candidate: PullCandidate, files: Sequence[ChangedFile]) -> ReviewedP
         reply_threads=sum(one.comment.id in answered for one in threads),
         reviewers=len(people),
         files=len(files),
-        lines=sum(len(file.added) + len(file.removed) for file in files),
+        lines=_changed_lines(files),
         directories=len({file.path.rpartition("/")[0] for file in files}),
         tests_modified=any(file.old is not None for file in tests),
         tests_added=any(file.old is None for file in tests),
@@ -177,8 +177,9 @@ def _counts(candidate: PullCandidate, files: Sequence[ChangedFile]) -> ReviewedP
     )
 
 
-def _with_difficulty(one: CandidateComment, files: Sequence[ChangedFile]) -> CandidateComment:
-    labels = {**one.comment.labels, "difficulty": difficulty(one, files)}
+def _labelled(one: CandidateComment, files: Sequence[ChangedFile]) -> CandidateComment:
+    size = size_class(_changed_lines(files))
+    labels = {**one.comment.labels, "difficulty": difficulty(one, files), "size": size}
     return dataclasses.replace(one, comment=dataclasses.replace(one.comment, labels=labels))
 
 
@@ -197,11 +198,15 @@ def difficulty(one: CandidateComment, files: Sequence[ChangedFile]) -> str:
     return LATENT
 
 
+def _changed_lines(files: Sequence[ChangedFile]) -> int:
+    return sum(len(file.added) + len(file.removed) for file in files)
+
+
 def _tags(comments: Sequence[CandidateComment], files: Sequence[ChangedFile], value: ReviewValue) -> dict[str, str]:
     """Return the numbers of a candidate; its own difficulty is that of its hardest comment."""
     types = [one.comment.labels["difficulty"] for one in comments]
     parts = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
-    changed = sum(len(file.added) + len(file.removed) for file in files)
+    changed = _changed_lines(files)
     return {
         "rvs": f"{value.score:.3f}",
         **{f"rvs_{name}": f"{part:.3f}" for name, part in parts.items()},

@@ -22,7 +22,7 @@ from pytest_crab.instances.oracle_errors import read_errors
 from pytest_crab.settings import Settings, load_settings
 from pytest_crab.testing.dialogue import Reply
 from pytest_crab.testing.provider import Asked, ScriptedProvider, say
-from pytest_crab.types import Environment, Kind, PullCandidate
+from pytest_crab.types import Category, Environment, Kind, PullCandidate
 
 HEAD = "def price(count):\n    return 100 if count < 11 else 90\n"
 FIX = "def price(count):\n    return 100 if count < 10 else 90  # the edge\n"
@@ -120,10 +120,11 @@ def test_a_failure_goes_back_and_the_proved_oracle_is_kept_with_its_regime(
         assert telling is None or telling in taken.dropped["c0"]
     assert taken.comments[0].comment.labels == {REGIME: "by-hand"}
     assert taken.comments[0].comment.kind is Kind.BEHAVIORAL
-    ready.write_text(f"# kind: structural\n{RIGHT}")
+    ready.write_text(f"# kind: structural\n# category: robustness\n{RIGHT}")
     taken = by_hand.run(candidate, context)
     assert isinstance(taken, PullCandidate)
     assert taken.comments[0].comment.kind is Kind.STRUCTURAL
+    assert taken.comments[0].comment.category is Category.ROBUSTNESS
     for body, mark in {"From ten on, I thought?": "solved", "Hm.": "unsolved"}.items():
         comment = dataclasses.replace(one.comment, body=body)
         asked = dataclasses.replace(found, comments=(dataclasses.replace(one, comment=comment),))
@@ -259,6 +260,8 @@ def test_a_fix_outside_the_files_of_the_pull_request_is_a_reference_too(
 def test_an_answer_without_a_block_is_no_oracle() -> None:
     assert read_oracle("I would rather not.").source is None
     assert read_oracle(f"kind: structural\n```python\n{RIGHT}```").kind is Kind.STRUCTURAL
+    assert read_oracle(f"kind: structural\ncategory: design\n```python\n{RIGHT}```").category is Category.DESIGN
+    assert read_oracle(f"category: odd\n```python\n{RIGHT}```").category is None
     assert read_oracle(f"```python\nold\n```\n```python\n{RIGHT}```").source == RIGHT
 
 

@@ -7,6 +7,7 @@ from pytest_crab.registry import Benchmark, Subcommand
 BENCHMARK = Benchmark(
     title="AACR-Bench",
     recorded="pytest_crab.benchmarks.aacr.recorded:recorded",
+    candidates="pytest_crab.benchmarks.aacr.reader:candidates",
     commands={
         "import": Subcommand("pytest_crab.benchmarks.aacr.reader:aacr", "Make a set of the release."),
         "match": Subcommand(

@@ -1,7 +1,7 @@
 """AACR-Bench (arXiv 2601.19494): its annotations as pull requests with comments, to be reviewed and not run.
 
-A file is one JSON list of pull requests, as ``positive_samples.json`` (comments that experts confirmed) and
-``negative_samples.json`` (comments that they rejected) are. Comments have no id there: they are numbered.
+A file is one JSON list of pull requests, or has one in each line. In ``positive_samples.json`` are comments that
+experts confirmed, in ``negative_samples.json`` those that they rejected. Comments have no id there: they are numbered.
 """
 
 from __future__ import annotations
@@ -13,15 +13,20 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_crab.cli.importing import import_command
+from pytest_crab.curation.known_set import KnownSet
 from pytest_crab.errors import BadInput
 from pytest_crab.instances.archives import to_record
 from pytest_crab.instances.native import Import, import_rows
 from pytest_crab.instances.rows import LICENSE, MISSING, language_name
 from pytest_crab.sources.merge_base import known_base
 from pytest_crab.statistics.pull_classes import size_class
+from pytest_crab.text import split_lines
 from pytest_crab.types import Comment, GitSource, Instance, Provenance, PullRequestFacts, Side, Source
 
 MOST_BYTES = 64 << 20
+
+#: So many bytes show whether a file is one of the release.
+_LOOKED_AT = 1 << 20
 
 _PULL_REQUEST = re.compile(r"https://github\.com/([\w.-]+)/([\w.-]+)/pull/([0-9]+)/?")
 
@@ -118,7 +123,9 @@ def read_rows(file: Path) -> Iterator[AnnotatedPull]:
     try:
         if file.stat().st_size > MOST_BYTES:
             raise BadInput(str(file), [f"it is larger than {MOST_BYTES >> 20} MiB"])
-        rows = json.loads(file.read_bytes())
+        text = file.read_text("utf-8")
+        in_lines = text.startswith("{") and "githubPrUrl" in text
+        rows = [json.loads(line) for line in split_lines(text) if line] if in_lines else json.loads(text)
     except (OSError, ValueError, RecursionError) as error:
         raise BadInput(str(file), [f"it cannot be read as JSON ({error})"]) from None
     if not isinstance(rows, list):
@@ -167,6 +174,19 @@ def _comment(row: AnnotatedPull, at: int, comment: AnnotatedComment) -> Comment:
         body=comment.note,
         labels=row.labels(comment),
     )
+
+
+def candidates(file: Path, only: frozenset[str] | None) -> KnownSet | None:
+    """Return the pull requests of a file of the release, of these repositories; None for another file."""
+    with file.open("rb") as opened:
+        if b'"githubPrUrl"' not in opened.read(_LOOKED_AT):
+            return None
+
+    def read() -> Iterator[Instance]:
+        made = (to_instance(row, file.parent / row.instance_id) for row in read_rows(file))
+        yield from (one for one in made if only is None or one.repo in only)
+
+    return KnownSet(read=read, kind="aacr")
 
 
 aacr = import_command(

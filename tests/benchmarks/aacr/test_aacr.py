@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from pytest_crab.benchmarks.aacr.reader import import_aacr, read_rows
+from pytest_crab.benchmarks.aacr.reader import candidates, import_aacr, read_rows
 from pytest_crab.cli import main
 from pytest_crab.errors import BadInput
 from pytest_crab.instances import load_instances
+from pytest_crab.parsing.review_comments import is_bot
 from pytest_crab.scoring.location import RULES, Place
 
 DATA = Path(__file__).parents[4] / "shared" / "data" / "aacr"
@@ -65,6 +66,20 @@ def test_a_pull_request_becomes_an_instance_with_labels(tmp_path: Path) -> None:
     shared = {"category": "Code Defect", "context": "Diff Level", "language": "C++", "size": "M"}
     assert human.labels == shared | {"origin": "human", "side": "right", "pull-request-category": "Bug Fix"}
     assert (model.labels["origin"], model.labels["side"]) == ("GPT-5.2", "left")
+
+
+def test_a_file_in_lines_is_a_source_of_candidates(tmp_path: Path) -> None:
+    machine = comment(is_ai_comment=True, source_model="GPT-5.2")
+    other = row(number=8, githubPrUrl="https://github.com/two/app/pull/8")
+    file = tmp_path / "rows.jsonl"
+    file.write_text("".join(f"{json.dumps(one)}\n" for one in (row(comment(), machine), other)))
+    source = candidates(file, frozenset({"one/app"}))
+    assert source is not None
+    (found,) = source.list_candidates()
+    assert (found.id, found.origin, found.pull_request.number) == ("one__app@7777777", "aacr", 7)
+    assert [is_bot(one.author) for one in found.comments] == [False, True]
+    file.write_text("{}")
+    assert candidates(file, None) is None
 
 
 @pytest.mark.parametrize(
