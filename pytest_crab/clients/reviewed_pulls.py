@@ -1,4 +1,4 @@
-"""What curation asks of a forge: pull requests with their reviews, in the fields of GitHub's API."""
+"""The forge that curation asks: pull requests with their reviews, in the fields of GitHub's API."""
 
 from __future__ import annotations
 

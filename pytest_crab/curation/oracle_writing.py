@@ -299,7 +299,10 @@ class _Proving:
         # No file of the project may be called so: the sandbox is searched for the names of oracles.
         file = f"oracles/test_pull_{self._candidate.pull_request.number}_{self._comment.id}.py"
         own, texts = self._checked(checks)
-        comment = dataclasses.replace(self._comment, oracle=Oracle(file=file), kind=written.kind, **own)
+        category = self._comment.category or written.category
+        comment = dataclasses.replace(
+            self._comment, oracle=Oracle(file=file), kind=written.kind, category=category, **own
+        )
         files = {file: written.source, **texts}
         certificate = self._certify(comment, files, name)
         if certificate.proved:
