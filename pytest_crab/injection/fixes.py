@@ -40,6 +40,9 @@ _SMALLEST, _LARGEST, _MOST_FILES = 4, 800, 20
 #: So many later changes of a fix's files are looked at, and so many of them tried.
 _LOOKED_AT, _TRIED = 120, 12
 
+#: So much of a fix's own description becomes part of a comment.
+_LONGEST_WORDS = 600
+
 #: The fault is in the lines of a change that are at most so many apart.
 _NEAR = 40
 
@@ -54,7 +57,13 @@ _OTHER = re.compile(
     r"|(?:docs?|ci|build|style|chore|typing)\b[(:!])"
     r"|\b(?:typos?|linting|flake8|mypy|pre-commit|black|isort|ruff|coverage|docstrings?|changelog|deprecat\w+|rename\w*"
     r"|refactor\w*|reformat\w*|type hints?|annotations?|python ?2|drop(?:s|ped)?|quotes|style|f-strings?"
-    r"|(?:more|better|nicer) (?:helpful |useful )?(?:error )?messages?|helpful)\b",
+    r"|(?:more|better|nicer|detailed|clearer) (?:helpful |useful )?(?:error )?messages?|helpful)\b",
+    re.IGNORECASE,
+)
+_FIX = re.compile(r"(?:bug ?)?fix(?:e[sd])?\b:?\s+(?:(?:an?|the) )?", re.IGNORECASE)
+_SAYS_NOTHING = re.compile(
+    r"(?:proposed |another |minor |small |a |few |some )*(?:bug ?)?fix(?:e[sd])?(?: (?:for|in|of))?(?: the| a)?"
+    r"(?: (?:issues?|bugs?|tickets?|tests?|failing|broken))*\s*#?\d*\.?",
     re.IGNORECASE,
 )
 _ADDS = re.compile(
@@ -426,14 +435,23 @@ def subject_of(fix: Change) -> str:
     return (plain or subject).rstrip(".")
 
 
+def fault_in(subject: str) -> str:
+    """Return the words on a fault that the subject of its fix gives: what was wrong, or what should be."""
+    if _SAYS_NOTHING.fullmatch(subject):
+        return "does not do what it should here."
+    fixed = _FIX.match(subject)
+    return f"has a fault here: {subject[fixed.end() :]}." if fixed else f"does not do what it should here: {subject}."
+
+
 def remark_on(repository: Repository, head: str, mended: str, shown: str, fix: Change) -> Remark:
     """Return the comment on what mends a tree: where it stands in the pull request, and what should hold."""
     path, lines = place_of(repository, head, mended, shown)
     within = excerpts.function_at(repository.read(head, path) or "", lines[0])
     where = f"`{within}` in `{path}`" if within else f"`{path}`"
-    body = f"{where} does not do what it should here. What a change has to reach: {subject_of(fix)}."
+    body = f"{where} {fault_in(subject_of(fix))}"
     told = fix.texts[1].strip().split("\n\n")[0].strip()
-    if told and not told.startswith(("*", "-", "Co-authored", "Signed-off", "Closes", "Fixes #")) and len(told) < 600:
+    plain = told and not told.startswith(("*", "-", "Co-authored", "Signed-off", "Closes", "Fixes #"))
+    if plain and len(told) < _LONGEST_WORDS and told != fix.texts[0]:
         body += f"\n\n{told}"
     return Remark(path=path, lines=lines, body=body)
 

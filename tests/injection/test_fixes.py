@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pytest_crab.curation.stages import CurationContext, Rejection
-from pytest_crab.injection.fixes import FixSource, place_of
+from pytest_crab.injection.fixes import FixSource, fault_in, place_of
 from pytest_crab.injection.proposals import Method, witnesses_of
 from pytest_crab.injection.repository import open_repository
 from pytest_crab.scoring.step_cache import StepCache
@@ -96,3 +96,16 @@ def test_a_comment_stands_where_code_changes(
     with open_repository(shop_history) as repository:
         trees = [repository.with_files(repository.tree("HEAD"), {"shop.py": text}) for text in (head, mended)]
         assert place_of(repository, trees[0], trees[1], "") == ("shop.py", lines)
+
+
+@pytest.mark.parametrize(
+    ("subject", "words"),
+    [
+        ("Fix the crash of empty carts", "has a fault here: crash of empty carts."),
+        ("Don't mutate styles", "does not do what it should here: Don't mutate styles."),
+        ("Proposed fix for issue #358", "does not do what it should here."),
+        ("A few minor fixes", "does not do what it should here."),
+    ],
+)
+def test_the_subject_of_a_fix_becomes_words_on_a_fault(subject: str, words: str) -> None:
+    assert fault_in(subject) == words
