@@ -92,7 +92,9 @@ def _agreement(strata: Sequence[Sequence[_Both]], samples: int) -> RankAgreement
     if len(found) < max(1, samples // 2):
         return RankAgreement(tau=tau)
     edge = len(found) * 25 // 1000
-    return RankAgreement(tau=tau, low=found[edge], high=found[-1 - edge])
+    assert tau is not None
+    # Samples have other ties, so that the middle 95% of their taus may lie beside the tau of all.
+    return RankAgreement(tau=tau, low=min(found[edge], tau), high=max(found[-1 - edge], tau))
 
 
 def _tau(clusters: Sequence[_Both]) -> float | None:
