@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from pytest_crab.campaign.giving_up import GivingUp
 from pytest_crab.campaign.trial_pool import Notice, TrialPool, TrialWork, costs_of_run
-from pytest_crab.trial import Crew, run_trial, unmeasured_trial
+from pytest_crab.trial import Crew, unmeasured_trial
 from pytest_crab.trial.run_context import RunContext
 from pytest_crab.types import Instance, Reason, Trial, TrialId
 
@@ -22,7 +22,8 @@ def run_batch(
     """
 
     def perform(work: TrialWork, notice: Notice) -> Trial:
-        return run_trial(work.instance, work.crew, run_context, repeat=work.repeat, notice=notice)
+        trial: Trial = work.kind.perform(work.instance, work.crew, run_context, repeat=work.repeat, notice=notice)
+        return trial
 
     def note(trial: Trial) -> None:
         if giving_up.note(trial):

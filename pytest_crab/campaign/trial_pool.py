@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from concurrent.futures import Executor, Future, wait
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
+from pytest_crab.adapters import AdapterSpec
 from pytest_crab.campaign.progress import Progress, Watch
-from pytest_crab.trial import Crew
-from pytest_crab.types import Instance, Trial
+from pytest_crab.scoring.judges.votes import JUDGEMENT
+from pytest_crab.trial import Crew, run_trial, unmeasured_trial
+from pytest_crab.trial.steps import ReviewStep, RevisionStep
+from pytest_crab.types import Instance, PullRequest, Reason, Trial
 from pytest_crab.types.reviews import known_costs
 
 #: How many trials are submitted ahead for each that may run at a time: so many can end while one that is reported
@@ -26,16 +29,88 @@ Notice = Callable[[str], None]
 R = TypeVar("R")
 
 
+class ContestantSpec(Protocol):
+    """A contestant as plain data, which another machine is sent."""
+
+    @property
+    def name(self) -> str:
+        """Its name in the run."""
+
+    @property
+    def title(self) -> str:
+        """The words for it in sentences."""
+
+    @property
+    def adapters(self) -> Mapping[str, AdapterSpec]:
+        """The specs of all its adapters, each under a name that is a path."""
+
+    def with_adapters(self, adapters: Mapping[str, AdapterSpec]) -> ContestantSpec:
+        """Return the same contestant with these specs in the place of its ``adapters``."""
+
+
+class Contestant(Protocol):
+    """A contestant at work in a process."""
+
+    @property
+    def spec(self) -> ContestantSpec:
+        """The same as plain data."""
+
+    @property
+    def askers(self) -> Sequence[tuple[str, str, object]]:
+        """All of it that may ask a model, as what that is, its name and its adapter."""
+
+    @property
+    def built_in(self) -> bool:
+        """True if it is code of this package that runs no other code."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkKind:
+    """A kind of work that a cluster can be given. Its functions belong to modules, where a worker finds them."""
+
+    #: Builds a Contestant of its spec. Raises BadInput.
+    build: Callable[[Any], Any]
+    #: Does the work: takes instance, contestant and run context, and ``repeat`` and ``notice`` by name.
+    perform: Callable[..., Any]
+    #: The class of its records.
+    record: type
+    #: Makes the record of work that broke: takes instance, contestant and sentence, and ``repeat`` and ``shard``.
+    broken: Callable[..., Any]
+    #: The steps in which models are asked.
+    asking: tuple[str, ...]
+    #: The files of a set's own folder that it reads.
+    beside: tuple[str, ...] = ()
+
+
+def _broken_trial(instance: Instance, crew: Crew, sentence: str, *, repeat: int, shard: str | None) -> Trial:
+    return unmeasured_trial(instance, crew, Reason.BROKEN, sentence, repeat=repeat, shard=shard)
+
+
+#: Trials of reviewers.
+TRIALS = WorkKind(
+    build=Crew.build,
+    perform=run_trial,
+    record=Trial,
+    broken=_broken_trial,
+    asking=(ReviewStep.name, RevisionStep.name, JUDGEMENT),
+)
+
+#: Is given its work's record that came back, with the pull request that was shown.
+Heard = Callable[["TrialWork", Any, "PullRequest | None"], None]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialWork:
-    """One trial as data: called, it runs here; an executor that runs it elsewhere reads it instead."""
+    """One trial, or other work, as data: called, it runs here; an executor that runs it elsewhere reads it."""
 
     instance: Instance
-    crew: Crew
+    crew: Contestant
     repeat: int
-    here: Callable[[TrialWork, Notice], Trial]
+    here: Callable[[TrialWork, Notice], Any]
+    kind: WorkKind = TRIALS
+    heard: Heard = lambda *_: None
 
-    def __call__(self, notice: Notice) -> Trial:
+    def __call__(self, notice: Notice) -> Any:
         """Run it in this process."""
         return self.here(self, notice)
 

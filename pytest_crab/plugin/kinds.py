@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from pytest_crab.campaign.trial_pool import Contestant, WorkKind
 from pytest_crab.option_table import Options
 from pytest_crab.plugin.resources import Resources
 from pytest_crab.settings import Settings
@@ -30,3 +31,6 @@ class Kind:
     run_code: bool
     #: The pytest plugins to register, by name. They make, run, record and show the items of this kind.
     plugins: Mapping[str, object] = field(default_factory=dict)
+    #: The work that a cluster does for them, which the runner's ``cluster`` is given; None: a cluster does none.
+    work: WorkKind | None = None
+    contestants: Sequence[Contestant] = ()

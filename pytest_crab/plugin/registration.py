@@ -57,7 +57,8 @@ def register(config: pytest.Config) -> None:
     shards = None if options.shard is None else Shards(options.shard)
     recorder = RunRecorder(options, contestants, resources, gate, shards, config) if records else None
     keeper = None if recorder is None else RunKeeper(options, recorder)
-    runner = Runner(options, contestants, resources, config) if measures else None
+    others = [(kind.work, one) for kind in kinds if kind.work is not None for one in kind.contestants]
+    runner = Runner(options, contestants, resources, config, others) if measures else None
     described = filter(None, [contestants.description(), *(kind.description for kind in kinds)])
     workers = _workers_progress(options, recorder, config)
     foresees = not is_worker and runs_items(config) and (options.plan or options.cluster is None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,16 @@ import pytest
 
 from pytest_crab.campaign.giving_up import GivingUp
 from pytest_crab.campaign.progress import Progress, SlotsWanted
-from pytest_crab.campaign.trial_pool import AHEAD, AHEAD_ON_BUDGET, Notice, TrialPool, TrialWork, costs_of_run
+from pytest_crab.campaign.trial_pool import (
+    AHEAD,
+    AHEAD_ON_BUDGET,
+    Contestant,
+    Notice,
+    TrialPool,
+    TrialWork,
+    WorkKind,
+    costs_of_run,
+)
 from pytest_crab.errors import CrabError
 from pytest_crab.option_table import Options
 from pytest_crab.plugin.carried import TRIAL
@@ -33,7 +42,10 @@ log = logging.getLogger(__name__)
 
 
 class Runner:
-    """Submits trials, waits for them and ends them; registered in every process that runs items."""
+    """Submits trials, waits for them and ends them; registered in every process that runs items.
+
+    ``cluster`` runs them and the work of ``others``; None: this process does.
+    """
 
     def __init__(
         self,
@@ -41,19 +53,18 @@ class Runner:
         contestants: Contestants,
         resources: Resources,
         config: pytest.Config,
+        others: Sequence[tuple[WorkKind, Contestant]] = (),
     ) -> None:
         self._options = options
         self._contestants = contestants
         self._resources = resources
         self._config = config
         self._is_worker = hasattr(config, "workerinput")
-        self._cluster: ClusterExecutor | None = None
+        self.cluster: ClusterExecutor | None = None
         if options.cluster is not None:
             from pytest_crab.plugin.cluster import connect_cluster
 
-            self._cluster = connect_cluster(
-                options, contestants, config, resume=resources.resume, heard=self._take_back
-            )
+            self.cluster = connect_cluster(options, contestants, others, config, resume=resources.resume)
         self._pool: TrialPool[Trial] | None = None
         self._guard = threading.Lock()
         self._closed = False
@@ -105,12 +116,14 @@ class Runner:
             if self._pool is None:
                 self._pool = self._start()
         crew = self._contestants.by_reviewer[trial_id.reviewer]
-        work = TrialWork(instance=instance, crew=crew, repeat=trial_id.repeat, here=self._perform)
+        work = TrialWork(
+            instance=instance, crew=crew, repeat=trial_id.repeat, here=self._perform, heard=self._take_back
+        )
         self._pool.submit(trial_id, work)
 
     def _start(self) -> TrialPool[Trial]:
-        if self._cluster is not None:
-            return TrialPool(self._cluster, self._cluster.stop, costs_of_run, self._note_end)
+        if self.cluster is not None:
+            return TrialPool(self.cluster, self.cluster.stop, costs_of_run, self._note_end)
         run_context = self._resources.run_context
         try:
             run_context.runtime.sweep()
@@ -121,7 +134,8 @@ class Runner:
 
     def _perform(self, work: TrialWork, notice: Notice) -> Trial:
         """Run a trial in this process."""
-        trial = run_trial(work.instance, work.crew, self._resources.run_context, repeat=work.repeat, notice=notice)
+        crew = self._contestants.by_reviewer[work.crew.spec.name]
+        trial = run_trial(work.instance, crew, self._resources.run_context, repeat=work.repeat, notice=notice)
         self._announce_review(work, trial)
         return trial
 
@@ -172,8 +186,8 @@ class Runner:
         try:
             if self._pool is not None:
                 self._pool.stop()
-            elif self._cluster is not None:
-                self._cluster.shutdown()
+            elif self.cluster is not None:
+                self.cluster.shutdown()
             self._resources.close()
         except KeyboardInterrupt:
             self._signals.exit_now()
@@ -273,20 +287,20 @@ class Runner:
     @property
     def at_a_time(self) -> int:
         """The number of trials that may run at a time."""
-        return self._options.jobs if self._cluster is None else self._cluster.workers.slots
+        return self._options.jobs if self.cluster is None else self.cluster.workers.slots
 
     @property
     def workers(self) -> int | None:
         """The number of the cluster's workers; None: there is no cluster."""
-        return None if self._cluster is None else len(self._cluster.workers.known)
+        return None if self.cluster is None else len(self.cluster.workers.known)
 
     def news(self) -> list[str]:
         """Take the sentences on the cluster's workers that were not taken before."""
-        return [] if self._cluster is None else self._cluster.events.take()
+        return [] if self.cluster is None else self.cluster.events.take()
 
     def losses(self) -> str | None:
         """Return how many workers were lost and trials given again; None: none."""
-        return None if self._cluster is None else self._cluster.events.summary()
+        return None if self.cluster is None else self.cluster.events.summary()
 
     def _has_review(self, item: TrialItem) -> bool:
         """Return False while another trial may be asking for the item's review on another machine.
@@ -294,7 +308,7 @@ class Runner:
         Trials of one machine wait for each other, and workers of a cluster do not know what others ask for.
         """
         first = self._first_on_review[item]
-        return self._cluster is None or first is item or first.trial_id in self._ended
+        return self.cluster is None or first is item or first.trial_id in self._ended
 
     @property
     def _ahead(self) -> int:

@@ -44,6 +44,16 @@ class CrewSpec:
     reviews: int | None = None
 
     @property
+    def name(self) -> str:
+        """The name of its trials."""
+        return self.reviewer
+
+    @property
+    def title(self) -> str:
+        """The words for it in sentences."""
+        return f"{self.review_name} with {self.agent}"
+
+    @property
     def review_name(self) -> str:
         """The reviewer's own name."""
         return self.review_by or self.reviewer

@@ -11,6 +11,7 @@ import pytest
 from pytest_crab.adapters import AdapterSpec
 from pytest_crab.campaign.cluster import bundles
 from pytest_crab.campaign.cluster.plan import RunPlan, fill_plan, key_in
+from pytest_crab.campaign.trial_pool import TRIALS
 from pytest_crab.errors import BadInput
 from pytest_crab.instances import load_instance, lock
 from pytest_crab.option_types import address
@@ -91,7 +92,7 @@ def test_a_plan_that_holds_a_key_is_refused_and_the_key_not_told(
         agent_spec=AdapterSpec(path="pytest_crab.agents.simulated:SimulatedAgent", settings={}),
     )
     with pytest.raises(BadInput, match="tell: the value of ANTHROPIC_API_KEY stands in it") as refused:
-        fill_plan(plan, [spec], tmp_path)
+        fill_plan(plan, [(TRIALS, spec)], tmp_path)
     assert key not in str(refused.value)
 
 

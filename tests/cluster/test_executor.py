@@ -118,7 +118,7 @@ class FakeConnection:
             remote.end(answer)
         return remote
 
-    async def outcome(self, remote: Task) -> Any:
+    async def outcome(self, remote: Task, record: type) -> Any:
         outcome = await asyncio.wrap_future(remote.outcome)
         return None if outcome is GIVEN_UP else outcome
 
@@ -166,7 +166,6 @@ def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[
             PLAN,
             budget=BudgetLedger(tmp_path / "ledger", 5.0, 1.0),
             steps=StepServer(FileStore(tmp_path / "store"), (), ()),
-            heard=lambda *_: None,
         )
         made.append(one)
         return one

@@ -17,6 +17,7 @@ from pytest_crab.agents import AGENTS
 from pytest_crab.campaign.cluster import bundles, worker_run
 from pytest_crab.campaign.cluster.plan import CrewPayload, RunPlan, TrialTask
 from pytest_crab.campaign.cluster.worker_run import WorkerRun
+from pytest_crab.campaign.trial_pool import TRIALS
 from pytest_crab.errors import Cancelled, GatewayError
 from pytest_crab.instances import load_instance
 from pytest_crab.model_access import ModelAccess
@@ -170,7 +171,7 @@ def test_under_a_budget_no_model_is_asked_before_the_controller_has_noted_it(mak
 def test_a_step_that_waited_for_a_slot_is_noted_already(make: Any) -> None:
     run, keeper = make(budget=1.0)
     assert run.prepare() == []
-    notice = worker_run._Notices(run, "k")
+    notice = worker_run._Notices(run, "k", TRIALS.asking)
     notice("review")
     keeper.there = False
     for step in ("review: waits for a slot", "review", "verdict"):

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pytest_crab.benchmarks.codereviewqa.answerers import build_answerers
+from pytest_crab.benchmarks.codereviewqa.cluster import WORK, AskedAnswerer
 from pytest_crab.benchmarks.codereviewqa.forecast import ProbeForecaster
 from pytest_crab.benchmarks.codereviewqa.gate import ProbeGate
 from pytest_crab.benchmarks.codereviewqa.recorder import ProbeRecorder
@@ -21,8 +22,9 @@ def answerers_of_run(names: Sequence[str], probes: Sequence[str], run: Run, conf
     """Return the answerers of a run as a kind of contestants. Raises pytest.UsageError."""
     answerers = build_answerers(names, run, config)
     is_worker = hasattr(config, "workerinput")
-    runner = ProbeRunner(run, answerers, probes, config)
-    foresees = not is_worker and runs_items(config)
+    asked = {name: AskedAnswerer(named=named, probes=tuple(probes)) for name, named in answerers.items()}
+    runner = ProbeRunner(run, asked, probes, config)
+    foresees = not is_worker and runs_items(config) and (run.options.plan or run.options.cluster is None)
     plugins: dict[str, object] = {"probe-runner": runner}
     if foresees:
         plugins["probe-forecaster"] = ProbeForecaster(run, answerers, probes, config)
@@ -35,4 +37,6 @@ def answerers_of_run(names: Sequence[str], probes: Sequence[str], run: Run, conf
         description=f"answerers {', '.join(answerers)}",
         run_code=any(one.is_agent for one in answerers.values()),
         plugins=plugins,
+        work=WORK,
+        contestants=list(asked.values()),
     )

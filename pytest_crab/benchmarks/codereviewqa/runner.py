@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_crab.benchmarks.codereviewqa.asking import ask_probes, chosen_probes, unasked_record
-from pytest_crab.benchmarks.codereviewqa.context import NamedAnswerer
+from pytest_crab.benchmarks.codereviewqa.asking import chosen_probes, unasked_record
+from pytest_crab.benchmarks.codereviewqa.cluster import WORK, AskedAnswerer, perform
 from pytest_crab.benchmarks.codereviewqa.records import ProbeReason, ProbeRecord
 from pytest_crab.campaign.giving_up import GivingUp, failure_class
 from pytest_crab.campaign.progress import Progress
-from pytest_crab.campaign.trial_pool import AHEAD, TrialPool
+from pytest_crab.campaign.trial_pool import AHEAD, Notice, TrialPool, TrialWork
 from pytest_crab.errors import CrabError
 from pytest_crab.plugin.carried import Carried
 from pytest_crab.plugin.items import InstanceItem, Missed, Unmeasured
@@ -24,6 +23,9 @@ from pytest_crab.plugin.progress import ProgressLine
 from pytest_crab.text import one_line
 from pytest_crab.types import Instance, TrialId, Verdict
 from pytest_crab.types.reviews import known_costs
+
+if TYPE_CHECKING:
+    from pytest_crab.campaign.cluster.executor import ClusterExecutor
 
 
 class ProbeItem(InstanceItem):
@@ -75,7 +77,7 @@ class ProbeRunner:
     """Makes the items, asks their probes and waits for the records; registered in every process that runs items."""
 
     def __init__(
-        self, run: Run, answerers: Mapping[str, NamedAnswerer], probes: Sequence[str], config: pytest.Config
+        self, run: Run, answerers: Mapping[str, AskedAnswerer], probes: Sequence[str], config: pytest.Config
     ) -> None:
         self._options = run.options
         self._resources = run.resources
@@ -122,25 +124,37 @@ class ProbeRunner:
         """The number of items that are started, counted from the one that is reported."""
         if self._is_worker:
             return 1
-        return self._options.jobs * (1 if self._config.option.maxfail else AHEAD)
+        cluster = self._cluster
+        at_a_time = self._options.jobs if cluster is None else max(1, cluster.workers.slots)
+        return at_a_time * (1 if self._config.option.maxfail else AHEAD)
+
+    @property
+    def _cluster(self) -> ClusterExecutor | None:
+        """The cluster that the run's runner has connected to, if there is one."""
+        runner = self._config.pluginmanager.get_plugin("crab-runner")
+        return None if runner is None else runner.cluster
 
     def _submit(self, item: ProbeItem) -> None:
         if self._stopped or self._giving_up.sentence(item.trial_id.reviewer) is not None:
             return
         if self._pool is None:
-            context = self._resources.run_context
-            executor = ThreadPoolExecutor(max_workers=self._options.jobs, thread_name_prefix="crab-probes")
-            self._pool = TrialPool(executor, context.stop, _costs, self._note_end)
+            self._pool = self._start()
         _, answerer, repeat = item.trial_id
-        asked = functools.partial(
-            ask_probes,
-            item.instance,
-            self._answerers[answerer],
-            self._resources.run_context,
-            probes=self._probes,
-            repeat=repeat,
-        )
-        self._pool.submit(item.trial_id, lambda notice: asked(notice=notice))
+        asked = self._answerers[answerer]
+        work = TrialWork(instance=item.instance, crew=asked, repeat=repeat, here=self._perform, kind=WORK)
+        self._pool.submit(item.trial_id, work)
+
+    def _start(self) -> TrialPool[ProbeRecord]:
+        cluster = self._cluster
+        if cluster is not None:
+            return TrialPool(cluster, cluster.stop, _costs, self._note_end)
+        executor = ThreadPoolExecutor(max_workers=self._options.jobs, thread_name_prefix="crab-probes")
+        return TrialPool(executor, self._resources.run_context.stop, _costs, self._note_end)
+
+    def _perform(self, work: TrialWork, notice: Notice) -> ProbeRecord:
+        """Ask the probes in this process."""
+        context, asked = self._resources.run_context, self._answerers[work.crew.spec.name]
+        return perform(work.instance, asked, context, repeat=work.repeat, notice=notice)
 
     def _note_end(self, record: ProbeRecord) -> None:
         """Take an answerer's items out of the queue once it is given up."""

@@ -5,22 +5,17 @@ from __future__ import annotations
 import datetime
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pytest_crab.campaign.trial_pool import TRIALS, Contestant
 from pytest_crab.models.prices import LONGEST_ANSWER, Prices, dearest_cost
-from pytest_crab.scoring.judges.votes import JUDGEMENT
 from pytest_crab.settings import ModelSettings, Price
-from pytest_crab.trial import Crew
-from pytest_crab.trial.steps import ReviewStep, RevisionStep
 
 #: Tokens that one request reads at most: a trial may exceed ``trial_budget`` by its last request.
 MOST_READ = 200_000
-
-#: The steps in which models are asked.
-ASKING = (ReviewStep.name, RevisionStep.name, JUDGEMENT)
 
 
 @dataclass
@@ -44,7 +39,7 @@ class _Grant:
         return 0.0 if self.lost and not self.asking else max(self.allowance - self.spent, 0.0)
 
 
-def reserve_of(models: ModelSettings, crews: Iterable[Crew]) -> float | None:
+def reserve_of(models: ModelSettings, crews: Iterable[Contestant]) -> float | None:
     """Return the US dollars that a trial of these crews may spend at most; None: no trial has a limit of its own."""
     if models.trial_budget is None:
         return None
@@ -53,7 +48,7 @@ def reserve_of(models: ModelSettings, crews: Iterable[Crew]) -> float | None:
     return models.trial_budget + max(requests, default=0.0)
 
 
-def _prices_of(models: ModelSettings, crews: Iterable[Crew]) -> Iterator[Price]:
+def _prices_of(models: ModelSettings, crews: Iterable[Contestant]) -> Iterator[Price]:
     """Yield the prices by which the gateway may bound requests of these crews."""
     known = Prices(models.prices)
     for _, _, adapter in (asker for crew in crews for asker in crew.askers):
@@ -68,11 +63,14 @@ class BudgetLedger:
     A trial is admitted with an allowance that the gateway of its worker enforces: ``reserve``, else all that is left,
     to one trial at a time. Once a trial could not use all that was left, the others are admitted with nothing, so that
     those whose steps are stored end well. A dead worker's trials are charged with the rest of their allowances, as long
-    as that worker does not tell what they spent.
+    as that worker does not tell what they spent. ``asking`` are the steps in which models are asked.
     """
 
-    def __init__(self, path: Path, budget: float | None, reserve: float | None) -> None:
+    def __init__(
+        self, path: Path, budget: float | None, reserve: float | None, asking: Sequence[str] = TRIALS.asking
+    ) -> None:
         self._path = path
+        self._asking = tuple(asking)
         self._budget = budget
         self._reserve = reserve
         self._booked: set[str] = set()
@@ -102,8 +100,8 @@ class BudgetLedger:
     def note_step(self, worker: str, key: str, step: str) -> None:
         """Note the step that a trial begins; of a dead worker's it may come late."""
         grant = self._grants.get((worker, key))
-        if grant is not None and step.startswith((*ASKING, "verdict")):
-            grant.asking = step.startswith(ASKING)
+        if grant is not None and step.startswith((*self._asking, "verdict")):
+            grant.asking = step.startswith(self._asking)
 
     def book(self, identity: str, worker: str, name: str, entry: Mapping[str, Any]) -> None:
         """Add a request of a worker to the ledger, once by its identity, however often the worker sends it."""

@@ -9,7 +9,7 @@ import os
 import posixpath
 import tarfile
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -72,10 +72,13 @@ def digest_of(bundle: bytes) -> str:
     return hashlib.sha256(bundle).hexdigest()
 
 
-def pack_instance(instance: Instance) -> bytes:
-    """Pack an instance's record and all files that a trial reads of it. Raises BadInput."""
+def pack_instance(instance: Instance, beside: Iterable[str] = ()) -> bytes:
+    """Pack an instance's record and all files that a trial reads of it, and these of its set. Raises BadInput."""
+    set_folder = Path(instance.folder).parent
     try:
-        return pack(_files_of(instance), instance.id)
+        files = _files_of(instance)
+        files.update({f"{_SET}/{name}": set_folder / name for name in beside if (set_folder / name).is_file()})
+        return pack(files, instance.id)
     except OSError as error:
         problem = f"{error.filename} cannot be read ({error.strerror}): fix it and run again"
         raise BadInput(instance.id, [problem]) from error

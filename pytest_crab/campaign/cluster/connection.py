@@ -11,7 +11,7 @@ import logging
 import pickle
 import warnings
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import dask
@@ -150,10 +150,14 @@ class Connection:
             worker.run_trial, task, files, key=task.key, resources=needs, retries=_RETRIES, priority=-number, pure=False
         )
 
-    async def outcome(self, future: Future) -> TrialAnswer | Exception | None:
-        """Wait for a task; return its answer, or the error that it failed with. None: Dask has given it up."""
+    async def outcome(self, future: Future, record: type) -> TrialAnswer | Exception | None:
+        """Wait for a task; return its answer, or the error that it failed with. None: Dask has given it up.
+
+        ``record`` is the class of what it is to bring.
+        """
         try:
-            return _read(TrialAnswer, await future.result())
+            answer = _read(TrialAnswer, await future.result())
+            return answer if answer.trial is None else replace(answer, trial=_made(record, answer.trial))
         except asyncio.CancelledError:
             return None
         except Exception as error:  # noqa: BLE001 - any may be the task's own
@@ -216,8 +220,13 @@ def _unpickle_nothing() -> None:
 
 def _read(cls: type[T], text: Any) -> T:
     """Return a record that a worker sent as JSON. Raises ValueError."""
+    return _made(cls, json.loads(text) if isinstance(text, str) else None)
+
+
+def _made(cls: type[T], data: Any) -> T:
+    """Return the record that plain data stands for. Raises ValueError."""
     problems: list[str] = []
-    found = serialization.read(cls, json.loads(text), problems) if isinstance(text, str) else None
+    found = serialization.read(cls, data, problems) if isinstance(data, Mapping) else None
     if found is None or problems:
         raise ValueError(f"the worker's answer is none: {'; '.join(problems[:3]) or 'it is no JSON'}")
     return found

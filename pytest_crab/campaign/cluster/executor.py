@@ -19,14 +19,13 @@ from pytest_crab.campaign.cluster.plan import RunPlan, TrialAnswer, TrialTask, f
 from pytest_crab.campaign.cluster.remote_store import StepServer
 from pytest_crab.campaign.cluster.worker import LOST
 from pytest_crab.campaign.cluster.workers import Workers
-from pytest_crab.campaign.trial_pool import Notice, TrialWork
+from pytest_crab.campaign.trial_pool import Contestant, Notice, TrialWork, WorkKind
 from pytest_crab.errors import BadInput, Cancelled, EngineError
 from pytest_crab.formats import format_count
 from pytest_crab.instances.lock import certified_runs
 from pytest_crab.store import FileStore
-from pytest_crab.trial import Crew, unmeasured_trial
 from pytest_crab.trial.run_context import secrets_of
-from pytest_crab.types import Instance, PullRequest, Reason, Trial
+from pytest_crab.types import Instance, PullRequest
 
 R = TypeVar("R")
 
@@ -38,9 +37,6 @@ MOST_LOST, MOST_TRIES = 3, 10
 #: Seconds between looks at the workers.
 LOOK = 1.0
 
-#: Is given each trial that came back, with the pull request that it showed.
-Heard = Callable[[TrialWork, Trial, "PullRequest | None"], None]
-
 
 @dataclass(eq=False)
 class _Job:
@@ -49,7 +45,7 @@ class _Job:
     number: int
     work: TrialWork
     notice: Notice
-    future: Future[Trial] = field(default_factory=Future)
+    future: Future[Any] = field(default_factory=Future)
     remote: RemoteFuture | None = None
     key: str = ""
     worker: WorkerState | None = None
@@ -59,8 +55,8 @@ class _Job:
 class ClusterExecutor(Executor):
     """A concurrent.futures.Executor whose work is TrialWork; a trial that the cluster fails at is recorded as broken.
 
-    ``events`` are sentences for the terminal, ``steps`` answers what workers ask of the store. All but the methods of
-    an Executor belongs in the connection's loop.
+    ``events`` are sentences for the terminal, ``steps`` answers what workers ask of the store, and ``beside`` names the
+    files of sets' own folders that workers need. All but the methods of an Executor belongs in the connection's loop.
     """
 
     def __init__(
@@ -71,7 +67,7 @@ class ClusterExecutor(Executor):
         *,
         budget: BudgetLedger,
         steps: StepServer,
-        heard: Heard,
+        beside: Sequence[str] = (),
     ) -> None:
         self.workers = workers
         self.events = workers.events
@@ -79,7 +75,7 @@ class ClusterExecutor(Executor):
         self._plan = plan
         self._budget = budget
         self._steps = steps
-        self._heard = heard
+        self._beside = beside
         self._numbers = itertools.count(1)
         self._jobs: dict[str, _Job] = {}
         self._running: set[Future[None]] = set()
@@ -219,7 +215,7 @@ class ClusterExecutor(Executor):
             await asyncio.sleep(LOOK)
         if self._gone is not None:
             return TrialAnswer(problem=self._gone)
-        crew, repeat = job.work.crew.spec.reviewer, job.work.repeat
+        crew, repeat = job.work.crew.spec.name, job.work.repeat
         try:
             runs = certified_runs(job.work.instance) if self._plan.prove == "lock" else 0
             task = TrialTask(key=job.key, topic=self._plan.topic, crew=crew, repeat=repeat, certified_runs=runs)
@@ -227,7 +223,7 @@ class ClusterExecutor(Executor):
             if job.future.done():
                 return None
             job.remote = self._connection.submit(task, files, job.number)
-            return await self._connection.outcome(job.remote)
+            return await self._connection.outcome(job.remote, job.work.kind.record)
         except LOST:
             self.workers.answers = False
             return None
@@ -249,16 +245,16 @@ class ClusterExecutor(Executor):
             return files
 
     def _pack(self, instance: Instance) -> bytes:
-        bundle = pack_instance(instance)
+        bundle = pack_instance(instance, self._beside)
         refuse_key(instance.id, bundle, secrets_of(self._plan.models))
         return bundle
 
-    async def _keep(self, job: _Job, trial: Trial, shown: PullRequest | None) -> None:
+    async def _keep(self, job: _Job, trial: Any, shown: PullRequest | None) -> None:
         if not _start(job.future):
             return
         try:
             async with self._keeping:  # a hook may take long, and workers ask for steps meanwhile
-                await asyncio.to_thread(self._heard, job.work, trial, shown)
+                await asyncio.to_thread(job.work.heard, job.work, trial, shown)
         except Exception as error:  # noqa: BLE001 - a hook's; it reaches who waits, as where trials run here
             job.future.set_exception(error)
         else:
@@ -267,10 +263,9 @@ class ClusterExecutor(Executor):
     def _break(self, job: _Job, sentence: str) -> None:
         """Put a trial on the record as broken, with its reason."""
         if _start(job.future):
-            work, shard = job.work, self._plan.shard
-            job.future.set_result(
-                unmeasured_trial(work.instance, work.crew, Reason.BROKEN, sentence, repeat=work.repeat, shard=shard)
-            )
+            work = job.work
+            record = work.kind.broken(work.instance, work.crew, sentence, repeat=work.repeat, shard=self._plan.shard)
+            job.future.set_result(record)
 
     # --- the end ----------------------------------------------------------------------------------------------------
 
@@ -318,20 +313,22 @@ def _cancel(job: _Job) -> None:
         job.future.set_exception(Cancelled("the run was stopped"))
 
 
-def _start(future: Future[Trial]) -> bool:
+def _start(future: Future[Any]) -> bool:
     """Return whether a trial is wanted and has no record; from now on it cannot be cancelled."""
     return not future.done() and (future.running() or future.set_running_or_notify_cancel())
 
 
 def connect(
-    address: str, plan: RunPlan, crews: Sequence[Crew], *, rootdir: Path, store: Path, heard: Heard
+    address: str, plan: RunPlan, members: Sequence[tuple[WorkKind, Contestant]], *, rootdir: Path, store: Path
 ) -> ClusterExecutor:
     """Return an executor on a cluster whose workers share the steps in ``store``, where the run's ledger lies too.
 
     Raises BadInput for what cannot be sent, EngineError for a cluster that is not there or whose workers cannot take
     the run, and OSError.
     """
-    plan = fill_plan(plan, (crew.spec for crew in crews), rootdir)
+    plan = fill_plan(plan, ((kind, member.spec) for kind, member in members), rootdir)
+    asking = list(dict.fromkeys(step for kind, _ in members for step in kind.asking))
+    reserve = reserve_of(plan.models, [member for _, member in members])
     connection = Connection(address, plan)
     try:
         workers = Workers(connection)
@@ -343,7 +340,7 @@ def connect(
         connection,
         workers,
         plan,
-        budget=BudgetLedger(store / "ledger" / f"{plan.run}.jsonl", plan.budget, reserve_of(plan.models, crews)),
+        budget=BudgetLedger(store / "ledger" / f"{plan.run}.jsonl", plan.budget, reserve, asking),
         steps=StepServer(FileStore(store), plan.fresh, secrets_of(plan.models)),
-        heard=heard,
+        beside=sorted({name for kind, _ in members for name in kind.beside}),
     )

@@ -8,16 +8,17 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 from pytest_crab import harness, serialization
 from pytest_crab.campaign.cluster import bundles
+from pytest_crab.campaign.trial_pool import TRIALS, ContestantSpec, WorkKind
 from pytest_crab.errors import BadInput
 from pytest_crab.instances.files import file_digest
 from pytest_crab.redaction import Redactor
 from pytest_crab.settings import FILE as SETTINGS, ModelSettings
-from pytest_crab.trial import CrewSpec
 from pytest_crab.trial.run_context import secrets_of
-from pytest_crab.types import Explain, PullRequest, Trial
+from pytest_crab.types import Explain, PullRequest
 
 #: Modules of this project, whose release is compared as a whole.
 _OWN = "pytest_crab."
@@ -25,14 +26,15 @@ _OWN = "pytest_crab."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CrewPayload:
-    """A reviewer and an agent as workers build them; ``files`` is the bundle of what their settings name.
+    """A contestant as workers build it; ``files`` is the bundle of what its settings name.
 
     ``modules`` maps each module that is not of this package to the digest of its source on the controller.
     """
 
-    spec: CrewSpec
+    spec: ContestantSpec
     files: bytes
     modules: Mapping[str, str]
+    kind: WorkKind = TRIALS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +70,7 @@ class RunPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialTask:
-    """One trial of a run; ``crew`` is its reviewer's name, ``topic`` that of its plan.
+    """One trial of a run; ``crew`` is its contestant's name, ``topic`` that of its plan.
 
     ``certified_runs`` are those that the lock of the instance's set has on record, which is not sent (RunContext).
     """
@@ -82,9 +84,12 @@ class TrialTask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialAnswer:
-    """A worker's answer to a task: the trial and the pull request that it showed, or the ``problem`` that broke it."""
+    """A worker's answer to a task: the pull request that it showed, or the ``problem`` that broke it.
 
-    trial: Trial | None = None
+    ``trial`` is the record of its kind, which comes as plain data.
+    """
+
+    trial: Any = None
     shown: PullRequest | None = None
     problem: str | None = None
 
@@ -103,14 +108,14 @@ def release() -> str:
     return f"pytest-crab {metadata.version('pytest-crab')} with harness {harness.VERSION[:12]}"
 
 
-def fill_plan(plan: RunPlan, specs: Iterable[CrewSpec], rootdir: Path) -> RunPlan:
-    """Return a plan with its crews and the user's own Dockerfiles packed. Raises BadInput, OSError."""
-    crews = tuple(_payload(spec, plan.models) for spec in specs)
+def fill_plan(plan: RunPlan, specs: Iterable[tuple[WorkKind, ContestantSpec]], rootdir: Path) -> RunPlan:
+    """Return a plan with its contestants and the user's own Dockerfiles packed. Raises BadInput, OSError."""
+    crews = tuple(_payload(kind, spec, plan.models) for kind, spec in specs)
     filled = replace(plan, crews=crews, dockerfiles=bundles.dockerfiles(rootdir))
     names = secrets_of(plan.models)
     refuse_key("the plan of the run", serialization.canonical(plan).encode() + (filled.dockerfiles or b""), names)
     for crew in crews:
-        refuse_key(crew.spec.reviewer, serialization.canonical(crew.spec).encode() + crew.files, names)
+        refuse_key(crew.spec.name, serialization.canonical(crew.spec).encode() + crew.files, names)
     return filled
 
 
@@ -136,13 +141,12 @@ def source_digest(module: str) -> str | None:
         return None
 
 
-def _payload(spec: CrewSpec, models: ModelSettings) -> CrewPayload:
-    """Pack a crew, each adapter's folder with a crab.yaml on models, which is part of what some are."""
+def _payload(kind: WorkKind, spec: ContestantSpec, models: ModelSettings) -> CrewPayload:
+    """Pack a contestant, each adapter's folder with a crab.yaml on models, which is part of what some are."""
     settings = serialization.canonical({"models": models}).encode()
     files: dict[str, Path | bytes] = {f"{place}/{SETTINGS}": settings for place in spec.adapters}
-    packed = {
-        place: bundles.pack_spec(adapter, place, files, spec.reviewer) for place, adapter in spec.adapters.items()
-    }
+    packed = {place: bundles.pack_spec(adapter, place, files, spec.name) for place, adapter in spec.adapters.items()}
     names = {adapter.path.partition(":")[0] for adapter in spec.adapters.values()}
     modules = {name: source_digest(name) or "nothing" for name in names if not f"{name}.".startswith(_OWN)}
-    return CrewPayload(spec=spec.with_adapters(packed), files=bundles.pack(files, spec.reviewer), modules=modules)
+    packed_files = bundles.pack(files, spec.name)
+    return CrewPayload(spec=spec.with_adapters(packed), files=packed_files, modules=modules, kind=kind)

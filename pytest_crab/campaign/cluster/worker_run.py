@@ -6,7 +6,7 @@ import contextlib
 import json
 import os
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -15,19 +15,19 @@ from typing import Any
 from typing_extensions import override
 
 from pytest_crab import runtimes
-from pytest_crab.campaign.cluster.budget_ledger import ASKING
 from pytest_crab.campaign.cluster.bundles import read_instance, unpack
 from pytest_crab.campaign.cluster.disk import disk_budget
 from pytest_crab.campaign.cluster.plan import CrewPayload, RunPlan, TrialAnswer, TrialTask, source_digest
 from pytest_crab.campaign.cluster.remote_store import Controller, RemoteStore
 from pytest_crab.campaign.disk import DiskOfTrials
+from pytest_crab.campaign.trial_pool import Contestant, WorkKind
 from pytest_crab.errors import Cancelled, CrabError
 from pytest_crab.models import Gateway
 from pytest_crab.protocols import Runtime
 from pytest_crab.runtimes import bubblewrap
 from pytest_crab.runtimes.run_lock import RunFolder
 from pytest_crab.scratch import scratch, user_cache
-from pytest_crab.trial import Crew, RunContext, run_trial
+from pytest_crab.trial import RunContext
 from pytest_crab.trial.run_context import secrets_of, versions_here
 from pytest_crab.types import Instance, PullRequest, TrialId
 from pytest_crab.waiting import FOR_A_SLOT
@@ -56,7 +56,7 @@ class WorkerRun(Controller):
         self.name = name
         self.keys: set[str] = set()
         self._controller = controller
-        self._crews: dict[str, Crew] = {}
+        self._crews: dict[str, tuple[WorkKind, Contestant]] = {}
         self._run_context: RunContext
         self._stopped = False
         self._idle = threading.Condition()
@@ -98,10 +98,11 @@ class WorkerRun(Controller):
         label = str(TrialId(instance.id, task.crew, task.repeat))
         self._certified[instance.id] = task.certified_runs
         self.models.allow(label, self._await_allowance(task.key, label))
-        crew, notice = self._crews[task.crew], _Notices(self, task.key)
+        kind, crew = self._crews[task.crew]
+        notice = _Notices(self, task.key, kind.asking)
         try:
             with self._disk.trial(instance.id):
-                trial = run_trial(instance, crew, self._run_context, repeat=task.repeat, notice=notice)
+                trial = kind.perform(instance, crew, self._run_context, repeat=task.repeat, notice=notice)
         finally:
             self.send({"key": task.key, "end": label in self.models.short})
         return TrialAnswer(trial=trial, shown=self._seen.pop(instance.id, None))  # each trial notes it again
@@ -159,14 +160,14 @@ class WorkerRun(Controller):
         for module, digest in payload.modules.items():
             found = source_digest(module)
             if found is None:
-                yield f"{module} ({spec.reviewer}) cannot be imported: install what holds it on the workers"
+                yield f"{module} ({spec.name}) cannot be imported: install what holds it on the workers"
             elif found != digest:
-                yield f"{module} ({spec.reviewer}) is {found[:12]}, and {digest[:12]} for this run: update it"
+                yield f"{module} ({spec.name}) is {found[:12]}, and {digest[:12]} for this run: update it"
             if found != digest:
                 return
         folder = unpack(payload.files, self._bundles)
         adapters = {place: replace(each, folder=str(folder / place)) for place, each in spec.adapters.items()}
-        self._crews[spec.reviewer] = Crew.build(spec.with_adapters(adapters))
+        self._crews[spec.name] = payload.kind, payload.kind.build(spec.with_adapters(adapters))
 
     def _note_shown(self, instance: Instance, pull_request: PullRequest) -> None:
         self._seen[instance.id] = pull_request
@@ -234,7 +235,8 @@ class _Notices:
     costs might be counted nowhere.
     """
 
-    def __init__(self, run: WorkerRun, key: str) -> None:
+    def __init__(self, run: WorkerRun, key: str, asking: Sequence[str]) -> None:
+        self._asking = asking
         self._run = run
         self._key = key
         self._last = ""
@@ -243,7 +245,7 @@ class _Notices:
         message = {"key": self._key, "notice": step}
         goes_on = self._last == f"{step}{FOR_A_SLOT}"
         self._last = step
-        if self._run.plan.budget is None or step not in ASKING or goes_on:
+        if self._run.plan.budget is None or step not in self._asking or goes_on:
             self._run.send(message)
         elif not self._run.call(message):
             raise Cancelled("the run has given this worker up, or cannot be reached")
