@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
@@ -44,6 +45,9 @@ from pytest_crab.types import Instance
     "--disk-budget", **read_as(option_types.SIZE),
     help="Remove environments when they and the store's cache take more than this, such as 20G.",
 )  # fmt: skip
+@click.option(
+    "--runs", type=click.IntRange(min=2), default=2, show_default=True, help="Prove with so many runs of each state."
+)
 @click.option("--audit", is_flag=True, help="Print a table of how strict, sharp and steady each oracle is.")
 @click.option(
     "--min-checks", "least", type=click.IntRange(min=0), default=0, show_default=True,
@@ -70,6 +74,7 @@ def certify(
     jobs: int,
     write: bool,
     disk_budget: int | None,
+    runs: int,
     audit: bool,
     least: int,
     agent: str | None,
@@ -90,7 +95,8 @@ def certify(
     measured = [instance for instance in instances if instance.with_oracles]
     name = choose_runtime(runtime, pythons_of(measured))
     settings = None if asked is None else asked.settings
-    with proving_context(name, store, settings, budget) as (crew, run_context), ExitStack() as stack:
+    with proving_context(name, store, settings, budget) as (crew, opened), ExitStack() as stack:
+        run_context = dataclasses.replace(opened, proof_runs=runs)
         refuse_foreign(run_context, measured)
         disk = stack.enter_context(closing(_disk(disk_budget, run_context)))
         work = {each.id: functools.partial(_certify, disk, each, crew, run_context) for each in measured}

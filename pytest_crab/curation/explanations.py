@@ -22,7 +22,7 @@ _WRONG = {
 #: The roles that several states of one oracle may have.
 _MANY = (Role.ACCEPT, Role.COMPANY, Role.REJECT, Role.UNRELATED)
 #: Projects that run oracles: an oracle imports the environment's release of them, by the module that tells them.
-_RUNNERS = {"pytest": "_pytest", "pluggy": "pluggy"}
+_RUNNERS = {name: name for name in ("pluggy", "packaging", "iniconfig", "pygments")} | {"pytest": "_pytest"}
 _ADVICE = {
     Role.HEAD: "assert what the comment asks for and the pull request does not do",
     Role.REFERENCE: "the oracle asks for more than was done, or for something else",
@@ -78,6 +78,14 @@ def _sentences(states: Sequence[StateAssessment]) -> Iterator[str]:
                 yield improper
             else:
                 alike.setdefault(state.role, []).append(state)
+    if alike.get(Role.HEAD) and alike.get(Role.REFERENCE) and all(_all_pass(state.runs) for state in alike[Role.HEAD]):
+        same = alike.pop(Role.REFERENCE)
+        del alike[Role.HEAD]
+        yield (
+            f"the test is green at head and red on the reference ({same[0].fault}): either the merged commit is itself "
+            "wrong here, or the test asserts the opposite of what the comment asks for; see which, and leave this "
+            "comment out if it is the commit"
+        )
     for role, same in alike.items():
         told = "; ".join(f"{state.name}, {state.fault}" for state in same)
         names = told if role in _MANY else same[0].name

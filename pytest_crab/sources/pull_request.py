@@ -187,7 +187,10 @@ def _read(repository: Repo, git: Git, wanted: PullRequestQuery) -> PullRequestHi
 
 def _commit(git: Git, name: str, option: str) -> str:
     if not _SHA.fullmatch(name):
-        raise SourceError(f"{option} is {name!r}; it should be a commit's sha, of at least 7 digits")
+        raise SourceError(
+            f"{option} is {name!r}; it should be a commit's sha, of at least 7 digits, which git "
+            "rev-parse prints for a tag or a branch"
+        )
     try:
         return git.line("rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
     except GitError:

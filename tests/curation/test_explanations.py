@@ -42,6 +42,7 @@ def test_a_right_oracle_needs_no_advice() -> None:
         ({"HEAD": "passed"}, "the oracle is green at head (no expected test failed"),
         ({"HEAD": "error"}, "the oracle is not properly red on head (no expected"),
         ({"REFERENCE": "failed"}, "the reference does not resolve it (test failed: test_c0.py::test failed)"),
+        ({"HEAD": "passed", "REFERENCE": "failed", "REJECT": "failed"}, "the test is green at head and red on the ref"),
         ({"OWN": "failed"}, "its own reference own.diff does not resolve it (test failed"),
         ({"ACCEPT": "failed"}, "another right fix is refused: accept.diff, test failed: test_c0.py::test failed"),
         ({"REJECT": "passed"}, "a near miss passes: reject.diff, no expected test failed (all passed)"),
@@ -112,10 +113,13 @@ def test_lines_that_hold_something() -> None:
     ("roots", "known"),
     [((".", "src"), True), (("src",), True), ((".",), False)],
 )
-@pytest.mark.parametrize(("project", "file"), [("pytest", "_pytest/__init__.py"), ("pluggy", "pluggy/__init__.py")])
+@pytest.mark.parametrize(
+    ("project", "file"),
+    [("pytest", "_pytest/__init__.py"), ("pluggy", "pluggy/__init__.py"), ("pygments", "pygments/__init__.py")],
+)
 def test_an_oracle_of_what_runs_it_is_told_whose_release_it_imports(
     roots: tuple[str, ...], project: str, file: str, *, known: bool
 ) -> None:
-    tree = {f"src/{file}": b"", "pytest.py": b"", "iniconfig.py": b""}
+    tree = {f"src/{file}": b"", "pytest.py": b"", "config.py": b""}
     said = explain_own_pytest(tree.get, roots)
     assert (f"the project is {project} itself" in said) is ("isolation: process" in said) is known
