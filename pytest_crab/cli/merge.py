@@ -11,6 +11,7 @@ import click
 from pytest_crab.errors import BadInput
 from pytest_crab.instances import pull_requests
 from pytest_crab.results.files import copy_trials, locate_trials
+from pytest_crab.results.kept_runs import named_report
 from pytest_crab.results.loading import SUMMARY, TRIALS, load_summary, trials_file
 from pytest_crab.results.provenance import require_one_kind
 from pytest_crab.show import transcripts
@@ -56,7 +57,8 @@ def merge(reports: Sequence[Path], into: Path, *, incomplete: bool) -> None:
         raise click.ClickException(str(error)) from error
     except OSError as error:
         raise click.ClickException(f"{error.filename or into} cannot be written: {error.strerror}") from error
-    for line in summary_lines(summary, max(80, shutil.get_terminal_size().columns)):
+    width = shutil.get_terminal_size().columns
+    for line in summary_lines(summary, max(80, width), report=named_report(into)):
         click.echo(line.text)
 
 

@@ -13,6 +13,7 @@ from pytest_crab.cli.choices import STORE, json_option, print_json
 from pytest_crab.errors import BadInput
 from pytest_crab.results.files import read_summary, read_trials
 from pytest_crab.results.finding_labels import add_finding_labels
+from pytest_crab.results.kept_runs import named_report
 from pytest_crab.results.loading import SUMMARY, trials_file
 from pytest_crab.results.recorded_results import require_recorded
 from pytest_crab.results.summary import Summary
@@ -116,7 +117,8 @@ def _as_report(folder: Path, out: Path) -> tuple[Any, Iterable[str]]:
 
 def _report_lines(summary: Summary, page: Path) -> list[str]:
     width = shutil.get_terminal_size().columns
-    return [*(line.text for line in summary_lines(summary, max(80, width))), f"report: {page}"]
+    lines = summary_lines(summary, max(80, width), report=named_report(page.parent))
+    return [*(line.text for line in lines), f"report: {page}"]
 
 
 def _read_recorded(folder: Path, trials: Path | None) -> tuple[Any, Iterable[str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Generator, Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ from pytest_crab.plugin.run_keeper import RunKeeper
 from pytest_crab.plugin.runner import Runner
 from pytest_crab.plugin.statuses import MISSED, SHOWN_MISSES, Sections, Status, status_of
 from pytest_crab.results.explain import instance_line, why
+from pytest_crab.results.kept_runs import named_report
 from pytest_crab.results.recorded_results import recorded_at
 from pytest_crab.results.summary import Summary
 from pytest_crab.settings import base_url_variable, base_urls
@@ -153,8 +155,7 @@ class Table:
 
     def _print_end(self, reporter: pytest.TerminalReporter, summary: Summary, exitstatus: int) -> None:
         """Print where the report is, with the gate's decision or why the exit status is 1 without one."""
-        page, here = self._keeper.report / "index.html", self._config.invocation_params.dir
-        page = page.relative_to(here) if page.is_relative_to(here) else page
+        page = self._shown_report(self._keeper.report) / "index.html"
         shown = bool(self._recorder.trials) and reporter.verbosity >= -1
         if summary.gate is not None and summary.gate.sentence:
             reporter.write_line(f"{gate_line(summary.gate)}{f' Report: {page}' if shown else ''}", bold=True)
@@ -162,6 +163,11 @@ class Table:
             missed = exitstatus == 1 and self._sections.own(reporter, MISSED)
             why = "; exit status 1 for what was missed, no gate asked for" if missed else ""
             reporter.write_line(f"report: {page} (tables: -v){why}")
+
+    def _shown_report(self, report: Path) -> Path:
+        """Return the report's place as it is seen from where pytest was started."""
+        here = self._config.invocation_params.dir
+        return report.relative_to(here) if report.is_relative_to(here) else report
 
     def _print_trials(self, reporter: pytest.TerminalReporter, summary: Summary) -> None:
         if reporter.verbosity > 0:
@@ -182,7 +188,8 @@ class Table:
             reporter.write_line(f"not as in the baseline: {warning}", yellow=True)
         if summary.gate is not None and summary.gate.account:
             reporter.write_line(textwrap.fill(summary.gate.account, width))
-        for line in summary_lines(summary, width, details=reporter.verbosity > 0):
+        report = self._shown_report(self._keeper.report)
+        for line in summary_lines(summary, width, details=reporter.verbosity > 0, report=named_report(report)):
             markup = {line.style: True} if line.style else {}
             reporter.write_line(line.text, **markup)
         if self._keeper.note:

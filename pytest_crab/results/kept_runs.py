@@ -52,6 +52,11 @@ def shown_run(store: Path) -> Path | None:
     return shown if shown.is_dir() else next(reversed(kept_runs(store)), None)
 
 
+def named_report(report: Path) -> Path | None:
+    """Return what commands have to be told of a report's place; None: it is in this folder's store, as by default."""
+    return None if report.absolute().is_relative_to(Path(".crab").absolute()) else report
+
+
 def show_run(store: Path, run: Path) -> None:
     """Let the store's link lead to this one of its runs, in one step; a folder in its place becomes a kept run.
 

@@ -26,5 +26,6 @@ def reason_of(rows: Iterable[TrialRow]) -> str | None:
     revisions = [one for one in reviews if one.findings and one.added is not None]
     if revisions and not any(one.changed for one in revisions):
         count = format_count(len(revisions), "revision")
-        return f"measured nothing, since the agent changed nothing ({count}, every one empty); does it act on findings?"
+        look = "look whether it acts on findings"
+        return f"measured nothing, since the agent changed nothing ({count}, every one empty): {look}"
     return None

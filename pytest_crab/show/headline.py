@@ -9,6 +9,7 @@ from pytest_crab.results.gate_record import Gate, GateRuling
 from pytest_crab.results.rates import Rate
 from pytest_crab.results.reviewer_summary import ReviewerSummary
 from pytest_crab.results.summary import Summary
+from pytest_crab.show.summary_tables import label
 from pytest_crab.text import ascii_line, one_line
 
 #: The most characters of a gate's sentence.
@@ -24,7 +25,7 @@ def headlines(summary: Summary) -> Iterator[tuple[ReviewerSummary, str, str | No
     for own in summary.contestants.values() or summary.reviewers:
         ruling = rulings.get(own.reviewer)
         sentence = None if ruling is None else gate_sentence(ruling)
-        yield own, rate_sentence(own.reviewer, own.overall, own.counted), sentence
+        yield own, rate_sentence(label(own), own.overall, own.counted), sentence
 
 
 def unmeasured_line(own: ReviewerSummary) -> str | None:

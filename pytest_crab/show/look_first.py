@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Iterator, Sequence
+import dataclasses
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from pytest_crab.formats import format_count, format_names
@@ -12,13 +12,31 @@ from pytest_crab.results.outcomes import OracleRecord
 from pytest_crab.results.summary import Summary
 from pytest_crab.statistics.comparison import Key
 from pytest_crab.text import label_words
-from pytest_crab.types import Kind, TrialId
+from pytest_crab.types import Category, Kind, TrialId
 
-#: The most comments of one kind, of these the first that come before all others, and the most reviewers that are named.
-MOST, FOREMOST, NAMED = 15, 1, 3
+#: The most comments of one kind, and the most reviewers that are named.
+MOST, NAMED = 15, 3
 
-#: The usual words for how much a comment matters, those that matter most first.
+#: The usual words for how much a comment matters, those that matter most first, and the categories likewise.
 _SEVERITIES = ("critical", "blocker", "high", "major", "medium", "minor", "low")
+_CATEGORIES = (
+    Category.SECURITY,
+    Category.FUNCTIONAL,
+    Category.ERROR_HANDLING,
+    Category.ROBUSTNESS,
+    Category.COMPATIBILITY,
+    Category.EFFICIENCY,
+    Category.DESIGN,
+    Category.MAINTAINABILITY,
+    Category.TESTING,
+    Category.DOCUMENTATION,
+)
+
+#: What puts one comment before another, in words.
+RULE = (
+    "First the gravest comment of each kind, then the others by severity, where the set has it, and category: security "
+    "first, documentation last."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,45 +52,102 @@ class Look:
     labels: str = ""
     text: str = ""
 
+    @property
+    def key(self) -> Key:
+        """The instance and the comment."""
+        return self.instance, self.comment
 
-def find_looks(summary: Summary, text: Callable[[Key], str]) -> list[Look]:
-    """Return what to read first: findings that led to nothing, comments that all missed, and where reviewers disagree.
 
-    The first of each kind come before the others. ``text`` returns the beginning of a comment.
-    """
-    told = list(_told(summary, text))
-    known = {(one.instance, one.comment) for one in told}
-    rows = {key: own for key, own in _contested(summary).items() if key not in known}
-    missed = [key for key, own in rows.items() if not any(value for _, value in own.values())]
-    apart = [key for key, own in rows.items() if len({value >= MAJORITY for _, value in own.values()}) > 1]
-    kinds = [
-        told,
-        [_missed(rows[key], text(key)) for key in sorted(missed, key=lambda key: _weight(rows[key]))[:MOST]],
-        [_apart(rows[key], text(key)) for key in sorted(apart, key=lambda key: _evenness(rows[key]))[:MOST]],
-    ]
-    return [
-        *itertools.chain(*(kind[:FOREMOST] for kind in kinds)),
-        *itertools.chain(*(kind[FOREMOST:] for kind in kinds)),
-    ]
+@dataclass(frozen=True, slots=True)
+class Looks:
+    """The comments to read first, in this order, and how many all missed: more than are named where they are many."""
+
+    comments: tuple[Look, ...]
+    missed: int
+
+    @property
+    def limit(self) -> str:
+        """Say that not all missed comments are named, where that is so; else an empty text."""
+        return (
+            f"{MOST} of the {self.missed} comments that all missed are here; the list of trials leads to the others."
+            if self.missed > MOST
+            else ""
+        )
 
 
 #: The oracle and value of one comment by reviewer.
 _Row = dict[str, tuple[OracleRecord, float]]
 
 
+def find_looks(summary: Summary, text: Callable[[Key], str] = lambda _: "") -> Looks:
+    """Return what a gate saw lost, what all missed, findings that led to nothing, and where reviewers disagree.
+
+    RULE says in which order. ``text`` returns the beginning of a comment.
+    """
+    labels = {oracle.key: oracle.labels for own in summary.reviewers for oracle in own.oracles}
+    rows = _contested(summary)
+    missed = [key for key, row in rows.items() if not any(value for _, value in row.values())]
+    apart = [key for key, row in rows.items() if len({value >= MAJORITY for _, value in row.values()}) > 1]
+
+    def weight(one: Look) -> tuple[int, int, bool, Key]:
+        return _weight(one.key, labels.get(one.key, {}))
+
+    seen: set[Key] = set()
+
+    def foremost(found: Iterable[Look]) -> list[Look]:
+        fresh = {one.key: one for one in found if one.key not in seen}
+        seen.update(fresh)
+        return sorted(fresh.values(), key=weight)[:MOST]
+
+    lost, told = foremost(_lost(summary)), foremost(_told(summary))
+    kinds = (
+        lost,
+        foremost(_missed(key, rows[key]) for key in missed),
+        told,
+        foremost(_apart(key, rows[key]) for key in apart),
+    )
+    first = [one for kind in kinds for one in kind[:1]]
+    others = sorted((one for kind in kinds for one in kind[1:]), key=weight)
+    return Looks(
+        tuple(
+            dataclasses.replace(one, labels=label_words(labels.get(one.key, {})), text=text(one.key))
+            for one in (*first, *others)
+        ),
+        len(missed),
+    )
+
+
 def _contested(summary: Summary) -> dict[Key, _Row]:
-    """Return what each reviewer that is compared with others made of each comment, where that is known."""
+    """Return what each reviewer that is compared with others made of each comment, where that is known.
+
+    Where none is compared, those that ran take their place.
+    """
     found: dict[Key, _Row] = {}
-    for name in summary.together.reviewers:
-        for oracle in summary.contestants[name].oracles:
+    everyone = {own.reviewer: own for own in summary.reviewers}
+    for name in summary.together.reviewers or summary.contestants or everyone:
+        for oracle in everyone[name].oracles:
             value = oracle.value(strict=summary.errors_as_misses)
             if value is not None:
                 found.setdefault(oracle.key, {})[name] = oracle, float(value)
     return found
 
 
-def _told(summary: Summary, text: Callable[[Key], str]) -> Iterator[Look]:
-    for one in summary.look_first[:MOST]:
+def _lost(summary: Summary) -> Iterator[Look]:
+    for name, comparison in summary.gate.comparisons.items() if summary.gate is not None else ():
+        reviewer, _, other = name.partition(" against ")
+        for instance, _, comment in (oracle.rpartition("::") for oracle in comparison.lost):
+            yield Look(
+                trial=str(TrialId(instance, reviewer, 1)),
+                instance=instance,
+                comment=comment,
+                kind="lost",
+                outcome="missed",
+                why=f"lost by {reviewer} against {other or 'the baseline'}",
+            )
+
+
+def _told(summary: Summary) -> Iterator[Look]:
+    for one in summary.look_first:
         trial = TrialId.parse(one.trial)
         yield Look(
             trial=one.trial,
@@ -81,50 +156,40 @@ def _told(summary: Summary, text: Callable[[Key], str]) -> Iterator[Look]:
             kind=one.outcome or "not resolved",
             outcome="missed",
             why=f"a finding of {trial.reviewer} lies near it: {one.why}",
-            text=text((trial.instance, one.comment)),
         )
 
 
-def _missed(row: _Row, text: str) -> Look:
-    who = f"missed by all {format_count(len(row), 'reviewer')}" if len(row) > NAMED else f"missed by {_names([*row])}"
-    return _look(row, next(iter(row)), "missed by all" if len(row) > 1 else "missed", "missed", who, text)
+def _missed(key: Key, row: _Row) -> Look:
+    who = f"all {format_count(len(row), 'reviewer')}" if len(row) > NAMED else _names([*row])
+    kind = "missed by all" if len(row) > 1 else "missed"
+    return _look(key, row, next(iter(row)), kind, "missed", f"missed by {who}")
 
 
-def _apart(row: _Row, text: str) -> Look:
+def _apart(key: Key, row: _Row) -> Look:
     caught = [name for name, (_, value) in row.items() if value >= MAJORITY]
     missed = [name for name in row if name not in caught]
     why = f"caught by {_names(caught)}, missed by {_names(missed)}"
-    return _look(row, missed[0], "reviewers disagree", "some", why, text)
+    return _look(key, row, missed[0], "reviewers disagree", "some", why)
 
 
 def _names(names: Sequence[str]) -> str:
     return format_names(names, NAMED)
 
 
-def _look(row: _Row, reviewer: str, kind: str, outcome: str, why: str, text: str) -> Look:
+def _look(key: Key, row: _Row, reviewer: str, kind: str, outcome: str, why: str) -> Look:
     oracle, _ = row[reviewer]
     repeat = oracle.repeats[0] if oracle.repeats else 1
-    return Look(
-        trial=str(TrialId(oracle.instance, reviewer, repeat)),
-        instance=oracle.instance,
-        comment=oracle.comment,
-        kind=kind,
-        outcome=outcome,
-        why=why,
-        labels=label_words(oracle.labels),
-        text=text,
-    )
+    instance, comment = key
+    trial = str(TrialId(instance, reviewer, repeat))
+    return Look(trial=trial, instance=instance, comment=comment, kind=kind, outcome=outcome, why=why)
 
 
-def _weight(row: _Row) -> tuple[int, bool, Key]:
+def _weight(key: Key, labels: Mapping[str, str]) -> tuple[int, int, bool, Key]:
     """Return what puts comments that matter more before others."""
-    oracle, _ = next(iter(row.values()))
-    word, kind = oracle.labels.get("severity", "").lower(), oracle.labels.get("kind")
-    rank = _SEVERITIES.index(word) if word in _SEVERITIES else len(_SEVERITIES)
-    return rank, kind != Kind.BEHAVIORAL.value, oracle.key
-
-
-def _evenness(row: _Row) -> tuple[float, tuple[int, bool, Key]]:
-    """Return what puts comments that divide the reviewers most evenly before others."""
-    caught = sum(value >= MAJORITY for _, value in row.values())
-    return abs(caught / len(row) - 0.5), _weight(row)
+    severity, category = labels.get("severity", "").lower(), labels.get("category", "")
+    return (
+        _SEVERITIES.index(severity) if severity in _SEVERITIES else len(_SEVERITIES),
+        _CATEGORIES.index(category) if category in _CATEGORIES else len(_CATEGORIES),
+        labels.get("kind") != Kind.BEHAVIORAL.value,
+        key,
+    )

@@ -10,6 +10,7 @@ from pathlib import Path
 from pytest_crab.gate.baseline import BaselineComparison, BaselineRuling
 from pytest_crab.gate.results import Word
 from pytest_crab.gate.wording import BaselineWords, baseline_words
+from pytest_crab.results.kept_runs import named_report
 from pytest_crab.results.summary import Summary
 from pytest_crab.show.summary_tables import RATE_HEADS, rate_row
 from pytest_crab.show.terminal import remarks, summary_lines
@@ -24,7 +25,7 @@ class Report:
 
     def __str__(self) -> str:
         """The tables that a run prints."""
-        return "\n".join(line.text for line in summary_lines(self.summary))
+        return "\n".join(line.text for line in summary_lines(self.summary, report=named_report(self.folder)))
 
     def _repr_html_(self) -> str:
         """The rates as a table, with the remarks on them."""

@@ -98,8 +98,12 @@ def _columns(
 
 def label(reviewer: ReviewerSummary) -> str:
     """Return the reviewer's name, with a star if it is shown the answer, and a tilde if it may have read it."""
-    star = "*" if reviewer.reviewer in reviewer.privileged else ""
-    return ascii_line(reviewer.reviewer) + star + ("~" if reviewer.reviewer in reviewer.leaky else "")
+    return name_with_marks(reviewer.reviewer, reviewer.privileged, reviewer.leaky)
+
+
+def name_with_marks(reviewer: str, privileged: Sequence[str], leaky: Sequence[str]) -> str:
+    """Return a reviewer's name with the marks that ``label`` puts behind it."""
+    return ascii_line(reviewer) + ("*" if reviewer in privileged else "") + ("~" if reviewer in leaky else "")
 
 
 def rate_cell(rate: Rate) -> str:

@@ -39,6 +39,8 @@ def lift_line(own: ReviewerSummary) -> str | None:
         same = own.overall.interval is not None and own.overall.interval.basis == interval.basis
         over = "" if same else f" over {interval.basis}"
         scope = f" (95% interval {format_change_interval(interval)}{over})"
+        if interval.low == interval.high:
+            scope = " (the same in every pull request, so that there is no interval)"
     return f"net lift {format_points(difference)} points{scope} over the control {ascii_line(lift.control)}"
 
 

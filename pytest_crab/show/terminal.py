@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple
 
 from pytest_crab.formats import (
@@ -13,7 +15,6 @@ from pytest_crab.formats import (
     format_decimal,
     format_dollars,
     format_interval,
-    format_names,
     format_number,
     format_one,
     format_percent,
@@ -27,6 +28,7 @@ from pytest_crab.results.summary import CAUSES, Summary
 from pytest_crab.show.detail_tables import detail_tables
 from pytest_crab.show.headline import gate_reasons, headlines, unmeasured_line
 from pytest_crab.show.label_changes import change_tables
+from pytest_crab.show.look_first import find_looks
 from pytest_crab.show.mediator_text import mediator_lines, mediator_tables
 from pytest_crab.show.summary_tables import (
     LONGEST_HEAD,
@@ -47,10 +49,10 @@ from pytest_crab.show.summary_text import (
     together_lines,
 )
 from pytest_crab.text import ascii_line, one_line
-from pytest_crab.types import Kind, TrialId
+from pytest_crab.types import Kind
 
-#: How many trials to look at next are shown with details, and how many lost oracles are named; the page has more.
-_LOOKS, _LOST = 5, 1
+#: How many comments to look at next are shown with details; the page has more.
+_LOOKS = 5
 
 #: How many causes of unknown verdicts are shown for each reviewer; summary.json has all.
 _CAUSES = 8
@@ -90,11 +92,12 @@ _COLUMNS = (
 )
 
 
-def summary_lines(summary: Summary, width: int = 80, *, details: bool = True) -> list[Line]:
+def summary_lines(summary: Summary, width: int = 80, *, details: bool = True, report: Path | None = None) -> list[Line]:
     """Return a run's results in lines of at most ``width`` columns (80 are needed); none if there was no trial.
 
     The answer comes last, where a terminal shows it: each reviewer's rate or what the gate says of it, the table, and
-    what to look at next. Before it are the ``details``: tables, notes, and what was asked of models.
+    what to look at next. Before it are the ``details``: tables, notes, and what was asked of models. ``report`` is
+    where the report is, unless commands find it without that.
     """
     if not summary.reviewers:
         return []
@@ -104,8 +107,8 @@ def summary_lines(summary: Summary, width: int = 80, *, details: bool = True) ->
             *_headlines(summary, width, details=details),
             *([] if details else _brief_notes(summary, width)),
             *_table(summary, width),
-            *(line for own in summary.reviewers for line in _lift(own, width)),
-            *_look_next(summary, width, _LOOKS if details else 1),
+            *(line for own in summary.reviewers if details for line in _lift(own, width)),
+            *_look_next(summary, width, _LOOKS if details else 1, report),
         ]
     )
     return [line for block in blocks if block for line in (Line(""), *block)][1:]
@@ -193,42 +196,32 @@ def _fitting(widths: Sequence[int], room: int) -> int:
     return count
 
 
-def _look_next(summary: Summary, width: int, most: int) -> list[Line]:
-    """Return at most so many oracles to look at, each with the command that shows it: what the gate saw lost first."""
-    looks = list(_looks(summary))
+def _look_next(summary: Summary, width: int, most: int, report: Path | None) -> list[Line]:
+    """Return at most so many comments, those that lead the page, each with the command that shows it."""
+    place = "" if report is None else f" --report {ascii_line(shlex.quote(str(report)), 4000)}"
     lines = []
-    for number, (text, trial) in enumerate(looks[:most]):
+    for number, one in enumerate(find_looks(summary).comments[:most]):
         head = "            " if number else "Look next: "
-        lines += _wrap(f"{head}{ascii_line(text, 400)}: pytest-crab show {ascii_line(trial)}", width)
+        text = ascii_line(f"{one.comment}, {one.why}", 400)
+        lines += _wrap(f"{head}{text}: pytest-crab show {ascii_line(one.trial)}{place}", width)
     return lines
-
-
-def _looks(summary: Summary) -> Iterator[tuple[str, str]]:
-    """Yield what to look at, and the name of the trial that shows it."""
-    for name, comparison in summary.gate.comparisons.items() if summary.gate is not None else ():
-        if comparison.lost:
-            instance = comparison.lost[0].rpartition("::")[0]
-            trial = TrialId(instance, name.partition(" against ")[0], 1)
-            yield f"lost {format_names(comparison.lost, _LOST)}", str(trial)
-    yield from ((f"{one.comment}, {one.why}", one.trial) for one in summary.look_first)
-    if not summary.look_first:
-        for own in summary.contestants.values() or summary.reviewers:
-            for oracle in own.oracles:
-                if oracle.value() == 0:
-                    yield f"{oracle.comment} missed", str(TrialId(oracle.instance, own.reviewer, 1))
 
 
 def _lift(own: ReviewerSummary, width: int) -> list[Line]:
     text = lift_line(own)
-    return [] if text is None else _wrap(f"{ascii_line(own.reviewer)}: {text}", width, "bold")
+    return [] if text is None else _wrap(f"{label(own)}: {text}", width, "bold")
 
 
 def _headlines(summary: Summary, width: int, *, details: bool) -> list[Line]:
-    """Return what the gate says of each reviewer, else its rate; without ``details`` of several the best one's."""
+    """Return what the gate says of each reviewer, else its rate.
+
+    Without ``details`` of several that of the best, which is none that is shown the answer where there is another.
+    """
     own = list(headlines(summary))
     if len(own) > 1 and not details and all(gate is None for _, _, gate in own):
-        best = max(own, key=lambda one: one[0].overall.micro or 0.0)
-        own = [(best[0], f"most caught by {best[1]}", None)]
+        compared = [one for one in own if one[0].reviewer in summary.together.reviewers] or own
+        best = max(compared, key=lambda one: one[0].overall.micro or 0.0)
+        own = [(best[0], f"{'most caught by ' if len(compared) > 1 else ''}{best[1]}", None)]
     reasons = [] if summary.gate is None else list(gate_reasons(summary.gate, details=details))
     lines = []
     for reviewer, rate, gate in own:

@@ -45,7 +45,7 @@ def test_many_misses_leave_the_results_to_be_read(lab: Any) -> None:
     arguments = ("--reviewer=none", "--crab-repeat=2", "instances")
     result = lab.run(*arguments)
     result.assert_outcomes(failed=4)
-    result.stdout.fnmatch_lines(["Look next: c0 missed: pytest-crab show shop-1::none"])
+    result.stdout.fnmatch_lines(["Look next: c1, missed by none: pytest-crab show shop-1::none"])
     result.stdout.no_fnmatch_line("*FAILURES*")
     for asked in ("-v", "--tb=short"):
         text = lab.run(*arguments, asked).stdout.str()

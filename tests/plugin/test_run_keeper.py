@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
+from pytest_crab.cli import main
 from pytest_crab.results.kept_runs import kept_runs
 
 
@@ -46,8 +48,12 @@ def test_a_whole_run_is_shown_and_a_part_of_one_is_kept_beside_it(lab: Any) -> N
 
 
 def test_a_run_with_a_place_of_its_own_is_not_kept(lab: Any) -> None:
-    result = lab.run("--reviewer=human", "--crab-report=mine", "instances/shop-1")
-    result.stdout.fnmatch_lines(["report: mine/index.html *"])
+    result = lab.run("--reviewer=none", "--crab-report=mine", "instances/shop-1")
+    result.stdout.fnmatch_lines(
+        ["Look next: *: pytest-crab show shop-1::none --report mine", "report: mine/index.html *"]
+    )
+    done = CliRunner().invoke(main, ["show", "shop-1::none", "--report", str(lab.path / "mine")])
+    assert "missed" in done.output
     assert kept_runs(lab.store) == []
     lab.run("--reviewer=human", "--crab-report=.crab/report", "instances/shop-1")
     lab.run("--reviewer=human", "--crab-report=.crab/report", "instances/shop-1")

@@ -17,15 +17,17 @@ def results(trial: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def tables(folder: Path) -> dict[str, Rows]:
-    """The cells of the page's tables by name, heads first."""
-    found = {}
+    """The cells of the page's tables by name, heads first; what follows in a further part is beside the first."""
+    found: dict[str, Rows] = {}
     page = (folder / "index.html").read_text()
     for name, body in re.findall(r'<table data-table="([^"]+)">(.*?)</table>', page, re.DOTALL):
         rows = re.findall(r"<tr>(.*?)</tr>", body, re.DOTALL)
         cells = (
             [re.sub(r"<[^>]+>", " ", cell) for cell in re.findall(r"<t[hd].*?</t[hd]>", row, re.DOTALL)] for row in rows
         )
-        found[name] = [[" ".join(cell.split()) for cell in row] for row in cells]
+        rows = [[" ".join(cell.split()) for cell in row] for row in cells]
+        whole = name.partition(", part ")[0]
+        found[whole] = rows if whole == name else [had + row[1:] for had, row in zip(found[whole], rows, strict=True)]
     return found
 
 

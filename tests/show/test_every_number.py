@@ -259,13 +259,14 @@ def rates_row(folder: Path, name: str) -> list[str]:
     return [
         name,
         own.rate(),
-        f"{span(own.interval())} over 7 repositories",
-        f"{span(own.here())} over 8 pull requests, for these 7 repositories only",
+        span(own.here()),
+        span(own.interval()),
         own.of(),
         str(len(own.oracles) - len(own.known())),
         f"{len(own.findings) / 8:.1f}",
         percent(idle(own) / len(own.findings)) if own.findings else "-",
-        "-" if name == "none" else f"{100 * fmean(both.changes):+.1f} (95%: {span(both.interval)})",
+        f"{own.cost:.2f}",
+        "-" if name == "none" else f"{100 * fmean(both.changes):+.1f} (95%: {span(both.interval, '+')})",
         f"{own.of(resolvable=True)} {own.rate(resolvable=True)}%",
         own.rate(kind="behavioral"),
         own.rate(kind="structural"),
@@ -273,7 +274,6 @@ def rates_row(folder: Path, name: str) -> list[str]:
         f"{percent(own.share('caught'))} to {percent(own.share('caught', 'unknown'))}",
         f"{broke} of 8",
         str(len(own.findings)),
-        f"{own.cost:.2f}",
     ]
 
 
@@ -362,7 +362,7 @@ def test_every_sentence_of_the_terminal(folder: Path) -> None:
         row = next(line for line in lines if re.match(rf"{name} +\d+/", line)).split()
         page = rates_row(folder, name)
         interval = span(own.interval()).replace(" to ", "-")
-        assert row == [name, page[4], page[1], interval, page[12], page[10], page[11], page[15], page[6], page[5]]
+        assert row == [name, page[4], page[1], interval, page[13], page[11], page[12], page[16], page[6], page[5]]
 
 
 def test_every_number_of_a_summary_and_of_junit(folder: Path) -> None:

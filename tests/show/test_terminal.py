@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from hypothesis import given, strategies as st
@@ -10,6 +11,7 @@ from pytest_crab.gate.exit import OracleCounts, RunOutcome, decide
 from pytest_crab.results.summary import SIMULATED, summarise
 from pytest_crab.show.terminal import summary_lines
 from pytest_crab.types import (
+    CONTROL,
     Category,
     CommentResult,
     Finding,
@@ -70,14 +72,14 @@ none: 1 verdict unknown, not run
 
 claude-code: 66.7% (2 of 3 oracles caught; 95% interval 1.1% to 99.7%, pull
     requests like these; 1 more without a verdict)
-human: 100.0% (1 of 1 oracle caught; 95% interval 0.0% to 100.0%, pull requests
+human*: 100.0% (1 of 1 oracle caught; 95% interval 0.0% to 100.0%, pull requests
     like these)
 none: no rate, since none of 1 oracle has a verdict
 Reviewer    Caught Rate %       95% Macro Behav. Struct. Comments Per PR Unknown
 claude-code    2/3   66.7  1.1-99.7  75.0   50.0   100.0        9    4.5       1
 human*         1/1  100.0 0.0-100.0 100.0      -   100.0        1    1.0       0
 none             -      -         -     -      -       -        -      -       1
-Look next: c0 missed: pytest-crab show a::claude-code"""
+Look next: c0, missed by claude-code: pytest-crab show a::claude-code"""
 
 
 def table(trials: list[Trial], **rule: bool) -> list[str]:
@@ -133,7 +135,7 @@ def test_without_details_the_answer_fits_six_lines(make_trial: MakeTrial) -> Non
     assert head.startswith("codex: 50.0% (3 of 6 oracles caught; ")
     assert note == "simulated agent: location overlap only"
     assert [row.split()[:2] for row in rows] == [["Reviewer", "Caught"], ["codex", "3/6"]]
-    assert look == "Look next: c1 missed: pytest-crab show a::codex"
+    assert look == "Look next: c1, missed by codex: pytest-crab show a::codex"
 
 
 def test_without_details_the_best_of_several_is_the_headline_and_what_is_unknown_is_red(make_trial: MakeTrial) -> None:
@@ -153,6 +155,31 @@ def test_what_measured_nothing_is_said_once_whether_a_gate_rules_or_not(make_tri
     for decided in (None, gate):
         lines = summary_lines(dataclasses.replace(summary, gate=decided), 100, details=False)
         assert "\n".join(line.text for line in lines).count("measured nothing") == 1
+
+
+def test_who_is_shown_the_answer_does_not_lead(make_trial: MakeTrial) -> None:
+    human = make_trial("human", "a", GREEN, privileged=("human",))
+    text = answer([human, make_trial("none", "a", FAILED, variant=CONTROL), make_trial("codex", "a", FAILED)])
+    assert text.startswith("codex: 0.0% (0 of 1 oracle caught; ")
+    assert "net lift" not in text
+    assert "\nhuman* " in text
+    assert answer([human]).startswith("human*: 100.0%")
+
+
+def test_a_lift_that_is_the_same_everywhere_has_no_interval(make_trial: MakeTrial) -> None:
+    names = [f"i{at}" for at in range(17)]
+    trials = [make_trial("none", name, FAILED, variant=CONTROL) for name in names]
+    alike = shown([*trials, *(make_trial("codex", name, GREEN) for name in names)], 200)
+    assert "codex: net lift +100.0 points (the same in every pull request" in alike
+    assert "+100.0 to +100.0" not in alike
+    apart = shown([*trials, *(make_trial("codex", name, GREEN if name == "i0" else FAILED) for name in names)], 200)
+    assert "codex: net lift +5.9 points (95% interval " in apart
+
+
+def test_commands_name_a_report_that_they_would_not_find(make_trial: MakeTrial) -> None:
+    summary = summarise([make_trial("codex", "a", FAILED)])
+    (line,) = [one.text for one in summary_lines(summary, report=Path("my runs")) if one.text.startswith("Look next")]
+    assert line.endswith("pytest-crab show a::codex --report 'my runs'")
 
 
 def test_no_trials_no_lines() -> None:

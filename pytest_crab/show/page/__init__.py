@@ -17,7 +17,7 @@ from pytest_crab.results.files import write_report_file
 from pytest_crab.results.reviewer_summary import ReviewerSummary
 from pytest_crab.results.summary import Summary
 from pytest_crab.show.detail_tables import PAIRS, detail_tables
-from pytest_crab.show.look_first import Look, find_looks
+from pytest_crab.show.look_first import Looks, find_looks
 from pytest_crab.show.mediator_text import mediator_lines, mediator_tables
 from pytest_crab.show.page.charts import Bar, cost_plot, forest_plot, heat_map, overlap_plot, timeline
 from pytest_crab.show.page.figures import (
@@ -56,7 +56,7 @@ FILE = "index.html"
 TRANSCRIPTS, ROOM = 8, 32 << 20
 
 #: The page's scripts, in the order that they need each other in.
-SCRIPTS = ("elements.js", "tables.js", "charts.js", "markdown.js", "diffs.js", "trial.js", "list.js")
+SCRIPTS = ("elements.js", "tables.js", "charts.js", "markdown.js", "syntax.js", "diffs.js", "trial.js", "list.js")
 
 _CHUNK = 1 << 20
 
@@ -212,7 +212,7 @@ class Charts:
         self._rulers = rulers
 
     @lazy
-    def looks(self) -> list[Look]:
+    def looks(self) -> Looks:
         """The comments to look at first."""
         return find_looks(self.summary, self._rulers.text)
 
@@ -293,17 +293,14 @@ def _values(summary: Summary, near: Mapping[str, Counter[str]]) -> dict[str, Any
         "details": [turn(one) for one in details.values()],
         "repositories": None if repositories is None else turn(repositories),
         "labels": labels,
-        "marks": list(_marks(summary)),
-        "notes": list(note_lines(summary.reviewers)),
+        "notes": [*note_lines(summary.reviewers), *_bases(summary)],
         "agent_tables": list(mediator_tables(summary)),
         "agent_lines": list(mediator_lines(summary)),
         "advice": {one.reviewer: advice_line(one) for one in summary.reviewers},
     }
 
 
-def _marks(summary: Summary) -> Iterator[str]:
-    """Yield the meanings of the marks behind the names of reviewers, of those marks that occur."""
-    if any(label(one).rstrip("~").endswith("*") for one in summary.reviewers if one.privileged):
-        yield "* is shown the answer"
-    if any(label(one).endswith("~") for one in summary.reviewers if one.leaky):
-        yield "~ worked on the public pull request and could read its discussion"
+def _bases(summary: Summary) -> list[str]:
+    """Return what intervals of rates are over, each once."""
+    ends = (end for one in summary.reviewers for end in (one.overall.here, one.overall.interval))
+    return list(dict.fromkeys(f"95% intervals over {end.basis}" for end in ends if end is not None))

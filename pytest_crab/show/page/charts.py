@@ -41,6 +41,9 @@ SERIES = 6
 #: The width of the names beside a heat map and of the dots beside bars, in percent.
 NAMES, DOTS = 30.0, 40.0
 
+#: So many characters fit above the columns of a heat map on a narrow screen; longer names are a list of numbers.
+_HEADS = 36
+
 
 def _svg(height: float, title: str, parts: Iterable[str], columns: int = 1) -> Markup:
     return Markup(
@@ -140,12 +143,12 @@ def _tick(tick: float, y: float) -> Markup:
 def heat_map(reviewers: Sequence[str], rows: Sequence[tuple[str, Sequence[Rate | None]]]) -> Markup:
     """Return a row for each label and a column for each reviewer, darker where the rate is higher."""
     width = (100 - NAMES) / max(1, len(reviewers))
-    top = 16.0 * len(reviewers) + 6
-    parts = []
+    narrow = max(map(len, reviewers), default=0) * len(reviewers) > _HEADS
+    top = 16.0 * (len(reviewers) if narrow else 0) + 20
+    parts = [_text(0, 16.0 * at + 12, f"{at + 1}: {name}", kind="head") for at, name in enumerate(reviewers) if narrow]
     for at, name in enumerate(reviewers):
-        x, line = NAMES + width * (at + 0.5), 16.0 * at + 12
-        anchor, aside = ("end", -1) if x > 60 else ("start", 1)
-        parts += [_line(x, line - 8, x, top, "grid"), _text(x + aside, line, name, anchor, "head")]
+        words = f"{at + 1}" if narrow else name
+        parts.append(_text(NAMES + width * (at + 0.5), top - 6, words, "middle", "head"))
     for row, (word, cells) in enumerate(rows):
         y = top + ROW * row
         parts.append(_text(0, y + 17, word))

@@ -6,7 +6,7 @@ function near(remark, comment) {
 function half(title, own, comment) {
   const findings = own.findings.filter((one) => near(one, comment));
   return make("div", null, make("h4", null, title), make("p", { class: "quiet" }, own.name),
-    own.results.filter((one) => !comment || one.comment === comment.id).map((one) => make("p", null, badge(one.verdict, one.verdict + " (" + one.reason + ")"), one.detail)),
+    own.results.filter((one) => !comment || one.comment === comment.id).map((one) => make("p", null, badge(one.verdict), one.said.join("; "))),
     own.error ? make("p", { class: "unknown text" }, own.error) : null,
     findings.length ? null : make("p", { class: "quiet" }, "No finding in this file."),
     findings.map((one) => make("div", { class: "remark" }, box(one, false))));

@@ -21,7 +21,7 @@ from pytest_crab.text import label_words
 from pytest_crab.types import CommentResult, Trial, Verdict
 
 #: The page's scripts, in the order that they need each other in.
-SCRIPTS = ("elements.js", "tables.js", "markdown.js", "diffs.js", "comparison.js")
+SCRIPTS = ("elements.js", "tables.js", "markdown.js", "syntax.js", "diffs.js", "comparison.js")
 
 #: The verdict that a lost and a gained oracle has before and after.
 _VERDICTS = {"lost": (Verdict.CAUGHT, Verdict.MISSED), "gained": (Verdict.MISSED, Verdict.CAUGHT)}

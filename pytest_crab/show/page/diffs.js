@@ -10,8 +10,8 @@ function place(remark) {
 const badge = (verdict, words) => make("span", { class: "badge " + verdict }, words || verdict);
 
 function box(remark, human) {
-  const who = (human ? "Human " + remark.id : "Finding") + (remark.head ? " · " + remark.head : "");
-  return make("div", { class: human ? "human" : "finding" }, make("strong", null, who),
+  const who = (human ? "Human " : "Finding ") + remark.id + (remark.head ? " · " + remark.head : "");
+  return make("div", { class: human ? "human" : "finding", "data-comment": human ? remark.id : null, tabindex: human ? "-1" : null }, make("strong", null, who),
     human && remark.verdict ? badge(remark.verdict) : null,
     remark.led?.length ? badge("caught", "led to " + remark.led.join(", ")) : null,
     make("span", { class: "quiet" }, place(remark)), markdown(remark.body, human));
@@ -31,17 +31,18 @@ function* numbered(rows) {
   }
 }
 
-function line([mark, old, fresh, text]) {
+function line([mark, old, fresh, text], paint) {
   return make("tr", { class: MARKS[mark] || null }, make("td", { class: "no" }, old ? String(old) : ""), make("td", { class: "no" }, fresh ? String(fresh) : ""),
-    make("td", null, (mark === "@" || mark === "#" ? "" : mark) + text));
+    make("td", null, mark === "@" || mark === "#" ? "" : mark, paint(mark, text)));
 }
 
 // Remarks are put below the last line that they name; what names no line that is shown goes above the file.
 function file(data, remarks, what, open = true) {
   const body = make("tbody");
   const waiting = new Set(remarks);
+  const paint = painter(data.path, data.rows);
   for (const each of numbered(data.rows)) {
-    body.append(line(each));
+    body.append(line(each, paint));
     for (const one of waiting) {
       const [remark, human] = one;
       if (at(remark) && (remark.side === "left" ? each[1] : each[2]) === at(remark)) {
@@ -67,7 +68,7 @@ function pair(path, changed, revised, remarks, absent) {
   const touched = Boolean(remarks.length || revised);
   return make("section", { class: changed && revised ? "pair" : "pair alone", "aria-label": path || "not a git diff" },
     changed ? file(changed, remarks, "Pull request", touched) : quiet("The pull request does not touch " + path + "."),
-    revised ? file(revised, [], "Revision") : touched ? quiet(absent) : null);
+    revised ? file(revised, [], "Revision") : touched && absent ? quiet(absent) : null);
 }
 
 function tree(pairs) {

@@ -8,6 +8,7 @@ from fractions import Fraction
 
 from pytest_crab.formats import (
     NOTHING,
+    format_change_interval,
     format_decimal,
     format_dollars,
     format_interval,
@@ -22,7 +23,6 @@ from pytest_crab.show.page.charts import Bar, Priced
 from pytest_crab.show.page.headline import idle_share, parse_time
 from pytest_crab.show.page.rows import near
 from pytest_crab.show.summary_tables import SummaryTable, label, rate_cell
-from pytest_crab.statistics.comparison import Interval
 from pytest_crab.types import UNNAMED_REPOSITORY, Category, Kind, Trial, Verdict
 
 #: What a finding is filed under that is near no comment.
@@ -38,12 +38,13 @@ def rates_table(summary: Summary) -> SummaryTable:
     """Return each reviewer's rates, a row each, without the columns that no reviewer has a number for."""
     heads: dict[str, _Cells] = {
         "Rate %": lambda one: format_percent(one.overall.micro),
-        "95% interval": lambda one: _interval(one.overall.interval),
-        "95%, these repositories": lambda one: _interval(one.overall.here),
+        "95%, pull requests like these": lambda one: format_interval(one.overall.here or one.overall.interval, " to "),
+        "95%, other repositories too": _elsewhere,
         "Caught / known": lambda one: rate_cell(one.overall),
         "Unknown": lambda one: str(one.overall.unknown),
         "Comments per PR": lambda one: format_decimal(one.comments_per_pull_request, 1),
-        "Findings in reviews that caught nothing %": lambda one: format_percent(idle_share(one)),
+        "Idle findings %": lambda one: format_percent(idle_share(one)),
+        "USD": lambda one: NOTHING if one.cost_usd is None else format_dollars(one.cost_usd),
         "Net lift, points": _lift,
         "Of resolvable": lambda one: (
             NOTHING
@@ -57,7 +58,6 @@ def rates_table(summary: Summary) -> SummaryTable:
             f"{one.regressions.broken} of {one.regressions.measured}" if one.regressions.measured else NOTHING
         ),
         "Comments": lambda one: format_number(one.comments),
-        "USD": lambda one: NOTHING if one.cost_usd is None else format_dollars(one.cost_usd),
     }
     reviewers = summary.reviewers
     columns = [[head, *map(cell, reviewers)] for head, cell in heads.items()]
@@ -65,16 +65,19 @@ def rates_table(summary: Summary) -> SummaryTable:
     return SummaryTable("Rates", "Reviewer", [label(one) for one in reviewers], shown)
 
 
-def _interval(interval: Interval | None) -> str:
-    return NOTHING if interval is None else f"{format_interval(interval, ' to ')} over {interval.basis}"
+def _elsewhere(one: ReviewerSummary) -> str:
+    return NOTHING if one.overall.here is None else format_interval(one.overall.interval, " to ")
 
 
 def _lift(one: ReviewerSummary) -> str:
     if one.lift is None:
         return NOTHING
     own = one.lift.comparison
-    ends = "" if own.interval is None else f" (95%: {format_interval(own.interval, ' to ')})"
-    return f"{format_points(own.difference)}{ends}"
+    if own.interval is None:
+        return format_points(own.difference)
+    alike = own.interval.low == own.interval.high
+    ends = "alike everywhere" if alike else f"95%: {format_change_interval(own.interval)}"
+    return f"{format_points(own.difference)} ({ends})"
 
 
 def _rate_of(kind: Kind) -> _Cells:

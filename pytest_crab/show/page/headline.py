@@ -101,11 +101,14 @@ def measured_sentences(summary: Summary) -> Iterator[str]:
     reviewers = summary.reviewers
     if reviewers:
         if all(one.decided_by for one in reviewers):
-            yield "The share of human comments that a ruler finds in each review; the section on rulers says which."
+            yield "The rate is the share of human comments that a ruler finds in the review; Rulers says which."
         elif all(one.counted == "comment" for one in reviewers):
-            yield "The share of human comments after which the coding agent's change is exactly the reference's."
+            yield "The rate is the share of human comments after which the agent's change is exactly the reference's."
         else:
-            yield "The share of oracles that pass after a coding agent acted on each review."
+            yield (
+                "The rate is the share of oracles that pass after a coding agent acted on the review. An oracle is the "
+                "test of one human comment: red on the pull request, green once the comment is resolved."
+            )
 
 
 def _with_version(one: ReviewerSummary) -> str:

@@ -9,13 +9,18 @@ let found = trials;
 let planned = [];
 
 const name = (trial) => trial.i + "::" + trial.r + (trial.n > 1 ? "[" + trial.n + "]" : "");
-const address = (trial) => "#t=" + encodeURIComponent(name(trial));
+const address = (trial, comment) => "#t=" + encodeURIComponent(name(trial)) + (comment ? "&c=" + encodeURIComponent(comment) : "");
 const byName = new Map();
+
+// The names of reviewers with their marks, where they have any.
+const marked = new Map();
+const labelOf = (reviewer) => marked.get(reviewer) || reviewer;
 
 // Take records in; a later one of the same trial takes the place of the one before.
 function take(rows) {
   for (const trial of rows) {
     trial.t = [trial.i, trial.p, trial.r, ...trial.w, ...trial.g].join(" ").toLowerCase();
+    if (trial.l) marked.set(trial.r, trial.l);
     const before = byName.get(name(trial));
     if (before) trials[trials.indexOf(before)] = trial;
     else if (rows !== trials) trials.push(trial);
@@ -32,7 +37,7 @@ const LIST_HEADS = [...byId("list").parentElement.tHead.rows[0].cells].map(cellT
 function row(trial) {
   const made = make("tr", null,
     make("th", { scope: "row" }, make("a", { href: address(trial) }, pieces(trial.i + (trial.n > 1 ? " [" + trial.n + "]" : "")))),
-    make("td", null, trial.r),
+    make("td", { class: "words" }, labelOf(trial.r)),
     trial.v.map((count, at) => make("td", { class: count ? OUTCOMES[at] : null }, String(count))),
     make("td", null, trial.f === null ? "-" : String(trial.f)),
     make("td", null, trial.s.toFixed(1)));
@@ -88,7 +93,7 @@ function heads(rows) {
   byId("columns").textContent = "The first " + few.length + " of " + all.length + " reviewers; choose another one above.";
   if (few.join() === reviewers.join()) return;
   reviewers = few;
-  byId("matrix-head").replaceChildren(byId("matrix-head").firstElementChild, ...reviewers.map((reviewer) => make("th", { scope: "col" }, pieces(reviewer))));
+  byId("matrix-head").replaceChildren(byId("matrix-head").firstElementChild, ...reviewers.map((reviewer) => make("th", { scope: "col" }, pieces(labelOf(reviewer)))));
 }
 
 function matrix() {
@@ -132,7 +137,7 @@ function filter(keep) {
 function choices(id, words) {
   const known = new Set([...byId(id).options].map((option) => option.value));
   const fresh = [...new Set(words)].filter((word) => !known.has(word)).sort();
-  byId(id).append(...fresh.map((word) => make("option", { value: word }, word)));
+  byId(id).append(...fresh.map((word) => make("option", { value: word }, id === "f-r" ? labelOf(word) : word)));
 }
 
 function offerChoices() {
@@ -141,9 +146,9 @@ function offerChoices() {
   choices("f-k", trials.flatMap((trial) => trial.k));
 }
 
-// An address may be anything that somebody typed or that was cut off on its way.
+// An address may be anything that somebody typed or that was cut off on its way: a section, or a trial and a comment.
 function wanted() {
-  try { return decodeURIComponent(location.hash.slice(1)); } catch { return ""; }
+  try { return location.hash.slice(1).split("&c=").map(decodeURIComponent); } catch { return [""]; }
 }
 
 // Links to the trials before and after this one, in the order of the list as it is filtered.
@@ -162,16 +167,29 @@ function markSection() {
   for (const link of links) link === read ? link.setAttribute("aria-current", "true") : link.removeAttribute("aria-current");
 }
 
+// The reader lands on a comment where its diff shows it, else at its oracle, and without one at the top of the trial.
+function land(comment) {
+  const [oracle, human] = [".oracle", ".human"].map((kind) => comment && byId("trial").querySelector(kind + '[data-comment="' + CSS.escape(comment) + '"]'));
+  const place = human || oracle || byId("trial");
+  if (place === byId("trial")) scrollTo(0, 0);
+  else place.scrollIntoView({ block: "center" });
+  place.focus({ preventScroll: true });
+}
+
+let opened = null;
+
 async function route() {
-  const hash = wanted();
+  const [hash, comment] = wanted();
   const trial = hash.startsWith("t=") ? byName.get(hash.slice(2)) : undefined;
-  if (trial) await show(trial).catch(() => byId("trial").replaceChildren(neighbours(trial),
-    make("p", { class: "warn" }, "This trial cannot be read: the server has stopped, or the records have changed. Load the page again.")));
-  if (hash !== wanted()) return;
+  if (trial && trial !== opened) await show(trial).then(() => { opened = trial; }, () => {
+    opened = null;
+    byId("trial").replaceChildren(neighbours(trial), make("p", { class: "warn" }, "This trial cannot be read: the server has stopped, or the records have changed. Load the page again."));
+  });
+  if (hash !== wanted()[0]) return;
   byId("trial").hidden = !trial;
   document.body.classList.toggle("diffs", Boolean(trial));
   for (const id of ["overview", "top", "sections"]) byId(id).hidden = Boolean(trial);
-  if (trial) { scrollTo(0, 0); byId("trial").focus({ preventScroll: true }); }
+  if (trial) land(comment);
   else if (hash && byId(hash)) byId(hash).scrollIntoView();
 }
 

@@ -12,15 +12,33 @@ from pytest_crab.diffs import HUNK_HEAD, split_files
 from pytest_crab.formats import NOTHING, format_dollars
 from pytest_crab.instances.pull_requests import Subject, SubjectComment
 from pytest_crab.results.explain import NEAR, review_faults, revision_faults
+from pytest_crab.results.recorded_rulers import rulers_of
+from pytest_crab.show.summary_tables import name_with_marks
 from pytest_crab.show.transcripts import Transcript
 from pytest_crab.text import cut, escape_controls, label_words, split_lines
-from pytest_crab.types import NO_RUNTIME, CommentResult, Explanation, Finding, Review, Revision, Trial, Usage, Verdict
+from pytest_crab.types import (
+    FIRST,
+    NO_RUNTIME,
+    PLACEBO,
+    CommentResult,
+    Explanation,
+    Finding,
+    Reason,
+    Review,
+    Revision,
+    Trial,
+    Usage,
+    Verdict,
+)
 
 #: Longest line, text and diff that the page shows; what is longer ends with a note, and is whole in trials.jsonl.
 LINE, TEXT, DIFF_LINES, FINDINGS = 1_000, 20_000, 4_000, 500
 
 #: Lines of a diff that only say what stands above the file anyway.
 _NAMES = ("diff --git ", "index ", "--- ", "+++ ")
+
+#: The reasons that say no more than the verdict does.
+_SAID_BY_VERDICT = frozenset({Reason.GREEN, Reason.CORRECT, Reason.HIT, Reason.FAILED, Reason.NO_HIT})
 
 #: The marks of lines that one side of a diff has, or both.
 _MARKS = frozenset(" +-")
@@ -44,9 +62,11 @@ def index_row(trial: Trial) -> dict[str, Any]:
     """The trial in the list: what is filtered by and what is counted."""
     results = trial.results
     verdicts = Counter(result.verdict for result in results)
+    marked = name_with_marks(trial.reviewer, trial.privileged, trial.leaky)
     return {
         "i": trial.instance,
         "r": trial.reviewer,
+        **({"l": marked} if marked != trial.reviewer else {}),
         "n": trial.repeat,
         "p": trial.repo,
         "g": sorted({safe(result.category) for result in results}),
@@ -69,7 +89,8 @@ def trial_detail(trial: Trial, transcripts: Sequence[Transcript] = ()) -> dict[s
         "results": [_result(result, trial.explanations.get(result.comment)) for result in trial.results],
         "commits": list(_commits(trial)),
         "findings": [
-            {**_finding(finding), "led": _led_to(trial, place)} for place, finding in enumerate(findings[:FINDINGS])
+            {**_finding(finding), "id": place + 1, "led": _led_to(trial, place)}
+            for place, finding in enumerate(findings[:FINDINGS])
         ],
         "unshown": max(0, len(findings) - FINDINGS),
         "files": None if trial.revision is None else list(diff_files(trial.revision.diff)),
@@ -150,19 +171,29 @@ def _distance(finding: Finding, result: CommentResult) -> int | None:
 
 def _result(result: CommentResult, explanation: Explanation | None) -> dict[str, Any]:
     return {
-        "why": None if explanation is None else safe(explanation.words),
+        "said": list(_said(result, explanation)),
         "comment": result.comment,
         "lines": result.lines,
         "side": result.side.value,
         "labels": safe(label_words(result.labels)),
         "verdict": result.verdict.value,
-        "reason": result.reason.value,
         "resolvable": result.resolvable,
         "path": safe(result.path) or None,
-        "detail": safe(result.detail) or None,
         "parts": [[safe(part.asks), part.resolved] for part in result.parts],
         "tests": [[safe(test.id), test.outcome, safe(test.exception), safe(test.where)] for test in result.tests[:50]],
     }
+
+
+def _said(result: CommentResult, explanation: Explanation | None) -> Iterator[str]:
+    """Yield why the verdict is what it is, each fact once: which findings decided it, and what the tests said."""
+    silent = result.reason is Reason.NO_FINDINGS
+    if explanation is not None and not silent:
+        yield safe(explanation.words)
+    detail = safe(result.detail)
+    if result.reason in _SAID_BY_VERDICT or (silent and detail):
+        yield from filter(None, [detail])
+    else:
+        yield f"{result.reason.value}: {detail}" if detail else result.reason.value
 
 
 def _finding(finding: Finding) -> dict[str, Any]:
@@ -215,7 +246,10 @@ def _led_to(trial: Trial, place: int) -> list[str]:
 
 
 def _steps(trial: Trial) -> Iterator[list[str]]:
-    """Yield a row for each step: name, seconds, who made it, requests, tokens in and out, dollars, models."""
+    """Yield a row for each step: name, seconds, who made it, requests, tokens in and out, dollars, models; then all.
+
+    The whole takes longer than its steps by what lies between them, and a step from the store by the wait for it.
+    """
     made: dict[str, Review | Revision | None] = {"review": trial.review, "revision": trial.revision}
     timed = {one.step: one for one in trial.steps}
     for step in dict.fromkeys([*timed, *(name for name, own in made.items() if own is not None)]):
@@ -224,18 +258,20 @@ def _steps(trial: Trial) -> Iterator[list[str]]:
         amounts = (usage.requests, usage.input_tokens, usage.output_tokens)
         yield [
             safe(step),
-            NOTHING if record is None else "from the store" if record.reused else f"{record.seconds:.1f}",
+            NOTHING if record is None else f"{record.seconds:.1f}{', from the store' if record.reused else ''}",
             safe(None if own is None else own.version) or NOTHING,
             *(NOTHING if amount is None else f"{amount:,}" for amount in amounts),
             NOTHING if usage.cost_usd is None else format_dollars(usage.cost_usd, 4),
             safe(", ".join(usage.models or ())) or NOTHING,
         ]
+    if timed:
+        yield ["the whole trial", f"{trial.seconds:.1f}", *[NOTHING] * 6]
 
 
 def _commands(trial: Trial) -> Iterator[list[str]]:
     """Yield the commands that show and repeat a trial, each with its purpose."""
     name, file = str(trial.id), f"SET/{trial.instance}/instance.yaml"
-    again = ["pytest", f"--reviewer={trial.review_by or trial.reviewer}", f"--agent={trial.agent}", file]
+    again = ["pytest", *_options(trial), file]
     for purpose, words in (
         ("Run it again; SET is the folder of the set, and finished steps come from the store", again),
         ("Show it in a terminal; add --report DIR if the report is not in .crab", ["pytest-crab", "show", name]),
@@ -243,6 +279,27 @@ def _commands(trial: Trial) -> Iterator[list[str]]:
         ("Open a shell where its revision is applied", ["pytest-crab", "set", "shell", name]),
     ):
         yield [purpose, safe(shlex.join(words))]
+
+
+def _options(trial: Trial) -> Iterator[str]:
+    """Yield the options of a run that has this trial: those that its record tells."""
+    reviewer = trial.review_by or trial.reviewer
+    if trial.variant in (FIRST, PLACEBO):
+        reviewer, _, first = reviewer.rpartition("@")
+        yield f"--reviewer={reviewer}"
+        yield f"--crab-top-n={first}" if trial.variant == FIRST else "--crab-placebo=REPORT"
+    else:
+        yield f"--reviewer={reviewer}"
+    yield f"--agent={trial.agent}"
+    rulers = [*rulers_of(trial)]
+    if rulers not in ([], ["oracles"]):
+        yield from (f"--crab-score={name}" for name in rulers)
+    if trial.runtime != NO_RUNTIME:
+        yield f"--crab-runtime={trial.runtime}"
+    if trial.repeat > 1:
+        yield f"--crab-repeat={trial.repeat}"
+    if trial.attribution is not None:
+        yield "--crab-attribute"
 
 
 def _facts(trial: Trial) -> Iterator[list[str]]:

@@ -6,14 +6,15 @@ function testRow([id, outcome, exception, where]) {
     make("td", null, [exception, where && "at " + where].filter(Boolean).join(" ") || "-"));
 }
 
-function oracle(result) {
+// A comment's verdict: what it asks for and where, and why it was caught or missed.
+function oracle(result, comment, trial) {
   const tests = result.tests.length ? make("details", null, make("summary", null, counted(result.tests.length, "test")),
     make("div", { class: "wide", role: "group", "aria-label": "Tests of " + result.comment },
       make("table", { class: "tests" }, make("thead", null, make("tr", null, ["Test", "Outcome", "Stopped with"].map((head) => make("th", { scope: "col" }, head)))),
         make("tbody", null, result.tests.map(testRow))))) : null;
-  return make("div", { class: "oracle" }, make("strong", null, result.comment + " "), badge(result.verdict, result.verdict + " (" + result.reason + ")"),
-    make("span", { class: "quiet" }, " " + (result.labels ? result.labels + ", " : "") + place(result) + (OUTCOME_WORDS[result.resolvable] || "")),
-    result.why ? make("p", { class: "text" }, result.why) : null, result.detail ? make("p", { class: "text" }, result.detail) : null,
+  return make("div", { class: "oracle", "data-comment": result.comment, tabindex: "-1" }, make("strong", null, result.comment + " "), badge(result.verdict),
+    make("span", { class: "quiet" }, " " + (result.labels ? result.labels + ", " : ""), make("a", { href: address(trial, result.comment) }, place(result)), OUTCOME_WORDS[result.resolvable] || ""),
+    comment ? markdown(comment.body, true) : null, result.said.map((text) => make("p", { class: "text quiet" }, text)),
     result.parts.length ? make("ol", null, result.parts.map(([asks, resolved]) => make("li", null,
       make("span", { class: resolved ? "caught" : "missed" }, resolved ? "resolved" : "not resolved"), ": " + asks))) : null, tests);
 }
@@ -48,16 +49,17 @@ function transcript(one, steps) {
 
 function stepTable(steps) {
   const heads = ["Step", "Seconds", "Version", "Requests", "Tokens in", "Tokens out", "USD", "Models"];
+  const kind = (nth) => ({ class: heads[nth] === "Version" || heads[nth] === "Models" ? "words" : null });
   return make("div", { class: "wide", role: "group", "aria-label": "Steps of the trial" }, make("table", null,
-    make("thead", null, make("tr", null, heads.map((head) => make("th", { scope: "col" }, head)))),
-    make("tbody", null, steps.map(([step, ...cells]) => make("tr", null, make("th", { scope: "row" }, step), cells.map((text) => make("td", null, text)))))));
+    make("thead", null, make("tr", null, heads.map((head, nth) => make("th", { scope: "col", ...kind(nth) }, head)))),
+    make("tbody", null, steps.map(([step, ...cells]) => make("tr", null, make("th", { scope: "row" }, step), cells.map((text, nth) => make("td", kind(nth + 1), text)))))));
 }
 
 function commitTable(commits) {
   const heads = ["Finding", "Lines", "Files", "Message", "Oracles"];
   return make("div", { class: "wide", role: "group", "aria-label": "Commits of the revision" }, make("table", null,
-    make("thead", null, make("tr", null, heads.map((head) => make("th", { scope: "col" }, head)))),
-    make("tbody", null, commits.map(([finding, ...cells]) => make("tr", null, make("th", { scope: "row" }, finding), cells.map((text) => make("td", null, text)))))));
+    make("thead", null, make("tr", null, heads.map((head) => make("th", { scope: "col", class: "words" }, head)))),
+    make("tbody", null, commits.map(([finding, ...cells]) => make("tr", null, make("th", { scope: "row" }, finding), cells.map((text) => make("td", { class: "words" }, text)))))));
 }
 
 function summaryOf(trial, detail) {
@@ -68,19 +70,19 @@ function summaryOf(trial, detail) {
 
 function others(trial) {
   const own = trials.filter((one) => one.i === trial.i && one !== trial);
-  return own.length ? make("p", { class: "others" }, "Same pull request: ", own.map((one) => [make("a", { href: address(one) }, one.r + (one.n > 1 ? " [" + one.n + "]" : "")), " "])) : null;
+  return own.length ? make("p", { class: "others" }, "Same pull request: ", own.map((one) => [make("a", { href: address(one) }, labelOf(one.r) + (one.n > 1 ? " [" + one.n + "]" : "")), " "])) : null;
 }
 
 function discussion(detail, subject) {
   const verdicts = new Map(detail.results.map((result) => [result.comment, result.verdict]));
   const humans = (subject?.comments || []).map((one) => [{ ...one, verdict: verdicts.get(one.id) }, true]);
   const remarks = [...detail.findings.map((one) => [one, false]), ...humans];
-  const absent = detail.files === null ? "There is no revision." : detail.files.length ? "The revision does not touch this file." : "The revision is empty.";
+  const none = detail.files === null ? "There is no revision." : detail.files.length ? null : "The revision is empty.";
   return [make("h2", null, "Changes, and the revision beside them"),
     subject ? null : make("p", { class: "quiet" }, "The pull request is not in this report."),
     detail.unshown ? make("p", { class: "warn" }, detail.unshown + " more findings are in trials.jsonl") : null,
-    changes(subject ? subject.files : [], detail.files, remarks, absent),
-    subject || detail.files?.length ? null : make("p", { class: "quiet" }, absent),
+    none ? make("p", { class: "quiet" }, none) : null,
+    changes(subject ? subject.files : [], detail.files, remarks, none ? null : "The revision does not touch this file."),
     detail.notes ? [make("h3", null, "The agent's notes"), markdown(detail.notes)] : null];
 }
 
@@ -96,7 +98,8 @@ async function show(trial) {
     subject?.url || subject?.body ? make("h2", null, "Description") : null,
     subject?.url ? make("p", null, make("a", { href: subject.url, rel: "noreferrer" }, subject.url)) : null,
     subject?.body ? make("div", { class: "description" }, markdown(subject.body, true)) : null,
-    make("h2", null, "Oracles"), detail.results.map(oracle),
+    make("h2", { title: "An oracle is the test of one comment: red on the pull request, green once the comment is resolved." }, "Oracles"),
+    detail.results.map((result) => oracle(result, subject?.comments.find((one) => one.id === result.comment), trial)),
     discussion(detail, subject),
     detail.commits.length ? [make("h2", null, "The revision's commits, by finding"), commitTable(detail.commits)] : null,
     detail.steps.length ? [make("h2", null, "Steps"), stepTable(detail.steps)] : null,

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from pytest_crab.results.summary import summarise
 from pytest_crab.show.page.figures import COLUMNS, overlaps_table, rates_table, repositories_table, turn
+from pytest_crab.show.page.tables import fit, is_words
 from pytest_crab.show.summary_tables import SummaryTable
 from pytest_crab.types import Reason, Trial
 
@@ -43,6 +44,24 @@ def test_many_reviewers_have_rows_instead_of_columns() -> None:
     many = turn(SummaryTable("t", "word", ["x", "y"], [[f"r{at}", f"x{at}", f"y{at}"] for at in range(COLUMNS + 1)]))
     assert many.names == [f"r{at}" for at in range(COLUMNS + 1)]
     assert [column[:2] for column in many.columns] == [["x", "x0"], ["y", "y0"]]
+
+
+def test_a_table_that_does_not_fit_goes_on_below() -> None:
+    table = SummaryTable("t", "word", ["x"], [[f"a head of words {at}", "12.5"] for at in range(30)])
+    parts = fit(table)
+    assert len(parts) > 1
+    assert [column for part in parts for column in part.columns] == list(table.columns)
+    assert {len(part.columns) for part in parts[:-1]} == {len(parts[0].columns)}
+    assert [part.title for part in parts[:2]] == ["t", "t, part 2"]
+    assert fit(SummaryTable("t", "word", ["x"], table.columns[:3])) == [
+        SummaryTable("t", "word", ["x"], list(table.columns[:3]))
+    ]
+
+
+def test_columns_of_words_are_told_from_numbers() -> None:
+    assert is_words(["head", "-", "7 pull requests"]) is False
+    assert is_words(["head", "+3.1 (95%)", "-"]) is False
+    assert is_words(["head", "-", "docker"]) is True
 
 
 def test_a_column_of_rates_without_a_number_is_left_out(make_trial: Callable[..., Trial]) -> None:

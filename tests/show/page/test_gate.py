@@ -39,11 +39,14 @@ def test_a_baseline_is_a_word_a_picture_and_links_to_what_was_lost(
 ) -> None:
     against = BaselineComparison(reviewer="mine", baseline="main", comparison=compare(run("ccmmcc"), run("ccccmm")))
     text = section(tmp_path, make_trial, baselines=(against,))
-    assert '<h2 id="h-gate" class="inconclusive">Gate inconclusive, exit status 8.</h2>' in text
+    assert '<p class="ruling inconclusive">Gate inconclusive, exit status 8.</p>' in text
     assert '<span class="badge inconclusive">cannot tell</span>' in text
     assert "margin -10" in text.partition('<figure class="verdict inconclusive">')[2].partition("</figure>")[0]
-    assert '<a href="#t=i4%3A%3Amine">i4::c0</a>' in text.partition('<div class="lost">')[2].partition("</div>")[0]
-    assert '<a href="#t=i2%3A%3Amine">i2::c0</a>' in text.partition('<div class="gained">')[2]
+    assert (
+        '<a href="#t=i4%3A%3Amine&amp;c=c0">i4::c0</a>'
+        in text.partition('<div class="lost">')[2].partition("</div>")[0]
+    )
+    assert '<a href="#t=i2%3A%3Amine&amp;c=c0">i2::c0</a>' in text.partition('<div class="gained">')[2]
 
 
 def test_a_floor_has_its_sentence_and_no_picture(tmp_path: Path, make_trial: Callable[..., Trial]) -> None:

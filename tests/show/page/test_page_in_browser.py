@@ -75,7 +75,33 @@ def test_links_to_sections_have_their_order_and_stay_in_view(watched: Watched) -
     assert page.evaluate("document.querySelector('#sections').getBoundingClientRect().top") == 0
 
 
-@pytest.mark.parametrize("width", [400, 1280])
+def test_links_to_sections_are_named_as_their_headings(watched: Watched) -> None:
+    links = watched.page.locator("#sections a").all()
+    headings = "to => { const one = document.querySelector(to); return (one.querySelector('h2') || one).textContent; }"
+    names = {str(link.text_content()): watched.page.evaluate(headings, link.get_attribute("href")) for link in links}
+    assert list(names) == list(names.values())
+
+
+@pytest.mark.parametrize("width", [400, 850, 1280])
+def test_no_word_or_number_in_a_table_is_broken(watched: Watched, width: int) -> None:
+    """Only what is longer than any cell is; names of rows have places to be broken at."""
+    broken = """[...document.querySelectorAll(".wide > table:not(.matrix) :is(td, thead th)")].flatMap((cell) => {
+      const walker = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT), found = [];
+      for (let node; (node = walker.nextNode());) for (const word of node.data.matchAll(/[^\\s-]+/g)) {
+        const range = document.createRange();
+        range.setStart(node, word.index);
+        range.setEnd(node, word.index + word[0].length);
+        const lines = new Set([...range.getClientRects()].map((one) => Math.round(one.top)));
+        if (word[0].length <= 24 && lines.size > 1) found.push(word[0]);
+      }
+      return found;
+    })"""
+    watched.page.set_viewport_size({"width": width, "height": 900})
+    assert watched.page.locator("table[data-table=rates] td").count() > 10
+    assert watched.page.evaluate(broken) == []
+
+
+@pytest.mark.parametrize("width", [400, 850, 1280])
 def test_nothing_on_the_page_scrolls_but_the_page(watched: Watched, width: int) -> None:
     boxes = """[...document.querySelectorAll("body, body *")].filter((one) => one.checkVisibility() &&
       (one.scrollWidth > one.clientWidth + 1 && getComputedStyle(one).overflowX !== "visible"
@@ -94,10 +120,18 @@ def test_what_to_look_at_first_and_the_trials_come_first(watched: Watched) -> No
     page.set_viewport_size({"width": 1280, "height": 900})
     assert page.evaluate("document.getElementById('trials').getBoundingClientRect().top") < 900
     first = page.locator("#look a").first
-    name = str(first.get_attribute("href")).removeprefix("#t=")
+    name, _, comment = str(first.get_attribute("href")).removeprefix("#t=").partition("&c=")
     first.click()
     page.wait_for_selector("#trial:not([hidden]) .oracle")
     assert page.inner_text("#trial-name") == unquote(name)
+    focus = """() => {
+      const one = document.activeElement, {top, bottom} = one.getBoundingClientRect();
+      return [one.className, one.dataset.comment, top > 0 && bottom < innerHeight];
+    }"""
+    assert page.evaluate(focus) == ["oracle", comment, True], "the diff of its pull request does not have it"
+    page.evaluate(f"location.hash = '#t={name}&c=c0'")
+    page.wait_for_function("document.activeElement.className === 'human'")
+    assert page.evaluate(focus) == ["human", "c0", True], "the reader lands on the comment itself"
 
 
 def test_a_matrix_has_as_many_columns_as_there_is_room_for(
@@ -135,7 +169,7 @@ def test_a_trial_is_a_pull_request_under_review(watched: Watched) -> None:
     page = watched.page
     assert page.inner_text("#h-trial").startswith("<script>"), "the pull request's title"
     assert page.is_hidden("#top"), "the overview's head gives way"
-    verdict = page.locator("#trial .oracle").first.locator(".badge").inner_text().split()[0]
+    verdict = page.locator("#trial .oracle").first.locator(".badge").inner_text()
     assert page.locator("#trial .human").first.locator(".badge").inner_text() == verdict
     parts = page.locator("#trial .oracle").first.locator("li").all_inner_texts()
     assert [part.partition(":")[0] for part in parts] == ["resolved", "not resolved"]
@@ -150,7 +184,9 @@ def test_a_trial_is_a_pull_request_under_review(watched: Watched) -> None:
     assert [row.split("\t")[0] for row in steps] == ["review", "revision"]
     assert "0.02" in steps[0]
     commands = page.locator("#trial .commands code").all_inner_texts()
-    assert commands[0] == "pytest --reviewer=codex --agent=claude-code SET/owner__name-1@abc/instance.yaml"
+    assert commands[0] == (
+        "pytest --reviewer=codex --agent=claude-code --crab-runtime=local SET/owner__name-1@abc/instance.yaml"
+    )
     assert commands[1] == "pytest-crab show owner__name-1@abc::codex"
     page.locator("#trial .others a").click()
     page.wait_for_selector("#trial-name:text('pr-agent')")
@@ -295,7 +331,10 @@ def test_tables_are_sorted_filtered_and_saved(watched: Watched) -> None:
     first = names.all_inner_texts()
     head.locator("button").click()
     assert head.get_attribute("aria-sort") == "descending"
-    costs = [float(cell) for cell in page.locator("table[data-table=rates] tbody td:last-child").all_inner_texts()]
+    column = page.locator("table[data-table=rates] thead th").all_inner_texts().index("USD") + 1
+    costs = [
+        float(cell) for cell in page.locator(f"table[data-table=rates] tbody td:nth-child({column})").all_inner_texts()
+    ]
     assert costs == sorted(costs, reverse=True)
     head.locator("button").click()
     assert head.get_attribute("aria-sort") == "ascending"

@@ -6,8 +6,20 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from pytest_crab.show.page.rows import DIFF_LINES, LINE, TEXT, diff_files, near, safe
-from pytest_crab.types import Category, CommentResult, Finding, Reason, Side
+from pytest_crab.show.page.rows import DIFF_LINES, LINE, TEXT, diff_files, near, safe, trial_detail
+from pytest_crab.types import (
+    FIRST,
+    NO_RUNTIME,
+    Category,
+    CommentResult,
+    ExplainedOutcome,
+    Explanation,
+    Finding,
+    Reason,
+    Side,
+    StepRecord,
+    Trial,
+)
 
 DIFF = (
     "diff --git a/old.py b/new.py\nsimilarity index 90%\nrename from old.py\nrename to new.py\n--- a/old.py\n"
@@ -47,6 +59,52 @@ def test_no_text_is_too_odd_for_a_diff(text: str) -> None:
 def test_a_long_diff_says_that_it_goes_on() -> None:
     (file,) = diff_files("diff --git a/x b/x\n@@ -0,0 +1,9999 @@\n" + "+line\n" * 9999)
     assert file["rows"][-1] == "\\ more lines are in trials.jsonl"
+
+
+def test_an_oracle_says_each_fact_once(make_trial: Callable[..., Trial], make_result: Callable[..., Any]) -> None:
+    results = [
+        make_result("c0", Reason.GREEN, detail=None),
+        make_result("c1", Reason.FAILED, detail="test_x failed with AssertionError"),
+        make_result("c2", Reason.NO_FINDINGS, detail="the reviewer had nothing to say"),
+        make_result("c3", Reason.BROKEN, detail="no space left"),
+    ]
+    told = {
+        "c0": Explanation(outcome=ExplainedOutcome.BY_FINDING, near=(1,), findings=(1,)),
+        "c1": Explanation(outcome=ExplainedOutcome.NOT_FOUND),
+        "c2": Explanation(outcome=ExplainedOutcome.NOT_FOUND),
+    }
+    shown = trial_detail(make_trial("a", "one", *results, explanations=told))["results"]
+    assert [one["said"] for one in shown] == [
+        ["by finding 1"],
+        ["not found", "test_x failed with AssertionError"],
+        ["the reviewer had nothing to say"],
+        ["broken: no space left"],
+    ]
+
+
+def test_a_trial_is_run_again_as_it_was_run(make_trial: Callable[..., Trial]) -> None:
+    def command(trial: Trial) -> str:
+        (_, words), *_ = trial_detail(trial)["commands"]
+        return str(words)
+
+    trial = make_trial("a b", "one", Reason.GREEN, runtime="docker", repeat=3, agent="mine")
+    assert command(trial) == (
+        "pytest '--reviewer=a b' --agent=mine --crab-runtime=docker --crab-repeat=3 SET/one/instance.yaml"
+    )
+    first = make_trial("bot@5", "one", Reason.GREEN, variant=FIRST, versions={"rulers": {"location": "1"}})
+    assert "--reviewer=bot --crab-top-n=5 " in command(first)
+    assert "--crab-score=location" in command(first)
+    assert "--crab-runtime" not in command(make_trial("a", "one", Reason.GREEN, runtime=NO_RUNTIME))
+
+
+def test_steps_say_where_the_seconds_of_the_trial_went(make_trial: Callable[..., Trial]) -> None:
+    steps = (StepRecord(step="proof", reused=True, seconds=5.6), StepRecord(step="verdict", reused=False, seconds=0.9))
+    rows = trial_detail(make_trial("a", "one", Reason.GREEN, steps=steps, seconds=6.6))["steps"]
+    assert [row[:2] for row in rows if row[0] in ("proof", "verdict", "the whole trial")] == [
+        ["proof", "5.6, from the store"],
+        ["verdict", "0.9"],
+        ["the whole trial", "6.6"],
+    ]
 
 
 def test_a_finding_is_filed_under_the_nearest_comment(make_result: Callable[..., CommentResult]) -> None:
