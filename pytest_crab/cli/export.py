@@ -8,8 +8,10 @@ from pathlib import Path
 
 import click
 
+from pytest_crab.curation import set_rows
 from pytest_crab.errors import BadInput
 from pytest_crab.formats import format_names
+from pytest_crab.instances.loading import load_instances
 from pytest_crab.results.files import read_trials, write_report_file
 from pytest_crab.results.loading import load_summary, trials_file
 from pytest_crab.results.tables import write_csv, write_parquet
@@ -19,7 +21,7 @@ from pytest_crab.types import Trial
 
 @click.group()
 def export() -> None:
-    """Write a run as a table, a leaderboard or a badge."""
+    """Write a run as a table, a leaderboard or a badge, or a set as rows."""
 
 
 _REPORT = click.argument("report", type=click.Path(exists=True, path_type=Path))
@@ -69,6 +71,26 @@ def badge(report: Path, reviewer: str | None, out: Path) -> None:
         raise click.ClickException(f"{report}: its reviewers are {known}; name one with --reviewer")
     told = badge_of(found[name])
     _write(out, json.dumps(told) + "\n" if out.suffix == ".json" else badge_svg(told))
+
+
+@export.command("set")
+@click.argument("place", metavar="SET", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option("--out", required=True, type=click.Path(path_type=Path), help="The new folder.")
+@click.option(
+    "--parquet", "as_parquet", is_flag=True, help="Write Parquet and not JSON Lines; needs pytest-crab[frames]."
+)
+def export_set(place: Path, out: Path, *, as_parquet: bool) -> None:
+    """Write a set of instances as rows to hand on, with a dataset card; set import reads them."""
+    try:
+        instances = load_instances(place)
+        set_rows.export_set(place, instances, out, parquet=as_parquet)
+    except BadInput as error:
+        raise click.ClickException(str(error)) from error
+    except ImportError as error:
+        raise click.ClickException(f"parquet needs pyarrow ({error}); install pytest-crab[frames]") from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise click.ClickException(f"{out} cannot be written: {error}") from error
+    click.echo(f"{out}: {len(instances)} instances")
 
 
 def _write_table(name: str, report: Path, out: Path) -> None:

@@ -14,6 +14,7 @@ def _sections() -> Sections:
             "new": Subcommand("pytest_crab.cli.new:new", "Write the skeleton of an instance."),
             "curate": Subcommand("pytest_crab.cli.curate:curate", "Make a set of instances of merged pull requests."),
             "inject": Subcommand("pytest_crab.cli.inject:inject", "Make a set of known faults of any repository."),
+            "import": Subcommand("pytest_crab.cli.import_set:import_set", "Make a set of rows that were exported."),
             "augment": Subcommand(
                 "pytest_crab.cli.augment:augment", "Add findings of reviews to a set, without duplicates."
             ),
