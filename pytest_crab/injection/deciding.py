@@ -135,7 +135,7 @@ class Deciding(Stage):
             return Rejection(reason="no test sees the fault", detail=f"{len(found.sight.passed)} pass with it")
         try:
             return self._keep(candidate, found)
-        except (DiffRejected, SyntaxError, ValueError) as error:
+        except (DiffRejected, ValueError) as error:
             return Rejection(reason="its tests cannot be taken out of the tree", detail=str(error))
 
     def _find(self, trying: Trying) -> _Found | None:
@@ -232,7 +232,7 @@ def how_far(path: str, tests: Collection[str]) -> str:
 def hide(repository: Repository, candidate: PullCandidate, tests: Mapping[str, Collection[str]]) -> PullCandidate:
     """Return the candidate with these tests, by file, taken out of base, head and reference alike.
 
-    Raises DiffRejected, SyntaxError, ValueError.
+    Raises DiffRejected, ValueError.
     """
     source = candidate.commit
     assert source is not None

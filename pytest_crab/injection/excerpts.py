@@ -6,6 +6,7 @@ import ast
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
+from pytest_crab.parsing.source_code import parse_python
 from pytest_crab.text import split_lines
 
 #: The fixtures that pytest has without any file of the project.
@@ -31,9 +32,17 @@ class TestCode:
     node: ast.FunctionDef | ast.AsyncFunctionDef
 
 
+def parse(text: str) -> ast.Module:
+    """Return the syntax tree of a file of Python. Raises ValueError."""
+    tree = parse_python(text)
+    if tree is None:
+        raise ValueError("it is no Python that can be read here")
+    return tree
+
+
 def tests_of(text: str) -> list[TestCode]:
-    """Return the tests of a file of Python. Raises SyntaxError, ValueError."""
-    return list(_tests(ast.parse(text).body, ""))
+    """Return the tests of a file of Python. Raises ValueError."""
+    return list(_tests(parse(text).body, ""))
 
 
 def _tests(body: Sequence[ast.stmt], within: str) -> Iterator[TestCode]:
@@ -54,20 +63,20 @@ def _last(node: ast.stmt) -> int:
 
 
 def tests_at(text: str, lines: Collection[int]) -> list[str]:
-    """Return the names of the tests that have one of these lines. Raises SyntaxError, ValueError."""
+    """Return the names of the tests that have one of these lines. Raises ValueError."""
     return [one.name for one in tests_of(text) if any(one.first <= line <= one.last for line in lines)]
 
 
 def without(text: str, names: Collection[str]) -> str:
-    """Return a file without these tests; a class that loses all it has goes too. Raises SyntaxError, ValueError."""
+    """Return a file without these tests; a class that loses all it has goes too. Raises ValueError."""
     gone = [(one.first, one.last) for one in tests_of(text) if one.name in names]
     left = _cut(text, gone)
     try:
-        ast.parse(left)
-    except SyntaxError:  # a class without a body
+        parse(left)
+    except ValueError:  # a class without a body
         empty = [
             (_first(node), _last(node))
-            for node in ast.parse(text).body
+            for node in parse(text).body
             if isinstance(node, ast.ClassDef) and all(_within(each, gone) for each in node.body)
         ]
         left = _cut(text, [*gone, *empty])
@@ -96,9 +105,9 @@ def _cut(text: str, spans: Sequence[tuple[int, int]]) -> str:
 
 
 def alone(text: str, names: Collection[str]) -> str:
-    """Return a file with these tests alone, and what they need of the rest. Raises SyntaxError, ValueError."""
+    """Return a file with these tests alone, and what they need of the rest. Raises ValueError."""
     own = without(text, [one.name for one in tests_of(text) if one.name not in names])
-    tree = ast.parse(own)
+    tree = parse(own)
     needed = _needed(tree)
     lines = whole_lines(own)
     kept: list[str] = []
@@ -199,9 +208,9 @@ def _uses(node: ast.stmt) -> set[str]:
 def stands_alone(text: str) -> bool:
     """Return whether a file of tests asks for nothing of the project's other tests: no fixture, plugin or helper.
 
-    Raises SyntaxError, ValueError.
+    Raises ValueError.
     """
-    tree = ast.parse(text)
+    tree = parse(text)
     functions = [node for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]
     fixtures = {name for node in functions for name in _binds(node)}
     for node in ast.walk(tree):
@@ -235,9 +244,9 @@ def _parametrized(tree: ast.Module) -> set[str]:
 def added_names(before: str, after: str) -> frozenset[str]:
     """Return what a file's new text defines and its old one does not: functions, classes, parameters, attributes.
 
-    Raises SyntaxError, ValueError.
+    Raises ValueError.
     """
-    return _defined(ast.parse(after)) - _defined(ast.parse(before))
+    return _defined(parse(after)) - _defined(parse(before))
 
 
 def _defined(tree: ast.Module) -> frozenset[str]:
@@ -278,8 +287,8 @@ def asks_for(test: TestCode, names: Collection[str]) -> bool:
 def words_of(text: str) -> frozenset[int]:
     """Return the lines of a file that are no code: comments, docstrings, blank ones; none where it is no Python."""
     try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError):
+        tree = parse(text)
+    except ValueError:
         return frozenset()
     found = {
         number
@@ -295,7 +304,7 @@ def words_of(text: str) -> frozenset[int]:
 def claims_of(text: str) -> list[str]:
     """Return what each test of a file says that should hold: the first sentence of its docstring, else its name.
 
-    Raises SyntaxError, ValueError.
+    Raises ValueError.
     """
     return [_claim(one.node) for one in tests_of(text)]
 
@@ -308,8 +317,8 @@ def _claim(node: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
 def function_at(text: str, line: int) -> str | None:
     """Return the dotted name of the innermost function or class at a line; None where there is none."""
     try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError):
+        tree = parse(text)
+    except ValueError:
         return None
     names: list[str] = []
     body: Sequence[ast.AST] = tree.body

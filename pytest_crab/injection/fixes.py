@@ -152,7 +152,7 @@ class FixSource(CandidateSource):
             make = self._introduced if method is Method.INTRODUCED else self._reversed
             try:
                 found = make(fix, parts, change)
-            except (SyntaxError, ValueError) as error:
+            except ValueError as error:
                 found = Rejection(reason="a file of it cannot be read", detail=str(error))
             if isinstance(found, Proposal):
                 bring(self.url, found.commit, self.repository.folder, context.folder)
@@ -170,14 +170,14 @@ class FixSource(CandidateSource):
                 return Rejection(reason="the fix changes no code", detail="its source differs in texts alone")
             if not any(self._own_tests(fix, parts, path) for path in parts.tests):
                 return Rejection(reason="its tests ask for nothing but what the fix adds", detail=subject_of(fix))
-        except (SyntaxError, ValueError) as error:
+        except ValueError as error:
             return Rejection(reason="a file of it cannot be read", detail=str(error))
         return None
 
     def _own_tests(self, fix: Change, parts: Parts, path: str) -> list[str]:
         """Return the tests of a file that the fix added or changed and that ask for no name which it adds.
 
-        Whoever mends the fault in another way has not these names. Raises SyntaxError, ValueError.
+        Whoever mends the fault in another way has not these names. Raises ValueError.
         """
         read = self.repository.read
         text = read(fix.tree, path)
@@ -326,7 +326,7 @@ class FixSource(CandidateSource):
         """Return the tests that the fix added or changed, in their files, as they may run in a tree.
 
         ``apart``: they are as the fix has them, with what they need of their files and nothing else, which may need
-        what the tree has not yet; else as the tree has them. Files conftest.py are the tree's. Raises SyntaxError,
+        what the tree has not yet; else as the tree has them. Files conftest.py are the tree's. Raises
         ValueError.
         """
         found: dict[str, str] = {}
@@ -408,18 +408,18 @@ def parts_of(changed: Mapping[str, str]) -> Parts | None:
 
 
 def only_words(repository: Repository, fix: Change, sources: Sequence[str]) -> bool:
-    """Return whether a fix leaves all code as it is. Raises SyntaxError, ValueError."""
+    """Return whether a fix leaves all code as it is. Raises ValueError."""
     try:
         return all(
             _code(repository.read(fix.parent, path) or "") == _code(repository.read(fix.tree, path) or "")
             for path in sources
         )
-    except (SyntaxError, ValueError):
+    except ValueError:
         return False
 
 
 def _code(text: str) -> str:
-    tree = ast.parse(text)
+    tree = excerpts.parse(text)
     for node in ast.walk(tree):
         if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)) and ast.get_docstring(
             node

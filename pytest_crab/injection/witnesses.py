@@ -121,7 +121,7 @@ def by_file(names: Collection[str], paths: Collection[str]) -> dict[str, list[st
 
 
 def reduced(texts: Mapping[str, str], names: Collection[str]) -> dict[str, str]:
-    """Return the files with these tests alone; conftest files stay whole. Raises SyntaxError, ValueError."""
+    """Return the files with these tests alone; conftest files stay whole. Raises ValueError."""
     own = by_file(names, [path for path in texts if not is_conftest(path)])
     kept = {path: excerpts.alone(texts[path], tests) for path, tests in own.items()}
     return kept | {path: text for path, text in texts.items() if is_conftest(path) and _above(path, kept)}

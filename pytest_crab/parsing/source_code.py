@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import threading
 import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import PurePosixPath
@@ -26,10 +27,14 @@ _VARIABLE = re.compile(
 _Node = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
+#: CPython 3.11 counts how deep its parser is for all threads together, and fails where two of them parse.
+_PARSING = threading.Lock()
+
+
 def parse_python(source: str | bytes) -> ast.Module | None:
     """Return the syntax tree of Python code; None for code that this Python cannot read."""
     try:
-        with warnings.catch_warnings():
+        with _PARSING, warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
