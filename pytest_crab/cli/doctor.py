@@ -161,7 +161,7 @@ def _calls(asked: tuple[str, ...]) -> list[tuple[str, str]]:
     """Ask models; nothing is asked that was not named, since a call costs money."""
     if not asked:
         return []
-    from pytest_crab.cli.model_probe import call
+    from pytest_crab.cli.model_call import call
     from pytest_crab.settings import load_settings
 
     try:

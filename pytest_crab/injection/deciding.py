@@ -284,10 +284,10 @@ class Trying:
         files = {**candidate.files, file: witnesses.oracle_text(witnesses_of(candidate), None)}
         write_files(folder, files)
         environment = Environment(dockerfile="python", python=python, timeout=_SECONDS)
-        probed = dataclasses.replace(
+        fitted = dataclasses.replace(
             candidate, comments=(CandidateComment(comment=comment),), environment=environment, files=files
         )
-        self._instance = to_instance(probed, folder)
+        self._instance = to_instance(fitted, folder)
 
     def fits(self, environment: Environment) -> bool:
         """Return whether the candidate's file lies where an environment imports from."""

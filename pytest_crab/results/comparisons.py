@@ -23,39 +23,40 @@ LISTED = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lift:
-    """The gain of a reviewer over the control, an agent without a review; ``comparison`` goes from the control to it.
-
-    An empty review takes the control's verdict. ``net`` is the number of net caught oracles of one run, ``cost_usd``
-    and ``seconds`` are one run's per one of them; None: not known, or nothing was won. ``p_holm`` is ``p_clusters``
-    adjusted for the number of contestants; placebos and first findings are no part of that family and keep their own.
-    """
+    """The gain of a reviewer over an agent without a review; an empty review takes the control's verdict."""
 
     control: str
+    #: From the control to the reviewer.
     comparison: Comparison
+    #: The net caught oracles of one run.
     net: float
+    #: The p adjusted for the number of contestants; placebos and first findings are none and keep their own.
     p_holm: float
+    #: One run's cost per net caught oracle; None: not known, or nothing was won.
     cost_usd: float | None = None
+    #: The same in seconds.
     seconds: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pair:
-    """Two reviewers over the oracles that both have: ``comparison`` is of the first with the second.
-
-    ``both``, ``only_first`` and ``only_second`` count oracles that are caught; ``cost_of_first`` and
-    ``cost_of_second`` are what one run of each takes (None: not wholly known), so that adding the second is worth
-    ``only_second`` oracles for ``cost_of_second``.
-    """
+    """Two reviewers over the oracles that both have."""
 
     first: str
     second: str
+    #: From the first to the second.
     comparison: Comparison
     p_holm: float
+    #: The oracles that both catch.
     both: int
+    #: Those that the first catches alone.
     only_first: int
+    #: Those that the second does: what adding it is worth.
     only_second: int
     kappa: float | None = None
+    #: The cost of one run of the first; None: not wholly known.
     cost_of_first: float | None = None
+    #: The same of the second.
     cost_of_second: float | None = None
 
 
@@ -69,30 +70,32 @@ class Overlap:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Together:
-    """All contestants that are not shown the answer, over the ``oracles`` whose verdict is known of each.
-
-    ``counted`` is the word for one of ``oracles``.
-    ``union`` counts what any of them caught, ``unique`` what one alone did; ``overlaps`` has every choice of reviewers
-    (of at most LISTED reviewers; else those that occur), and ``pairs`` likewise (else those of the first and of
-    neighbours by rate, unless all were asked for); their ``p_holm`` is adjusted for those listed.
-    """
+    """All contestants that are not shown the answer."""
 
     reviewers: tuple[str, ...] = ()
+    #: The oracles whose verdict is known of each.
     oracles: int = 0
+    #: Those that any catches.
     union: int = 0
+    #: Those that one alone catches.
     unique: Mapping[str, int] = field(default_factory=dict)
+    #: Every choice of reviewers, of at most LISTED; of more those that occur.
     overlaps: tuple[Overlap, ...] = ()
+    #: Likewise; of more those of the first and of neighbours by rate. ``p_holm`` is adjusted for those listed.
     pairs: tuple[Pair, ...] = ()
+    #: The word for one of ``oracles``.
     counted: str = "oracle"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contestant:
-    """One reviewer as an input of comparisons; ``cost_usd`` and ``seconds`` are those of one run of all instances."""
+    """One reviewer as an input of comparisons."""
 
     name: str
     oracles: Sequence[OracleRecord]
+    #: The cost of one run of all instances.
     cost_usd: float | None
+    #: The seconds of one run of all instances.
     seconds: float | None
     variant: str | None = None
     counted: str = "oracle"

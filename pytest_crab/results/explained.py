@@ -15,17 +15,16 @@ from pytest_crab.types import ExplainedOutcome, Explanation
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExplainedRates:
-    """The shares of a reviewer's oracles, each averaged over repeats.
+    """The shares of a reviewer's oracles, each averaged over repeats."""
 
-    ``found``: a finding lies near the comment. ``alone``: the commits of the findings near it resolve it, with no
-    other. ``spoiled``: they do, and another change of the revision turns it red. ``outcomes`` counts explanations in
-    all repeats. Where of some oracles it cannot be told whether they are resolved alone, ``alone`` has bounds and no
-    rate: those of which it can be told (that nothing was found, above all) are no sample of the others.
-    """
-
+    #: A finding lies near the comment.
     found: Rate
+    #: The commits of the findings near it resolve it. Bounds and no rate where that is not told of all: the rest is no
+    #: sample.
     alone: Rate
+    #: They do, and another change of the revision turns it red.
     spoiled: Rate
+    #: The number of each explanation, in all repeats.
     outcomes: Mapping[str, int] = field(default_factory=dict)
 
     def rates(self) -> dict[str, Rate]:
@@ -66,15 +65,14 @@ def explained_rates(trials: Iterable[tuple[str, str, Explanations]]) -> Explaine
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LookFirst:
-    """A missed comment that a finding lies near: the place and the tests differ, so that a person should look.
+    """A missed comment that a finding lies near: the place and the tests differ, so that a person should look."""
 
-    ``trial`` is the trial's name, as ``pytest-crab show`` takes it, ``why`` the explanation in words,
-    ``outcome`` its first ones: spoiled, or not resolved.
-    """
-
+    #: The trial's name, as ``pytest-crab show`` takes it.
     trial: str
     comment: str
+    #: The explanation in words.
     why: str
+    #: Its first words: spoiled, or not resolved.
     outcome: str = ""
 
 

@@ -11,39 +11,40 @@ from pytest_crab.statistics.labels import LabelComparison
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateRuling:
-    """A gate's ruling on one reviewer, or on the run (``reviewer`` None).
+    """A gate's ruling on one reviewer, or on the run."""
 
-    ``word`` is what the comparison with the baseline shows: worse, better, no worse, cannot tell; empty without one.
-    ``lines`` say why, the verdict first, and ``details`` what else is known.
-    """
-
+    #: The reviewer; None: the run.
     reviewer: str | None = None
     ruling: str
+    #: The word for the comparison with the baseline: worse, better, no worse, cannot tell; empty without one.
     word: str = ""
+    #: The reasons, the verdict first.
     lines: tuple[str, ...]
+    #: The rest that is known.
     details: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gate:
-    """A gate's decision: ``comparisons`` and ``labels`` are by reviewer, shares; ``margin`` is in points.
-
-    Those with the anchor are by the reviewer and the anchor's name. ``sentence`` says the ruling and the exit status;
-    it is empty where there was no gate. ``warnings`` say what differs from the baseline and may: clients' versions, or
-    what was allowed to. ``account`` says in words what the ruling rests on, where that is not the rate.
-    """
+    """A gate's decision. Comparisons with the anchor are by the reviewer and the anchor's name."""
 
     exit_code: int
     ruling: str
+    #: The ruling and the exit status; empty where there was no gate.
     sentence: str
     fail_under: float | None = None
     baseline: str | None = None
     anchor: str | None = None
+    #: The margin in points.
     margin: float | None = None
+    #: The changes by reviewer, in shares.
     comparisons: Mapping[str, Comparison] = field(default_factory=dict)
+    #: The same by label.
     labels: Mapping[str, tuple[LabelComparison, ...]] = field(default_factory=dict)
     rulings: tuple[GateRuling, ...] = ()
+    #: The differences from the baseline that may be: clients' versions, or what was allowed to.
     warnings: tuple[str, ...] = ()
+    #: The grounds of the ruling in words, where these are not the rate.
     account: str = ""
 
     @property

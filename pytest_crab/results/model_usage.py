@@ -13,16 +13,17 @@ from pytest_crab.types.reviews import known_costs
 class ModelUsage:
     """The requests of one part of a reviewer's trials to one model, over all repeats.
 
-    ``part`` is review, revision, answers, failed (attempts that came to nothing) or judgement. ``model`` joins the
-    names where one step asked several models; "" where the model is not known. ``steps`` counts the steps that asked
-    a model, ``failed_requests`` those of the requests that had no answer. Each sum is over the steps that report it;
-    None: no step does.
+    Each sum is over the steps that report it; None: no step does.
     """
 
+    #: One of review, revision, answers, failed (attempts that came to nothing) and judgement.
     part: str
+    #: The model, all names where one step asked several; empty: not known.
     model: str
+    #: The steps that asked a model.
     steps: int
     requests: int | None = None
+    #: The requests that had no answer.
     failed_requests: int | None = None
     input_tokens: int | None = None
     output_tokens: int | None = None

@@ -35,28 +35,24 @@ OUTCOMES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OracleRecord:
-    """One oracle, with the labels of its comment by dimension.
-
-    ``verdicts`` has a letter for each repeat, in their order: see OUTCOMES.
-
-    ``repeats`` are their numbers where these are not 1, 2 and so on, and ``reviews`` those of the reviews that they
-    rest on, where several revisions were made of each; empty: each has a review of its own.
-
-    ``resolvable`` is whether the agent was seen to resolve it from the human comment; None: not examined.
-
-    ``alone`` has a letter for each repeat, as ``verdicts``: whether the review's own near findings resolve it with no
-    other. Empty: no verdict of this oracle is explained. ``digest`` is that of the oracle's file; None: not on record.
-    """
+    """One oracle with its verdicts."""
 
     instance: str
     comment: str
     repo: str
+    #: The labels of its comment by dimension.
     labels: Mapping[str, str] = field(default_factory=dict)
+    #: A letter for each repeat, in their order: see OUTCOMES.
     verdicts: str
+    #: The numbers of the repeats where these are not 1, 2 and so on.
     repeats: tuple[int, ...] = ()
+    #: The reviews that repeats rest on, where several revisions were made of each; empty: each has its own.
     reviews: tuple[int, ...] = ()
+    #: Whether the agent was seen to resolve it from the human comment; None: not examined.
     resolvable: bool | None = None
+    #: A letter for each repeat: whether the review's near findings resolve it with no other; empty: none is explained.
     alone: str = ""
+    #: The digest of the oracle's file; None: not on record.
     digest: str | None = None
 
     @property

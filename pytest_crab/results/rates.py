@@ -16,23 +16,28 @@ from pytest_crab.types import Category, Kind, Verdict
 class Rate:
     """The oracles of one reviewer: all of them, or those with one label.
 
-    ``oracles`` counts all, ``known`` those with a known repeat, ``caught`` adds up the values of the known ones.
-    ``micro`` is caught / known, ``macro`` the mean of s_i = caught_i / known_i over the instances where any is known.
-    ``low`` and ``high`` are the micro rate over all oracles had everything unknown been missed, or caught. Rates lie
-    between 0 and 1; None is "not measured". ``interval`` and ``macro_interval`` are 95% intervals of ``micro`` and
-    ``macro`` that know of clusters; what is unknown does not widen them. ``here`` is that of ``micro`` for pull
-    requests like these in these repositories alone; None where ``interval`` speaks for no others itself.
+    Rates lie between 0 and 1; None: not measured. The 95% intervals know of clusters, and not of what is unknown.
     """
 
+    #: All of them.
     oracles: int
+    #: Those with a known repeat.
     known: int
+    #: The sum of the values of the known ones.
     caught: float
+    #: Caught / known.
     micro: float | None = None
+    #: The mean of caught / known over the instances where any is known.
     macro: float | None = None
+    #: The micro rate over all oracles, everything unknown missed.
     low: float | None = None
+    #: The same, everything unknown caught.
     high: float | None = None
+    #: The 95% interval of ``micro``.
     interval: Interval | None = None
+    #: The same for pull requests like these in these repositories; None where ``interval`` speaks for no others.
     here: Interval | None = None
+    #: The 95% interval of ``macro``.
     macro_interval: Interval | None = None
 
     @property

@@ -15,15 +15,16 @@ from pytest_crab.types import Trial
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedRuler:
-    """A ruler on record; ``versions`` are those of its trials, more than one where they differ.
-
-    ``judge``: it is a model, which was asked ``votes`` times, in all trials, for ``cost_usd`` (None: not known).
-    """
+    """A ruler on record."""
 
     name: str
+    #: Those of its trials, more than one where they differ.
     versions: tuple[str, ...] = ()
+    #: True of a model.
     judge: bool = False
+    #: The number of times that it was asked, in all trials.
     votes: int = 0
+    #: The cost of these; None: not known.
     cost_usd: float | None = None
     calibration: Calibration | None = None
 

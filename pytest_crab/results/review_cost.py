@@ -12,19 +12,17 @@ from pytest_crab.types import ExplainedOutcome, Trial, Verdict
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Burden:
-    """A reviewer's burden, summed over trials that were measured to their end; with repeats all of them count.
-
-    ``findings`` is how many there were, ``idle`` how many of them stand in reviews after which no oracle was caught,
-    and ``without_effect`` how many are not enough for any catch alone, or not needed for one where verdicts are
-    explained; None: neither attribution nor explanations tell it. If a control ran, a catch of it is no finding's
-    effect. ``added`` and ``removed`` are lines of the revisions, of which there are ``revisions``.
-    """
+    """A reviewer's burden, summed over all trials that were measured to their end, repeats too."""
 
     trials: int = 0
     findings: int = 0
+    #: The findings in reviews after which no oracle was caught.
     idle: int = 0
+    #: The findings without which every catch is there, by attribution or explanations or since a control has it; None:
+    #: not told.
     without_effect: int | None = None
     revisions: int = 0
+    #: The lines of all revisions.
     added: int = 0
     removed: int = 0
 
@@ -48,18 +46,18 @@ class CleanReviews:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialLoad:
-    """One trial's part of a burden; ``effects`` are the findings' places by oracle; None: not attributed.
-
-    ``placed`` counts the findings that name a file, and ``changed`` is whether the revision has any content.
-    """
+    """One trial's part of a burden."""
 
     findings: int | None
+    #: The findings that name a file.
     placed: int = 0
     caught: bool
     known: bool
+    #: The findings' places by oracle; None: not attributed.
     effects: Mapping[Key, tuple[int, ...]] | None
     added: int | None
     removed: int | None
+    #: Whether the revision has any content.
     changed: bool = False
 
 

@@ -14,26 +14,25 @@ from pytest_crab.statistics.variance_shares import RepeatedOracle, narrowing, no
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stability:
-    """The stability of a reviewer, over the ``oracles`` that have at least two known repeats.
+    """The stability of a reviewer. With one review alone the numbers are of the agent's noise."""
 
-    ``stable`` of them had the same verdict every time. ``flips`` is the noise floor: the share of oracles on which two
-    single runs of the unchanged reviewer differ. ``rates`` are the micro rates of each repeat, and ``deviation`` their
-    standard deviation. ``pass_at`` is pass@k, the share of oracles that at least one of k runs catches, by k: it counts
-    luck, and is no rate. ``variance`` has the shares of repository, pull request, oracle, reviewer and agent in the
-    variance of a verdict, and ``narrowing`` the share by which the interval of the rate narrows for as much money again
-    as instances, repeats or revisions (None: nothing varies). ``reviews`` is how many reviews there are of a pull
-    request where several revisions were made of each; None: each repeat has its own. With one review alone the numbers
-    are of the agent's noise, and say nothing of the reviewer's.
-    """
-
+    #: The oracles that have at least two known repeats.
     oracles: int
+    #: Those with the same verdict every time.
     stable: int
+    #: The noise floor: the share of oracles on which two single runs of the unchanged reviewer differ.
     flips: float
+    #: The micro rate of each repeat.
     rates: tuple[float, ...]
+    #: The standard deviation of these.
     deviation: float | None = None
+    #: The share of oracles that at least one of k runs catches, by k (pass@k): it counts luck, and is no rate.
     pass_at: Mapping[str, float] = field(default_factory=dict)
+    #: The shares of repository, pull request, oracle, reviewer and agent in the variance of a verdict.
     variance: Mapping[str, float] = field(default_factory=dict)
+    #: The share by which the rate's interval narrows for as much money again, by its use; None: nothing varies.
     narrowing: Mapping[str, float] | None = None
+    #: The reviews of a pull request where several revisions were made of each; None: each repeat has its own.
     reviews: int | None = None
 
 

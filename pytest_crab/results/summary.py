@@ -60,28 +60,26 @@ OUTCOMES = (Verdict.CAUGHT.value, Verdict.MISSED.value, *CAUSES)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """A run's reviewers as they come in the first instance.
-
-    ``superseded`` counts trials that a later record replaced.
-
-    ``digests`` say by instance what it was made of, where that is on record. ``shard``, as in 2/4, is the part of a run
-    that this is; None: it is a whole. ``rulers`` are the scorers that trials name on record, with their versions.
-    ``mediators`` compares agents that acted on the same reviews; None: there was one.
-    ``oracle_errors`` are the measured error rates of the oracles; None where no oracle gave a verdict. ``look_first``
-    are missed comments near which a finding lies, for a person to look at.
-    """
+    """A run's reviewers as they come in the first instance."""
 
     schema: int = SCHEMA
     errors_as_misses: bool = False
+    #: The trials that a later record replaced.
     superseded: int = 0
     reviewers: tuple[ReviewerSummary, ...] = ()
     together: Together = field(default_factory=Together)
+    #: The digest of each instance, where that is on record.
     digests: Mapping[str, str] = field(default_factory=dict)
+    #: The part of a run that this is, as in 2/4; None: it is a whole.
     shard: str | None = None
     gate: Gate | None = None
+    #: The scorers that trials name on record, with their versions.
     rulers: Mapping[str, RecordedRuler] = field(default_factory=dict)
+    #: The agents that acted on the same reviews; None: there was one.
     mediators: Mediators | None = None
+    #: The measured error rates of the oracles; None where no oracle gave a verdict.
     oracle_errors: MeasuredErrors | None = None
+    #: The missed comments near which a finding lies, for a person to look at.
     look_first: tuple[LookFirst, ...] = ()
 
     @property

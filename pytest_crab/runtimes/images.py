@@ -41,7 +41,7 @@ BUILDER_LABEL = "pytest-crab.builder"
 _ROUTE = "/opt/crab/route/ca.crt"
 #: What isolated builds may take, in an image that is built.
 _CONSTRAINTS = "/opt/crab/route/build-constraints.txt"
-_PROBE = f"""\
+_FACTS = f"""\
 {importlib.resources.files("pytest_crab.runtimes.inside").joinpath("compiled.py").read_text(encoding="utf-8")}
 import json, shutil, subprocess, sys, sysconfig
 sites = [sysconfig.get_path(name) for name in ("purelib", "platlib")]
@@ -151,7 +151,7 @@ class Images:
     def _python_of_base(self) -> str:
         """The X.Y of a base image that is the same for all."""
         found = self._resolve([self._base])[1]
-        return ".".join(str(self._probe(self._base, found)["version"]).split(".")[:2])
+        return ".".join(str(self._look_inside(self._base, found)["version"]).split(".")[:2])
 
     def _is_published(self, name: str) -> bool:
         """Return whether the registry has an image, which registries count as pulls: each is asked for once.
@@ -238,7 +238,7 @@ class Images:
             _pack(archive, scratch / "tree", self.dockerfile(instance), instance, route, constraints)
             with archive.open("rb") as context:
                 built = self._run_build(instance, context, arguments)
-        facts = self._probe(instance.id, built)
+        facts = self._look_inside(instance.id, built)
         below = str(self._rows(arguments["BASE"]))
         labels = {FACTS_LABEL: json.dumps(facts), KEY_LABEL: key, BELOW_LABEL: below, BUILDER_LABEL: builder()}
         labelled = f"FROM {built}\nLABEL {' '.join(f'{name}={json.dumps(text)}' for name, text in labels.items())}\n"
@@ -271,8 +271,8 @@ class Images:
             raise log.failure(instance.id, "the engine named no image")
         return log.built
 
-    def _probe(self, what: str, image: str) -> dict[str, Any]:
-        command = Command(argv=("sh", "-c", _FIND, _PROBE), user="root")
+    def _look_inside(self, what: str, image: str) -> dict[str, Any]:
+        command = Command(argv=("sh", "-c", _FIND, _FACTS), user="root")
         with self._engine.container(image, command, limits=ORACLE_LIMITS, workdir=None) as container:
             done = run_main(self._engine, container, b"", seconds=60)
         if done.exit_code != 0:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from pytest_crab import pyenv
 
-_PROBE = """\
+_FACTS = """\
 import json, sys, sysconfig
 print(json.dumps({
     "version": "%d.%d" % sys.version_info[:2],
@@ -55,7 +55,7 @@ def find(version: str) -> Interpreter | None:
     if version == running_version() and sys.executable:
         return _running()
     for candidate in _candidates(version):
-        found = probe(candidate)
+        found = inspect(candidate)
         if found is not None and found.version == version:
             return found
     return None
@@ -73,10 +73,10 @@ def _running() -> Interpreter:
     )
 
 
-def probe(binary: str) -> Interpreter | None:
+def inspect(binary: str) -> Interpreter | None:
     """Return an interpreter's facts by running it; None if it does not run."""
     try:
-        answer = subprocess.run([binary, "-I", "-S", "-c", _PROBE], capture_output=True, timeout=30, check=True)
+        answer = subprocess.run([binary, "-I", "-S", "-c", _FACTS], capture_output=True, timeout=30, check=True)
         said = json.loads(answer.stdout)
     except (OSError, subprocess.SubprocessError, ValueError):
         return None

@@ -62,8 +62,8 @@ def is_allowed(address: str) -> bool:
 def _is_own(ip: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
     """Return whether the kernel delivers to this machine what is sent there: only then can a socket be bound to it."""
     try:
-        with socket.socket(socket.AF_INET if ip.version == 4 else socket.AF_INET6, socket.SOCK_DGRAM) as probe:
-            probe.bind((str(ip), 0))
+        with socket.socket(socket.AF_INET if ip.version == 4 else socket.AF_INET6, socket.SOCK_DGRAM) as tried:
+            tried.bind((str(ip), 0))
     except OSError as error:
         return error.errno not in (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT)
     return True

@@ -29,7 +29,7 @@ _PASSED_ON = (
 _SLOW = {"http.lowSpeedLimit": "1000", "http.lowSpeedTime": "60"}
 #: How many names of files a sentence has at most.
 _SHOWN = 20
-_PROBE_SECONDS = 30
+_ANSWER_SECONDS = 30
 _FETCH_SECONDS = 1800
 
 #: A mirror on this machine may belong to another user, and may not offer every commit by its sha.
@@ -127,7 +127,7 @@ class GitFetcher:
             self._silent[place] = "there is no such folder"
             return False
         try:
-            ask(git, "ls-remote", "--quiet", "--", place, "HEAD", seconds=_PROBE_SECONDS)
+            ask(git, "ls-remote", "--quiet", "--", place, "HEAD", seconds=_ANSWER_SECONDS)
         except GitError as error:
             self._silent[place] = error.words
             return False

@@ -16,7 +16,7 @@ from pytest_crab.sources.git_trees import changed_files
 from pytest_crab.text import split_lines
 
 _SECONDS = 1800
-_PROBE_SECONDS = 60
+_ANSWER_SECONDS = 60
 _FETCH = ("fetch", "--quiet", "--no-tags", "--no-auto-gc", "--no-recurse-submodules")
 _ONTO = "refs/crab/onto"
 _SHA = re.compile(r"[0-9a-f]{7,40}")
@@ -89,7 +89,7 @@ def _bring_history(git: Git, wanted: PullRequestQuery) -> str:
             heard.append(f"{place} (there is no such folder)")
             continue
         try:
-            listed = ask(git, "ls-remote", "--quiet", "--", place, seconds=_PROBE_SECONDS, local=local).decode()
+            listed = ask(git, "ls-remote", "--quiet", "--", place, seconds=_ANSWER_SECONDS, local=local).decode()
             refs = {name: sha for sha, name in (line.split("\t") for line in split_lines(listed))}
             _fetch_or_borrow(git, place, refs, wanted, local=local)
         except GitError as error:

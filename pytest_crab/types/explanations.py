@@ -30,18 +30,16 @@ class ExplainedOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation:
-    """The explanation of one oracle's verdict; findings are named by their numbers in the review, from 1.
-
-    ``near`` are the findings near the comment. ``alone``: the oracle is green on head with the commits of these
-    findings, and with the earlier ones that these do not apply without; None: that cannot be told. ``findings`` are,
-    of a catch, those whose commits it needs, and of a spoiled one those whose commit spoils it. ``detail`` is one
-    sentence where there is more to say.
-    """
+    """The explanation of one oracle's verdict; findings are named by their numbers in the review, from 1."""
 
     outcome: ExplainedOutcome
+    #: The findings near the comment.
     near: tuple[int, ...] = ()
+    #: Whether the oracle is green with the commits of these and the earlier ones that they need; None: not to be told.
     alone: bool | None = None
+    #: Of a catch those whose commits it needs, and of a spoiled one those whose commit spoils it.
     findings: tuple[int, ...] = ()
+    #: One sentence where there is more to say.
     detail: str | None = None
 
     @property

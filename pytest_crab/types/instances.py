@@ -40,14 +40,13 @@ class PullRequestFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GitSource:
-    """A real pull request: full shas in a public repository; ``base`` is the merge base.
-
-    ``merged`` is the commit that resolves the comments, which oracles are proved on; None where no oracle needs it.
-    """
+    """A real pull request: full shas in a public repository."""
 
     url: str
+    #: The merge base.
     base: str
     head: str
+    #: The commit that resolves the comments, which oracles are proved on; None where no oracle needs it.
     merged: str | None = None
 
     def __post_init__(self) -> None:
@@ -58,12 +57,14 @@ class GitSource:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SdistSource:
-    """A released package and a pull request on it: ``head`` from the sdist, ``reference`` from head."""
+    """A released package and a pull request on it."""
 
     name: str
     version: str
     sha256: str
+    #: A diff from the sdist.
     head: str
+    #: A diff from head.
     reference: str
 
     def __post_init__(self) -> None:
@@ -73,24 +74,24 @@ class SdistSource:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TreeSource:
-    """A folder of the instance or of its set (../), and a pull request on it: ``reference`` starts from head."""
+    """A folder of the instance or of its set (../), and a pull request on it."""
 
     path: str
     head: str
+    #: A diff from head.
     reference: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommitSource:
-    """A commit of a public repository, and a pull request on it: ``reference`` starts from head.
-
-    ``before`` is a diff from the commit to the base, such as what takes a test out; None: the commit is the base.
-    """
+    """A commit of a public repository, and a pull request on it."""
 
     url: str
     sha: str
+    #: A diff from the commit to the base, such as what takes a test out; None: the commit is the base.
     before: str | None = None
     head: str
+    #: A diff from head.
     reference: str
 
     def __post_init__(self) -> None:
@@ -150,25 +151,23 @@ class Source:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Environment:
-    """The environment that the code runs in; paths are relative to the tree.
-
-    ``timeout`` is seconds, for each oracle and for the install of a revised tree.
-    With ``node``, a version, it is node's: ``packages`` are npm's, and node or jest runs its oracles.
-    ``resolved`` is the moment as of which the packages were chosen (2019-04-11T15:02:59Z): files that were uploaded
-    later are not taken, neither of the packages nor of what builds them or the tree; no dependency is added to them.
-    """
+    """The environment that the code runs in; paths are relative to the tree."""
 
     dockerfile: str | None = None
     image: str | None = None
     python: str | None = None
+    #: The version of node that it is for: packages are npm's, and node or jest runs its oracles.
     node: str | None = None
     packages: tuple[str, ...] = ()
+    #: The moment as of which packages were chosen (2019-04-11T15:02:59Z): later files are not taken, nor dependencies
+    #: added.
     resolved: str | None = None
     system: tuple[str, ...] = ()
     install: tuple[str, ...] = ()
     paths: tuple[str, ...] = (".",)
     workdir: str = "/workspace"
     env: Mapping[str, str] = field(default_factory=dict)
+    #: The seconds for each oracle, and for the install of a revised tree.
     timeout: int = 120
 
     def __post_init__(self) -> None:
@@ -180,35 +179,33 @@ class Environment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Oracle:
-    """The executable test of one comment: red on the pull request, green once the comment is resolved.
-
-    ``parts`` are the things that the comment asks for, where these are several: the oracle is green once all of them
-    are done. None where it asks for one, so that the digest of such an oracle does not know of parts.
-    """
+    """The executable test of one comment: red on the pull request, green once the comment is resolved."""
 
     file: str
     runner: OracleRunner = OracleRunner.PYTEST
     isolation: Isolation = Isolation.NONE
     plugins: tuple[str, ...] = ()
+    #: The things that the comment asks for, all of which a green oracle has; None: it is one, and no part of the
+    #: digest.
     parts: tuple[OraclePart, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comment:
-    """A review comment of a human; ``lines`` are 1-based and inclusive on ``side``, None is the whole file.
-
-    ``labels`` are words of any dimension (severity, context); ``category`` and ``kind`` are two more dimensions, with
-    the closed words of arXiv 2603.23448. A comment without an oracle has no kind, and no oracle scores it.
-    """
+    """A review comment of a human. One without an oracle has no kind, and no oracle scores it."""
 
     id: str
     path: str
+    #: The lines on ``side``, from 1 and inclusive; None: the whole file.
     lines: tuple[int, int] | None = None
     side: Side = Side.RIGHT
     body: str
     url: str | None = None
+    #: A dimension of its own, with the closed words of arXiv 2603.23448.
     category: Category | None = None
+    #: The same.
     kind: Kind | None = None
+    #: The words of any other dimension (severity, context).
     labels: Mapping[str, str] = field(default_factory=dict)
     oracle: Oracle | None = None
     reference: str | None = None
@@ -279,26 +276,21 @@ def _require_options(options: Sequence[object]) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Probes:
-    """Multiple-choice questions about an instance's one comment (arXiv 2503.16167, section 3).
-
-    ``solution`` is None where the change only deletes: then the lines are the solution.
-    """
+    """Multiple-choice questions about an instance's one comment (arXiv 2503.16167, section 3)."""
 
     change: ChangeType
     lines: LineOptions
+    #: None where the change only deletes: then the lines are the solution.
     solution: TextOptions | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Instance:
-    """One pull request with its environment, comments and oracles; ``folder`` is where its files lie.
-
-    ``company`` are diffs from head of right changes that no comment asks for: oracles must not mind them. ``clean``: it
-    is known to have no issue, so that every finding on it is a false alarm.
-    """
+    """One pull request with its environment, comments and oracles."""
 
     schema: int = SCHEMA
     id: str
+    #: The folder of its files.
     folder: str
     provenance: Provenance
     repo: str
@@ -308,8 +300,10 @@ class Instance:
     source: Source
     environment: Environment | None = None
     comments: tuple[Comment, ...]
+    #: Whether it is known to have no issue, so that every finding on it is a false alarm.
     clean: bool = False
     pass_to_pass: tuple[str, ...] = ()
+    #: Diffs from head of right changes that no comment asks for: oracles must not mind them.
     company: tuple[str, ...] = ()
     probes: Probes | None = None
     tags: Mapping[str, str] = field(default_factory=dict)

@@ -33,20 +33,19 @@ class PullRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """Tokens, money and requests of one step. None is "not measured", zero is a measurement; raises ValueError below 0.
-
-    ``models`` are the names of the models that answered, sorted, as the gateway saw them asked for. ``asked`` are those
-    of all models that were asked, and ``failed_requests`` counts the requests that had no answer. ``tries`` is how
-    often providers were asked for it, each request again where that may help. These three say nothing of what was used.
-    """
+    """Tokens, money and requests of one step; None: not measured. Raises ValueError for a number below 0."""
 
     input_tokens: int | None = None
     output_tokens: int | None = None
     cost_usd: float | None = None
     requests: int | None = None
+    #: The names of the models that answered, sorted, as the gateway saw them asked for.
     models: tuple[str, ...] | None = None
+    #: How often providers were asked, each request again where that may help; this and what follows say nothing of use.
     tries: int | None = field(default=None, compare=False)
+    #: The names of all models that were asked.
     asked: tuple[str, ...] | None = field(default=None, compare=False)
+    #: The requests that had no answer.
     failed_requests: int | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
@@ -60,16 +59,15 @@ class Usage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScorerUsage:
-    """The answers that one scorer of a trial had from its models: their number, and what they used.
+    """The answers that one scorer of a trial had from its models, stored ones too."""
 
-    Both count stored answers too; ``paid_usd`` is the known cost in US dollars of those that were asked in this run;
-    None: none was asked, or no cost is known.
-    ``judge``: the models measure the contestant; False: they are the contestant, and its cost is theirs.
-    """
-
+    #: The number of answers.
     answers: int = 0
+    #: The usage of these answers.
     usage: Usage | None = None
+    #: The known cost of those that were asked in this run; None: none was asked, or no cost is known.
     paid_usd: float | None = None
+    #: Whether the models measure the contestant; False: they are the contestant, and its cost is theirs.
     judge: bool = False
 
 
@@ -101,10 +99,12 @@ def total_usage(usages: Iterable[Usage | None]) -> Usage | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """One remark of a review; ``path`` None is a remark on the whole pull request, ``start`` None on the whole file."""
+    """One remark of a review."""
 
     body: str
+    #: The file; None: the whole pull request.
     path: str | None = None
+    #: The first line; None: the whole file.
     start: int | None = None
     end: int | None = None
     side: Side = Side.RIGHT
@@ -122,25 +122,24 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Review:
-    """The findings of a reviewer on one pull request; a review may have none.
-
-    ``count`` is how many findings there were where their text is not on record; None: ``findings`` are all.
-    ``transcript`` is the key in the store of what a client printed. ``set_aside`` has one sentence for each finding
-    that could not be read where others could, ``unplaced`` one for each whose place, or a part of it, could not be
-    read: it is among the findings without that. ``failed`` is what attempts before this one used; None: there was none.
-    ``asked_again`` counts the answers of a model that could not be read, and were asked for once more.
-    ``cut`` has one sentence for each part of the pull request that the prompt did not hold whole.
-    """
+    """The findings of a reviewer on one pull request; a review may have none."""
 
     findings: tuple[Finding, ...] = ()
     usage: Usage | None = None
     version: str | None = None
+    #: The number of findings where their text is not on record; None: ``findings`` are all.
     count: int | None = None
+    #: The key in the store of what a client printed.
     transcript: str | None = None
+    #: One sentence for each finding that could not be read where others could.
     set_aside: tuple[str, ...] = ()
+    #: One sentence for each finding whose place, or a part of it, could not be read, and which is without it.
     unplaced: tuple[str, ...] = ()
+    #: The usage of attempts before this one; None: there was none.
     failed: Usage | None = None
+    #: The number of a model's answers that could not be read, and were asked for once more.
     asked_again: int | None = None
+    #: One sentence for each part of the pull request that the prompt did not hold whole.
     cut: tuple[str, ...] = ()
 
     @property
@@ -151,51 +150,49 @@ class Review:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuggestionCounts:
-    """Of the suggestion blocks in findings, how many were ``applied``, and why others were not.
-
-    ``unparsed`` are those after which their file could not be parsed any more, and ``unread`` those whose mark, place
-    or end cannot be read; the rest does not fit the head, or another suggestion.
-    """
+    """The suggestion blocks in findings by what became of them; the rest does not fit the head, or another one."""
 
     given: int = 0
+    #: Those that were applied.
     applied: int = 0
+    #: Those after which their file could not be parsed any more.
     unparsed: int = 0
+    #: Those whose mark, place or end cannot be read.
     unread: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RevisionCommit:
-    """One commit of a revision: a git diff from the commit before it, from head for the first one.
+    """One commit of a revision: a claim, since only runs of oracles tell what it resolves."""
 
-    ``findings`` are the numbers, from 1, of those that the agent says it acts on here; none: it does not say. What a
-    commit claims is a claim: only runs of oracles tell what it resolves. ``message`` is its first line.
-    """
-
+    #: A git diff from the commit before it, from head for the first one.
     diff: str
+    #: The numbers, from 1, of those that the agent says it acts on here; none: it does not say.
     findings: tuple[int, ...] = ()
+    #: Its first line.
     message: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Revision:
-    """An agent's answer to the findings: a git diff from head, which may be empty.
+    """An agent's answer to the findings."""
 
-    ``commits`` are the same diff as a series, one commit for each finding that was acted on; none: it is no series.
-    ``transcript`` is the key in the store of what a client printed. ``rejected`` says why what the agent left is no
-    diff; such a revision is kept in the store, so that the agent is not asked again, and is on no record.
-    ``recorded`` is true of a diff that was made elsewhere and only kept: one that does not apply is then no miss.
-    ``failed`` is what attempts before this one used; None: there was none. ``suggestions`` counts what became of
-    suggestion blocks, where the agent only applies these. ``cut`` is as that of a review.
-    """
-
+    #: A git diff from head, which may be empty.
     diff: str = ""
+    #: The same diff as a series, one commit for each finding that was acted on; none: it is no series.
     commits: tuple[RevisionCommit, ...] = ()
     usage: Usage | None = None
     version: str | None = None
     notes: str | None = None
+    #: The key in the store of what a client printed.
     transcript: str | None = None
+    #: Why what the agent left is no diff; such a revision is stored, so that it is not asked again, and on no record.
     rejected: str | None = None
+    #: True of a diff that was made elsewhere and only kept: one that does not apply is then no miss.
     recorded: bool | None = None
+    #: The usage of attempts before this one; None: there was none.
     failed: Usage | None = None
+    #: The suggestion blocks, where the agent only applies these.
     suggestions: SuggestionCounts | None = None
+    #: One sentence for each part of the pull request that the prompt did not hold whole.
     cut: tuple[str, ...] = ()

@@ -35,25 +35,28 @@ class PartResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TestOutcome:
-    """One test of an oracle: passed, failed, error, skipped, xfailed or xpassed; ``where`` is never in the oracle."""
+    """One test of an oracle."""
 
     __test__ = False
 
     id: str
+    #: One of passed, failed, error, skipped, xfailed and xpassed.
     outcome: str
     exception: str | None = None
+    #: The place of the failure, which is never in the oracle.
     where: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """One run of an oracle or a command; ``tripwire``: whether the tests that must fail did, None if none ran."""
+    """One run of an oracle or a command."""
 
     id: str
     ending: Ending
     exit_code: int | None = None
     signal: int | None = None
     tests: tuple[TestOutcome, ...] = ()
+    #: Whether the tests that must fail did; None if none ran.
     tripwire: bool | None = None
     altered: tuple[str, ...] = ()
     seconds: float = 0.0
@@ -62,21 +65,20 @@ class Run:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proof:
-    """The proof that an oracle is red at head and green at the reference; ``expected`` are the tests green there.
-
-    ``guards`` are those of them that were green at head too: they hold what a fix must not break. The others are the
-    concern's own. ``altered`` are the names that the project itself changes in the interpreter at the reference, and
-    so may change. ``flake_bound`` is the 95% upper bound on the chance that a run disagrees, given that all ``runs``,
-    of every state together, came out as they should. ``parts`` are the oracle's, each with the ids of the concern's own
-    tests that are its.
-    """
+    """The proof that an oracle is red at head and green at the reference."""
 
     comment: str
+    #: The tests that are green at the reference.
     expected: tuple[str, ...]
+    #: Those of them that are green at head too, and hold what a fix must not break. The others are the concern's own.
     guards: tuple[str, ...] = ()
+    #: The oracle's parts, each with the ids of its own tests.
     parts: tuple[OraclePart, ...] = ()
+    #: The names that the project itself changes in the interpreter at the reference, and so may change.
     altered: tuple[str, ...] = ()
+    #: The number of runs, of every state together.
     runs: int
+    #: The 95% upper bound on the chance that a run disagrees, given that all runs came out as they should.
     flake_bound: float
 
 

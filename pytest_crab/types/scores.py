@@ -13,20 +13,22 @@ from pytest_crab.types.runs import Judgement, PartResult, TestOutcome
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Score:
-    """One result of the scorer ``scorer`` on ``subject``: a comment's id, a finding's place from 0, and so on.
+    """One result of one scorer on one subject."""
 
-    ``label`` is the scorer's word for the result (``caught``, ``hit``, ``noise``) and ``value`` its number; a score
-    without a label was not measured, and ``reason`` says why. ``detail`` is one sentence for people. ``evidence`` is
-    plain JSON that the scorer defines.
-    """
-
+    #: The name of the scorer.
     scorer: str
     unit: Unit
+    #: A comment's id, a finding's place from 0, and so on.
     subject: str
+    #: The scorer's word for the result (caught, hit, noise); None: not measured.
     label: str | None = None
+    #: The number of the result.
     value: float | None = None
+    #: Why there is this label, or none.
     reason: Reason
+    #: One sentence for people.
     detail: str | None = None
+    #: Plain JSON that the scorer defines.
     evidence: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -68,17 +70,19 @@ class OracleError(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErrorRate:
-    """A rate from counts: at least ``wrong`` of ``total`` answers are errors, and ``undecided`` more may be.
+    """A rate of errors from counts of answers."""
 
-    ``authors``, who had not seen the oracles, made the changes: the most of one measurement. ``repaired`` of the
-    answers are on changes that the oracle was written or mended with. ``dates`` are the first and the last of its days.
-    """
-
+    #: The answers that are errors.
     wrong: int = 0
+    #: Further answers that may be errors.
     undecided: int = 0
+    #: All answers.
     total: int = 0
+    #: Who made the changes without having seen the oracles: the most of one measurement.
     authors: int = 0
+    #: The answers on changes that the oracle was written or mended with.
     repaired: int = 0
+    #: The first and the last day of the measurements.
     dates: tuple[str, ...] = ()
 
     @property
@@ -124,22 +128,20 @@ class ErrorRate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoredComment:
-    """A human comment on the record of a trial: its place in the pull request and its labels, by dimension.
-
-    ``resolvable`` is whether this agent was seen to resolve the comment when it was given the comment alone; None: not
-    tried. ``false_accept``, ``false_reject`` and ``false_reject_in_company`` are the measured error rates of its
-    oracle; None: not measured. ``oracle`` is the digest of its oracle's file.
-    """
+    """A human comment on the record of a trial: its place in the pull request and its labels, by dimension."""
 
     id: str
     path: str | None = None
     lines: tuple[int, int] | None = None
     side: Side = Side.RIGHT
     labels: Mapping[str, str] = field(default_factory=dict)
+    #: Whether this agent was seen to resolve the comment when it was given the comment alone; None: not tried.
     resolvable: bool | None = None
+    #: The measured error rates of its oracle; None: not measured.
     false_accept: ErrorRate | None = None
     false_reject: ErrorRate | None = None
     false_reject_in_company: ErrorRate | None = None
+    #: The digest of its oracle's file.
     oracle: str | None = None
 
     @property

@@ -55,71 +55,70 @@ def full_name(reviewer: str, agents: Iterable[str]) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepRecord:
-    """One step of a trial: whether the store had it, and the seconds that it took here.
-
-    ``retried`` is what earlier attempts at it failed with, in order: see trial.retries; of a verdict also how runs
-    ended that were made again. ``seconds`` are the last one's. ``deadline`` is how many its reviewer or agent had at
-    most; None: it names no deadline.
-    """
+    """One step of a trial: whether the store had it, and the seconds that it took here."""
 
     step: str
     reused: bool
+    #: The seconds of the last attempt.
     seconds: float
+    #: The causes of earlier attempts' failures, in order: see trial.retries; of a verdict also the endings of runs
+    #: made again.
     retried: tuple[str, ...] = ()
+    #: The most seconds that its reviewer or agent had; None: it names no deadline.
     deadline: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
-    """One (instance, reviewer, repeat): the record behind every number.
-
-    ``comments`` are the instance's, and ``scores`` what the scorers gave, the first scorer's first.
-    ``runtime`` is where code ran, or NO_RUNTIME.
-    ``leaky`` names who worked on the public pull request, whose discussion it could read.
-    ``status`` is what a client's output was read as, where that is why there is no review or revision.
-    ``variant`` is None for a contestant and says of others what they are there for: see VARIANTS. ``attribution``
-    holds, for each caught comment, the places in the review (from 0) of the findings that alone led to the catch.
-    ``explanations`` say by comment why its oracle was caught or missed, where the revision's commits were looked at.
-    ``off_diff`` are the paths of those findings that name no file of the pull request's diff; None: not looked at.
-    ``transcripts`` are the keys in the store of what was said in its steps, in their order, failed tries among them.
-    ``failed`` is what those attempts used after which there is no review or no revision on this record; None: there was
-    none. ``clean``: the pull request is known to have no issue. ``scoring`` is what models of scorers used, by scorer;
-    a scorer without a model is not in it. ``review_by`` is the reviewer alone where several agents act on its review,
-    and ``reviewer`` names both. ``review_number`` is which of its reviews this is where several revisions are made of
-    each; None: that of ``repeat``.
-    """
+    """One (instance, reviewer, repeat): the record behind every number."""
 
     schema: int = TRIAL_SCHEMA
     instance: str
     repo: str
     provenance: Provenance
+    #: The name of the contestant; where several agents act on a reviewer's review, that of both.
     reviewer: str
     agent: str
+    #: Where code ran, or NO_RUNTIME.
     runtime: str
     repeat: int = 1
     privileged: tuple[str, ...] = ()
+    #: Who worked on the public pull request, whose discussion it could read.
     leaky: tuple[str, ...] = ()
     simulated: bool = False
     review: Review | None = None
     revision: Revision | None = None
+    #: The comments of the instance.
     comments: tuple[ScoredComment, ...] = ()
+    #: The scorers' results, the first scorer's first.
     scores: tuple[Score, ...] = ()
     error: str | None = None
+    #: The reading of a client's output, where that is why there is no review or revision.
     status: str | None = None
     skipped: str | None = None
     steps: tuple[StepRecord, ...] = ()
     seconds: float = 0.0
     started: str | None = None
     versions: Mapping[str, Any] = field(default_factory=dict)
+    #: The purpose of one that is no contestant: see VARIANTS; None: it is one.
     variant: str | None = None
+    #: For each caught comment, the places in the review (from 0) of the findings that alone led to the catch.
     attribution: Mapping[str, tuple[int, ...]] | None = None
+    #: Why each comment's oracle was caught or missed, where the revision's commits were looked at.
     explanations: Mapping[str, Explanation] = field(default_factory=dict)
+    #: The paths of those findings that name no file of the pull request's diff; None: not looked at.
     off_diff: tuple[str, ...] | None = None
+    #: The keys in the store of what was said in its steps, in their order, failed tries among them.
     transcripts: tuple[str, ...] = ()
+    #: The usage of attempts after which there is no review or no revision on this record; None: there was none.
     failed: Usage | None = None
+    #: Whether the pull request is known to have no issue.
     clean: bool = False
+    #: The usage of scorers' models, by scorer; a scorer without a model is not in it.
     scoring: Mapping[str, ScorerUsage] = field(default_factory=dict)
+    #: The reviewer alone where several agents act on its review.
     review_by: str | None = None
+    #: The number of the review where several revisions are made of each; None: that of ``repeat``.
     review_number: int | None = None
 
     @property

@@ -50,4 +50,4 @@ def test_the_newest_of_a_version_comes_first(tmp_path: Path, monkeypatch: pytest
 
 
 def test_the_running_one_is_known_as_if_it_had_been_asked() -> None:
-    assert interpreters.find(interpreters.running_version()) == interpreters.probe(sys.executable)
+    assert interpreters.find(interpreters.running_version()) == interpreters.inspect(sys.executable)
