@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import warnings
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -183,7 +184,9 @@ def _code(path: str, source: bytes) -> CodeType | None:
     if not path.endswith(".py"):
         return None
     try:
-        return compile(source, path, "exec", dont_inherit=True)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a mutant may compare with "is" what should not be
+            return compile(source, path, "exec", dont_inherit=True)
     except (SyntaxError, ValueError):
         return None
 

@@ -20,7 +20,16 @@ from pytest_crab.errors import DiffRejected, ImageError
 from pytest_crab.injection import excerpts, witnesses
 from pytest_crab.injection.fixes import place_of
 from pytest_crab.injection.linting import ruff_sees
-from pytest_crab.injection.proposals import BEFORE, HEAD, METHOD, REFERENCE, WITNESSES, Method, witnesses_of
+from pytest_crab.injection.proposals import (
+    BEFORE,
+    HEAD,
+    METHOD,
+    OPERATOR,
+    REFERENCE,
+    WITNESSES,
+    Method,
+    witnesses_of,
+)
 from pytest_crab.injection.repository import Repository
 from pytest_crab.scoring.oracles.oracle_runs import OracleRequest, run_oracles
 from pytest_crab.scoring.oracles.proof import ProvedComment
@@ -44,6 +53,9 @@ SHARED = "shared"
 
 #: The dimensions of labels that say how hard a fault is to see: by how many tests, and from how far.
 SEEN_BY, SEEN_FROM = "seen-by", "seen-from"
+
+#: The dimension of labels that says what was done: the kind of a seeded fault, else the method.
+FAULT = "fault"
 
 #: So many environments of other commits are tried, and so many days lie between two searches.
 _MOST_SHARED = 3
@@ -185,7 +197,8 @@ class Deciding(Stage):
         (one,) = candidate.comments
         _, head, mended = trees_of(self.repository, hidden)
         path, lines = place_of(self.repository, head, mended, hidden.diff)
-        labels = {**one.comment.labels, SEEN_BY: how_many(red), SEEN_FROM: how_far(path, list(own))}
+        hard = {SEEN_BY: how_many(red), SEEN_FROM: how_far(path, list(own))}
+        labels = {**one.comment.labels, FAULT: candidate.tags[OPERATOR], **hard}
         labels |= {LINTER: "finds it"} if self._linted(head, mended, path) else {}
         said = [f"- {line}" for text in own.values() for line in excerpts.claims_of(text)][:_MOST_CLAIMS]
         seeded = candidate.tags.get(METHOD) == Method.SEEDED  # its template says what should be there

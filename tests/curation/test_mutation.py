@@ -86,3 +86,8 @@ def test_every_language_has_edges_conditions_and_numbers(path: str, source: byte
 def test_a_file_of_no_known_language_has_none() -> None:
     assert list(mutants("README.md", b"1 < 2\n", ALL)) == []
     assert ".md" not in GRAMMARS
+
+
+def test_what_python_would_warn_of_is_not_printed(recwarn: pytest.WarningsRecorder) -> None:
+    assert list(mutants("f.py", b"def f(a):\n    return a is 1 and a\n", ALL))
+    assert not recwarn.list

@@ -37,7 +37,7 @@ def test_fixes_become_proved_instances_that_tell_nothing(
     assert {one.provenance for one in found.values()} == {Provenance.INJECTED}
     assert [one.tags["injected"] for one in (introduced, reversed_)] == ["introduced", "reversed"]
     assert [one.tags["oracle"] for one in (introduced, reversed_)] == ["alone", "in the tree"]
-    assert introduced.comments[0].labels == {"seen-by": "one", "seen-from": "near"}
+    assert introduced.comments[0].labels == {"fault": "introduced", "seen-by": "one", "seen-from": "near"}
     assert "flake bound" in introduced.tags["proof"]
     for one in found.values():
         folder = tmp_path / "set" / one.id
