@@ -22,89 +22,51 @@ from pathlib import Path
 from typing import NamedTuple
 
 COLD, INDEXED = 8.0, 4.0
+#: Megabytes at the peak of a collection.
+MEMORY = 150.0
 COUNT = 10_000
 
 #: Imports are start-up, so both ways have them before the clock starts.
 CODE = """\
-import sys, time
+import resource, sys, time
 import pytest
 import pytest_crab.plugin.registration
 start = time.perf_counter(), time.process_time()
 status = pytest.main(sys.argv[1:])
-print("seconds", int(status), time.perf_counter() - start[0], time.process_time() - start[1])
+print("seconds", int(status), time.perf_counter() - start[0], time.process_time() - start[1],
+      resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
 """
 
-#: Of the size of a real one: 1.3 comments of a few lines, a dozen pinned packages.
-HEAD = """\
-schema: 1
-id: {id}
-provenance: github
-repo: owner{owner}/name
-language: python
-license: MIT
-pull_request:
-  number: {number}
-  title: Read the values from several files at once
-  body: |
-    The values come from one file only so far. With this change there may be several,
-    and the last one that knows a value wins.
-
-    Closes the oldest ticket that is open, and two of its children.
-  url: https://github.com/owner{owner}/name/pull/{number}
-  merged_at: 2023-01-22
-source:
-  git:
-    url: https://github.com/owner{owner}/name
-    base: 8bf257f0e5c0a1b1a2a3a4a5a6a7a8a9b0b1b2b3
-    head: 7bf257f0e5c0a1b1a2a3a4a5a6a7a8a9b0b1b2b3
-    merged: 6bf257f0e5c0a1b1a2a3a4a5a6a7a8a9b0b1b2b3
-environment:
-  dockerfile: python
-  python: "3.11"
-  packages:
-    - attrs==23.1.0
-    - certifi==2023.7.22
-    - idna==3.4
-    - iniconfig==2.0.0
-    - packaging==23.2
-    - pluggy==1.3.0
-    - pytest==7.4.3
-    - requests==2.31.0
-    - setuptools==68.2.2
-    - urllib3==2.0.7
-    - wheel==0.41.2
-  install: [pip install --no-build-isolation --no-deps -e .]
-  paths: [., src]
-  workdir: /workspace
-  timeout: 120
-comments:
-"""
-COMMENT = """\
-  - id: c{at}
-    path: src/values/reading.py
-    lines: [{line}, {line}]
-    side: right
-    body: |
-      A file that is not there ends in a traceback from here on, where there used to be
-      a message. Could this go on with the files that are left?
-    url: https://github.com/owner{owner}/name/pull/{number}#discussion_r{at}
-    category: robustness
-    kind: behavioral
-    oracle: oracles/test_c{at}.py
-"""
+#: A shipped set, whose instances are copied in turn: each names some 28 files, of which copies are links.
+MODELS = Path(__file__).resolve().parent.parent / "instances" / "pypi"
 
 
 def write_instances(folder: Path, count: int) -> None:
     """Write a set of so many instances."""
-    for number in range(1, count + 1):
-        facts = {"owner": number % 67, "number": number}
-        place = folder / f"owner{number % 67}__name-{number}@8bf257f"
-        (place / "oracles").mkdir(parents=True)
-        text = HEAD.format(id=place.name, **facts)
-        for at in range(2 if number % 3 == 0 else 1):
-            text += COMMENT.format(at=at, line=40 + at, **facts)
-            (place / "oracles" / f"test_c{at}.py").write_text("def test_one():\n    assert False\n")
-        (place / "instance.yaml").write_text(text)
+    models = sorted(path.parent for path in MODELS.glob("*/instance.yaml"))
+    files = {model: [path for path in model.rglob("*") if path.is_file()] for model in models}
+    here = {
+        path: copied(path, folder.parent / "models" / path.relative_to(MODELS))
+        for own in files.values()
+        for path in own
+    }
+    for number in range(count):
+        model = models[number % len(models)]
+        place = folder / f"{model.name}-{number}"
+        for path in files[model]:
+            target = place / path.relative_to(model)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            if path.name == "instance.yaml":
+                target.write_text(path.read_text().replace(f"id: {model.name}\n", f"id: {place.name}\n", 1))
+            else:
+                os.link(here[path], target)
+
+
+def copied(path: Path, target: Path) -> Path:
+    """Copy a file to where it can be linked from."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_bytes(path.read_bytes())
+    return target
 
 
 def write_tests(folder: Path, count: int) -> None:
@@ -116,10 +78,11 @@ def write_tests(folder: Path, count: int) -> None:
 
 
 class Took(NamedTuple):
-    """Seconds of one collection."""
+    """Seconds of one collection, and the megabytes of its process at their peak."""
 
     wall: float
     processor: float
+    memory: float
 
 
 def collected(folder: Path, arguments: Sequence[str]) -> Took:
@@ -130,7 +93,7 @@ def collected(folder: Path, arguments: Sequence[str]) -> Took:
     last = (done.stdout.strip().splitlines() or [""])[-1].split()
     if last[:1] != ["seconds"] or last[1] != "0":
         raise RuntimeError(f"a collection went wrong: {done.stdout[-2000:]}{done.stderr[-2000:]}")
-    return Took(float(last[2]), float(last[3]))
+    return Took(*map(float, last[2:]))
 
 
 def main() -> int:
@@ -160,6 +123,10 @@ def main() -> int:
                 took[way].append(collected(folder, ways[way]))
     print(f"{options.instances} of each, {options.runs} alternated runs, {conditions()}")
     good = [said(took, clock, options.instances) for clock in ("wall", "processor")]
+    for way, runs in took.items():
+        peak = statistics.median(each.memory for each in runs)
+        good.append(peak <= MEMORY)
+        print(f"{way}: {peak:.0f} MB at the peak; budget {MEMORY:g}: {'met' if good[-1] else 'EXCEEDED'}")
     return 0 if all(good) else 1
 
 

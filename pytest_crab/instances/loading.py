@@ -51,7 +51,8 @@ def load_instance(path: Path, content: bytes | None = None) -> Instance:
         data["comments"] = [_with_oracle(comment) for comment in data["comments"]]
     instance = serialization.read(Instance, data, problems)
     problems.extend(validation.top_faults(data, folder))
-    problems.extend(_faults(instance, folder) if instance else _faults_of_parts(data, folder))
+    files = validation.Files(folder)
+    problems.extend(_faults(instance, files) if instance else _faults_of_parts(data, files))
     if instance is None or problems:
         raise BadInput(str(path), problems)
     return instance
@@ -59,15 +60,15 @@ def load_instance(path: Path, content: bytes | None = None) -> Instance:
 
 def has_its_files(instance: Instance) -> bool:
     """Return True if every file and folder that an instance names is still what ``load_instance`` asks for."""
-    folder = Path(instance.folder)
-    if instance.source.git is None and next(validation.source_faults(instance.source, folder), None) is not None:
+    files = validation.Files(Path(instance.folder))
+    if instance.source.git is None and next(validation.source_faults(instance.source, files), None) is not None:
         return False
     names = list(instance.company)
     for comment in instance.comments:
         names += [*comment.accepts, *comment.rejects]
         names += [comment.oracle.file] if comment.oracle is not None else []
         names += [comment.reference] if comment.reference is not None else []
-    return not any(next(validation.file_faults(instance.id, name, folder), None) for name in names)
+    return all(validation.is_file(name, files) for name in names)
 
 
 def load_instances(root: Path) -> list[Instance]:
@@ -105,31 +106,31 @@ def _with_oracle(comment: Any) -> Any:
     return comment
 
 
-def _faults(instance: Instance, folder: Path) -> Iterator[str]:
+def _faults(instance: Instance, files: validation.Files) -> Iterator[str]:
     yield from validation.pull_request_faults(instance.pull_request)
-    yield from validation.source_faults(instance.source, folder)
+    yield from validation.source_faults(instance.source, files)
     if instance.environment is not None:
         yield from validation.environment_faults(instance.environment)
     for number, comment in enumerate(instance.comments):
-        yield from validation.comment_faults(comment, f"comments[{number}]", folder)
-    yield from validation.listed_faults("company", instance.company, folder)
+        yield from validation.comment_faults(comment, f"comments[{number}]", files)
+    yield from validation.listed_faults("company", instance.company, files)
     yield from validation.oracle_faults(instance.comments)
     if instance.environment is not None:
         yield from validation.runner_faults(instance.environment, instance.comments)
 
 
-def _faults_of_parts(data: dict[str, Any], folder: Path) -> Iterator[str]:
+def _faults_of_parts(data: dict[str, Any], files: validation.Files) -> Iterator[str]:
     """Yield the faults of those parts that can be read, where others have wrong types and are reported already."""
     heard: list[str] = []
     if facts := serialization.read(PullRequestFacts, data.get("pull_request"), heard):
         yield from validation.pull_request_faults(facts)
     if source := serialization.read(Source, data.get("source"), heard):
-        yield from validation.source_faults(source, folder)
+        yield from validation.source_faults(source, files)
     if environment := serialization.read(Environment, data.get("environment"), heard):
         yield from validation.environment_faults(environment)
     entries = data.get("comments")
     comments = [serialization.read(Comment, entry, heard) for entry in entries] if isinstance(entries, list) else []
     for number, comment in enumerate(comments):
         if comment:
-            yield from validation.comment_faults(comment, f"comments[{number}]", folder)
+            yield from validation.comment_faults(comment, f"comments[{number}]", files)
     yield from validation.oracle_faults([comment for comment in comments if comment])

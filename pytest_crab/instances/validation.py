@@ -7,6 +7,7 @@ import os
 import re
 import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import date
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -61,6 +62,8 @@ _PATTERNS: Mapping[str, tuple[re.Pattern[str], str]] = {
 _MOST_SECONDS = 3600
 _FEWEST_PARTS = 2
 
+FILE, FOLDER, LINK, OTHER = "file", "folder", "link", "other"
+
 #: What the file of an oracle is called, and how that ends in words, by what runs it.
 _ORACLES = {
     runner: (re.compile(rf"test_[A-Za-z0-9_]+{suffix}"), words)
@@ -106,7 +109,7 @@ def pull_request_faults(facts: PullRequestFacts) -> Iterator[str]:
         yield f"pull_request.merged_at is {facts.merged_at!r}; it should be a day such as 2023-01-22"
 
 
-def source_faults(source: Source, folder: Path) -> Iterator[str]:
+def source_faults(source: Source, files: Files) -> Iterator[str]:
     """Yield the faults of a source; the files it names must lie in the instance's folder or set."""
     only = source.only
     key = f"source.{source.key}"
@@ -120,11 +123,11 @@ def source_faults(source: Source, folder: Path) -> Iterator[str]:
         if not _EXACT.fullmatch(only.version):
             yield f"{key}.version is {only.version!r}; it should be one exact version"
     elif isinstance(only, TreeSource):
-        yield from folder_faults(f"{key}.path", only.path, folder)
+        yield from folder_faults(f"{key}.path", only.path, files.folder)
     elif isinstance(only, CommitSource) and only.before is not None:
-        yield from file_faults(f"{key}.before", only.before, folder)
-    yield from file_faults(f"{key}.head", only.head, folder)
-    yield from file_faults(f"{key}.reference", only.reference, folder)
+        yield from file_faults(f"{key}.before", only.before, files)
+    yield from file_faults(f"{key}.head", only.head, files)
+    yield from file_faults(f"{key}.reference", only.reference, files)
 
 
 def environment_faults(environment: Environment) -> Iterator[str]:
@@ -192,7 +195,7 @@ def runner_faults(environment: Environment, comments: Iterable[Comment]) -> Iter
             yield f"{at} is node; it should come with environment.node, such as '20'"
 
 
-def comment_faults(comment: Comment, at: str, folder: Path) -> Iterator[str]:
+def comment_faults(comment: Comment, at: str, files: Files) -> Iterator[str]:
     """One comment: where it points, and that the files it names are in the instance's folder."""
     if not _is_below(comment.path):
         yield f"{at}.path is {comment.path!r}; it should be relative to the tree, without .."
@@ -201,17 +204,17 @@ def comment_faults(comment: Comment, at: str, folder: Path) -> Iterator[str]:
     if comment.url is not None and not _URL.fullmatch(comment.url):
         yield f"{at}.url is {comment.url!r}; it should start with https://"
     if comment.oracle is not None:
-        yield from _oracle_faults(comment.oracle, at, folder)
+        yield from _oracle_faults(comment.oracle, at, files)
     if comment.reference is not None:
-        yield from file_faults(f"{at}.reference", comment.reference, folder)
-    yield from listed_faults(f"{at}.accepts", comment.accepts, folder)
-    yield from listed_faults(f"{at}.rejects", comment.rejects, folder)
+        yield from file_faults(f"{at}.reference", comment.reference, files)
+    yield from listed_faults(f"{at}.accepts", comment.accepts, files)
+    yield from listed_faults(f"{at}.rejects", comment.rejects, files)
 
 
-def _oracle_faults(oracle: Oracle, at: str, folder: Path) -> Iterator[str]:
+def _oracle_faults(oracle: Oracle, at: str, files: Files) -> Iterator[str]:
     name, wanted = _ORACLES[oracle.runner]
     if name.fullmatch(oracle.file.rpartition("/")[2]):
-        yield from file_faults(f"{at}.oracle.file", oracle.file, folder)
+        yield from file_faults(f"{at}.oracle.file", oracle.file, files)
     else:
         yield f"{at}.oracle.file is {oracle.file!r}; its name should be test_<letters, digits, underscores>{wanted}"
     if oracle.runner is not OracleRunner.PYTEST and oracle.isolation is not Isolation.NONE:
@@ -245,22 +248,27 @@ def oracle_faults(comments: Iterable[Comment]) -> Iterator[str]:
         seen.setdefault(name, comment.id)
 
 
-def listed_faults(key: str, names: Iterable[str], folder: Path) -> Iterator[str]:
+def listed_faults(key: str, names: Iterable[str], files: Files) -> Iterator[str]:
     """A list of files: each is in the instance's folder."""
     for number, name in enumerate(names):
-        yield from file_faults(f"{key}[{number}]", name, folder)
+        yield from file_faults(f"{key}[{number}]", name, files)
 
 
-def file_faults(key: str, name: str, folder: Path) -> Iterator[str]:
-    """``name`` is a regular file inside ``folder``, reached without a link."""
+def file_faults(key: str, name: str, files: Files) -> Iterator[str]:
+    """``name`` is a regular file inside the instance's folder, reached without a link."""
     if not _is_below(name):
         yield f"{key} is {name!r}; it should be relative to the instance's folder, without .."
-    elif (mode := _mode(name, folder)) is None:
-        yield f"{key} is {name!r}, which is not there; it should be a file in {folder.name}/"
-    elif stat.S_ISLNK(mode):
-        yield f"{key} is {name!r}, which is a link or lies behind one; it should be a file in {folder.name}/"
-    elif not stat.S_ISREG(mode):
-        yield f"{key} is {name!r}, which is not a regular file; it should be a file in {folder.name}/"
+    elif (kind := files.kind(name)) is None:
+        yield f"{key} is {name!r}, which is not there; it should be a file in {files.folder.name}/"
+    elif kind == LINK:
+        yield f"{key} is {name!r}, which is a link or lies behind one; it should be a file in {files.folder.name}/"
+    elif kind != FILE:
+        yield f"{key} is {name!r}, which is not a regular file; it should be a file in {files.folder.name}/"
+
+
+def is_file(name: str, files: Files) -> bool:
+    """Return whether ``file_faults`` has nothing to say."""
+    return files.kind(name) == FILE and _is_below(name)
 
 
 def folder_faults(key: str, name: str, folder: Path) -> Iterator[str]:
@@ -273,6 +281,42 @@ def folder_faults(key: str, name: str, folder: Path) -> Iterator[str]:
         yield f"{key} is {name!r}, which is not there; it should be a folder in {root.name}/"
     elif not stat.S_ISDIR(mode):
         yield f"{key} is {name!r}, which is not a folder or lies behind a link; it should be a folder in {root.name}/"
+
+
+class Files:
+    """What lies in an instance's folder at one moment; each folder is listed once, when it is first asked for."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._kinds: dict[str, str] = {}
+        self._listed: set[str] = set()
+
+    def kind(self, name: str) -> str | None:
+        """The kind of the file itself, or a link where one lies on the way to it; None if there is nothing."""
+        return self._kinds.get(name) or self._look(_parts(name))
+
+    def _look(self, parts: Sequence[str]) -> str | None:
+        place = ""
+        for number, part in enumerate(parts, start=1):
+            if place not in self._listed:
+                self._list(place)
+            kind = self._kinds.get(place + part)
+            if kind != FOLDER or number == len(parts):
+                return kind if kind == LINK or number == len(parts) else None
+            place += f"{part}/"
+        return None
+
+    def _list(self, place: str) -> None:
+        self._listed.add(place)
+        with suppress(OSError), os.scandir(f"{self.folder}/{place}") as found:
+            for entry in found:
+                # most are files, which one question tells
+                kind = FILE if entry.is_file(follow_symlinks=False) else _other_kind(entry)
+                self._kinds[place + entry.name] = kind
+
+
+def _other_kind(entry: os.DirEntry[str]) -> str:
+    return LINK if entry.is_symlink() else FOLDER if entry.is_dir(follow_symlinks=False) else OTHER
 
 
 def _mode(name: str, folder: Path) -> int | None:

@@ -57,7 +57,10 @@ class Items:
         self.repeats = repeats
         self.store = store
         self._claims: dict[str, Path] = {}
+        self._frozen = False
         config.stash[_ITEMS] = self
+        # This is called before pytest's own plugins add theirs, and so runs after them: one looks at all objects.
+        config.add_cleanup(self._thaw)
 
     def pytest_ignore_collect(self, collection_path: Path, config: pytest.Config) -> bool | None:
         """Ignore what instances share: it is data."""
@@ -94,6 +97,25 @@ class Items:
         first = self._claims.setdefault(instance.id.lower(), path)
         if first != path:
             raise BadInput(str(path), [f"id {instance.id} is also that of {first}; one should be renamed"])
+
+    @contextmanager
+    def gc_frozen(self) -> Iterator[None]:
+        """Disable the cyclic garbage collector while items are created, then freeze many until pytest is done."""
+        enabled = gc.isenabled()
+        gc.disable()
+        try:
+            yield
+        finally:
+            if enabled:
+                if gc.get_count()[0] > WORTH_FREEZING:  # counting what is frozen takes as long as one collection of it
+                    # what is frozen already will be unfrozen already, or by others
+                    self._frozen = self._frozen or not gc.get_freeze_count()
+                    gc.freeze()
+                gc.enable()
+
+    def _thaw(self) -> None:
+        if self._frozen:
+            gc.unfreeze()
 
 
 _ITEMS = pytest.StashKey[Items]()
@@ -133,7 +155,7 @@ class InstanceSet(ParentHooksMixin, pytest.Collector):
             yield from (InstanceFolder.from_parent(self, path=folder, name=folder.name) for folder in folders)
             return
         items = self.config.stash[_ITEMS]
-        with gc_frozen(self.config), instance_cache(self.path, items.store) as index:
+        with items.gc_frozen(), instance_cache(self.path, items.store) as index:
             for path in folders:
                 folder = InstanceFolder.from_parent(self, path=path, name=path.name)
                 file = folder.file()
@@ -147,30 +169,13 @@ class InstanceSet(ParentHooksMixin, pytest.Collector):
 
 
 @contextmanager
-def gc_frozen(config: pytest.Config) -> Iterator[None]:
-    """Disable the cyclic garbage collector while items are created, then freeze many of them until pytest is done."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            if gc.get_count()[0] > WORTH_FREEZING:  # counting what is frozen takes as long as one collection of it
-                if not gc.get_freeze_count():  # else they are unfrozen already, or by others
-                    config.add_cleanup(gc.unfreeze)
-                gc.freeze()
-            gc.enable()
-
-
-@contextmanager
 def instance_cache(folder: Path, store: Path) -> Iterator[Index]:
     """Yield the cache of a set's unchanged files; it is kept in a store that exists, and collecting makes no store."""
     kept = FileStore(store).cache / "instances" / f"{hashlib.sha256(bytes(folder)).hexdigest()[:32]}.index"
     try:
-        data = kept.read_bytes()
+        index = Index(kept.read_bytes())
     except OSError:  # it is missing, or another user's
-        data = b""
-    index = Index(data)
+        index = Index()
     yield index
     if index.changed and store.is_dir():
         with suppress(OSError):  # costs only time; a trial reports it
