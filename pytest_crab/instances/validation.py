@@ -284,7 +284,7 @@ def folder_faults(key: str, name: str, folder: Path) -> Iterator[str]:
 
 
 class Files:
-    """What lies in an instance's folder at one moment; each folder is listed once, when it is first asked for."""
+    """The kinds of all that lies in an instance's folder at one moment; each folder is listed once, when asked for."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
