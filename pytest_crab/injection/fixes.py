@@ -66,6 +66,10 @@ _SAYS_NOTHING = re.compile(
     r"(?: (?:issues?|bugs?|tickets?|tests?|failing|broken))*\s*#?\d*\.?",
     re.IGNORECASE,
 )
+#: What a description has that says nothing of a fault: lists of commits, and lines for tools.
+_NO_WORDS = re.compile(
+    r"[*#-]|(?:co-authored|signed-off|close[sd]?|fix(?:e[sd])?|resolve[sd]?|refs?|see)\b.{0,40}$", re.IGNORECASE
+)
 _ADDS = re.compile(
     r"^(?:feat\b|(?:add|implement|introduce|expose|support|allow|new)\b(?!.*\b(?:missing|fix|bug|check|guard|valid)))",
     re.IGNORECASE,
@@ -450,8 +454,7 @@ def remark_on(repository: Repository, head: str, mended: str, shown: str, fix: C
     where = f"`{within}` in `{path}`" if within else f"`{path}`"
     body = f"{where} {fault_in(subject_of(fix))}"
     told = fix.texts[1].strip().split("\n\n")[0].strip()
-    plain = told and not told.startswith(("*", "-", "Co-authored", "Signed-off", "Closes", "Fixes #"))
-    if plain and len(told) < _LONGEST_WORDS and told != fix.texts[0]:
+    if told and not _NO_WORDS.match(told) and len(told) < _LONGEST_WORDS and told != fix.texts[0]:
         body += f"\n\n{told}"
     return Remark(path=path, lines=lines, body=body)
 
