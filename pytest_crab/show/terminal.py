@@ -107,7 +107,7 @@ def summary_lines(summary: Summary, width: int = 80, *, details: bool = True, re
             *_headlines(summary, width, details=details),
             *([] if details else _brief_notes(summary, width)),
             *_table(summary, width),
-            *(line for own in summary.reviewers if details for line in _lift(own, width)),
+            *(line for own in summary.reviewers if details or _is_compared(own, summary) for line in _lift(own, width)),
             *_look_next(summary, width, _LOOKS if details else 1, report),
         ]
     )
@@ -207,6 +207,11 @@ def _look_next(summary: Summary, width: int, most: int, report: Path | None) -> 
     return lines
 
 
+def _is_compared(own: ReviewerSummary, summary: Summary) -> bool:
+    """Return whether a reviewer is compared with others: it is no control, and is not shown the answer."""
+    return own.reviewer in summary.together.reviewers
+
+
 def _lift(own: ReviewerSummary, width: int) -> list[Line]:
     text = lift_line(own)
     return [] if text is None else _wrap(f"{label(own)}: {text}", width, "bold")
@@ -219,7 +224,7 @@ def _headlines(summary: Summary, width: int, *, details: bool) -> list[Line]:
     """
     own = list(headlines(summary))
     if len(own) > 1 and not details and all(gate is None for _, _, gate in own):
-        compared = [one for one in own if one[0].reviewer in summary.together.reviewers] or own
+        compared = [one for one in own if _is_compared(one[0], summary)] or own
         best = max(compared, key=lambda one: one[0].overall.micro or 0.0)
         own = [(best[0], f"{'most caught by ' if len(compared) > 1 else ''}{best[1]}", None)]
     reasons = [] if summary.gate is None else list(gate_reasons(summary.gate, details=details))

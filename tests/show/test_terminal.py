@@ -161,7 +161,8 @@ def test_who_is_shown_the_answer_does_not_lead(make_trial: MakeTrial) -> None:
     human = make_trial("human", "a", GREEN, privileged=("human",))
     text = answer([human, make_trial("none", "a", FAILED, variant=CONTROL), make_trial("codex", "a", FAILED)])
     assert text.startswith("codex: 0.0% (0 of 1 oracle caught; ")
-    assert "net lift" not in text
+    assert "codex: net lift " in text
+    assert "human*: net lift " not in text
     assert "\nhuman* " in text
     assert answer([human]).startswith("human*: 100.0%")
 

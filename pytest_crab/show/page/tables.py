@@ -39,8 +39,9 @@ def _longest_word(text: str) -> int:
 
 
 def is_words(column: Sequence[str]) -> bool:
-    """Return True if a column, below its head, holds words and no numbers; a dash is neither."""
-    return any(cell and cell != NOTHING and cell[0] not in _DIGITS for cell in column[1:])
+    """Return True if a column, below its head, holds words and no number; a dash is neither."""
+    cells = [cell for cell in column[1:] if cell and cell != NOTHING]
+    return bool(cells) and all(cell[0] not in _DIGITS for cell in cells)
 
 
 def address_of(trial: str, comment: str) -> str:

@@ -113,7 +113,7 @@ def test_reviewers_and_answerers_of_one_run_are_apart(probes: Path, pytester: py
     result.stdout.fnmatch_lines(
         [
             "crab: reviewers human*; agent suggestions; answerers constant",
-            "human: 0.0% (0 of 3 comments caught; *",
+            "human[*]: 0.0% (0 of 3 comments caught; *",
             "Reviewer *",
             "by probe * constant",
             "Answerer *",

@@ -61,6 +61,8 @@ def test_a_table_that_does_not_fit_goes_on_below() -> None:
 def test_columns_of_words_are_told_from_numbers() -> None:
     assert is_words(["head", "-", "7 pull requests"]) is False
     assert is_words(["head", "+3.1 (95%)", "-"]) is False
+    assert is_words(["head", "docker", "24"]) is False
+    assert is_words(["head", "-", "-"]) is False
     assert is_words(["head", "-", "docker"]) is True
 
 
