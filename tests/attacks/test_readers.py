@@ -96,7 +96,8 @@ def test_no_markup_is_live_in_any_file_of_a_report(report: Path) -> None:
     with TrialLog(harmless / "trials.jsonl") as log:
         log.append(made("text"))
     told(report, "report", str(harmless))
-    assert sorted(Tags(page).tags) == sorted(Tags((harmless / "index.html").read_text("utf-8")).tags)
+    # long names make other tables and heads of pictures than short ones, of the same elements
+    assert set(Tags(page).tags) == set(Tags((harmless / "index.html").read_text("utf-8")).tags)
     assert MARKUP not in page
     summary = (report / "summary.md").read_text("utf-8")
     assert "img" not in Tags(summary.replace("\\<", "")).tags
