@@ -28,6 +28,7 @@ from pytest_crab.curation.rulings import read_rulings, ruled
 from pytest_crab.curation.stages import CurationContext, Stage
 from pytest_crab.errors import BadInput
 from pytest_crab.formats import format_count
+from pytest_crab.injection.twins import TWIN, twin_id
 from pytest_crab.instances import FILE
 from pytest_crab.scoring.judges.bench import JudgeBench
 from pytest_crab.scoring.step_cache import StepCache
@@ -124,12 +125,12 @@ def run_stages(
     store: FileStore,
     out: Path,
     until: int | None = None,
-    twin: Callable[[PullCandidate], PullCandidate] | None = None,
+    twin: Callable[[PullCandidate], PullCandidate | None] | None = None,
 ) -> list[str]:
     """Run the stages on every candidate and write the set; return sentences on it.
 
     No further candidate is begun once ``until`` of them have passed all stages. ``twin`` makes a second instance of
-    each that is published.
+    one that is published, or None.
     """
     context = CurationContext(
         cache=StepCache(store=store),
@@ -161,9 +162,12 @@ def run_stages(
     rulings = read_rulings(out)
     after = [ruled(one, rulings) for one in published]
     published = [one for one in after if one.comments]
-    twins = [] if twin is None else list(map(twin, published))
-    notes = [*write_set(out, [*published, *twins]), *_notes_on_others(out, ends)]
-    notes += remove_rejected(out, [one.id for one in after if not one.comments])
+    twins = [] if twin is None else [made for one in published if (made := twin(one)) is not None]
+    rejected = [end.candidate.id for end in ends if end.decision is not None and end.decision.fate is Fate.REJECTED]
+    rejected += [one.id for one in after if not one.comments]
+    alone = {*rejected, *(one.id for one in published)} - {one.tags[TWIN] for one in twins}
+    notes = [*write_set(out, [*published, *twins]), *remove_rejected(out, rejected)]
+    notes += [*remove_rejected(out, sorted(map(twin_id, alone)), "not wanted"), *_notes_on_failed(out, ends)]
     write_notes(out)
     notes += rate_lines(out, [one.id for one in published])
     bare = sum(each.comment.oracle is None for one in published for each in one.comments)
@@ -172,11 +176,10 @@ def run_stages(
     return [*services.spent_lines(), *notes, f"{out}: {format_count(len(published), 'instance')}{told}{lack}"]
 
 
-def _notes_on_others(out: Path, ends: Sequence[Passage]) -> Iterator[str]:
-    """Remove instances that are rejected now from the set; yield sentences on these and on those that failed."""
-    fates = {end.candidate.id: end.decision.fate for end in ends if end.decision is not None}
-    yield from remove_rejected(out, [name for name, fate in fates.items() if fate is Fate.REJECTED])
-    failed = [name for name, fate in fates.items() if fate is Fate.FAILED and (out / name / FILE).is_file()]
+def _notes_on_failed(out: Path, ends: Sequence[Passage]) -> Iterator[str]:
+    """Yield a sentence on instances that failed now and are in the set."""
+    names = [end.candidate.id for end in ends if end.decision is not None and end.decision.fate is Fate.FAILED]
+    failed = [name for name in names if (out / name / FILE).is_file()]
     if failed:
         yield f"{out} has {', '.join(failed)} as an earlier run wrote them, since they failed now"
 

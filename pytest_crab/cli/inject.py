@@ -16,7 +16,7 @@ from pytest_crab.cli.choices import runtime_option, store_option
 from pytest_crab.cli.curation_run import CurationServices, account, list_candidates, run_stages
 from pytest_crab.curation.collect import Collection
 from pytest_crab.curation.funnel import funnel_data, funnel_lines
-from pytest_crab.curation.listing import listing_path
+from pytest_crab.curation.listing import listing_path, read_listing
 from pytest_crab.curation.stages import CurationContext, Stage
 from pytest_crab.errors import CrabError
 from pytest_crab.injection.deciding import Deciding
@@ -88,15 +88,15 @@ def inject(
     The exit status is 1 if a fix failed, for example because of the network: run the command again.
     """
     place = Path(source)
-    named = url or (address_of(place) if place.is_dir() and is_repository(place) else source)
-    if place.is_dir() and not is_repository(place):
-        raise click.UsageError(f"{place} is no git repository; name one, or its https address")
-    if named is None:
-        raise click.UsageError(f"{place} has no https origin; say with --url where the repository can be found")
     asked = tuple(Method(each) for each in methods) or (*_OF_FIXES, Method.SEEDED)
     wanted = tuple(method for method in asked if method in _OF_FIXES)
     day = None if since is None else since.strftime("%Y-%m-%d")
     try:
+        if place.is_dir() and not is_repository(place):
+            raise click.UsageError(f"{place} is no git repository; name one, or its https address")
+        named = url or (address_of(place) if place.is_dir() else source)
+        if named is None:
+            raise click.UsageError(f"{place} has no https origin; say with --url where the repository can be found")
         settings = load_settings(Path.cwd())
         kept = FileStore(store.absolute())
         with ExitStack() as stack:
@@ -118,7 +118,9 @@ def inject(
                     if isinstance(found, PullCandidate):
                         yield found
 
-            listing = list_candidates(listing_path(store, out), out, source, day, faults)
+            path = listing_path(store, out)
+            listed = status and read_listing(path) is not None
+            listing = list_candidates(path, out, source, day, None if listed else faults)
             chain: list[Stage] = [
                 Collection(source=faults, known=faults.identity()),
                 Deciding(repository=repository, python=python, others=others),

@@ -19,8 +19,8 @@ COMMENT_TEXT, OWN_WORDS = "comment_text", "own words"
 _TOP = """\
 # Licences of this set
 
-Written by `pytest-crab set curate`. What the set holds of a project stands under that project's licence, with the
-copyright of its contributors. The code itself is no part of the set: it is fetched from the project.
+Written by pytest-crab. What the set holds of a project stands under that project's licence, with the
+copyright of its contributors. Code that the table does not name is no part of the set: it is fetched from the project.
 
 | project | licence | pull requests | what the set holds of it |
 |---|---|---|---|
@@ -69,6 +69,7 @@ def _kinds_of_text(own: Sequence[Instance]) -> Iterator[str]:
         "descriptions": sum(bool(one.pull_request.body) for one in own),
         "comments as written": sum(one.tags.get(COMMENT_TEXT) != OWN_WORDS for one in own),
         "comments in own words": sum(one.tags.get(COMMENT_TEXT) == OWN_WORDS for one in own),
+        "code of pull requests as diffs, and tests of the project": sum(one.source.commit is not None for one in own),
         "fixes as references": sum(comment.reference is not None for one in own for comment in one.comments),
     }
     yield from (name for name, count in counts.items() if count)

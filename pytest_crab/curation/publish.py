@@ -196,10 +196,10 @@ def write_set(out: Path, published: Sequence[PullCandidate]) -> Iterator[str]:
         yield f"made anew in {out}: {', '.join(anew)}"
 
 
-def remove_rejected(out: Path, rejected: Sequence[str]) -> Iterator[str]:
+def remove_rejected(out: Path, rejected: Sequence[str], why: str = "rejected") -> Iterator[str]:
     """Remove from ``out`` the instances of rejected candidates that are as an earlier run wrote them; yield sentences.
 
-    An edited one stays, and is named. Raises BadInput.
+    ``why`` says in them what the instances are now. An edited one stays, and is named. Raises BadInput.
     """
     digests = _read_record(out)
     there = [name for name in rejected if (out / name / FILE).is_file()]
@@ -213,10 +213,10 @@ def remove_rejected(out: Path, rejected: Sequence[str]) -> Iterator[str]:
     if unchanged:
         kept = {name: digest for name, digest in digests.items() if name not in unchanged}
         write_set_file(out / RECORD, {"instances": kept})
-        yield f"removed from {out}, since they are rejected now: {', '.join(unchanged)}"
+        yield f"removed from {out}, since they are {why} now: {', '.join(unchanged)}"
     if edited:
         yield (
-            f"{out} still has instances that are rejected now, since they were edited: {', '.join(edited)}; remove "
+            f"{out} still has instances that are {why} now, since they were edited: {', '.join(edited)}; remove "
             "their folders, or each run of the set measures them too"
         )
 

@@ -57,9 +57,11 @@ SEEN_BY, SEEN_FROM = "seen-by", "seen-from"
 #: The dimension of labels that says what was done: the kind of a seeded fault, else the method.
 FAULT = "fault"
 
-#: So many environments of other commits are tried, and so many days lie between two searches.
+#: So many environments of other commits are tried, and so many days lie between two searches that found one; so many
+#: searches may find none in these days.
 _MOST_SHARED = 3
 _DAYS_APART = 120
+_MOST_IN_VAIN = 3
 
 #: The label of a fault that ruff finds by its usual rules.
 LINTER = "linter"
@@ -117,12 +119,12 @@ class Deciding(Stage):
     others: Callable[[PullCandidate, CurationContext], Iterator[PullCandidate]] = lambda _candidate, _context: iter(())
     name: str = "tests"
     _known: list[_Known] = field(default_factory=list)
-    _searched: list[date] = field(default_factory=list)
+    _in_vain: list[date] = field(default_factory=list)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @override
     def identity(self) -> Mapping[str, Any]:
-        return {"version": 4, "python": self.python}
+        return {"version": 5, "python": self.python}
 
     @override
     def run(self, candidate: PullCandidate, context: CurationContext) -> PullCandidate | Rejection:
@@ -152,21 +154,22 @@ class Deciding(Stage):
 
     def _find(self, trying: Trying) -> _Found | None:
         """Return the best environment for the witnesses; None where none could be made."""
+        tried = tuple(self._known)
         shared = self._share(trying, ())
         if shared is not None and shared.sight.decides:
             return shared
-        tried = tuple(self._known)
         with self._lock:  # a search takes minutes, and what it finds serves others
             later = self._share(trying, tried)
             best = max(filter(None, (shared, later)), key=lambda one: len(one.sight.passed), default=None)
             if later is not None and later.sight.decides:
                 return later
-            if any(abs((trying.day - day).days) < _DAYS_APART for day in self._searched):
-                trying.fault = trying.fault or "that of a commit of the same time does not hold"
+            if not may_search(trying.day, [one.day for one in self._known], self._in_vain):
+                trying.fault = trying.fault or "none was found for commits of the same time, or it does not hold"
                 return best
             searched = trying.search()
-            self._searched.append(trying.day)
-            if searched is not None:
+            if searched is None:
+                self._in_vain.append(trying.day)
+            else:
                 self._known.append(_Known(environment=searched.environment, day=trying.day))
             return searched or best
 
@@ -227,6 +230,14 @@ class Deciding(Stage):
         """Return whether ruff sees the fault in a file."""
         texts = [self.repository.read(tree, path) for tree in (head, mended)]
         return None not in texts and bool(ruff_sees(path, str(texts[0]), str(texts[1])))
+
+
+def may_search(day: date, found: Collection[date], in_vain: Collection[date]) -> bool:
+    """Return whether a search is worth its minutes: none of the same time found an environment, and few found none."""
+    near_found, near_in_vain = (
+        sum(abs((day - other).days) < _DAYS_APART for other in days) for days in (found, in_vain)
+    )
+    return not near_found and near_in_vain < _MOST_IN_VAIN
 
 
 def how_many(tests: Collection[str]) -> str:

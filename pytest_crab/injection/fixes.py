@@ -19,7 +19,7 @@ from pytest_crab.curation.collect import CandidateSource
 from pytest_crab.curation.stages import CurationContext, Rejection
 from pytest_crab.errors import DiffRejected
 from pytest_crab.injection import excerpts
-from pytest_crab.injection.proposals import ORIGIN, Method, Proposal, Remark, to_candidate
+from pytest_crab.injection.proposals import FIXED_ON, ORIGIN, Method, Proposal, Remark, to_candidate
 from pytest_crab.injection.repository import Change, Repository
 from pytest_crab.injection.witnesses import is_conftest
 from pytest_crab.lazy import lazy
@@ -145,8 +145,10 @@ class FixSource(CandidateSource):
         self, candidate: PullCandidate, methods: Sequence[Method], context: CurationContext
     ) -> PullCandidate | Rejection:
         """Return the candidate with the first proposal of these methods that can be made. Raises SourceError."""
-        fix = self.line[self._places[candidate.tags[FIX]]]
-        parts = parts_of(self.files[self._places[fix.commit]])
+        place = self._places.get(candidate.tags[FIX])
+        if place is None:
+            raise self.repository.missing(candidate.tags[FIX])
+        fix, parts = self.line[place], parts_of(self.files[place])
         assert parts is not None
         change = self.repository.diff(fix.parent, fix.commit, parts.sources)
         reasons = [found for found in [self._unfit_fix(fix, parts, change)] if found is not None]
@@ -384,7 +386,7 @@ class FixSource(CandidateSource):
             remark=remark_on(repository, head, mended, repository.diff(base, head), fix),
             operator=method.value,
             witnesses=witnesses,
-            facts={"change": change.commit, "fixed_on": fix.day},
+            facts={"change": change.commit, FIXED_ON: fix.day},
         )
 
 

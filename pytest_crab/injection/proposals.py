@@ -35,6 +35,9 @@ WITNESSES = "witnesses/"
 #: The tags of an injected instance: how it was made, and by which operator.
 METHOD, OPERATOR = "injected", "operator"
 
+#: The tag with the day of the fix that an instance is made of.
+FIXED_ON = "fixed_on"
+
 #: The origin of candidates that injection made.
 ORIGIN = "injected"
 

@@ -8,16 +8,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pytest_crab.errors import DiffRejected
+from pytest_crab.errors import SourceError
 from pytest_crab.scratch import scratch
-from pytest_crab.sources.git_cli import Git, GitError, create, lend
+from pytest_crab.sources.git_cli import Git, create, lend
 from pytest_crab.sources.git_trees import content
 from pytest_crab.sources.pull_refs import BlamedLine, PullRefs
+from pytest_crab.sources.remotes import ask, git_folder
 from pytest_crab.sources.snapshot import DIFF, apply
 
 _SAFE = {"safe.directory": "*"}
 _SECONDS = 600
-_FORMAT = "%H%x1f%P%x1f%T%x1f%ct%x1f%cs%x1f%ae%x1f%B%x1e"
+_OLDEST_GIT = (2, 32)
+_FORMAT = "%H%x1f%P%x1f%T%x1f%ct%x1f%cs%x1f%ae%x1f%B"
 _NUMBER = re.compile(r"(?:^Merge pull request #(\d+)\b|\(#(\d+)\)$)")
 
 
@@ -60,9 +62,15 @@ class Repository:
         self._refs = PullRefs(self.folder)
 
     def main_line(self) -> list[Change]:
-        """Return the steps of the main line, the newest first; the first commit of all is none. Raises SourceError."""
-        told = self._run("log", "--first-parent", f"--format={_FORMAT}", "HEAD", "--")
-        return list(_changes(told))
+        """Return the steps of the main line, the newest first; the first commit of all is none.
+
+        Raises SourceError, for a repository with one commit too.
+        """
+        told = self._run("log", "-z", "--first-parent", f"--format={_FORMAT}", "HEAD", "--")
+        line = list(_changes(told))
+        if not line:
+            raise SourceError(f"{self.folder} has no commit but its first: name a repository with a history")
+        return line
 
     def all_changed(self, line: Sequence[Change]) -> list[dict[str, str]]:
         """Return by path git's letter of each file that each step changes (A, D, M, T). Raises SourceError."""
@@ -103,29 +111,25 @@ class Repository:
 
     def merge(self, diff: str, onto: str) -> str:
         """Return the tree that a diff makes of a tree, by a merge of three sides. Raises DiffRejected on a conflict."""
-        with self.work.with_index(onto) as indexed:
-            try:
-                indexed.run(
-                    "apply",
-                    "--cached",
-                    "--3way",
-                    "--whitespace=nowarn",
-                    "-",
-                    stdin=diff.encode("utf-8", "surrogateescape"),
-                )
-                return indexed.line("write-tree")
-            except GitError as error:
-                raise DiffRejected(error.words) from None
+        return apply(self.work, diff, onto, "--3way")
 
     def with_files(self, tree: str, texts: Mapping[str, str | None]) -> str:
-        """Return a tree with these files in it; None takes one out."""
+        """Return a tree with these files in it; None takes one out. A file that is there keeps its mode."""
         with self.work.with_index(tree) as indexed:
             for path, text in texts.items():
                 gone = text is None
                 blob = "0" * 40 if gone else indexed.line("hash-object", "-w", "--stdin", stdin=(text or "").encode())
-                entry = f"{'0' if gone else '100644'} {blob}\t{path}\0"
+                there = indexed.run("ls-tree", "-z", "--full-tree", tree, path).decode("utf-8", "replace")
+                mode = "0" if gone else there.partition(" ")[0] or "100644"
+                entry = f"{mode} {blob}\t{path}\0"
                 indexed.run("update-index", "-z", "--index-info", stdin=entry.encode())
             return indexed.line("write-tree")
+
+    def missing(self, commit: str) -> SourceError:
+        """Return the error on a commit that was on the main line when faults were listed."""
+        return SourceError(
+            f"the main line of {self.folder} has no {commit[:10]} now: check its branch out, and run again"
+        )
 
     def paths(self, tree: str) -> list[str]:
         """Return the path of every file of a tree."""
@@ -145,19 +149,32 @@ class Repository:
 
 @contextmanager
 def open_repository(folder: Path) -> Iterator[Repository]:
-    """Yield the repository in ``folder``; what is made of it goes with the context."""
-    place = folder.absolute()
-    own = place / ".git" if (place / ".git").is_dir() else place
+    """Yield the repository in ``folder``; what is made of it goes with the context.
+
+    Raises SourceError, for a shallow clone and an old git too.
+    """
+    own = git_folder(folder)
     with scratch("inject") as aside:
         work = create(aside / "work.git")
+        _require_merge(work.line("version"))
+        if ask(folder, "rev-parse", "--is-shallow-repository") == "true":
+            raise SourceError(f"{folder} has the end of its history alone: run git fetch --unshallow in it")
         lend(str(own / "objects"), work)
-        head = Git(own).run("rev-parse", "HEAD", settings=_SAFE).decode().strip()
-        work.run("update-ref", "refs/heads/main", head)
-        yield Repository(folder=place, work=work)
+        work.run("update-ref", "refs/heads/main", ask(folder, "rev-parse", "HEAD"))
+        yield Repository(folder=own, work=work)
+
+
+def _require_merge(version: str) -> None:
+    """Raise SourceError for a git that cannot apply a diff to an index by a merge of three sides."""
+    found = re.search(r"(\d+)\.(\d+)", version)
+    if found is not None and (int(found[1]), int(found[2])) < _OLDEST_GIT:
+        raise SourceError(
+            f"{version} is too old for set inject: install git {'.'.join(map(str, _OLDEST_GIT))} or later"
+        )
 
 
 def _changes(told: str) -> Iterator[Change]:
-    for entry in told.split("\x1e"):
+    for entry in told.split("\0"):
         if entry.strip():
             commit, parents, tree, seconds, day, author, message = entry.strip("\n").split("\x1f", 6)
             if parents:

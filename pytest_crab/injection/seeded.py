@@ -95,7 +95,10 @@ class SeededSource(CandidateSource):
     @override
     def complete(self, candidate: PullCandidate, context: CurationContext) -> PullCandidate | Rejection:
         """Return the candidate with its proposal. Raises SourceError."""
-        change, path = self._steps[candidate.tags[CHANGE]][0], candidate.tags[PATH]
+        commit, path = candidate.tags[CHANGE], candidate.tags[PATH]
+        if commit not in self._steps:
+            raise self.repository.missing(commit)
+        change, _ = self._steps[commit]
         source = (self.repository.read(change.tree, path) or "").encode()
         known = mutants(path, source, {int(candidate.tags[LINE])})
         mutant = next((one for one in known if one.name == candidate.tags[MUTANT]), None)

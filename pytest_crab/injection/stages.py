@@ -18,7 +18,7 @@ from pytest_crab.errors import EngineError, SourceUnreachable
 from pytest_crab.formats import format_percent
 from pytest_crab.injection import excerpts, witnesses
 from pytest_crab.injection.deciding import write_files
-from pytest_crab.injection.proposals import WITNESSES, witnesses_of
+from pytest_crab.injection.proposals import FIXED_ON, WITNESSES, witnesses_of
 from pytest_crab.types import PullCandidate
 
 #: The tags of an instance with where its oracle runs, and how often it was proved.
@@ -76,15 +76,20 @@ class Proving(Stage):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Publishing(Stage):
-    """Leaves what is the instance's own of a candidate: its title and its code are the repository's own."""
+    """Leaves what is the instance's own of a candidate: its title and its code are the repository's own.
+
+    It is as old as what it came of: a model may know a fix that is older than the change which it is taken back in.
+    """
 
     name: str = "publish"
 
     @override
     def identity(self) -> Mapping[str, Any]:
-        return {"version": 1}
+        return {"version": 2}
 
     @override
     def run(self, candidate: PullCandidate, context: CurationContext) -> PullCandidate | Rejection:
+        days = [day for day in (candidate.pull_request.merged_at, candidate.tags.get(FIXED_ON)) if day]
+        facts = dataclasses.replace(candidate.pull_request, merged_at=min(days, default=None))
         files = {name: text for name, text in candidate.files.items() if not name.startswith(WITNESSES)}
-        return dataclasses.replace(candidate, files=files)
+        return dataclasses.replace(candidate, pull_request=facts, files=files)

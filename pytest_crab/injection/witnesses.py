@@ -44,9 +44,10 @@ def run():
             os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
+    root = "--rootdir=" + os.getcwd()  # names count from here wherever the settings lie
     with tempfile.TemporaryDirectory() as folder:
         report = os.path.join(folder, "report.xml")
-        command = [sys.executable, "-m", "pytest", "-q", "-o", "addopts=", "-p", "no:cacheprovider"]
+        command = [sys.executable, "-m", "pytest", "-q", "-o", "addopts=", "-p", "no:cacheprovider", root]
         command += ["--junitxml=" + report]
         command += [path for path in FILES if os.path.basename(path) != "conftest.py"]
         environ = dict(os.environ, PYTHONPATH=os.pathsep.join(path for path in sys.path if path))

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from pytest_crab.errors import BadInput
 from pytest_crab.sources.git import MIRROR
-from pytest_crab.sources.git_cli import Git, GitError
+from pytest_crab.sources.git_cli import GitError, run
 
 _SSH = re.compile(r"(?:ssh://)?git@([\w.-]+)[:/](.+)")
 
@@ -23,16 +23,32 @@ def is_repository(folder: Path) -> bool:
 
 def address_of(folder: Path) -> str | None:
     """Return the https address of a repository's origin, without credentials; None if it has none."""
-    folder = folder.absolute()
-    git = Git(folder / ".git" if (folder / ".git").is_dir() else folder)
     try:
-        url = git.line("config", "--get", "remote.origin.url")
+        url = ask(folder, "config", "--get", "remote.origin.url")
     except GitError:
         return None
     if match := _SSH.fullmatch(url):
         url = f"https://{match[1]}/{match[2]}"
     match = re.fullmatch(r"https://(?:[^@/]*@)?([^@/\s]+/[^@\s]+?)(?:\.git)?/?", url)
     return f"https://{match[1]}" if match else None
+
+
+def ask(folder: Path, *arguments: str) -> str:
+    """Return the one line that git prints in a repository's folder, also a linked work tree or a submodule.
+
+    Raises GitError.
+    """
+    place = folder.absolute()
+    own = place / ".git" if (place / ".git").exists() else place
+    return run(["-c", "safe.directory=*", *arguments], cwd=place, env={"GIT_DIR": str(own)}).decode().strip()
+
+
+def git_folder(folder: Path) -> Path:
+    """Return the folder with a repository's objects, which a linked work tree or a submodule only names.
+
+    Raises GitError.
+    """
+    return folder.absolute() / ask(folder, "rev-parse", "--git-common-dir")
 
 
 @contextmanager

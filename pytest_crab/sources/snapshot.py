@@ -167,11 +167,11 @@ class GitSnapshot(Snapshot):
             raise SourceError(f"what is kept of the trees in {self.folder} is damaged ({damage})") from None
 
 
-def apply(git: Git, diff: str, onto: str) -> str:
+def apply(git: Git, diff: str, onto: str, *options: str) -> str:
     """Return the tree that ``diff`` makes of ``onto``: on an index, so that no link or path leads out of the tree.
 
-    An empty diff changes nothing. Raises DiffRejected with git's own words, and SourceError where it was not the diff
-    but this machine that kept git from it.
+    An empty diff changes nothing; ``options`` are git's own. Raises DiffRejected with git's own words, and SourceError
+    where it was not the diff but this machine that kept git from it.
     """
     text = diffs.normalise(diff)
     if not text:
@@ -184,7 +184,7 @@ def apply(git: Git, diff: str, onto: str) -> str:
     with git.with_index(onto) as indexed:
         assert indexed.index is not None
         try:
-            indexed.run("apply", "--cached", "--whitespace=nowarn", "-p1", "-", stdin=data)
+            indexed.run("apply", "--cached", "--whitespace=nowarn", "-p1", *options, "-", stdin=data)
             return indexed.line("write-tree")
         except GitSlow:
             raise

@@ -2,31 +2,46 @@
 
 from __future__ import annotations
 
+import dataclasses
+import functools
+import json
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
+from pytest_crab.cli.curation_run import CurationServices, run_stages
+from pytest_crab.curation.listing import ListedSource, Listing
 from pytest_crab.curation.stages import CurationContext, Rejection
+from pytest_crab.errors import SourceError
 from pytest_crab.injection.fixes import FixSource, fault_in, place_of
 from pytest_crab.injection.proposals import Method, witnesses_of
 from pytest_crab.injection.repository import open_repository
+from pytest_crab.injection.stages import Publishing
+from pytest_crab.injection.twins import clean_twin, twin_id
+from pytest_crab.instances import load_instance
 from pytest_crab.scoring.step_cache import StepCache
+from pytest_crab.settings import load_settings
 from pytest_crab.store import FileStore
-from pytest_crab.types import PullCandidate
+from pytest_crab.types import PullCandidate, PullRequestFacts
 
 URL = "https://git.example/owner/shop"
+
+
+def curation(folder: Path) -> CurationContext:
+    def never(*_: object) -> object:
+        raise AssertionError
+
+    store = FileStore(folder / ".crab")
+    return CurationContext(cache=StepCache(store=store), folder=store.cache, judge=never, proving=never)  # type: ignore[arg-type]
 
 
 @pytest.fixture
 def proposed(shop_history: Path, tmp_path: Path) -> Iterator[dict[str, PullCandidate | Rejection]]:
     """What the source makes of each fix, by the subject's last word but the number."""
 
-    def never(*_: object) -> object:
-        raise AssertionError
-
-    store = FileStore(tmp_path / ".crab")
-    context = CurationContext(cache=StepCache(store=store), folder=store.cache, judge=never, proving=never)  # type: ignore[arg-type]
+    context = curation(tmp_path)
     with open_repository(shop_history) as repository:
         source = FixSource(repository=repository, url=URL)
         subjects = {change.commit: change.texts[0] for change in source.line}
@@ -74,6 +89,15 @@ def test_a_fix_whose_tests_ask_for_what_it_adds_is_none(proposed: dict[str, Pull
     assert "ask for" in found.reason
 
 
+def test_a_fix_of_another_branch_fails_and_is_tried_again(shop_history: Path, tmp_path: Path) -> None:
+    listed = PullCandidate(
+        id="a", origin="injected", repo="owner/shop", pull_request=PullRequestFacts(number=1, title="a"),
+        tags={"fix": "0123456789" * 4},
+    )  # fmt: skip
+    with open_repository(shop_history) as repository, pytest.raises(SourceError, match="0123456789"):
+        FixSource(repository=repository, url=URL).complete(listed, curation(tmp_path))
+
+
 def test_only_changes_that_mend_with_tests_are_looked_at(proposed: dict[str, PullCandidate | Rejection]) -> None:
     assert set(proposed) == {
         "Fix discounts, which took the share as a price", "Fix the crash of empty carts",
@@ -109,3 +133,34 @@ def test_a_comment_stands_where_code_changes(
 )
 def test_the_subject_of_a_fix_becomes_words_on_a_fault(subject: str, words: str) -> None:
     assert fault_in(subject) == words
+
+
+def test_a_twin_goes_with_its_instance_and_a_ruling_stays(
+    proposed: dict[str, PullCandidate | Rejection], shop_history: Path, tmp_path: Path
+) -> None:
+    found = [
+        kept(proposed[each]) for each in ("Fix discounts, which took the share as a price", "Fix the number of places")
+    ]
+    found[0] = dataclasses.replace(found[0], tags={**found[0].tags, "fixed_on": "2024-06-01"})
+    listing = Listing(source=ListedSource(source="shop", identity={}), candidates=tuple(found))
+    out, store = tmp_path / "set", FileStore(tmp_path / ".crab")
+
+    def publish(*, twins: bool = True) -> set[str]:
+        with open_repository(shop_history) as repository, ExitStack() as stack:
+            services = CurationServices(
+                stack=stack, settings=load_settings(tmp_path), store=tmp_path / ".crab", runtime="local", jobs=1,
+                budget=None, replay=True,
+            )  # fmt: skip
+            twin = functools.partial(clean_twin, repository) if twins else None
+            run_stages(listing, [Publishing()], services, store, out, twin=twin)
+        return {path.name for path in out.iterdir() if path.is_dir()}
+
+    first, second = (one.id for one in found)
+    assert publish() == {first, twin_id(first), second, twin_id(second)}
+    days = [load_instance(out / one).pull_request.merged_at for one in (first, second)]
+    assert days == ["2024-06-01", "2025-06-01"]  # that of an older fix, and that of the change
+    assert "code" in (out / "LICENCES.md").read_text()
+    ruling = {"candidate": first, "comment": "c0", "ruling": "reject", "by": "ann", "reason": "taste"}
+    (out / "rulings.json").write_text(json.dumps({"schema": 1, "rulings": [ruling]}))
+    assert publish() == publish() == {second, twin_id(second)}
+    assert publish(twins=False) == {second}

@@ -16,7 +16,7 @@ from pytest_crab.injection.fault_words import fault_words
 from pytest_crab.injection.proposals import Method, witnesses_of
 from pytest_crab.injection.repository import Repository, open_repository
 from pytest_crab.injection.seeded import SeededSource, _may_hang
-from pytest_crab.injection.twins import TWIN, clean_twin
+from pytest_crab.injection.twins import TWIN, clean_twin, stands
 from pytest_crab.scoring.step_cache import StepCache
 from pytest_crab.store import FileStore
 from pytest_crab.types import PullCandidate
@@ -71,11 +71,20 @@ def test_the_clean_twin_is_the_change_as_it_was(seeded: tuple[Repository, list[P
     repository, found = seeded
     one = next(one for one in found if one.pull_request.number == 1)
     twin = clean_twin(repository, one)
+    assert twin is not None
     assert (twin.clean, twin.comments, twin.tags[TWIN]) == (True, (), one.id)
     assert one.commit is not None
     base = repository.tree(one.commit.sha)
     whole = repository.read(repository.apply(twin.files["head.diff"], base), "shop.py")
     assert whole == SHOP + SEND
+
+
+def test_a_change_that_a_later_one_rewrote_has_no_clean_twin(send_history: Path) -> None:
+    with open_repository(send_history) as repository:
+        trees = {change.texts[0]: (change.parent, change.tree) for change in repository.main_line()}
+        assert stands(repository, *trees["Send carts"])
+        assert not stands(repository, *trees["Wrap parcels"])
+        assert not stands(repository, trees["Send carts"][1], trees["Send carts"][1])  # it adds nothing
 
 
 def test_each_kind_of_fault_is_told_as_a_reviewer_would() -> None:
