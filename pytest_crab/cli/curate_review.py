@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import getpass
 import json
+import threading
 import webbrowser
 from pathlib import Path
 from typing import Any
@@ -82,9 +83,13 @@ def review(
 def open_review(out: Path, store: Path, by: str, port: int) -> RulingServer:
     """Return a server of the page that takes rulings into the set. Raises BadInput, StoreError, OSError."""
     candidates = _finished(out, store)
-    return RulingServer(
-        lambda: _made(out, candidates, by, served=True), lambda data: _take(out, data, candidates), port
-    )
+    taking = threading.Lock()  # two tabs would each write the set's list of digests as it was before the other
+
+    def rule(data: Any) -> list[str]:
+        with taking:
+            return _take(out, data, candidates)
+
+    return RulingServer(lambda: _made(out, candidates, by, served=True), rule, port)
 
 
 def _made(out: Path, candidates: dict[str, PullCandidate], by: str, *, served: bool) -> ServedPage:
@@ -117,20 +122,24 @@ def _take_file(out: Path, file: Path, candidates: dict[str, PullCandidate]) -> N
     except (OSError, ValueError, RecursionError) as error:
         raise BadInput(str(file), [f"it holds no rulings ({error})"]) from error
     for one in data if isinstance(data, list) else [data]:
-        _take(out, one, candidates)
+        for sentence in _take(out, one, candidates):
+            click.echo(sentence)
     click.echo(f"{format_count(len(read_rulings(out)), 'ruling')} in {out}")
 
 
-def _take(out: Path, data: Any, candidates: dict[str, PullCandidate]) -> None:
-    """Keep a ruling, and write the instance by it. Raises BadInput."""
+def _take(out: Path, data: Any, candidates: dict[str, PullCandidate]) -> list[str]:
+    """Keep a ruling, and write the instance by it; return what the set does not have of it. Raises BadInput."""
     (ruling,) = read_ruling_list(data if isinstance(data, dict) else None, "the ruling")
     candidate = candidates.get(ruling.candidate)
     if candidate is None or ruling.comment not in {one.comment.id for one in candidate.comments}:
         raise BadInput("the ruling", [f"there is no comment {ruling.candidate} {ruling.comment}"])
     keep_ruling(out, ruling)
-    for _ in write_ruled(out, [candidate]):
-        continue
-    write_notes(out)
+    try:
+        sentences = list(write_ruled(out, [candidate]))
+        write_notes(out)
+    except (CrabError, OSError) as error:
+        return [f"the ruling is kept, and the set is not written by it yet: {error}"]
+    return sentences
 
 
 def review_items(candidate: PullCandidate, rulings: Rulings) -> list[dict[str, Any]]:
@@ -156,6 +165,7 @@ def _item(candidate: PullCandidate, one: CandidateComment, rulings: Rulings) -> 
         "lines": comment.lines,
         "side": str(comment.side),
         "text": safe(comment.body),
+        "raw": comment.body,
         "author": safe(one.author),
         "labels": [[safe(name), safe(label)] for name, label in sorted(comment.labels.items())],
         "doubts": [safe(flag) for flag in one.flags],
@@ -180,6 +190,6 @@ def _item(candidate: PullCandidate, one: CandidateComment, rulings: Rulings) -> 
             "ruling": str(ruling.ruling),
             "by": safe(ruling.by),
             "reason": safe(ruling.reason),
-            "body": safe(ruling.body),
+            "body": ruling.body,
         },
     }

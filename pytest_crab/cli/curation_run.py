@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import shlex
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -86,6 +87,12 @@ class CurationServices:
         """End the proofs and attempts that run."""
         for _, run_context in self._proving:
             run_context.stop()
+
+    def next_lines(self, out: Path) -> Iterator[str]:
+        """Yield the command that measures a set under the runtime that proved it; nothing where nothing was proved."""
+        for _, run_context in self._proving:
+            words = ["pytest", "--reviewer=human", "--reviewer=none", f"--crab-runtime={run_context.runtime.name}"]
+            yield f"now run: {shlex.join([*words, str(out)])}"
 
     def proving(self) -> tuple[Crew, RunContext]:
         """Return a crew and a run context for proofs. Raises ClickException."""
@@ -173,7 +180,8 @@ def run_stages(
     bare = sum(each.comment.oracle is None for one in published for each in one.comments)
     lack = f"; {format_count(bare, 'comment')} without an oracle, which no run measures" if bare else ""
     told = f", and {format_count(len(twins), 'clean twin')}" if twins else ""
-    return [*services.spent_lines(), *notes, f"{out}: {format_count(len(published), 'instance')}{told}{lack}"]
+    made = f"{out}: {format_count(len(published), 'instance')}{told}{lack}"
+    return [*services.spent_lines(), *notes, made, *services.next_lines(out)]
 
 
 def _notes_on_failed(out: Path, ends: Sequence[Passage]) -> Iterator[str]:

@@ -9,7 +9,7 @@ from pytest_crab.formats import format_count
 from pytest_crab.types import Provenance
 
 #: What is said beside every rate on injected faults.
-INJECTED_NOTE = "on injected faults, which nobody commented on: no rate on comments of people"
+INJECTED_NOTE = "on injected faults, not on comments of people"
 
 _RANK = "pytest-crab compare-sets says how far they rank alike"
 

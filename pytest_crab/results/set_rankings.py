@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from pytest_crab.errors import BadInput
-from pytest_crab.results.outcomes import OracleRecord
 from pytest_crab.results.rates import Rate
 from pytest_crab.results.summary import Summary
 from pytest_crab.statistics.rank_agreement import FEWEST, RankAgreement, agreement_apart
@@ -62,8 +61,7 @@ def rank_sets(one: Summary, other: Summary, names: Collection[str] = ()) -> SetR
         raise BadInput("the two runs", [f"they share too few measured reviewers to rank ({told}); {FEWEST} are needed"])
     found.sort(key=lambda pair: -(pair.one.micro or 0.0))
     order = [pair.reviewer for pair in found]
-    first, second = ([summary.contestants[name].oracles for name in order] for summary in (one, other))
-    clusters = _by_pull_request(first), _by_pull_request(second)
+    clusters = _by_pull_request(one, order), _by_pull_request(other, order)
     return SetRankings(
         reviewers=tuple(found),
         ranks=agreement_apart(*clusters, len(order)),
@@ -77,12 +75,12 @@ def rank_sets(one: Summary, other: Summary, names: Collection[str] = ()) -> SetR
     )
 
 
-def _by_pull_request(reviewers: Sequence[Iterable[OracleRecord]]) -> list[list[tuple[int, float]]]:
-    """Return the known values of each reviewer, by pull request: where faults come from, draws are of these."""
+def _by_pull_request(summary: Summary, order: Sequence[str]) -> list[list[tuple[int, float]]]:
+    """Return the values that the rates of these reviewers are made of, by pull request, which is what draws take."""
     found: dict[str, list[tuple[int, float]]] = {}
-    for number, oracles in enumerate(reviewers):
-        for oracle in oracles:
-            value = oracle.value()
+    for number, name in enumerate(order):
+        for oracle in summary.contestants[name].oracles:
+            value = oracle.value(strict=summary.errors_as_misses)
             if value is not None:
                 found.setdefault(oracle.instance, []).append((number, float(value)))
     return list(found.values())

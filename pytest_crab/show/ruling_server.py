@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from http import HTTPStatus
 from typing import Any
 
@@ -18,9 +18,12 @@ _LONGEST = 1 << 20
 
 
 class RulingServer(LocalServer):
-    """Serves what ``page`` makes, and hands each ruling to ``rule``, which raises BadInput for one that is none."""
+    """Serves what ``page`` makes, and hands each ruling to ``rule``.
 
-    def __init__(self, page: Callable[[], ServedPage], rule: Callable[[Any], None], port: int = 0) -> None:
+    That returns sentences for the person who ruled, and raises CrabError for a ruling that is none or cannot be kept.
+    """
+
+    def __init__(self, page: Callable[[], ServedPage], rule: Callable[[Any], Sequence[str]], port: int = 0) -> None:
         self.page = page
         self.rule = rule
         super().__init__(_Handler, port)
@@ -41,14 +44,15 @@ class _Handler(LocalHandler):
         self.answer_with(self._take)
 
     def _take(self, parts: list[str]) -> None:
-        length = int(self.headers.get("Content-Length") or 0)
+        told = self.headers.get("Content-Length", "")
+        length = int(told) if told.isdecimal() else 0
         is_json = self.headers.get("Content-Type", "").partition(";")[0] == "application/json"
         if parts != ["rule"] or not is_json or not 0 < length <= _LONGEST:
             self.close_connection = True  # what it sends besides is not read
             self.send(HTTPStatus.BAD_REQUEST, b"This is no ruling.\n", "text/plain")
             return
         try:
-            self.server.rule(json.loads(self.rfile.read(length)))
+            sentences = self.server.rule(json.loads(self.rfile.read(length)))
         except (ValueError, RecursionError) as error:
             raise BadInput("the ruling", [f"it cannot be read ({error})"]) from None
-        self.send(HTTPStatus.NO_CONTENT, b"", "text/plain")
+        self.send(HTTPStatus.OK, "; ".join(sentences).encode(), "text/plain; charset=utf-8")

@@ -19,7 +19,7 @@ from urllib.parse import unquote, urlsplit
 
 from typing_extensions import override
 
-from pytest_crab.errors import BadInput
+from pytest_crab.errors import BadInput, CrabError
 from pytest_crab.results.kept_runs import RUNS
 from pytest_crab.show.live import LiveReport, ServedPage, find_reports, list_page
 
@@ -92,11 +92,11 @@ class LocalHandler(http.server.BaseHTTPRequestHandler):
             return
         try:
             answer(parts)
-        except (BadInput, OSError) as error:
+        except (CrabError, OSError) as error:
             self.send(HTTPStatus.INTERNAL_SERVER_ERROR, f"{error}\n".encode(), "text/plain")
 
     def answer(self, parts: list[str]) -> None:
-        """Answer a GET. Raises BadInput, OSError."""
+        """Answer a GET. Raises CrabError, OSError."""
         raise NotImplementedError
 
     def send_page(self, page: ServedPage) -> None:

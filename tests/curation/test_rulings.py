@@ -14,10 +14,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 from pytest_crab.cli import main
-from pytest_crab.cli.curate_review import open_review
+from pytest_crab.cli.curate_review import open_review, review_items
 from pytest_crab.curation.rulings import Ruling, Word, read_rulings
 from pytest_crab.instances import load_instance
 from pytest_crab.show.ruling_server import RulingServer
+from pytest_crab.types import CandidateComment, Comment, PullCandidate, PullRequestFacts
 
 pytestmark = pytest.mark.usefixtures("shop")
 
@@ -54,10 +55,10 @@ def post(url: str, data: Any, kind: str = "application/json") -> int:
 
 def test_a_ruling_is_in_the_set_at_once_and_stays_there(served: RulingServer, curate: Callable[..., Result]) -> None:
     first, second = comments(1)
-    assert post(f"{served.url}rule", ruling(1, first, "edit", body="Say what is wrong with two.")) == 204
-    assert post(f"{served.url}rule", ruling(1, second, "reject", reason="taste")) == 204
+    assert post(f"{served.url}rule", ruling(1, first, "edit", body="Say what is wrong with two.")) == 200
+    assert post(f"{served.url}rule", ruling(1, second, "reject", reason="taste")) == 200
     for one in comments(2):
-        assert post(f"{served.url}rule", ruling(2, one, "reject", reason="no test can say")) == 204
+        assert post(f"{served.url}rule", ruling(2, one, "reject", reason="no test can say")) == 200
     (kept,) = comments(1).values()
     assert (kept.body, kept.labels["ruling"], kept.labels["ruled_by"]) == ("Say what is wrong with two.", "edit", "ann")
     assert not (SET / "owner__shop-2").exists()
@@ -66,8 +67,31 @@ def test_a_ruling_is_in_the_set_at_once_and_stays_there(served: RulingServer, cu
     assert "2 instances" in again.output
     assert list(comments(1)) == [first]
     assert not (SET / "owner__shop-2").exists()
-    assert post(f"{served.url}rule", ruling(1, second, "keep")) == 204
+    assert post(f"{served.url}rule", ruling(1, second, "keep")) == 200
     assert list(comments(1)) == [first, second]
+
+
+def test_a_person_hears_of_an_instance_that_was_edited_by_hand(served: RulingServer) -> None:
+    first, _ = comments(1)
+    file = SET / "owner__shop-1" / "instance.yaml"
+    file.write_text(file.read_text() + "# mine\n")
+    data = json.dumps(ruling(1, first, "reject", reason="taste")).encode()
+    asked = urllib.request.Request(f"{served.url}rule", data, {"Content-Type": "application/json"})
+    with urllib.request.urlopen(asked, timeout=30) as answer:
+        assert "owner__shop-1" in answer.read().decode()
+    assert first in comments(1)
+
+
+def test_the_text_to_edit_is_the_whole_one() -> None:
+    body = "no\u00a0break " + "long " * 400
+    comment = Comment(id="c0", path="a.py", lines=None, body=body)
+    facts = PullRequestFacts(number=1, title="t")
+    one = PullCandidate(
+        id="a", origin="git", repo="o/n", pull_request=facts, comments=(CandidateComment(comment=comment),)
+    )
+    edited = Ruling(candidate="a", comment="c0", ruling=Word.EDIT, by="ann", body=body + "more")
+    (item,) = review_items(one, {("a", "c0"): edited})
+    assert (item["raw"], item["ruling"]["body"]) == (body, body + "more")
 
 
 def test_what_is_no_ruling_changes_nothing(served: RulingServer) -> None:

@@ -66,6 +66,7 @@ def test_a_seeded_fault_comes_with_its_clean_twin(
     done = CliRunner().invoke(main, [*words, "--until", "1", "--jobs", "1"])
     assert done.exit_code == 0, done.output
     assert "1 instance, and 1 clean twin" in done.output
+    assert "--crab-runtime=local set" in done.output
     twin, fault = sorted(load_instances(tmp_path / "set"), key=lambda one: not one.clean)
     assert (twin.clean, twin.comments, twin.tags["twin"]) == (True, (), fault.id)
     assert {twin.provenance, fault.provenance} == {Provenance.INJECTED}

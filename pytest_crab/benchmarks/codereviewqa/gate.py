@@ -57,8 +57,18 @@ class ProbeGate:
         """Count a failure that is no item's of this kind or of reviewers."""
         self._foreign_failures += report.failed and not hasattr(report, "crab_item")
 
-    def decide(self, status: int, summary: ProbeSummary, planned: Mapping[str, Collection[str]]) -> Gate:
-        """Decide. ``status`` is pytest's own, and ``planned`` has the instances that were selected, by answerer."""
+    def decide(
+        self,
+        status: int,
+        summary: ProbeSummary,
+        planned: Mapping[str, Collection[str]],
+        *,
+        problems: Collection[str] = (),
+    ) -> Gate:
+        """Decide. ``status`` is pytest's own, and ``planned`` has the instances that were selected, by answerer.
+
+        ``problems`` are records that could not be written: no gate passes with any.
+        """
         options, now = self._options, as_reviewers(summary)
         reference = self._reference
         against = None
@@ -80,7 +90,7 @@ class ProbeGate:
         self.decision = decide(
             RunOutcome(
                 status=status,
-                only_trials_failed=self._foreign_failures == 0,
+                only_trials_failed=self._foreign_failures == 0 and not problems,
                 fail_under=options.fail_under,
                 max_broken=options.max_broken,
                 max_unknown=options.max_unknown,

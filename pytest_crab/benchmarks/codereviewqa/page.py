@@ -74,5 +74,5 @@ def _probe_tables(records: Sequence[ProbeRecord], row: AskedRow | None) -> Itera
             for name, one in found.items()
         ]
         names = [f"{option} (correct)" if not at else option for at, option in enumerate(options)]
-        question = "" if row is None else f": {row.questions[probe]}"
+        question = "" if row is None else f": {row.questions.get(probe, '')}"
         yield SummaryTable(probe, f"{probe}{question}", [*names, "no answer", "verdict"], columns)

@@ -27,7 +27,6 @@ from pytest_crab.plugin.kinds import Run
 from pytest_crab.plugin.planned import PlannedNodes
 from pytest_crab.plugin.statuses import MISSED, SHOWN_MISSES, Sections, Status, status_of
 from pytest_crab.results.files import TrialLog, write_data, write_records, write_report_file
-from pytest_crab.results.loading import TRIALS
 from pytest_crab.results.summary import Summary
 from pytest_crab.show.page import FILE as PAGE, open_page
 from pytest_crab.show.transcripts import write_transcripts
@@ -117,7 +116,7 @@ class ProbeRecorder:
             own = self.summary.gate.exit_code
             session.exitstatus = worse_status(int(session.exitstatus), own) if self._has_reviewers else own
         report = self._options.report
-        if self.summary is not None and not (report / TRIALS).is_file():
+        if self.summary is not None and not self._has_reviewers:
             with open_page(report) as page:
                 self._write(report / PAGE, lambda: page.write(Summary()))
         return result
@@ -132,14 +131,14 @@ class ProbeRecorder:
         report, options = self._options.report, self._options
         summary = summarise_probes(records, errors_as_misses=options.errors_as_misses, shard=options.part)
         planned = [one for one in map(self._planned.find, self._planned) if one is not None]
+        self._write(report / FILE, lambda: write_records(report / FILE, records))
+        self._write(report / ROWS, lambda: write_records(report / ROWS, self._rows(planned)))
         if self._gate is not None:
             names: dict[str, set[str]] = {}
             for one in planned:
                 names.setdefault(one.trial_id.reviewer, set()).add(one.instance.id)
-            summary = replace(summary, gate=self._gate.decide(exitstatus, summary, names))
+            summary = replace(summary, gate=self._gate.decide(exitstatus, summary, names, problems=self._problems))
         self.summary, self._records = summary, records
-        self._write(report / FILE, lambda: write_records(report / FILE, records))
-        self._write(report / ROWS, lambda: write_records(report / ROWS, self._rows(planned)))
         self._write(report / SUMMARY, lambda: write_data(report / SUMMARY, summary))
         text = "\n".join(probe_markdown(summary)).encode() + b"\n"
         self._write(report / TEXT, lambda: write_report_file(report / TEXT, [text]))

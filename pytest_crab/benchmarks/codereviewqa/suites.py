@@ -60,9 +60,9 @@ def _asked(record: ProbeRecord, row: AskedRow) -> Iterator[str]:
     """Yield the code, the comment, and each question with how often each of its options was chosen."""
     yield from ("", *row.code.split("\n"), "", *row.comment.split("\n"))
     for result in record.results:
-        yield from ("", f"{result.probe}:", *row.questions[result.probe].split("\n"))
+        yield from ("", f"{result.probe}:", *row.questions.get(result.probe, "").split("\n"))
         chosen = Counter(chosen_options(result.letters)) if result.letters else Counter()
-        for at, option in enumerate(row.options[result.probe]):
+        for at, option in enumerate(row.options.get(result.probe, ())):
             yield f"  chosen {format_count(chosen[at], 'time')}{'' if at else ' (correct)'}: {one_line(option, 500)}"
 
 

@@ -181,11 +181,13 @@ let opened = null;
 async function route() {
   const [hash, comment] = wanted();
   const trial = hash.startsWith("t=") ? byName.get(hash.slice(2)) : undefined;
-  if (trial && trial !== opened) await show(trial).then(() => { opened = trial; }, () => {
+  const isWanted = () => hash === wanted()[0];
+  if (trial && trial !== opened) await show(trial, isWanted).then((drawn) => { if (drawn) opened = trial; }, () => {
+    if (!isWanted()) return;
     opened = null;
     byId("trial").replaceChildren(neighbours(trial), make("p", { class: "warn" }, "This trial cannot be read: the server has stopped, or the records have changed. Load the page again."));
   });
-  if (hash !== wanted()[0]) return;
+  if (!isWanted()) return;
   byId("trial").hidden = !trial;
   document.body.classList.toggle("diffs", Boolean(trial));
   for (const id of ["overview", "top", "sections"]) byId(id).hidden = Boolean(trial);

@@ -12,20 +12,30 @@ async function review() {
 
   const plain = (one) => ({ candidate: one.candidate, comment: one.id, ...one.ruling });
 
+  let busy = false;  // a ruling is under way: a key meanwhile would be for a comment that is not in view
+
   async function rule(word) {
+    if (busy) return;
+    busy = true;
+    try { await decide(word); } finally { busy = false; }
+  }
+
+  async function decide(word) {
     const one = items[place];
+    let told = "";
     if (!name.value.trim()) { status.textContent = "Say who rules, in the field by."; name.focus(); return; }
     if (word === "reject" && !reason.value.trim()) { status.textContent = "A rejection needs a reason."; reason.focus(); return; }
-    if (word === "edit" && (!text.value.trim() || text.value === one.text)) { status.textContent = "Change the text of the comment, then press edit."; text.focus(); return; }
+    if (word === "edit" && (!text.value.trim() || text.value === one.raw)) { status.textContent = "Change the text of the comment, then press edit."; text.focus(); return; }
     const ruling = { ruling: word, by: name.value.trim(), reason: reason.value.trim(), body: word === "edit" ? text.value : "" };
     if (served) {
       const answer = await fetch("rule", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ candidate: one.candidate, comment: one.id, ...ruling }) }).catch((error) => ({ ok: false, text: async () => String(error) }));
       if (!answer.ok) { status.textContent = "Not saved: " + await answer.text(); return; }
+      told = await answer.text();
     }
     one.ruling = ruling;
     if (place < items.length - 1) place += 1;
     show();
-    status.textContent = "The comment before was " + WORDS[word] + ".";
+    status.textContent = "The comment before was " + WORDS[word] + "." + (told ? " " + told + "." : "");
   }
 
   function save() {
@@ -44,7 +54,7 @@ async function review() {
     const one = items[place];
     if (!one) { main.replaceChildren(make("p", null, "There is no comment to rule on.")); return; }
     const done = items.filter((each) => each.ruling).length;
-    reason.value = one.ruling?.reason || ""; text.value = one.ruling?.body || one.text; status.textContent = "";
+    reason.value = one.ruling?.reason || ""; text.value = one.ruling?.body || one.raw; status.textContent = "";
     if (one.ruling?.by) name.value = one.ruling.by;
     const remark = { ...one, body: one.text, id: one.id, verdict: null };
     main.replaceChildren(make("article", null,
@@ -69,7 +79,7 @@ async function review() {
   }
 
   const place_of = (one) => one.path + (one.lines ? ":" + one.lines[0] + (one.lines[1] > one.lines[0] ? "-" + one.lines[1] : "") : "");
-  const go = (step) => { place = Math.min(items.length - 1, Math.max(0, place + step)); show(); };
+  const go = (step) => { if (busy) return; place = Math.min(items.length - 1, Math.max(0, place + step)); show(); };
   const KEYS = { k: () => rule("keep"), r: () => rule("reject"), e: () => rule("edit"), n: () => go(1), p: () => go(-1) };
   document.addEventListener("keydown", (event) => {
     if (event.key === "Escape") { document.activeElement.blur(); return; }

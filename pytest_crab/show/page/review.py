@@ -9,7 +9,7 @@ from pytest_crab.show.live import ServedPage
 from pytest_crab.show.page.rendering import packed_block, render_page
 
 #: The page's scripts.
-SCRIPTS = ("elements.js", "markdown.js", "diffs.js", "review.js")
+SCRIPTS = ("elements.js", "markdown.js", "syntax.js", "diffs.js", "review.js")
 
 
 def review_page(name: str, items: Sequence[Mapping[str, Any]], *, by: str, served: bool) -> ServedPage:

@@ -86,8 +86,10 @@ function discussion(detail, subject) {
     detail.notes ? [make("h3", null, "The agent's notes"), markdown(detail.notes)] : null];
 }
 
-async function show(trial) {
+// Draw a trial once its parts are read, unless another one is asked for by then; return whether it was drawn.
+async function show(trial, isWanted) {
   const [detail, subject] = await Promise.all([unpack(trial.d), unpack(trial.q)]);
+  if (!isWanted()) return false;
   const facts = (pairs) => pairs.flatMap(([key, value]) => [make("dt", null, key), make("dd", null, value)]);
   byId("trial").replaceChildren(...make("div", null,
     neighbours(trial),
@@ -110,4 +112,5 @@ async function show(trial) {
     make("dl", { class: "commands" }, detail.commands.flatMap(([purpose, words]) => [make("dt", null, purpose), make("dd", null, make("code", null, words))])),
     detail.facts.length ? [make("h2", null, "Facts"), make("dl", null, facts(detail.facts))] : null).childNodes);
   for (const table of byId("trial").querySelectorAll(".wide > table")) nameCells(table);
+  return true;
 }
