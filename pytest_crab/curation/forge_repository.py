@@ -20,6 +20,7 @@ from pytest_crab.curation.stages import CurationContext, Rejection
 from pytest_crab.curation.template import language_of
 from pytest_crab.errors import ForgeError, SourceError
 from pytest_crab.instances.validation import is_branch
+from pytest_crab.parsing.descriptions import without_review
 from pytest_crab.protocols import Snapshot
 from pytest_crab.sources.git import GitFetcher
 from pytest_crab.types import CandidateComment, GitSource, PullCandidate, PullRequestFacts, ReviewActivity
@@ -69,7 +70,7 @@ class ForgeRepository(CandidateSource):
             pull_request=PullRequestFacts(
                 number=number,
                 title=str(entry.get("title") or f"Pull request {number}"),
-                body=str(entry.get("body") or "").replace("\r\n", "\n"),
+                body=without_review(str(entry.get("body") or "")),
                 base_branch=_branch(str(entry["base"].get("ref"))),
                 url=str(entry["html_url"]),
                 merged_at=str(merged)[:10] if merged else None,

@@ -14,6 +14,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from pytest_crab.errors import SourceError
+from pytest_crab.parsing.descriptions import without_review
 from pytest_crab.sources.git_cli import Git, GitError
 from pytest_crab.text import split_lines
 
@@ -143,6 +144,7 @@ class PullRefs:
         if not start:
             return None
         title, body = self._texts(merge, reviewed or head)
+        body = without_review(body, self._later_subjects(start[0], reviewed or head, head))
         return MergedPull(
             base=start[0],
             head=reviewed or head,
@@ -281,6 +283,13 @@ class PullRefs:
             if not subject.strip():
                 subject = self._run("show", "--no-patch", "--format=%s", head, "--").strip()
         return re.sub(r"\s*\(#\d+\)$", "", subject).strip(), rest.strip()
+
+    def _later_subjects(self, base: str, reviewed: str, last: str) -> set[str]:
+        """Return the subjects of commits after the reviewed one that no earlier commit of the pull request has."""
+        after, before = (
+            self._run("log", "--format=%s", span, "--") for span in (f"{reviewed}..{last}", f"{base}..{reviewed}")
+        )
+        return set(split_lines(after)) - set(split_lines(before))
 
     def _read_history(self) -> None:
         with self._reading:

@@ -9,6 +9,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from pytest_crab.errors import SourceError, SourceUnreachable
+from pytest_crab.parsing.descriptions import without_review
 from pytest_crab.sources import partial_clone
 from pytest_crab.sources.git import MIRROR, ask, is_local, locked_cache, places
 from pytest_crab.sources.git_cli import Commit, Git, GitError, Repo
@@ -173,12 +174,14 @@ def _read(repository: Repo, git: Git, wanted: PullRequestQuery) -> PullRequestHi
             f"resolved: name the commit that was commented on with --head{earlier}"
         )
     title, body = _texts(repository, merged, commits)
+    known = [sha for sha, _ in commits]
+    later = commits[known.index(head) + 1 :] if head in known else ()
     return PullRequestHistory(
         base=base,
         head=head,
         merged=merged,
         title=title,
-        body=body,
+        body=without_review(body, {subject for _, subject in later}),
         merged_at=_day(repository, _first_containing(git, line, merged)),
         commits=commits,
         paths=tuple(paths),

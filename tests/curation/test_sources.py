@@ -120,6 +120,16 @@ def test_a_fast_forward_says_that_its_beginning_is_not_known(shop: Shop, curate:
     assert "nothing says where its commits begin" in rejections["owner__shop-8"]
 
 
+def test_a_description_tells_nothing_of_the_review(shop: Shop, curate: Curate) -> None:
+    body = "Adds a.\n\n* Step 0 of 9\n\n* Step 1 of 9\n\n* Apply review comment https://git.example/owner/shop/pull/9#discussion_r1"
+    first, *_ = shop.long_pull(9, "till.py", ["a = 1\n", "a = 2\n"], f"Fix number 9 (#9)\n\n{body}")
+    shop.remark(9, "till.py", first, REMARKS[0])
+    shop.write_comments()
+    assert curate("--only", "9").exit_code == 0
+    (instance,) = load_instances(Path("set"))
+    assert instance.pull_request.body == "Adds a.\n\n* Step 0 of 9"
+
+
 def test_a_fix_with_work_of_others_says_so(shop: Shop, curate: Curate) -> None:
     first, _, last = shop.long_pull(9, "till.py", ["a = 1\n", "a = 2\n", "a = 3\n"], updated=True)
     shop.remark(9, "till.py", first, REMARKS[0])

@@ -38,6 +38,14 @@ def sentence(trial: Trial) -> str:
 
 
 @pytest.mark.bubblewrap
+def test_a_description_that_tells_of_the_review_breaks_the_instance(lab: Any) -> None:
+    lab.document["pull_request"]["body"] = "Two and b.\n\nApply suggestions from code review"
+    trial = lab.trial()
+    assert {one.verdict for one in trial.results} == {Verdict.UNKNOWN}
+    assert all("tells of the review ('suggestions from code review')" in str(one.detail) for one in trial.results)
+
+
+@pytest.mark.bubblewrap
 @pytest.mark.parametrize(
     ("file", "text", "words"),
     [

@@ -11,11 +11,13 @@ from typing_extensions import override
 from pytest_crab import harness, verdict
 from pytest_crab.errors import DiffRejected
 from pytest_crab.lazy import lazy
+from pytest_crab.parsing.descriptions import review_trace
 from pytest_crab.scoring.oracles import keys
 from pytest_crab.scoring.oracles.clone_leaks import clone_leak
 from pytest_crab.scoring.oracles.oracle_runs import OracleRequest, OracleResults, run_oracles
 from pytest_crab.scoring.oracles.states import CheckedState, Role
 from pytest_crab.scoring.protocols import ScoringContext, Step
+from pytest_crab.text import one_line
 from pytest_crab.types import PASS_TO_PASS, Comment, Ending, Proof, Run
 
 
@@ -47,10 +49,21 @@ class ProvedComment:
 def prove(context: ScoringContext) -> tuple[ProvedComment, ...]:
     """Prove every oracle of the instance, or take the proofs from the store; one sandbox for all that are new.
 
-    Raises what keeps this machine from answering: SourceError, ImageError, EngineError, StoreError, Cancelled.
+    None is proved where the description, which reviewers read, tells of the review. Raises what keeps this machine from
+    answering: SourceError, ImageError, EngineError, StoreError, Cancelled.
     """
     step = ProofStep(context)
-    results, named = context.perform(step), step.keys()
+    named = step.keys()
+    pull = context.instance.pull_request
+    trace = review_trace(f"{pull.title}\n{pull.body}", pull.number)
+    if trace is not None:
+        problem = (
+            f"{context.instance.id} is not proved: its description tells of the review ({one_line(trace, 80)!r}); take "
+            "it out of pull_request.body"
+        )
+        oracles = context.instance.with_oracles
+        return tuple(ProvedComment(comment=one, key=named[one.id], proof=None, problem=problem) for one in oracles)
+    results = context.perform(step)
     return tuple(
         ProvedComment(
             comment=comment,
