@@ -26,7 +26,7 @@ from pytest_crab.sources.remotes import address_of, is_repository
 
 _SHORT = re.compile(r"[\w.-]+/[\w.-]+")
 _ADDRESS = re.compile(r"(?P<server>https?://[^/\s]+)/(?P<project>[\w.-]+(?:/[\w.-]+)+?)(?:\.git)?/?")
-_GITHUB = "https://github.com"
+_GITHUB, _GITLAB = "https://github.com", "https://gitlab.com"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,26 +68,23 @@ def open_forge(named: str, *, known: bool = False) -> ReviewedPulls | None:
     """Return the repository that is named as OWNER/NAME on GitHub, or by its address; None where it is neither.
 
     An address is GitLab's if its host says so, CI_SERVER_URL names it, or the project is in a group of a group; any
-    other is that of a GitHub server. ``known``: only one that GITHUB_SERVER_URL names. Raises ForgeError.
+    other is that of a GitHub server. A token goes to no server but github.com, gitlab.com and those that
+    GITHUB_SERVER_URL and CI_SERVER_URL name. ``known``: only one of these. Raises ForgeError.
     """
     match = _ADDRESS.fullmatch(f"{_GITHUB}/{named}" if _SHORT.fullmatch(named) else named)
     if match is None:
         return None
     server, project = match["server"], match["project"]
-    if server != _GITHUB and (
-        "gitlab" in server or server == os.environ.get("CI_SERVER_URL") or project.count("/") > 1
-    ):
-        return GitLabPulls(project=project, server=server, token=os.environ.get(TOKEN) or None)
-    own = os.environ.get("GITHUB_SERVER_URL", _GITHUB)
-    if known and server not in (_GITHUB, own):
+    own, own_gitlab = os.environ.get("GITHUB_SERVER_URL", _GITHUB), os.environ.get("CI_SERVER_URL")
+    is_trusted = server in (_GITHUB, _GITLAB, own, own_gitlab)
+    if known and not is_trusted:
         return None
+    if server not in (_GITHUB, own) and ("gitlab" in server or server == own_gitlab or project.count("/") > 1):
+        token = os.environ.get(TOKEN) if is_trusted else None
+        return GitLabPulls(project=project, server=server, token=token or None)
     usual = API if server == _GITHUB else f"{server}/api/v3"
-    api = (
-        os.environ.get("GITHUB_API_URL", usual)
-        if server in (_GITHUB, own) or "GITHUB_SERVER_URL" not in os.environ
-        else usual
-    )
-    token = next((os.environ[name] for name in TOKENS if os.environ.get(name)), None)
+    api = os.environ.get("GITHUB_API_URL", usual) if server == own else usual
+    token = next((os.environ[name] for name in TOKENS if os.environ.get(name)), None) if is_trusted else None
     return GitHubPulls(repo=project, api=api, token=token)
 
 

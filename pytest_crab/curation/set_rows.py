@@ -188,16 +188,16 @@ def import_set(folder: Path, out: Path) -> int:
 
 
 def _rows(folder: Path) -> Iterator[Any]:
-    if (folder / PARQUET).is_file():
-        from pyarrow import parquet
-
-        for row in parquet.read_table(folder / PARQUET).to_pylist():
-            yield {**row, "files": json.loads(row["files"])}
-        return
     try:
+        if (folder / PARQUET).is_file():
+            from pyarrow import parquet
+
+            for row in parquet.read_table(folder / PARQUET).to_pylist():
+                yield {**row, "files": json.loads(row["files"])}
+            return
         lines = (folder / ROWS).read_text("utf-8").split("\n")
         yield from (json.loads(line) for line in lines if line)
-    except (OSError, ValueError, RecursionError) as error:
+    except (OSError, ValueError, KeyError, RecursionError) as error:
         raise BadInput(str(folder), [f"it has no {ROWS} and no {PARQUET} that can be read ({error})"]) from None
 
 
