@@ -117,6 +117,10 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ["TMPDIR"] = tempfile.tempdir = folder
 
 
+#: Files whose tests are played under each runtime, and take long.
+IN_BOTH_RUNTIMES = frozenset({"test_examine.py", "test_confined.py", "test_checkout.py"})
+
+
 def pytest_sessionstart() -> None:
     """Set up what the extra ``test`` brings along; ``pytest --help`` needs nothing of it."""
     # A run of pytest in this process takes away what it imported first, and httpx2 would go on with this one's classes.
@@ -142,10 +146,12 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 @pytest.hookimpl(tryfirst=True)  # before -m chooses
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark tests of real clients slow, and put the longest first: no worker has one left when the others are done."""
+    """Mark some tests slow, and put the longest first: no worker has one left when the others are done."""
     for item in items:
         if item.get_closest_marker("client"):
             item.add_marker(pytest.mark.slow(reason="a real client starts, and installs itself in its home"))
+        if item.get_closest_marker("docker") and item.path.name in IN_BOTH_RUNTIMES:
+            item.add_marker(pytest.mark.slow(reason="the same as under the local runtime, in containers"))
     long = {"trial", "namespaces", "test_record.py", "test_commands_page.py", "test_readme.py"}
     items.sort(key=lambda item: not long & set(item.path.parts))
 

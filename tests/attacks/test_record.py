@@ -160,6 +160,7 @@ def outcome(attack: Refusal, trial: Mapping[str, Any], left: str) -> str:
 # --- what other agents do --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow(reason="a run has a contestant for each attack, with the time and the room that any run has")
 @pytest.mark.bubblewrap
 def test_hostile_diffs_and_archives_are_on_the_record(
     store: Path, local: list[str], measured: Callable[..., None], tmp_path: Path
@@ -210,6 +211,7 @@ def test_a_suggestion_to_git_is_left_out_on_the_record(
     assert not (tmp_path / "mark").exists()
 
 
+@pytest.mark.slow(reason="a run has a contestant for each attack, with the time and the room that any run has")
 @pytest.mark.bubblewrap
 def test_answers_below_the_systems_folders_are_not_found_on_the_record(
     measured: Callable[..., None], without: Callable[[str, str], NoReturn]
@@ -272,6 +274,7 @@ def test_foreign_sets_are_refused_before_anything_of_them_runs(measured: Callabl
 # --- what a model is asked -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow(reason="a run has a contestant for each attack, with the time and the room that any run has")
 @pytest.mark.bubblewrap
 def test_orders_are_data_to_the_models_that_are_asked(
     local: list[str], measured: Callable[..., None], monkeypatch: pytest.MonkeyPatch, tmp_path: Path

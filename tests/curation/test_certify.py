@@ -105,6 +105,7 @@ def proved_without(package: str, found: Certificate, built: list[tuple[str, ...]
     assert sum(package in packages for packages in built) == 1
 
 
+@pytest.mark.slow(reason="environments are built from a package index, one after the other")
 def test_a_declared_package_whose_build_fails_is_fetched_once_and_left_out(
     certified: Callable[..., Certificate], built: list[tuple[str, ...]]
 ) -> None:
@@ -116,6 +117,7 @@ def test_a_declared_package_whose_build_fails_is_fetched_once_and_left_out(
     assert "Failed to build `fastrlock==0.3`" in note
 
 
+@pytest.mark.slow(reason="environments are built from a package index, one after the other")
 def test_a_package_with_a_file_over_the_limit_is_fetched_once_and_left_out(
     certified: Callable[..., Certificate],
     built: list[tuple[str, ...]],
@@ -152,6 +154,7 @@ def test_what_stopped_the_search_is_a_reason_only_for_an_oracle_that_does_not_ru
     assert problem.count("no versions fit") == conflicts
 
 
+@pytest.mark.slow(reason="environments are built from a package index, one after the other")
 @pytest.mark.parametrize(("oracle", "left"), [(ORACLE, 1), (ORACLE.replace("== 2", "== 1"), 0)], ids=["proved", "not"])
 def test_what_was_tried_in_vain_leaves_nothing_on_the_disk(
     certified: Callable[..., Certificate], built: list[tuple[str, ...]], tmp_path: Path, oracle: str, left: int

@@ -178,6 +178,7 @@ def proved(first_run: Path, tmp_path: Path) -> Machine:
     return machine
 
 
+@pytest.mark.slow(reason="a pipeline's scripts run whole, each a process of its own")
 @pytest.mark.bubblewrap
 def test_the_github_workflow_from_night_to_gate(tmp_path: Path, proved: Machine, forge: ScriptedForge) -> None:
     machine = proved
@@ -242,6 +243,7 @@ def test_a_switch_turns_each_part_off(tmp_path: Path) -> None:
     assert machine.installed() == ["-m pip install ./local"]
 
 
+@pytest.mark.slow(reason="a pipeline's scripts run whole, each a process of its own")
 @pytest.mark.bubblewrap
 def test_the_gitlab_scripts_run(tmp_path: Path, proved: Machine) -> None:
     machine = proved

@@ -13,6 +13,7 @@ ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "how-to" / "ten-minutes.md"
 
 
+@pytest.mark.slow(reason="the page is run whole, from an installation to a table")
 @pytest.mark.bubblewrap
 def test_a_bot_is_measured_as_a_command_and_as_a_package(
     tmp_path: Path, needs_an_index: None, run_page: Callable[..., None], environ: Callable[..., dict[str, str]]

@@ -19,6 +19,7 @@ def table(result: pytest.RunResult) -> list[str]:
     return [" ".join(line.split()) for line in lines[start:] if not line.startswith(others)]
 
 
+@pytest.mark.slow(reason="each run of pytest has workers, which are processes of their own")
 def test_the_summary_is_the_same_and_is_said_once(lab: Any) -> None:
     lab.make_sick()
     arguments = ("--reviewer=human", "--reviewer=none", "--crab-repeat=2", "-v", "instances")
@@ -46,6 +47,7 @@ def test_with_words_and_ordinary_tests(lab: Any) -> None:
     assert len(lab.records()) == 1
 
 
+@pytest.mark.slow(reason="each run of pytest has workers, which are processes of their own")
 def test_a_gate_decides_on_the_controller(lab: Any) -> None:
     result = lab.spawn("--reviewer=half", "--agent=mine", "--crab-fail-under=0.5", "-n1", "instances")
     assert result.ret == 0
@@ -83,6 +85,7 @@ def test_a_worker_that_dies_breaks_its_trial_alone(lab: Any) -> None:
     assert {found["reason"] for found in till["scores"]} == {"green"}
 
 
+@pytest.mark.slow(reason="each run of pytest has workers, which are processes of their own")
 def test_a_worker_that_dies_in_an_ordinary_test_is_forgiven_by_no_gate(lab: Any) -> None:
     lab.write({"test_ours.py": "import os\n\ndef test_deadly():\n    os._exit(3)\n"})
     result = lab.spawn("--reviewer=both", "--agent=mine", "--crab-fail-under=0.5", "-n2", "instances", "test_ours.py")
@@ -102,6 +105,7 @@ def slow(lab: Any) -> Any:
     return lab
 
 
+@pytest.mark.slow(reason="each run of pytest has workers, which are processes of their own")
 def test_the_controller_says_how_far_its_workers_are(slow: Any) -> None:
     slow.write(
         {

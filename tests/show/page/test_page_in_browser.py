@@ -348,6 +348,7 @@ def test_tables_are_sorted_filtered_and_saved(watched: Watched) -> None:
     assert watched.said == []
 
 
+@pytest.mark.slow(reason="each kind of page is looked through by axe, in two sizes and two schemes")
 def test_nothing_is_in_the_way_of_anyone(browser: Browser, url: str, look: Callable[[Page, str], None]) -> None:
     watched = Watched(browser.new_context(bypass_csp=True).new_page(), url)
     look(watched.page, "report-overview")
