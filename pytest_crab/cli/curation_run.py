@@ -180,8 +180,8 @@ def run_stages(
     bare = sum(each.comment.oracle is None for one in published for each in one.comments)
     lack = f"; {format_count(bare, 'comment')} without an oracle, which no run measures" if bare else ""
     told = f", and {format_count(len(twins), 'clean twin')}" if twins else ""
-    made = f"{out}: {format_count(len(published), 'instance')}{told}{lack}"
-    return [*services.spent_lines(), *notes, made, *services.next_lines(out)]
+    whole = f"{out}: {format_count(len(published), 'instance')}{told}{lack}"
+    return [*services.spent_lines(), *notes, whole, *services.next_lines(out)]
 
 
 def _notes_on_failed(out: Path, ends: Sequence[Passage]) -> Iterator[str]:
