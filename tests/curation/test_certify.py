@@ -78,7 +78,7 @@ def document(shas: dict[str, str]) -> dict[str, Any]:
         "license": "MIT",
         "pull_request": {"number": 7, "title": "Add a cart"},
         "source": {"git": {"url": "https://git.invalid/owner/shop", **shas}},
-        "environment": {"dockerfile": "python", "timeout": 60},
+        "environment": {"dockerfile": "python", "timeout": 300},
         "comments": [{**comment, "oracle": "oracles/test_c0.py"}],
     }
 
