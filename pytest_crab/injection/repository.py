@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pytest_crab.errors import SourceError
+from pytest_crab.parsing.descriptions import without_review
 from pytest_crab.scratch import scratch
 from pytest_crab.sources.git_cli import Git, create, lend
 from pytest_crab.sources.git_trees import content
@@ -43,11 +44,11 @@ class Change:
 
     @property
     def texts(self) -> tuple[str, str]:
-        """Title and description: of a merge those of its pull request, as far as the message has them."""
+        """Title and description; of a merge those of its pull request. Nothing in them tells of a review."""
         subject, _, rest = self.message.strip().partition("\n")
         if subject.startswith("Merge pull request #") and rest.strip():
             subject, _, rest = rest.strip().partition("\n")
-        return re.sub(r"\s*\(#\d+\)$", "", subject).strip(), rest.strip()
+        return re.sub(r"\s*\(#\d+\)$", "", subject).strip(), without_review(rest)
 
 
 @dataclass(slots=True, kw_only=True)

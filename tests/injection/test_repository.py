@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pytest_crab.errors import DiffRejected, SourceError
-from pytest_crab.injection.repository import _require_merge, open_repository
+from pytest_crab.injection.repository import Change, _require_merge, open_repository
 
 from .conftest import git
 
@@ -76,3 +76,9 @@ def test_a_git_that_cannot_merge_is_refused(version: str, fine: bool) -> None:  
     else:
         with pytest.raises(SourceError, match=r"2\.32"):
             _require_merge(version)
+
+
+def test_a_description_tells_nothing_of_its_review() -> None:
+    message = "Fix till (#9)\n\nIt counts.\n\n* Apply review comment https://github.com/o/n/pull/9#discussion_r1\n"
+    change = Change(commit="", parent="", tree="", seconds=0, day="", author="", message=message)
+    assert change.texts == ("Fix till", "It counts.")
