@@ -17,7 +17,8 @@ def main():
     job = json.loads(sys.stdin.buffer.read().decode())
     tree = types.ModuleType("tree")
     exec(job["parts"]["tree"], tree.__dict__)  # noqa: S102 - sent by the host
-    tree.restore(job["tree"], job["workdir"], job["changes"])
+    tree.copy(job["tree"], job["workdir"])
+    tree.change(job["workdir"], job["changes"])
     home = tempfile.mkdtemp(dir=job["scratch"])
     roots = [os.path.normpath(os.path.join(job["workdir"], path)) for path in job["roots"]]
     env = dict(os.environ, **job["env"])
