@@ -55,4 +55,4 @@ class _Handler(LocalHandler):
             sentences = self.server.rule(json.loads(self.rfile.read(length)))
         except (ValueError, RecursionError) as error:
             raise BadInput("the ruling", [f"it cannot be read ({error})"]) from None
-        self.send(HTTPStatus.OK, "; ".join(sentences).encode(), "text/plain; charset=utf-8")
+        self.send(HTTPStatus.OK, "; ".join(sentences).encode(), "text/plain")

@@ -79,6 +79,7 @@ def test_a_person_hears_of_an_instance_that_was_edited_by_hand(served: RulingSer
     asked = urllib.request.Request(f"{served.url}rule", data, {"Content-Type": "application/json"})
     with urllib.request.urlopen(asked, timeout=30) as answer:
         assert "owner__shop-1" in answer.read().decode()
+        assert answer.headers["Content-Type"] == "text/plain; charset=utf-8"
     assert first in comments(1)
 
 
