@@ -5,13 +5,13 @@ from __future__ import annotations
 import getpass
 import json
 import threading
-import webbrowser
 from pathlib import Path
 from typing import Any
 
 import click
 
 from pytest_crab.cli.choices import store_option
+from pytest_crab.cli.serving import serve
 from pytest_crab.curation.collect import Collection
 from pytest_crab.curation.licence_notes import write_notes
 from pytest_crab.curation.listing import listing_path, read_listing
@@ -70,14 +70,7 @@ def review(
     except OSError as error:
         where = page if page is not None else f"port {port}"
         raise click.ClickException(f"{where} cannot be used: {error.strerror}") from error
-    with server:
-        click.echo(f"{server.url}\nCtrl-C ends it.")
-        if opens:
-            webbrowser.open(server.url)
-        try:
-            server.serve_forever()
-        except KeyboardInterrupt:
-            click.echo("")
+    serve(server, opens=opens)
 
 
 def open_review(out: Path, store: Path, by: str, port: int) -> RulingServer:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import threading
-import webbrowser
 from pathlib import Path
 
 import click
 
 from pytest_crab.cli.choices import STORE
+from pytest_crab.cli.serving import serve
 from pytest_crab.show.view_server import ViewServer
 
 
@@ -26,14 +26,6 @@ def view(place: Path, port: int, *, opens: bool) -> None:
         server = ViewServer(place, port)
     except OSError as error:
         raise click.ClickException(f"port {port} cannot be listened on: {error.strerror}") from error
-    with server:
-        click.echo(f"{server.url}\nCtrl-C ends it.")
-        if not server.reports():
-            click.echo(f"No run has begun in {place} yet; the page waits for it.")
-        threading.Thread(target=server.prepare, daemon=True).start()
-        if opens:
-            webbrowser.open(server.url)
-        try:
-            server.serve_forever()
-        except KeyboardInterrupt:
-            click.echo("")
+    notes = [] if server.reports() else [f"No run has begun in {place} yet; the page waits for it."]
+    threading.Thread(target=server.prepare, daemon=True).start()
+    serve(server, *notes, opens=opens)

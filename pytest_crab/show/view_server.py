@@ -10,6 +10,7 @@ import http.server
 import json
 import secrets
 import sys
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from http import HTTPStatus
@@ -66,7 +67,7 @@ class LocalServer(http.server.ThreadingHTTPServer):
         return rest if known and not empty else None
 
 
-class LocalHandler(http.server.BaseHTTPRequestHandler):
+class LocalHandler(http.server.BaseHTTPRequestHandler, ABC):
     """Answers whoever has the token; ``answer`` gets the parts of a path behind it."""
 
     server: LocalServer
@@ -88,16 +89,16 @@ class LocalHandler(http.server.BaseHTTPRequestHandler):
         path = urlsplit(self.path).path
         parts = self.server.route(path)
         if not self.server.is_asked_here(self.headers.get("Host", "")) or parts is None:
-            self.send(HTTPStatus.FORBIDDEN, b"Open the address that pytest-crab view printed.\n", "text/plain")
+            self.send(HTTPStatus.FORBIDDEN, b"Open the address that pytest-crab printed.\n", "text/plain")
             return
         try:
             answer(parts)
         except (CrabError, OSError) as error:
             self.send(HTTPStatus.INTERNAL_SERVER_ERROR, f"{error}\n".encode(), "text/plain")
 
+    @abstractmethod
     def answer(self, parts: list[str]) -> None:
         """Answer a GET. Raises CrabError, OSError."""
-        raise NotImplementedError
 
     def send_page(self, page: ServedPage) -> None:
         """Send a page with its content security policy."""
