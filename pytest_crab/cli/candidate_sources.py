@@ -88,10 +88,9 @@ def open_forge(named: str, *, known: bool = False) -> ReviewedPulls | None:
     return GitHubPulls(repo=project, api=api, token=token)
 
 
-def open_source(wanted: SourceArguments) -> CandidateSource:
-    """Return the source. Raises UsageError, BadInput, SourceError."""
+def open_source(wanted: SourceArguments, known: tuple[Path, str] | None) -> CandidateSource:
+    """Return the source; ``known`` is its local_repository. Raises UsageError, BadInput, SourceError."""
     place = Path(wanted.source)
-    known = local_repository(wanted)
     if known is not None:
         url = known[1]
         forge = open_forge(url, known=True) if wanted.comments is None else None

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from contextlib import ExitStack
 from datetime import date
 from pathlib import Path
@@ -15,10 +13,9 @@ from pytest_crab.cli.choices import runtime_option, store_option
 from pytest_crab.cli.curate_gold import annotate, calibrate
 from pytest_crab.cli.curate_init import init
 from pytest_crab.cli.curate_review import review
-from pytest_crab.cli.curation_run import CurationServices, account, list_candidates, run_stages
+from pytest_crab.cli.curation_run import CurationServices, account, finish, list_candidates, run_stages
 from pytest_crab.cli.selection_effects import effects_lines
 from pytest_crab.curation.collect import Collection
-from pytest_crab.curation.funnel import funnel_data, funnel_lines
 from pytest_crab.curation.listing import listing_path
 from pytest_crab.curation.stages import Stage, make_stages, usual_stages
 from pytest_crab.errors import CrabError
@@ -117,8 +114,9 @@ def run(
                 stack=stack, settings=settings, store=store, runtime=runtime, jobs=jobs, budget=budget, replay=replay
             )
             later = make_stages(usual_stages(settings) if stages is None else stages.split(","), settings)
-            opened = None if status else open_source(wanted)
-            if not status and (known := local_repository(wanted)) is not None:
+            known = None if status else local_repository(wanted)
+            opened = None if status else open_source(wanted, known)
+            if known is not None:
                 stack.enter_context(mirrored(*known, store))
             listing = list_candidates(listing_path(store, out), out, wanted.source, wanted.day, opened)
             chain: list[Stage] = [Collection(source=opened, known=listing.source.identity), *later]
@@ -130,8 +128,4 @@ def run(
         rows = account(listing, chain, kept, out)
     except CrabError as error:
         raise click.ClickException(str(error)) from error
-    click.echo(json.dumps(funnel_data(rows), indent=1) if as_json else "\n".join(funnel_lines(rows)))
-    for note in notes:
-        click.echo(note, err=as_json)
-    if not status and any(row.pulls.failed for row in rows):
-        sys.exit(1)
+    finish(rows, notes, status=status, as_json=as_json)

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import json
 import shlex
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
+
+import click
 
 from pytest_crab.cli.asking import spent_line
 from pytest_crab.cli.choices import choose_runtime
@@ -19,7 +23,7 @@ from pytest_crab.cli.progress import as_they_end
 from pytest_crab.cli.run_contexts import proving_context
 from pytest_crab.curation.collect import CandidateSource
 from pytest_crab.curation.fresh_rates import rate_lines
-from pytest_crab.curation.funnel import FunnelStage, count_funnel, funnel_data
+from pytest_crab.curation.funnel import FunnelStage, count_funnel, funnel_data, funnel_lines
 from pytest_crab.curation.licence_notes import write_notes
 from pytest_crab.curation.listing import ListedSource, Listing, read_listing, write_listing
 from pytest_crab.curation.pipeline import Fate, Passage, run_candidate, walk
@@ -164,6 +168,13 @@ def run_stages(
     if chain[-1].name != "publish":
         return list(services.spent_lines())
     ends = [passage for one in listing.candidates for *_, passage in [walk(one, chain, store)]]
+    return [*services.spent_lines(), *_write_ends(ends, out, until, twin), *services.next_lines(out)]
+
+
+def _write_ends(
+    ends: Sequence[Passage], out: Path, until: int | None, twin: Callable[[PullCandidate], PullCandidate | None] | None
+) -> list[str]:
+    """Write the set of what passed all stages, as people ruled on it, with its twins; return sentences on it."""
     decided = [passage.decision for passage in ends if passage.decision is not None]
     published = [decision.candidate for decision in decided if decision.candidate is not None][:until]
     rulings = read_rulings(out)
@@ -180,8 +191,7 @@ def run_stages(
     bare = sum(each.comment.oracle is None for one in published for each in one.comments)
     lack = f"; {format_count(bare, 'comment')} without an oracle, which no run measures" if bare else ""
     told = f", and {format_count(len(twins), 'clean twin')}" if twins else ""
-    whole = f"{out}: {format_count(len(published), 'instance')}{told}{lack}"
-    return [*services.spent_lines(), *notes, whole, *services.next_lines(out)]
+    return [*notes, f"{out}: {format_count(len(published), 'instance')}{told}{lack}"]
 
 
 def _notes_on_failed(out: Path, ends: Sequence[Passage]) -> Iterator[str]:
@@ -190,6 +200,15 @@ def _notes_on_failed(out: Path, ends: Sequence[Passage]) -> Iterator[str]:
     failed = [name for name in names if (out / name / FILE).is_file()]
     if failed:
         yield f"{out} has {', '.join(failed)} as an earlier run wrote them, since they failed now"
+
+
+def finish(rows: Sequence[FunnelStage], notes: Sequence[str], *, status: bool, as_json: bool) -> None:
+    """Print the funnel and the notes; the exit status is 1 if something failed, but for a look at what is stored."""
+    click.echo(json.dumps(funnel_data(rows), indent=1) if as_json else "\n".join(funnel_lines(rows)))
+    for note in notes:
+        click.echo(note, err=as_json)
+    if not status and any(row.pulls.failed for row in rows):
+        sys.exit(1)
 
 
 def account(listing: Listing, chain: Sequence[Stage], store: FileStore, out: Path) -> list[FunnelStage]:

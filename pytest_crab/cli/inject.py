@@ -3,35 +3,30 @@
 from __future__ import annotations
 
 import functools
-import json
-import sys
-from collections.abc import Iterator
 from contextlib import ExitStack
 from datetime import date
 from pathlib import Path
 
 import click
 
+from pytest_crab.cli.candidate_sources import SourceArguments, local_repository
 from pytest_crab.cli.choices import runtime_option, store_option
-from pytest_crab.cli.curation_run import CurationServices, account, list_candidates, run_stages
+from pytest_crab.cli.curation_run import CurationServices, account, finish, list_candidates, run_stages
 from pytest_crab.curation.collect import Collection
-from pytest_crab.curation.funnel import funnel_data, funnel_lines
 from pytest_crab.curation.listing import listing_path, read_listing
-from pytest_crab.curation.stages import CurationContext, Stage
+from pytest_crab.curation.stages import Stage
 from pytest_crab.errors import CrabError
 from pytest_crab.injection.deciding import Deciding
 from pytest_crab.injection.faults import FaultSource
 from pytest_crab.injection.fixes import FixSource
-from pytest_crab.injection.proposals import METHOD, Method
+from pytest_crab.injection.proposals import Method
 from pytest_crab.injection.repository import open_repository
 from pytest_crab.injection.seeded import SeededSource
 from pytest_crab.injection.stages import Proving, Publishing
 from pytest_crab.injection.twins import clean_twin
 from pytest_crab.settings import load_settings
 from pytest_crab.sources.git import bring_history
-from pytest_crab.sources.remotes import address_of, is_repository
 from pytest_crab.store import FileStore
-from pytest_crab.types import PullCandidate
 
 #: The methods that begin with a fix, in order of preference.
 _OF_FIXES = (Method.INTRODUCED, Method.REVERSED)
@@ -87,43 +82,30 @@ def inject(
 
     The exit status is 1 if a fix failed, for example because of the network: run the command again.
     """
-    place = Path(source)
+    named = SourceArguments(source=source, url=url, since=since)
     asked = tuple(Method(each) for each in methods) or (*_OF_FIXES, Method.SEEDED)
     wanted = tuple(method for method in asked if method in _OF_FIXES)
-    day = None if since is None else since.strftime("%Y-%m-%d")
     try:
-        if place.is_dir() and not is_repository(place):
-            raise click.UsageError(f"{place} is no git repository; name one, or its https address")
-        named = url or (address_of(place) if place.is_dir() else source)
-        if named is None:
-            raise click.UsageError(f"{place} has no https origin; say with --url where the repository can be found")
+        known = local_repository(named)
+        if known is None and Path(source).is_dir():
+            raise click.UsageError(f"{source} is no git repository; name one, or its https address")
         settings = load_settings(Path.cwd())
         kept = FileStore(store.absolute())
         with ExitStack() as stack:
             services = CurationServices(
                 stack=stack, settings=settings, store=store, runtime=runtime, jobs=jobs, budget=None, replay=True
             )
-            folder = place if place.is_dir() else bring_history(named, kept.cache)
+            folder, address = known or (bring_history(url or source, kept.cache), url or source)
             repository = stack.enter_context(open_repository(folder))
-            fixes = FixSource(repository=repository, url=named, methods=wanted, since=day)
-            seeded = SeededSource(repository=repository, url=named, since=day) if Method.SEEDED in asked else None
-            faults = FaultSource(fixes=fixes if wanted else None, seeded=seeded)
-
-            def others(candidate: PullCandidate, context: CurationContext) -> Iterator[PullCandidate]:
-                used = Method(candidate.tags[METHOD])
-                if used not in wanted:
-                    return
-                for method in wanted[wanted.index(used) + 1 :]:
-                    found = fixes.propose(candidate, [method], context)
-                    if isinstance(found, PullCandidate):
-                        yield found
-
+            fixes = FixSource(repository=repository, url=address, methods=wanted, since=named.day)
+            seeded = SeededSource(repository=repository, url=address, since=named.day)
+            faults = FaultSource(fixes=fixes if wanted else None, seeded=seeded if Method.SEEDED in asked else None)
             path = listing_path(store, out)
             listed = status and read_listing(path) is not None
-            listing = list_candidates(path, out, source, day, None if listed else faults)
+            listing = list_candidates(path, out, source, named.day, None if listed else faults)
             chain: list[Stage] = [
                 Collection(source=faults, known=faults.identity()),
-                Deciding(repository=repository, python=python, others=others),
+                Deciding(repository=repository, python=python, others=fixes.propose_others),
                 Proving(runs=runs),
                 Publishing(),
             ]
@@ -132,8 +114,4 @@ def inject(
             rows = account(listing, chain, kept, out)
     except CrabError as error:
         raise click.ClickException(str(error)) from error
-    click.echo(json.dumps(funnel_data(rows), indent=1) if as_json else "\n".join(funnel_lines(rows)))
-    for note in notes:
-        click.echo(note, err=as_json)
-    if not status and any(row.pulls.failed for row in rows):
-        sys.exit(1)
+    finish(rows, notes, status=status, as_json=as_json)

@@ -19,7 +19,7 @@ from pytest_crab.curation.collect import CandidateSource
 from pytest_crab.curation.stages import CurationContext, Rejection
 from pytest_crab.errors import DiffRejected
 from pytest_crab.injection import excerpts
-from pytest_crab.injection.proposals import FIXED_ON, ORIGIN, Method, Proposal, Remark, to_candidate
+from pytest_crab.injection.proposals import FIXED_ON, METHOD, ORIGIN, Method, Proposal, Remark, to_candidate
 from pytest_crab.injection.repository import Change, Repository
 from pytest_crab.injection.witnesses import is_conftest
 from pytest_crab.lazy import lazy
@@ -140,6 +140,14 @@ class FixSource(CandidateSource):
     def complete(self, candidate: PullCandidate, context: CurationContext) -> PullCandidate | Rejection:
         """Return the first proposal that can be made of the fix. Raises SourceError."""
         return self.propose(candidate, self.methods, context)
+
+    def propose_others(self, candidate: PullCandidate, context: CurationContext) -> Iterator[PullCandidate]:
+        """Yield the candidate by each method after the one that it was made by. Raises SourceError."""
+        used = Method(candidate.tags[METHOD])
+        for method in self.methods[self.methods.index(used) + 1 :] if used in self.methods else ():
+            found = self.propose(candidate, [method], context)
+            if isinstance(found, PullCandidate):
+                yield found
 
     def propose(
         self, candidate: PullCandidate, methods: Sequence[Method], context: CurationContext
