@@ -271,7 +271,7 @@ def run(
     except subprocess.TimeoutExpired:
         raise _late(command, seconds or _CLOCK_SECONDS) from None
     finally:
-        if process.poll() is None:
+        if process.returncode is None:  # not poll(): the pipes of a process that ends just now are to be closed too
             process.kill()
             process.communicate()
     if process.returncode not in fine:
