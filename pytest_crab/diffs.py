@@ -35,17 +35,19 @@ _LETTERS = {b"a": b"\a", b"b": b"\b", b"t": b"\t", b"n": b"\n", b"v": b"\v", b"f
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangedFile:
-    """One file of a diff: ``old`` None is a new file, ``new`` None a deleted one; both differ in a rename.
+    """One file of a diff. A binary file has no lines."""
 
-    ``removed`` are line numbers of the old version, ``added`` of the new one; ``old_shown`` and ``new_shown`` are all
-    lines that the diff shows of either. A binary file has none.
-    """
-
+    #: Its old path; None: a new file. It differs from ``new`` in a rename.
     old: str | None
+    #: Its new path; None: a deleted file.
     new: str | None
+    #: Line numbers of the old version.
     removed: frozenset[int]
+    #: Line numbers of the new one.
     added: frozenset[int]
+    #: All lines of the old version that the diff shows.
     old_shown: frozenset[int]
+    #: All lines of the new version that the diff shows.
     new_shown: frozenset[int]
     binary: bool
 
@@ -79,14 +81,15 @@ class HunkLine(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hunk:
-    """Some lines of a file's new version, ``start`` to ``end``; ``end`` before ``start``: it has none of them.
+    """Some lines of a file's new version."""
 
-    ``old_start`` is the first line of the old version, ``heading`` what git writes behind the numbers.
-    """
-
+    #: The first of them.
     start: int
+    #: The last of them; before ``start``: it has none.
     end: int
+    #: The first line of the old version.
     old_start: int
+    #: The text that git writes behind the numbers.
     heading: str
     lines: tuple[HunkLine, ...]
 

@@ -39,29 +39,30 @@ PlannedTrial = tuple[Instance, Crew, int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiskNeed:
-    """Environments that are there, those to build, and base images to pull.
+    """The disk that environments need."""
 
-    ``bytes`` is the best guess of what that takes if all of it is needed, ``least`` what it takes at the least.
-    """
-
+    #: Environments that are there.
     there: int
+    #: Environments to build.
     to_build: int
+    #: Base images to pull.
     pulled: Sequence[str]
+    #: The best guess of what that takes if all of it is needed.
     bytes: float
+    #: What it takes at the least.
     least: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewerNeed:
-    """Steps of one reviewer's trials that are to be made, by step, and what those that a model makes may cost.
+    """The steps of one reviewer's trials that are to be made, and what they may cost."""
 
-    Of the step of judges, where there are judges, each vote counts. ``open`` are steps that are not among them, since
-    how many are to be made depends on what earlier ones give.
-    ``usd`` goes by what stored ones cost; None: a step is to be made of which no priced one is stored, or none is.
-    """
-
+    #: By step; of the step of judges each vote counts.
     steps: Mapping[str, int]
+    #: The cost of those that a model makes, by what stored ones cost; None: a step is to be made of which no priced one
+    #: is stored, or none is.
     usd: float | None
+    #: Steps that are not in ``steps``, since how many are to be made depends on what earlier ones give.
     open: tuple[str, ...] = ()
 
     @property
@@ -72,25 +73,27 @@ class ReviewerNeed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forecast:
-    """The needs of a run: steps, seconds, money, disk and memory.
-
-    ``reviews`` and ``revisions`` are those to be made and ``stored`` those that need not be; ``exact``: every trial was
-    looked up. ``seconds`` is None where a step to come was not measured. ``slots`` is how many full sandboxes the
-    memory holds, if fewer than ``jobs``. ``plans`` are the trials that were looked up.
-    """
+    """The needs of a run: steps, seconds, money, disk and memory."""
 
     trials: int
     instances: int
+    #: Reviews to be made.
     reviews: int
+    #: Revisions to be made.
     revisions: int
+    #: Reviews and revisions that need not be made.
     stored: int
+    #: Whether every trial was looked up.
     exact: bool
     reviewers: Mapping[str, ReviewerNeed]
+    #: None where a step to come was not measured.
     seconds: float | None
     disk: DiskNeed | None
     free: int | None
     jobs: int
+    #: The number of full sandboxes that the memory holds, if fewer than ``jobs``.
     slots: int | None
+    #: The trials that were looked up.
     plans: Mapping[TrialId, TrialPlan]
 
     @property

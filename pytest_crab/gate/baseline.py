@@ -25,31 +25,36 @@ class Load:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BaselineComparison:
-    """One reviewer beside its baseline; ``comparison`` None: the baseline has no such reviewer.
-
-    ``margin`` is in points. ``refusal`` says why the two cannot be compared, ``remarks`` what else differs. ``whole``
-    is whether oracles that only the baseline has count as unknown; ``gated`` whether a gate was asked for. ``labels``
-    has a comparison for each label, and ``absent`` the labels with a margin that no oracle has. ``anchored`` is whether
-    the baseline is a pinned run beside another one, ``injected`` whether the oracles are of injected faults.
-    ``counted`` and ``instance`` are the words for what is compared.
-    """
+    """One reviewer beside its baseline."""
 
     reviewer: str
     baseline: str
+    #: In points.
     margin: float = MARGIN
+    #: None: the baseline has no such reviewer.
     comparison: Comparison | None = None
     design: Design | None = None
     before: Load = Load()
     after: Load = Load()
+    #: The reason why the two cannot be compared; None: they can.
     refusal: str | None = None
+    #: Sentences on what else differs.
     remarks: tuple[str, ...] = ()
+    #: Whether oracles that only the baseline has count as unknown.
     whole: bool = False
+    #: Whether a gate was asked for.
     gated: bool = True
+    #: A comparison for each label.
     labels: tuple[LabelComparison, ...] = ()
+    #: The labels with a margin that no oracle has.
     absent: tuple[str, ...] = ()
+    #: Whether the baseline is a pinned run beside another one.
     anchored: bool = False
+    #: Whether the oracles are of injected faults.
     injected: bool = False
+    #: The word for one of what is compared.
     counted: str = "oracle"
+    #: The word for what holds several of them.
     instance: str = PULL_REQUEST
 
     @property

@@ -19,22 +19,21 @@ _SHOWN = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conditions:
-    """The conditions that one reviewer was measured under; what is not on record is empty and never differs.
-
-    ``digests`` say by instance what it was made of, and ``oracles`` the same by
-    instance::comment of its oracle. ``versions`` are by part: reviewer, reviewer-model, agent,
-    agent-model, agent-identity, harness, pytest_crab.
-    ``leaky`` names reviewers and agents that could read the public discussion; ``simulated`` is an agent
-    that understands no finding, and ``privileged`` names one that is shown the answer: with neither there is a gate.
-    """
+    """The conditions that one reviewer was measured under; what is not on record is empty and never differs."""
 
     agents: Sequence[str] = ()
     runtimes: Sequence[str] = ()
+    #: By part: reviewer, reviewer-model, agent, agent-model, agent-identity, harness, pytest_crab.
     versions: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    #: The digest of what each instance was made of, by instance.
     digests: Mapping[str, str] = field(default_factory=dict)
+    #: The same for each oracle, by instance::comment.
     oracles: Mapping[str, str] = field(default_factory=dict)
+    #: Reviewers and agents that could read the public discussion.
     leaky: Sequence[str] = ()
+    #: Whether an agent understands no finding; there is no gate with one.
     simulated: bool = False
+    #: Those that are shown the answer; there is no gate with one.
     privileged: Sequence[str] = ()
 
 

@@ -23,9 +23,10 @@ from pytest_crab.statistics.comparison import Key
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reference:
-    """A past run, or several pooled; ``name`` is what sentences call it."""
+    """A past run, or several pooled."""
 
     summary: Summary
+    #: The words for it in sentences.
     name: str
 
 

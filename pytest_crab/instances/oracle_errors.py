@@ -29,22 +29,23 @@ class ErrorDecision(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measurement:
-    """The answers of an oracle on changes from one source: near misses (it should refuse them) or right fixes.
-
-    ``total`` counts those that it gave an answer on. ``wrong`` names the answers that are errors, and ``undecided``
-    those that are errors unless a person finds otherwise: an accepted mutant may do the same as the fix, and a refused
-    resolution may be no fix. ``oracle`` is the digest of the oracle's file then. ``authors`` is how many people or
-    models, who had not seen the oracle, made the changes. 0: it was written or mended with them in sight, so that they
-    check it and measure nothing. ``changes`` is the digest of what these authors made.
-    """
+    """The answers of an oracle on changes from one source: near misses (it should refuse them) or right fixes."""
 
     error: OracleError
+    #: Changes that it gave an answer on.
     total: int
+    #: The answers that are errors, by name.
     wrong: tuple[str, ...] = ()
+    #: Those that are errors unless a person finds otherwise, by name: an accepted mutant may do the same as the fix,
+    #: and a refused resolution may be no fix.
     undecided: tuple[str, ...] = ()
+    #: The digest of the oracle's file then.
     oracle: str
     date: str
+    #: The number of people or models, who had not seen the oracle, that made the changes. 0: it was written or mended
+    #: with them in sight, so that they check it and measure nothing.
     authors: int = 0
+    #: The digest of what these authors made.
     changes: str | None = None
 
 

@@ -18,19 +18,19 @@ FILE = "resolved.json"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mark:
-    """The outcome of one agent at one oracle with the human comment as the only finding (arXiv 2603.23448, 4.2.4).
-
-    ``settings`` is the digest of what decides the agent's work and ``instance`` that of the instance: a mark holds for
-    these alone. ``attempts`` counts how often the agent was asked; ``why`` is why it failed.
-    """
+    """The outcome of one agent at one oracle with the human comment as the only finding (arXiv 2603.23448, 4.2.4)."""
 
     resolved: bool
+    #: The number of times that the agent was asked.
     attempts: int
+    #: The digest of what decides the agent's work; the mark holds for these settings alone.
     settings: str
+    #: The digest of the instance, likewise.
     instance: str
     date: str
     model: str | None = None
     version: str | None = None
+    #: The reason why it failed; None: it did not.
     why: str | None = None
 
 

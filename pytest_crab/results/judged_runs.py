@@ -15,78 +15,78 @@ _Cell = tuple[str, str, int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedRun:
-    """One reviewer's run under one judge, in counts of comments.
-
-    ``golden`` names the version of the known issues. ``expected`` are known issues, ``matched`` those that the judge
-    found in the review, ``incorrect`` the reviewer's comments that match none. Comments that count neither for nor
-    against are ``neutral``. ``found`` says of each known issue, by pull request and number, whether it was matched;
-    empty where the release has counts only. ``clean`` are pull requests without a known issue, ``alarmed`` those of
-    them on which the reviewer commented.
-    """
+    """One reviewer's run under one judge, in counts of comments."""
 
     reviewer: str
     judge: str
+    #: The version of the known issues, by count and digest.
     golden: str
     pull_requests: int
+    #: Known issues.
     expected: int
+    #: Known issues that the judge found in the review.
     matched: int
+    #: The reviewer's comments that match no known issue.
     incorrect: int
+    #: Comments that count neither for nor against the reviewer.
     neutral: int = 0
+    #: Pull requests without a known issue.
     clean: int = 0
+    #: Pull requests without a known issue on which the reviewer commented.
     alarmed: int = 0
+    #: Whether each known issue, by pull request and number, was matched; empty where the release has counts only.
     found: Mapping[tuple[str, int], bool] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedRelease:
-    """The runs of a release; ``golden`` names the version of its known issues, by count and digest.
-
-    ``notes`` say which runs counted other known issues than these.
-    """
+    """The runs of a release."""
 
     benchmark: str
+    #: The version of its known issues, by count and digest.
     golden: str
     runs: tuple[JudgedRun, ...]
+    #: Sentences on the runs that counted other known issues than these.
     notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedRates:
-    """The rates of one reviewer under one judge, each a mean over its ``runs``; None where nothing can be divided.
-
-    ``precision`` is matched / (matched + incorrect), so that ``neutral`` comments count neither way; ``recall`` is
-    matched / expected. ``golden`` names the version of the known issues. ``false_alarms`` is the share of clean pull
-    requests on which the reviewer commented.
-    """
+    """The rates of one reviewer under one judge, each a mean over its runs; None where nothing can be divided."""
 
     reviewer: str
     judge: str
+    #: The version of the known issues.
     golden: str
+    #: The number of its runs under this judge.
     runs: int
     expected: float
     matched: float
     incorrect: float
+    #: Comments that count neither way.
     neutral: float
+    #: matched / (matched + incorrect).
     precision: float | None
+    #: matched / expected.
     recall: float | None
     f1: float | None
     f_half: float | None
     f2: float | None
+    #: The share of pull requests without a known issue on which the reviewer commented.
     false_alarms: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedSummary:
-    """The numbers of a release; ``union`` has by judge how many known issues any reviewer found.
-
-    ``notes`` say which runs counted other known issues.
-    """
+    """The numbers of a release."""
 
     benchmark: str
     golden: str
     rates: tuple[JudgedRates, ...]
+    #: The number of known issues that any reviewer found, by judge.
     union: dict[str, int]
     agreements: tuple[JudgeAgreement, ...]
+    #: Sentences on the runs that counted other known issues.
     notes: tuple[str, ...] = ()
 
 

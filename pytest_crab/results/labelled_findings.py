@@ -18,16 +18,16 @@ Label = tuple[str, str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelledFindings:
-    """The findings with one label, in all repeats.
-
-    ``caught`` counts the catches, of ``oracles`` known verdicts, that a finding with this label led to, and ``idle``
-    the findings that led to none, in ``reviews`` reviews; None: what led to a catch is not known of every review.
-    """
+    """The findings with one label, in all repeats."""
 
     findings: int
+    #: Known verdicts of the trials that these counts are over.
     oracles: int = 0
+    #: Reviews that were looked at.
     reviews: int = 0
+    #: Catches that a finding with this label caused; None: the cause of a catch is not known in every review.
     caught: int | None = None
+    #: Findings with this label that caused no catch; None likewise.
     idle: int | None = None
 
     @property

@@ -20,15 +20,15 @@ FROM_HUMAN = "from human"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentResult:
-    """One agent: its rate by reviewer, over the oracles known everywhere, and the mean of these rates.
-
-    ``human`` is the share that it resolves from the human's comment, of the oracles so marked by ``certify --agent``,
-    or else of those that the reviewer ``human`` had; None: neither is on record.
-    """
+    """The results of one agent over several reviewers."""
 
     agent: str
+    #: Its rate by reviewer, over the oracles known everywhere.
     rates: Mapping[str, float] = field(default_factory=dict)
+    #: The mean of these rates.
     mean: float | None = None
+    #: The share that it resolves from the human's comment, of the oracles so marked by ``certify --agent``, or else of
+    #: those that the reviewer ``human`` had; None: neither is on record.
     human: Share | None = None
 
 
@@ -43,18 +43,16 @@ class AgentPair:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mediators:
-    """Several agents on the same reviews, over the ``oracles`` known of every reviewer with every agent.
-
-    ``shares`` are those of reviewer, agent, instance, combination and repeat in the variance of a verdict.
-    Reviewers that are shown the answer are left out of everything but ``human``. ``counted`` is the word for one of
-    ``oracles``.
-    """
+    """Several agents on the same reviews. Reviewers that are shown the answer count in ``human`` alone."""
 
     reviewers: tuple[str, ...]
     agents: tuple[AgentResult, ...]
+    #: The oracles known of every reviewer with every agent.
     oracles: int
+    #: The word for one of ``oracles``.
     counted: str = "oracle"
     pairs: tuple[AgentPair, ...] = ()
+    #: The shares of reviewer, agent, instance, combination and repeat in the variance of a verdict.
     shares: Mapping[str, float] = field(default_factory=dict)
 
 

@@ -11,12 +11,13 @@ from pytest_crab.types import ErrorRate, OracleError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeasuredErrors:
-    """The error rates over the oracles of a run, each counted once; ``unmeasured`` have none of false accepts."""
+    """The error rates over the oracles of a run, each counted once."""
 
     false_accept: ErrorRate
     false_reject: ErrorRate
     false_reject_in_company: ErrorRate
     oracles: int
+    #: Oracles whose rate of false accepts was not measured.
     unmeasured: int
 
     def words(self) -> str:

@@ -21,22 +21,22 @@ BINARY = (TESTS, LOCATION)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
-    """One comment and one trial: each ruler's value, None where it has none, and the texts.
-
-    ``found`` is, for each ruler that can say it, the position of the finding that hits the comment, from 0.
-    ``matched`` is the finding that lies there, else the one that a judge says hits the comment. ``differs``: of the
-    rulers that know hits one has a hit here and another has none.
-    """
+    """One comment of one trial, as each ruler sees it."""
 
     instance: str
     repo: str
     reviewer: str
     repeat: int
     comment: str
+    #: The comment's text; None: not on record.
     text: str | None
+    #: The value by each ruler, None where it has none.
     values: Mapping[str, float | None]
+    #: The position, from 0, of the finding that hits the comment, for each ruler that can say it.
     found: Mapping[str, int] = field(default_factory=dict)
+    #: The finding that lies there, else the one that a judge says hits the comment.
     matched: str | None = None
+    #: Whether, of the rulers that know hits, one has a hit here and another has none.
     differs: bool = False
 
 

@@ -17,12 +17,11 @@ OWN = frozenset({"oracles", "refinement"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RulerMean:
-    """The mean value of a reviewer's comments by one ruler, from 0 to 1; ``comments`` counts those that have a value.
+    """The mean value of a reviewer's comments by one ruler. Repeats are averaged for each comment first."""
 
-    Repeats are averaged for each comment first. ``mean`` is None where no comment has a value.
-    """
-
+    #: Comments that have a value.
     comments: int
+    #: From 0 to 1; None where no comment has a value.
     mean: float | None = None
 
 

@@ -31,28 +31,30 @@ from pytest_crab.types import Trial
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RulerRate:
-    """The mean value of a reviewer's comments by one ruler; ``comments`` counts those that have a value."""
+    """The mean value of a reviewer's comments by one ruler."""
 
     reviewer: str
     ruler: str
+    #: Comments that have a value.
     comments: int
     mean: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RulerPair:
-    """The agreement of two rulers on the ranking of reviewers, and on each comment where both know hits.
-
-    ``both``, ``only_one``, ``only_other`` and ``neither`` count comments and trials that both rulers measured.
-    """
+    """The agreement of two rulers on the ranking of reviewers, and on each comment where both know hits."""
 
     one: str
     other: str
     reviewers: int
     ranks: RankAgreement
+    #: Comments of trials that both rulers measured and hit.
     both: int | None = None
+    #: Those that only the first one hits.
     only_one: int | None = None
+    #: Those that only the second one hits.
     only_other: int | None = None
+    #: Those that neither hits.
     neither: int | None = None
     kappa: float | None = None
 
@@ -73,21 +75,22 @@ def _share(alone: int | None, both: int | None) -> float | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RulerComparison:
-    """All rulers over one report: rates, pairs of rulers, and the cells in which a hit of one is none of the other.
-
-    ``hit_rulers`` are the rulers that know hits, ``judged`` the reports of the ``judges`` that were asked for it, and
-    ``recorded`` what the trials' records say of the rulers that scored them.
-    """
+    """All rulers over one report."""
 
     rulers: tuple[str, ...]
+    #: The rulers that know hits.
     hit_rulers: tuple[str, ...] = BINARY
     location_rule: str = "paper"
     trials: int
     rates: tuple[RulerRate, ...]
     pairs: tuple[RulerPair, ...]
+    #: The comments of trials that one ruler hits and another does not.
     differing: tuple[Cell, ...]
+    #: The reports of ``judges``.
     judged: tuple[JudgeReport, ...] = ()
+    #: The judges that were asked for this comparison.
     judges: tuple[JudgeUse, ...] = ()
+    #: What the trials' records say of the rulers that scored them.
     recorded: Mapping[str, RecordedRuler] = field(default_factory=dict)
 
 

@@ -53,11 +53,13 @@ class RunState:
 
 @dataclass(frozen=True, slots=True)
 class FollowedRun:
-    """A run that has a plan on record; ``is_alive``: it goes on. ``started`` is in seconds since the epoch."""
+    """A run that has a plan on record."""
 
     plan: PlannedRun
     progress: RunState
+    #: In seconds since the epoch.
     started: float
+    #: Whether it goes on.
     is_alive: bool
 
     @property

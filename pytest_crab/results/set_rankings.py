@@ -14,25 +14,26 @@ from pytest_crab.statistics.rank_agreement import FEWEST, RankAgreement, agreeme
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankedReviewer:
-    """A reviewer with its rate on either set; ``privileged``: it was shown the answer in one of them."""
+    """A reviewer with its rate on either set."""
 
     reviewer: str
     one: Rate
     other: Rate
+    #: Whether it was shown the answer in one of them.
     privileged: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SetRankings:
-    """Two sets side by side, the reviewers of the first in the order of their rates there.
+    """The rankings of the same reviewers by two sets."""
 
-    ``ranks`` is the agreement of both rankings; its interval resamples the pull requests of either set. ``turned`` are
-    pairs of reviewers whose order differs. ``injected`` is whether each set is of injected faults.
-    """
-
+    #: In the order of their rates on the first set.
     reviewers: tuple[RankedReviewer, ...]
+    #: The agreement of both rankings; its interval resamples the pull requests of either set.
     ranks: RankAgreement
+    #: Pairs of reviewers whose order differs.
     turned: tuple[tuple[str, str], ...]
+    #: Whether each set is of injected faults.
     injected: tuple[bool, bool]
     pull_requests: tuple[int, int]
 

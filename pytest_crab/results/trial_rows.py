@@ -40,15 +40,7 @@ _OWN_STEPS = ("review", "revision", "verdict")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialRow:
-    """One trial; ``own_seconds`` are those of review, revision and verdicts; None: some were kept from before.
-
-    ``oracles`` have this trial's verdict alone, by the scorer ``decided_by``. ``causes`` has the cause of each unknown
-    verdict. ``ruler_values`` are of each scorer, comment by comment. ``shared_cost`` is what its review has cost, if an
-    earlier trial of this reviewer has the same review; ``prices`` are the dollars of its review and of its revision.
-    ``error_rates`` are those of the oracle of each comment that has an oracle's verdict.
-    ``cut`` are those, reviewer or agent, whose prompt
-    did not hold all of the pull request. ``review_seconds`` are those of a review that was made in this run.
-    """
+    """One trial, as the summary of its reviewer needs it."""
 
     instance: str
     repo: str
@@ -58,32 +50,48 @@ class TrialRow:
     repeat: int
     variant: str | None
     clean: bool
+    #: Those, reviewer or agent, that were shown the answer.
     privileged: tuple[str, ...]
+    #: Those, reviewer or agent, that could read the public discussion.
     leaky: tuple[str, ...]
     simulated: bool
+    #: The reason why it was skipped; None: it was not.
     skipped: str | None
     load: TrialLoad
+    #: The costs of its steps in US dollars; None for each that is not known.
     costs: tuple[float | None, ...]
+    #: The same of attempts that failed.
     failed_costs: tuple[float | None, ...]
+    #: Whether its revision broke a test of pass_to_pass; None: that was not looked at.
     regressions: bool | None
     suggestions: SuggestionCounts | None
     seconds: float
+    #: The time of review, revision and verdicts; None: some were kept from before.
     own_seconds: float | None
     versions: tuple[tuple[str, str], ...]
+    #: The digest of what the instance was made of; None: not on record.
     digest: str | None
+    #: This trial's verdict alone, by the scorer ``decided_by``.
     oracles: tuple[OracleRecord, ...]
+    #: The cause of each unknown verdict.
     causes: tuple[str, ...] = ()
     usages: tuple[tuple[str, Usage], ...] = ()
     finding_labels: Mapping[Label, tuple[int, ...]] = field(default_factory=dict)
+    #: The time of a review that was made in this run.
     review_seconds: float | None = None
     decided_by: str | None = None
+    #: Scorer, comment and value, None where it has none.
     ruler_values: tuple[tuple[str, str, float | None], ...] = ()
     rulers: Mapping[str, RecordedRuler] = field(default_factory=dict)
     review_by: str | None = None
+    #: The cost of its review where an earlier trial of this reviewer has the same review.
     shared_cost: float = 0.0
+    #: The cost of its review and of its revision in US dollars.
     prices: tuple[float | None, float | None] = (None, None)
+    #: The error rates of the oracle of each comment that has an oracle's verdict.
     error_rates: Mapping[str, Mapping[OracleError, ErrorRate]] = field(default_factory=dict)
     explanations: Mapping[str, Explanation] = field(default_factory=dict)
+    #: Those, reviewer or agent, whose prompt did not hold all of the pull request.
     cut: tuple[str, ...] = ()
 
 

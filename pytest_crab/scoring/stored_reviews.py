@@ -13,8 +13,9 @@ OF_PULL_REQUESTS = ("language", "pull-request-category", "repo", "size")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownComment:
-    """A known comment with its place and labels; ``body`` None: its text is not on record."""
+    """A known comment with its place and labels."""
 
+    #: None: its text is not on record.
     body: str | None = None
     path: str | None = None
     lines: tuple[int, int] | None = None
@@ -24,21 +25,21 @@ class KnownComment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredReview:
-    """One review of one pull request; ``findings`` None: there is none, and every comment counts as missed.
-
-    ``pull_request`` is a digest of its content, ``diff`` None where it is not on record. ``labels`` are those of single
-    findings by their place in the review, by dimension. ``scores`` are those on record, by judges of a release, on
-    comments that ``c0`` and so on name in their order.
-    """
+    """One review of one pull request."""
 
     reviewer: str
     instance: str
     repo: str
+    #: The digest of its content.
     pull_request: str
     comments: tuple[KnownComment, ...]
+    #: None: there is no review, and every comment counts as missed.
     findings: tuple[Finding, ...] | None
+    #: None where it is not on record.
     diff: str | None = None
+    #: The labels of single findings by their place in the review, by dimension.
     labels: Mapping[int, Mapping[str, str]] = field(default_factory=dict)
     title: str = ""
     url: str | None = None
+    #: The scores on record, by judges of a release, on comments that ``c0`` and so on name in their order.
     scores: tuple[Score, ...] = ()

@@ -24,21 +24,21 @@ LEAST_EFFECT = 0.5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusteredMean:
-    """A mean of clustered values and how sure it is.
-
-    ``variance`` is the mean's, by CR2 (Bell and McCaffrey 2002); ``independent`` what it would be without clusters;
-    ``df`` are Satterthwaite's degrees of freedom; ``effect`` is the design effect; ``informative`` counts the clusters
-    that hold the rarer extreme: a value above the lowest possible one or below the highest, whichever are fewer. With
-    one cluster nothing is known of how clusters differ: ``df`` is 0.
-    """
+    """A mean of clustered values and how sure it is."""
 
     count: int
     clusters: int
     mean: float
+    #: The mean's, by CR2 (Bell and McCaffrey 2002).
     variance: float
+    #: The variance that it would have without clusters.
     independent: float
+    #: Satterthwaite's degrees of freedom; 0 with one cluster, where nothing is known of how clusters differ.
     df: float
+    #: The design effect.
     effect: float
+    #: Clusters that hold the rarer extreme: a value above the lowest possible one or below the highest, whichever are
+    #: fewer.
     informative: int
 
 

@@ -59,15 +59,15 @@ class Measured:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interval:
-    """An interval that knows about clusters; ``by`` says what they are, ``clusters`` how many.
-
-    ``only`` is the number of repositories that it speaks for, and for no others; 0: for other repositories too.
-    """
+    """An interval that knows about clusters."""
 
     low: float
     high: float
+    #: The word for one cluster.
     by: str
+    #: The number of clusters.
     clusters: int
+    #: The number of repositories that it speaks for, and for no others; 0: for other repositories too.
     only: int = 0
 
     @property
@@ -89,38 +89,48 @@ def these_only(repositories: int) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """The second measurement against the first, over the ``pairs`` of oracles that both had.
+    """The second measurement against the first. Rates, differences and intervals are shares, not points."""
 
-    Rates, differences and intervals are shares, not points. ``known`` pairs have a verdict on both sides; ``before``,
-    ``after``, ``difference``, ``interval`` and ``elsewhere`` are over these: the latter is the interval for other
-    repositories too, where ``interval`` is not and there are several. ``doubtful`` pairs have an unknown repeat on
-    either side, and ``unmeasured`` ones no verdict on any. ``low`` and ``high`` are the ends of the interval over all
-    pairs with every unknown taken as the worst and as the best for the second measurement; ``p_drop`` is the one-sided
-    p of a drop with every unknown taken as the best, and ``p_gain`` that of a gain with every one as the worst.
-    ``level`` is that of all intervals. ``lost`` and ``gained`` name oracles, as instance::comment, whose mean fell or
-    rose. ``p`` is exact McNemar's, oracles independent; ``p_clusters`` that of swapping the runs cluster by cluster.
-    """
-
+    #: Oracles that both measurements had.
     pairs: int
+    #: Pairs with a verdict on both sides; rates, differences and intervals are over these.
     known: int
+    #: Pairs with an unknown repeat on either side.
     doubtful: int
+    #: Pairs without a verdict on both sides.
     unmeasured: int
+    #: Oracles that only the first measurement had.
     only_before: int
+    #: Oracles that only the second one had.
     only_after: int
+    #: The first rate.
     before: float | None = None
+    #: The second rate.
     after: float | None = None
+    #: The second rate less the first.
     difference: float | None = None
+    #: That of the difference.
     interval: Interval | None = None
+    #: The interval for other repositories too, where ``interval`` is not and there are several.
     elsewhere: Interval | None = None
+    #: The lower end of the interval over all pairs with every unknown taken as the worst for the second measurement.
     low: float | None = None
+    #: The upper end with every unknown taken as the best.
     high: float | None = None
+    #: Oracles, as instance::comment, whose mean fell.
     lost: tuple[str, ...] = ()
+    #: Oracles whose mean rose.
     gained: tuple[str, ...] = ()
+    #: Exact McNemar's, oracles independent.
     p: float = 1.0
+    #: That of swapping the runs cluster by cluster.
     p_clusters: float = 1.0
+    #: The one-sided p of a drop with every unknown taken as the best.
     p_drop: float = 1.0
+    #: The one-sided p of a gain with every unknown taken as the worst.
     p_gain: float = 1.0
     discordance: float | None = None
+    #: That of all intervals.
     level: float = LEVEL
 
     @property
@@ -174,10 +184,12 @@ def compare(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clusters:
-    """The cluster of each oracle, in the order asked, what clusters are, and Interval's ``only``."""
+    """The cluster of each oracle, in the order asked."""
 
     labels: list[str]
+    #: The word for one cluster.
     by: str
+    #: The number of repositories that the clusters speak for, and for no others; 0: for other repositories too.
     only: int = 0
 
     def interval(self, bounds: tuple[float, float]) -> Interval:

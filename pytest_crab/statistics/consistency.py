@@ -20,7 +20,7 @@ MOST_COMMENTS = 100_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoundingInterval:
-    """All values from ``low`` to ``high`` that are printed as one number; both ends belong to it."""
+    """All values that are printed as one number; both ends belong to it."""
 
     low: Fraction
     high: Fraction
@@ -53,21 +53,22 @@ class RoundingInterval:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrintedRow:
-    """One printed row. Rates are percent as printed, ``snr`` a plain ratio; None where the table has no such column.
-
-    ``recall`` is hits / gold comments, ``precision`` hits / comments of the review, ``usefulness`` useful comments /
-    comments, ``snr`` useful comments / the others, ``parts`` the recall in each part of the gold comments.
-    """
+    """One printed row. Rates are percent as printed; None where the table has no such column."""
 
     name: str
     group: str = ""
+    #: hits / gold comments.
     recall: str | None = None
+    #: hits / comments of the review.
     precision: str | None = None
     f1: str | None = None
+    #: Useful comments / comments.
     usefulness: str | None = None
+    #: Useful comments / the others, a plain ratio.
     snr: str | None = None
     hits: int | None = None
     comments: int | None = None
+    #: The recall in each part of the gold comments.
     parts: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -84,11 +85,13 @@ class PrintedRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrintedTable:
-    """Printed rows over ``gold`` comments, of which ``parts`` lie in each part."""
+    """The printed rows of one table."""
 
     title: str
+    #: The number of gold comments.
     gold: int
     rows: tuple[PrintedRow, ...]
+    #: Gold comments in each part.
     parts: Mapping[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

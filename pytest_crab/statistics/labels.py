@@ -12,16 +12,14 @@ from pytest_crab.statistics.paired import holm
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelComparison:
-    """The oracles with one label (``category`` security) in both runs.
-
-    ``p_holm`` is the comparison's ``p_clusters``, adjusted for the labels of its dimension. ``margin`` is the gate's
-    for this label, in points; None: none was named.
-    """
+    """The oracles with one label (``category`` security) in both runs."""
 
     dimension: str
     label: str
     comparison: Comparison
+    #: The comparison's ``p_clusters``, adjusted for the labels of its dimension.
     p_holm: float
+    #: The gate's for this label, in points; None: none was named.
     margin: float | None = None
 
     def stands_out(self, margin: float) -> bool:

@@ -25,14 +25,15 @@ class Hit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MatchRates:
-    """Recall is ``matched_comments`` of ``comments``, precision ``matched_findings`` of ``findings``; known ones alone.
+    """Matches among known results. The two numbers of matches differ only in a slice, and where some are unknown."""
 
-    The two numbers of matches differ only in a slice, and where some are unknown.
-    """
-
+    #: What recall is taken over.
     comments: int
+    #: Comments that a finding matches.
     matched_comments: int
+    #: What precision is taken over.
     findings: int
+    #: Findings that match a comment.
     matched_findings: int
     recall: Measure
     precision: Measure
@@ -41,10 +42,11 @@ class MatchRates:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MatchMeasures:
-    """The measures by place and by place and concern; ``noise`` is the share of findings without a semantic match."""
+    """The measures by place, and by place and concern."""
 
     line: MatchRates
     semantic: MatchRates
+    #: The share of findings without a semantic match.
     noise: Measure
     unknown_findings: int = 0
     unknown_comments: int = 0

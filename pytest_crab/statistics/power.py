@@ -18,23 +18,25 @@ POWER = 0.8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Design:
-    """A comparison to be made.
+    """A comparison to be made."""
 
-    ``sizes`` are the oracles of each cluster, ``by`` says what a cluster is. ``noise`` is the share of known pairs
-    whose verdicts differ though nothing changed (with repeats the mean square of the difference of their means); a drop
-    comes on top of it. ``rate`` is the baseline's; ``unknown`` and ``unknown_before`` are the shares of oracles without
-    a verdict in the new run and the baseline. ``correlation`` is how alike the baseline's verdicts within a cluster
-    are, below 0 where they are evener than chance: what is caught together is lost together. ``level`` is that of the
-    interval.
-    """
-
+    #: The oracles of each cluster.
     sizes: Sequence[int]
+    #: The share of known pairs whose verdicts differ though nothing changed (with repeats the mean square of the
+    #: difference of their means); a drop comes on top of it.
     noise: float
+    #: The baseline's.
     rate: float = 0.3
+    #: The share of oracles without a verdict in the new run.
     unknown: float = 0.0
+    #: The share of oracles without a verdict in the baseline.
     unknown_before: float = 0.0
+    #: How alike the baseline's verdicts within a cluster are, below 0 where they are evener than chance: what is caught
+    #: together is lost together.
     correlation: float = 0.0
+    #: That of the interval.
     level: float = LEVEL
+    #: The word for one cluster.
     by: str = "pull request"
 
 

@@ -23,12 +23,11 @@ _ORACLES, _LEAST, _MOST = 100_000, 200, 1_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PowerSimulation:
-    """Comparisons that were drawn, sorted: from which drop on each is failed, and from which margin on it is passed.
+    """Comparisons that were drawn, sorted."""
 
-    ``drops`` are those of the true rate, infinite where no drop is shown; ``margins`` those of an unchanged reviewer.
-    """
-
+    #: The drop of the true rate from which on each is failed; infinite where no drop is shown.
     drops: Sequence[float]
+    #: The margin from which on each of an unchanged reviewer is passed.
     margins: Sequence[float]
 
     def power(self, drop: float) -> float:

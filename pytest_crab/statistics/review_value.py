@@ -24,14 +24,13 @@ _FIX = re.compile(r"\b(?:fix(?:es|ed)?|bug(?:fix)?|hotfix|regression|crash(?:es)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewedPull:
-    """The counts of a merged pull request that its review value rests on.
-
-    ``threads`` are threads of comments, ``reply_threads`` those with a reply.
-    """
+    """The counts of a merged pull request that its review value rests on."""
 
     substantive_comments: int
+    #: Threads of comments.
     threads: int
     change_requests: int
+    #: Threads with a reply.
     reply_threads: int
     reviewers: int
     files: int

@@ -8,10 +8,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Share:
-    """A part of ``known`` cases; ``unknown`` more have no result. Means over repeats make ``part`` a fraction."""
+    """A part of cases. Means over repeats make ``part`` a fraction."""
 
     part: float = 0
+    #: Cases with a result.
     known: int = 0
+    #: Cases without one, which are not among ``known``.
     unknown: int = 0
 
     @classmethod

@@ -15,13 +15,11 @@ BUG_HIT, VALID_SUGGESTION, NOISE = LABELS = ("BUG_HIT", "VALID_SUGGESTION", "NOI
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedReview:
-    """One review: the label of each finding, and for each bug whether a finding hits it; None is unknown.
-
-    ``bug_labels`` are the labels of each bug by dimension (category, impact, severity), in the order of ``bugs``.
-    """
+    """One review: the label of each finding, and for each bug whether a finding hits it; None is unknown."""
 
     findings: Sequence[str | None]
     bugs: Sequence[bool | None]
+    #: The labels of each bug by dimension (category, impact, severity), in the order of ``bugs``.
     bug_labels: Sequence[Mapping[str, str]] = ()
 
 
@@ -40,29 +38,31 @@ class Measure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signal:
-    """The measures of a reviewer, over findings and bugs whose label is known.
-
-    ``hits`` counts the findings that hit a bug, ``bugs_hit`` the bugs that are hit. ``recall`` is ``bugs_hit`` of
-    ``bugs`` and ``precision`` is ``hits`` of ``findings``; ``recall_of_hits`` is ``hits`` over ``bugs``, as equation 2
-    is written, which may exceed 1, and ``precision_of_bugs`` is ``bugs_hit`` of ``findings``. ``f1`` is of ``recall``
-    and ``precision``. ``recall_by_label`` has (hit, known) bugs by dimension and label.
-    """
+    """The measures of a reviewer, over findings and bugs whose label is known."""
 
     findings: int
+    #: Findings that hit a bug.
     hits: int
     valid: int
     noise: int
     unknown_findings: int
     bugs: int
+    #: Bugs that are hit.
     bugs_hit: int
     unknown_bugs: int
+    #: ``bugs_hit`` of ``bugs``.
     recall: Measure
+    #: ``hits`` of ``findings``.
     precision: Measure
+    #: ``hits`` over ``bugs``, as equation 2 is written, which may exceed 1.
     recall_of_hits: Measure
+    #: ``bugs_hit`` of ``findings``.
     precision_of_bugs: Measure
+    #: Of ``recall`` and ``precision``.
     f1: Measure
     usefulness: Measure
     snr: Measure
+    #: Bugs (hit, known) by dimension and label.
     recall_by_label: Mapping[str, Mapping[str, tuple[int, int]]] = field(default_factory=dict)
 
 

@@ -38,12 +38,11 @@ class RepeatedOracle:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Noise:
-    """The variance of one oracle's verdicts: ``across`` its reviews, and ``within`` one review, which is the agent's.
+    """The variance of one oracle's verdicts: half the chance that two such runs differ; None: no oracle has two."""
 
-    Each is half the chance that two such runs differ; None: no oracle has two.
-    """
-
+    #: That across its reviews.
     across: float | None
+    #: That within one review, which is the agent's.
     within: float | None
 
     @property

@@ -22,25 +22,25 @@ _FOREIGN = ("command", "tool-loop", *KINDS)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CrewSpec:
-    """One reviewer with the agent that acts on its findings, by name; plain JSON.
+    """One reviewer with the agent that acts on its findings, by name; plain JSON."""
 
-    ``control`` says that the reviewer is there to say nothing, and that its agent runs all the same. ``first`` hands
-    the agent so many findings of the review and no more. ``variant`` is None for a contestant (see types.VARIANTS).
-    ``scorers`` judge its trials, the first one that applies to an instance decides the outcome.
-    ``review_by`` is the reviewer's own name where several agents act on its reviews, and ``reviewer`` names both.
-    ``reviews`` is how many reviews are made of an instance where further repeats act on these again; None: each repeat
-    has its own.
-    """
-
+    #: The name in reports, which names both where several agents act on its reviews.
     reviewer: str
     reviewer_spec: AdapterSpec
     agent: str
     agent_spec: AdapterSpec
+    #: Whether the reviewer is there to say nothing; its agent runs all the same.
     control: bool = False
+    #: The number of the review's findings that the agent gets; None: all.
     first: int | None = None
+    #: None for a contestant (see types.VARIANTS).
     variant: str | None = None
+    #: The judges of its trials; the first one that applies to an instance decides the outcome.
     scorers: tuple[ScorerSpec, ...] = DEFAULT
+    #: The reviewer's own name where several agents act on its reviews.
     review_by: str | None = None
+    #: The number of reviews that are made of an instance where further repeats act on these again; None: each repeat
+    #: has its own.
     reviews: int | None = None
 
     @property

@@ -29,15 +29,16 @@ SHARED = "as another trial's"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialPlan:
-    """For each step: stored, would run, depends, or not needed; and the recorded cost of the stored ones, in USD.
+    """The steps of one trial, before it runs."""
 
-    ``missing_votes`` are those of judges that would be asked, ``vote_costs`` the recorded costs of the stored ones.
-    """
-
+    #: For each step: stored, would run, depends, or not needed.
     steps: Mapping[str, str]
+    #: The recorded costs of the stored steps in US dollars.
     costs: Mapping[str, float]
     problem: str | None = None
+    #: Votes of judges that would be asked for.
     missing_votes: int = 0
+    #: The recorded costs of the stored votes.
     vote_costs: tuple[float, ...] = ()
 
     def runs(self, step: str) -> bool:

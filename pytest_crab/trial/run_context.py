@@ -44,40 +44,43 @@ def secrets_of(models: ModelSettings) -> tuple[str, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class RunContext:
-    """The parts of a run that its trials share.
-
-    ``cache`` is the folder of sources and environments, ``run`` has scratch folders that are removed at its end.
-    ``resume`` is the token under which results of adapters without an identity are stored, ``fresh`` names the steps
-    whose stored results are not used, ``made`` has the keys of those made since (see StepCache), and ``cancelled`` is
-    set when the run is stopped. ``no_sandbox`` is why this host
-    has no sandbox (None: it has one); ``allow_unconfined`` lets any code run without. With ``attribute`` each finding
-    is also tried alone; ``explain`` says which verdicts are explained from a revision's commits. ``seen`` is called, in
-    the trial's thread, with each pull request that contestants are shown.
-    ``certified_runs`` says with how many runs the oracles of an instance were proved by the set's lock
-    (lock.certified_runs); where it is not 0, one run of head and one of the reference prove each of them anew.
-    ``models`` is the gateway, None if no model is asked; ``secrets`` names the environment variables whose values no
-    kept output may hold. ``retries`` are the policies for repeated steps, by class of failure.
-    """
+    """The parts of a run that its trials share."""
 
     runtime: Runtime
     store: Store
+    #: The folder of sources and environments.
     cache: Path
+    #: Its scratch folders are removed at its end.
     run: RunFolder
+    #: The token under which results of adapters without an identity are stored.
     resume: str
     proof_runs: int = 2
+    #: The number of runs by which the oracles of an instance were proved by the set's lock (lock.certified_runs); where
+    #: it is not 0, one run of head and one of the reference prove each of them anew.
     certified_runs: Callable[[Instance], int] = lambda _instance: 0
     limits: Limits = ORACLE_LIMITS
+    #: The steps whose stored results are not used.
     fresh: Sequence[str] = ()
+    #: The keys of the steps made since (see StepCache).
     made: set[str] = field(default_factory=set)
+    #: The reason why this host has no sandbox; None: it has one.
     no_sandbox: str | None = None
+    #: Whether any code may run without a sandbox.
     allow_unconfined: bool = False
+    #: Whether each finding is also tried alone.
     attribute: bool = False
+    #: Which verdicts are explained from a revision's commits.
     explain: Explain = Explain.ALL
+    #: Called, in the trial's thread, with each pull request that contestants are shown.
     seen: Callable[[Instance, PullRequest], None] = lambda _instance, _pull_request: None
+    #: Set when the run is stopped.
     cancelled: threading.Event = field(default_factory=threading.Event)
     versions: Mapping[str, Any] = field(default_factory=dict)
+    #: The gateway; None if no model is asked.
     models: Models | None = None
+    #: The environment variables whose values no kept output may hold.
     secrets: Sequence[str] = KEYS
+    #: The policies for repeated steps, by class of failure.
     retries: Mapping[str, RetryPolicy] = field(default_factory=lambda: RETRIES)
 
     def __post_init__(self) -> None:

@@ -29,96 +29,106 @@ class ChangeKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedChange:
-    """A change by an author who did not see the oracle: ``why`` is a sentence on it, ``diff`` is from head.
-
-    ``held`` says that the oracle was right on it, as it was before it was mended on this change; None: nobody knows.
-    ``fresh`` is true for changes that the oracle was not mended on afterwards: they measure it.
-    """
+    """A change by an author who did not see the oracle."""
 
     kind: ChangeKind
     name: str
+    #: A sentence on it.
     why: str
+    #: From head.
     diff: str
+    #: Whether the oracle was right on it, as the oracle was before it was mended on this change; None: not known.
     held: bool | None = None
+    #: Whether the oracle was not mended on it afterwards, so that it measures the oracle.
     fresh: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OracleAttempt:
-    """One oracle that was tried: its text, and why it was not taken; an empty ``fault``: it was."""
+    """One oracle that was tried."""
 
+    #: Its text.
     source: str
+    #: The reason why it was not taken; empty: it was.
     fault: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CandidateComment:
-    """A review comment: ``comment`` as the instance will have it, and facts of the discussion that it is from.
+    """A review comment, and facts of the discussion that it is from."""
 
-    ``reply_to`` is the id of the comment that it answers, ``written`` its time (ISO 8601), ``written_on`` the commit
-    that it was written on. ``flags`` are doubts, each in a few words; they end up on the instance. ``attempts`` are the
-    oracles that were tried, ``changes`` those that the oracle was judged by, ``reasons`` what judges said.
-    """
-
+    #: The comment as the instance will have it.
     comment: Comment
     author: str = ""
+    #: The id of the comment that it answers.
     reply_to: str | None = None
+    #: Its time (ISO 8601).
     written: str | None = None
+    #: The commit that it was written on.
     written_on: str | None = None
+    #: Doubts, each in a few words, which end up on the instance.
     flags: tuple[str, ...] = ()
+    #: The oracles that were tried.
     attempts: tuple[OracleAttempt, ...] = ()
+    #: The changes that the oracle was judged by.
     changes: tuple[JudgedChange, ...] = ()
+    #: The words of judges.
     reasons: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewActivity:
-    """The facts of a pull request that the value of its review is computed from; None and empty: unknown.
-
-    ``change_requests`` counts reviews that asked for changes; ``opened`` is a time (ISO 8601).
-    """
+    """The facts of a pull request that the value of its review is computed from; None and empty: unknown."""
 
     author: str = ""
     merged: bool | None = None
     public: bool | None = None
     labels: tuple[str, ...] = ()
+    #: Reviews that asked for changes.
     change_requests: int = 0
     reviewers: tuple[str, ...] = ()
+    #: A time (ISO 8601).
     opened: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PullCandidate:
-    """A pull request on its way to an instance, which will be called ``id``; stages fill in what they find.
+    """A pull request on its way to an instance; stages fill in what they find.
 
-    ``origin`` names the kind of source. ``source`` and ``diff`` (base to head) are there once it is collected; where
-    head and reference are diffs, ``commit`` is in the place of ``source``, and the diffs are ``files``.
-    ``dropped`` are the comments that stages took out, by id, each with the reason; ``files`` are the texts of the
-    instance's own files, by path; ``pass_to_pass`` is a command of the project's tests; ``company`` names those files
-    that are right changes which no comment asks for; ``clean`` is whether the pull request is known to have no issue;
-    ``flags`` are doubts about the whole, each in a few words. A stage returns a changed copy
-    (``dataclasses.replace``), and changes neither ``id`` nor what an earlier stage found.
+    A stage returns a changed copy (``dataclasses.replace``), and changes neither ``id`` nor what an earlier stage
+    found.
     """
 
+    #: The id that the instance will have.
     id: str
+    #: The kind of source that it is from.
     origin: str
     repo: str
     pull_request: PullRequestFacts
     language: str = ""
     license: str = "NOASSERTION"
     provenance: Provenance = Provenance.GITHUB
+    #: Where its code is, once it is collected.
     source: GitSource | None = None
+    #: In the place of ``source`` where head and reference are diffs, which are ``files``.
     commit: CommitSource | None = None
+    #: From base to head, once it is collected.
     diff: str = ""
     comments: tuple[CandidateComment, ...] = ()
+    #: Whether the pull request is known to have no issue.
     clean: bool = False
+    #: The comments that stages took out, by id, each with the reason.
     dropped: Mapping[str, str] = field(default_factory=dict)
     activity: ReviewActivity = field(default_factory=ReviewActivity)
     environment: Environment | None = None
+    #: A command of the project's tests.
     pass_to_pass: tuple[str, ...] = ()
+    #: Those of ``files`` that are right changes which no comment asks for.
     company: tuple[str, ...] = ()
+    #: The texts of the instance's own files, by path.
     files: Mapping[str, str] = field(default_factory=dict)
     tags: Mapping[str, str] = field(default_factory=dict)
+    #: Doubts about the whole, each in a few words.
     flags: tuple[str, ...] = ()
 
     def drop(self, reasons: Mapping[str, str]) -> PullCandidate:

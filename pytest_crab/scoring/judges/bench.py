@@ -31,18 +31,18 @@ from pytest_crab.types.reviews import FREE
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeUse:
-    """One judge's part in a report: what it was asked, and how far its labels can be trusted.
-
-    ``asked`` counts the judgements that were not stored, ``failed`` those that could not be got, and ``usage`` is for
-    both. ``checks`` are those of other forms of the questions, where they were asked for; ``calibration`` is None where
-    the judge was never compared with labels by people.
-    """
+    """One judge's part in a report: what it was asked, and how far its labels can be trusted."""
 
     judge: str
+    #: Judgements that were not stored.
     asked: int
+    #: Judgements that could not be got.
     failed: int
+    #: That of both.
     usage: Usage
+    #: Those of other forms of the questions, where they were asked for.
     checks: tuple[FormCheck, ...]
+    #: None where the judge was never compared with labels by people.
     calibration: Calibration | None
 
 

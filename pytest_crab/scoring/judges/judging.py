@@ -36,24 +36,23 @@ class ReviewerSignal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeReport:
-    """All findings by one judge, and the reasons of unknown labels with their counts.
-
-    ``reviewers`` have CR-Evaluator's measures; there are none by a judge with other labels. ``labels`` counts by
-    reviewer the findings of each label.
-    """
+    """All findings by one judge."""
 
     judge: str
+    #: CR-Evaluator's measures by reviewer; none by a judge with other labels.
     reviewers: tuple[ReviewerSignal, ...]
     findings: tuple[JudgedFinding, ...]
+    #: The number of findings of each label, by reviewer.
     labels: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     unknown: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeAgreement:
-    """Two judges on the ``compared`` cases that both labelled: how many they label alike, and Cohen's kappa."""
+    """Two judges on the cases that both labelled."""
 
     judges: tuple[str, str]
+    #: The number of these cases.
     compared: int
     agreed: int
     kappa: float | None
