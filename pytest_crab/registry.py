@@ -63,6 +63,9 @@ class Benchmark:
     judges: Mapping[str, str] = field(default_factory=dict)
     #: What makes a scorer (scoring.protocols.Scorer), by the name that ``--crab-score`` gives it.
     scorers: Mapping[str, str] = field(default_factory=dict)
+    #: Keys that an instance's file may have for its own items, each with the dataclass that the value is read as. Its
+    #: ``faults_in(instance)`` yields why this instance cannot have it. The value is in ``Instance.extra``.
+    fields: Mapping[str, str] = field(default_factory=dict)
     #: Sections of crab.yaml that hold variants of adapters of its own.
     sections: tuple[str, ...] = ()
 
@@ -94,6 +97,11 @@ def benchmarks() -> Mapping[str, Benchmark]:
 def sections() -> tuple[str, ...]:
     """Return the sections of crab.yaml that benchmarks add. Raises BadInput as ``benchmarks`` does."""
     return tuple(section for benchmark in benchmarks().values() for section in benchmark.sections)
+
+
+def instance_fields() -> dict[str, Any]:
+    """Return the dataclasses of the keys that benchmarks add to an instance's file. Raises BadInput."""
+    return {key: load(target) for benchmark in benchmarks().values() for key, target in benchmark.fields.items()}
 
 
 def load(target: str) -> Any:

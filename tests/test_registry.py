@@ -21,12 +21,6 @@ PACKAGE = ROOT / "pytest_crab"
 OURS = sorted(path.parent.name for path in PACKAGE.glob("benchmarks/*/__init__.py"))
 #: A benchmark's name, however it is spelled: SWE-PRBench, swe_prbench, SwePrbench.
 NAMED = re.compile("|".join(rf"(?<![a-z]){'[-_ ]?'.join(name)}" for name in OURS), re.IGNORECASE)
-#: What the core still knows of probes, which become items of their own.
-KNOWING_PROBES = {
-    "campaign/cluster/budget_ledger.py", "plugin/contestants.py", "results/mediators.py", "results/reviewer_summary.py",
-    "results/summary.py", "scoring/__init__.py", "scoring/protocols.py", "show/summary_tables.py", "trial/context.py",
-    "trial/crew.py",
-}  # fmt: skip
 
 
 def core() -> Iterator[tuple[str, Path]]:
@@ -55,7 +49,7 @@ def test_the_core_names_no_benchmark() -> None:
         text = path.read_text("utf-8", "replace")
         words = words_of(text) if path.suffix == ".py" else text.split("\n")
         named = [word for word in (place, *words) if NAMED.search(word)]
-        if named and place not in KNOWING_PROBES:
+        if named:
             found[place] = named
     assert found == {}
 

@@ -41,6 +41,7 @@ def instance_yaml(instance: Instance) -> str:
     """
     content = _record(instance)
     content.pop("folder")
+    content |= content.pop("extra", {})
     text = yaml.dump(
         {"schema": instance.schema, **content}, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120
     )

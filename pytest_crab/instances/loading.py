@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from pytest_crab import serialization
+from pytest_crab import registry, serialization
 from pytest_crab.errors import BadInput
 from pytest_crab.instances import validation
 from pytest_crab.instances.yaml_reader import read_document
@@ -15,6 +16,8 @@ from pytest_crab.types import Comment, Environment, Instance, PullRequestFacts, 
 
 #: What an instance's file is called; the folder that holds it is the instance.
 FILE = "instance.yaml"
+
+_KEYS = {serialization.key_of(field) for field in dataclasses.fields(Instance)} - {"extra"}
 
 
 def find_instances(root: Path) -> Iterator[Path]:
@@ -47,15 +50,32 @@ def load_instance(path: Path, content: bytes | None = None) -> Instance:
     if "folder" in data:
         problems.append("folder is not a known key; an instance's folder is where its file lies")
     data |= {"folder": str(folder)}
+    added = _take_added(data, problems)
     if isinstance(data.get("comments"), list):
         data["comments"] = [_with_oracle(comment) for comment in data["comments"]]
     instance = serialization.read(Instance, data, problems)
+    for value in added.values() if instance else ():
+        problems.extend(value.faults_in(instance))
     problems.extend(validation.top_faults(data, folder))
     files = validation.Files(folder)
     problems.extend(_faults(instance, files) if instance else _faults_of_parts(data, files))
     if instance is None or problems:
         raise BadInput(str(path), problems)
     return instance
+
+
+def _take_added(data: dict[str, Any], problems: list[str]) -> dict[str, Any]:
+    """Move the keys that benchmarks add into ``extra``; return the values as they were read."""
+    unknown = data.keys() - _KEYS
+    if not unknown:
+        return {}
+    if "extra" in unknown:
+        problems.append("extra is not a known key; a benchmark's key stands in the file by itself")
+    fields = registry.instance_fields()
+    read = {key: serialization.read(fields[key], data.pop(key), problems, key) for key in unknown & fields.keys()}
+    added = {key: value for key, value in read.items() if value is not None}
+    data["extra"] = serialization.dump(added)
+    return added
 
 
 def has_its_files(instance: Instance) -> bool:

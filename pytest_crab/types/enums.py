@@ -67,14 +67,6 @@ class Isolation(StrEnum):
     PROCESS = "process"
 
 
-class ChangeType(StrEnum):
-    """The change that a review comment asks for (arXiv 2503.16167, section 3.1), in the words of the release."""
-
-    ADD = "add_only"
-    DELETE = "remove_only"
-    MODIFY = "modify"
-
-
 class Unit(StrEnum):
     """The unit of one score."""
 

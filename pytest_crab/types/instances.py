@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from pytest_crab.errors import ImageError
-from pytest_crab.types.enums import Category, ChangeType, Isolation, Kind, OracleRunner, Provenance, Side
+from pytest_crab.types.enums import Category, Isolation, Kind, OracleRunner, Provenance, Side
 from pytest_crab.types.runs import OraclePart
 from pytest_crab.types.trials import SCHEMA
 
@@ -15,8 +16,6 @@ from pytest_crab.types.trials import SCHEMA
 UNNAMED_REPOSITORY = "not-in-the-release/unknown"
 
 INSTANCE_ID = re.compile(r"[A-Za-z0-9._@-]{1,120}")
-#: The options of a question on lines or on a solution.
-OPTIONS = 4
 
 #: The kinds of source.
 _KINDS = ("git", "commit", "sdist", "tree", "snippet")
@@ -239,52 +238,6 @@ class Comment:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LineOptions:
-    """The lines that a comment is about, from 1, and wrong sets of lines; a change that only adds has the line above.
-
-    Line 0 is the place above the first line.
-    """
-
-    correct: tuple[int, ...]
-    easy: tuple[tuple[int, ...], ...]
-    hard: tuple[tuple[int, ...], ...]
-
-    def __post_init__(self) -> None:
-        for wrong in (self.easy, self.hard):
-            _require_options([tuple(sorted(lines)) for lines in (self.correct, *wrong)])
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TextOptions:
-    """The change that resolves a comment, as changed lines with their numbers, and wrong changes."""
-
-    correct: str
-    easy: tuple[str, ...]
-    hard: tuple[str, ...]
-
-    def __post_init__(self) -> None:
-        for wrong in (self.easy, self.hard):
-            _require_options([self.correct, *wrong])
-
-
-def _require_options(options: Sequence[object]) -> None:
-    if len(options) != OPTIONS:
-        raise ValueError(f"{OPTIONS - 1} wrong options are needed, and there are {len(options) - 1}")
-    if len(set(options)) != OPTIONS:
-        raise ValueError("two options are the same")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Probes:
-    """Multiple-choice questions about an instance's one comment (arXiv 2503.16167, section 3)."""
-
-    change: ChangeType
-    lines: LineOptions
-    #: None where the change only deletes: then the lines are the solution.
-    solution: TextOptions | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Instance:
     """One pull request with its environment, comments and oracles."""
 
@@ -305,8 +258,9 @@ class Instance:
     pass_to_pass: tuple[str, ...] = ()
     #: Diffs from head of right changes that no comment asks for: oracles must not mind them.
     company: tuple[str, ...] = ()
-    probes: Probes | None = None
     tags: Mapping[str, str] = field(default_factory=dict)
+    #: Keys of the file that benchmarks add (registry.Benchmark.fields), with their values as plain data.
+    extra: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.schema != SCHEMA:
@@ -324,8 +278,6 @@ class Instance:
             raise ValueError("company is there for oracles, and no comment has one")
         if self.environment is None and (self.with_oracles or self.pass_to_pass):
             raise ValueError("environment is missing; oracles and pass_to_pass run in it")
-        if self.probes is not None and (self.source.snippet is None or len(self.comments) != 1):
-            raise ValueError("probes ask about one comment on a source.snippet, and there is more or none of these")
         if self.source.git is not None and self.source.git.merged is None and self.with_oracles:
             raise ValueError("source.git.merged is missing; oracles are proved on it")
 

@@ -13,6 +13,7 @@ import pytest
 from pytest_crab import serialization, types
 from pytest_crab.agents import AGENTS
 from pytest_crab.curation.stages import PERMIT, STAGES
+from pytest_crab.registry import instance_fields
 from pytest_crab.reviewers import REVIEWERS
 from pytest_crab.scoring.judges import JUDGES
 from pytest_crab.trial.retries import RETRIES
@@ -22,7 +23,7 @@ REFERENCE = DOCS / "reference"
 
 #: The record behind each heading of instances.md, and the fields that no file holds.
 RECORDS: dict[str, tuple[Any, set[str]]] = {
-    "instance.yaml": (types.Instance, {"folder"}),
+    "instance.yaml": (types.Instance, {"folder", "extra"}),
     "pull_request": (types.PullRequestFacts, set()),
     "source": (types.Source, set()),
     "source.git": (types.GitSource, set()),
@@ -54,6 +55,7 @@ def keys(page: Path, heading: str) -> list[str]:
 def test_instances_page_has_every_key_and_no_other(heading: str) -> None:
     record, hidden = RECORDS[heading]
     wanted = [serialization.key_of(field) for field in dataclasses.fields(record) if field.name not in hidden]
+    wanted += instance_fields() if record is types.Instance else []
     assert keys(REFERENCE / "instances.md", heading) == wanted
 
 

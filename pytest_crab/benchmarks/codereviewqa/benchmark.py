@@ -6,6 +6,7 @@ from pytest_crab.registry import Benchmark, Subcommand
 
 BENCHMARK = Benchmark(
     title="CodeReviewQA",
+    fields={"probes": "pytest_crab.benchmarks.codereviewqa.choices.options:Probes"},
     sections=("answerers",),
     shown="pytest_crab.benchmarks.codereviewqa.suites:shown",
     page="pytest_crab.benchmarks.codereviewqa.page:section",

@@ -10,12 +10,13 @@ from pathlib import Path
 
 import click
 
+from pytest_crab.benchmarks.codereviewqa.choices.options import ChangeType, probes_in
 from pytest_crab.cli.choices import json_option, print_json
 from pytest_crab.errors import BadInput, CrabError
 from pytest_crab.formats import format_table
 from pytest_crab.instances import load_instances
 from pytest_crab.instances.files import file_bytes
-from pytest_crab.types import ChangeType, Instance
+from pytest_crab.types import Instance
 
 _CODE = re.compile(r"`([^`]+)`")
 
@@ -54,7 +55,7 @@ def _values(instance: Instance) -> Iterator[tuple[str, float]]:
     These are the words of the comment, the Levenshtein distance of the code before and after, the lines that change,
     the share of the comment's words that stand between backticks, and the distance by word.
     """
-    snippet, probes = instance.source.snippet, instance.probes
+    snippet, probes = instance.source.snippet, probes_in(instance)
     if snippet is None or probes is None:
         return
     comment = instance.comments[0].body

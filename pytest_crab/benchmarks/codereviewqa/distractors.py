@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from pytest_crab import serialization
+from pytest_crab.benchmarks.codereviewqa.choices.options import ChangeType
 from pytest_crab.benchmarks.codereviewqa.reader import require_code
-from pytest_crab.types import ChangeType
 
 #: The number of wrong options of a question.
 WRONG = 3

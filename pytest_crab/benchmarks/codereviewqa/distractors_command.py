@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from pytest_crab.atomic import SHARED, write_atomically
+from pytest_crab.benchmarks.codereviewqa.choices.options import ChangeType
 from pytest_crab.benchmarks.codereviewqa.distractors import WRONG, ReviewedCode, fault_of_comment, questions_on
 from pytest_crab.benchmarks.codereviewqa.surrogates import TEMPERATURE, SolutionBench, Surrogates, SurrogateSettings
 from pytest_crab.benchmarks.codereviewqa.wrong_solutions import DRAWS
@@ -25,7 +26,7 @@ from pytest_crab.formats import format_count, format_names
 from pytest_crab.instances.archives import json_lines, read_record
 from pytest_crab.scoring.similarity import Similarity
 from pytest_crab.settings import Api, Settings, load_settings
-from pytest_crab.types import ChangeType, TrialId
+from pytest_crab.types import TrialId
 
 _PROVIDED = "PROVIDER:MODEL"
 

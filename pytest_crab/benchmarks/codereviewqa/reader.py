@@ -15,6 +15,7 @@ from pathlib import Path
 import click
 
 from pytest_crab import serialization
+from pytest_crab.benchmarks.codereviewqa.choices.options import KEY, ChangeType, LineOptions, Probes, TextOptions
 from pytest_crab.benchmarks.codereviewqa.choices.templates import FILE as TEMPLATES, read_release
 from pytest_crab.cli.importing import import_command
 from pytest_crab.errors import BadInput
@@ -23,16 +24,12 @@ from pytest_crab.instances.native import Import, import_rows
 from pytest_crab.instances.rows import LICENSE, MISSING
 from pytest_crab.types import (
     UNNAMED_REPOSITORY,
-    ChangeType,
     Comment,
     Instance,
-    LineOptions,
-    Probes,
     Provenance,
     PullRequestFacts,
     SnippetSource,
     Source,
-    TextOptions,
 )
 
 #: The files of an instance that hold its code, without the endings of a language, so that no tool takes them for code.
@@ -134,6 +131,11 @@ def to_instance(row: QuestionRow, folder: Path) -> Instance:
         body=row.review,
         labels={"language": row.lang, "change": row.type_correct.value},
     )
+    probes = Probes(
+        change=row.type_correct,
+        lines=LineOptions(correct=row.loc_correct, easy=row.loc_wrong_easy, hard=row.loc_wrong_hard),
+        solution=row.solution,
+    )
     return Instance(
         id=folder.name,
         folder=str(folder),
@@ -144,11 +146,7 @@ def to_instance(row: QuestionRow, folder: Path) -> Instance:
         pull_request=PullRequestFacts(number=1, title=MISSING),
         source=Source(snippet=SnippetSource(head=HEAD, reference=REFERENCE)),
         comments=(comment,),
-        probes=Probes(
-            change=row.type_correct,
-            lines=LineOptions(correct=row.loc_correct, easy=row.loc_wrong_easy, hard=row.loc_wrong_hard),
-            solution=row.solution,
-        ),
+        extra={KEY: serialization.dump(probes)},
     )
 
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from pytest_crab.benchmarks.codereviewqa.choices.options import ChangeType, probes_in
 from pytest_crab.benchmarks.codereviewqa.reader import import_codereviewqa
 from pytest_crab.errors import BadInput
 from pytest_crab.instances import load_instances
-from pytest_crab.types import ChangeType
 
 DATA = Path(__file__).parents[4] / "shared" / "data" / "codereviewqa" / "codereviewqa_c_csharp_200.jsonl"
 
@@ -59,12 +60,34 @@ def test_a_row_is_code_with_one_comment_and_its_questions(tmp_path: Path) -> Non
     assert (comment.path, comment.lines, comment.body) == ("snippet.py", (2, 2), "Why is this divided?")
     assert Path(first.folder, "head.txt").read_text() == "def total(prices):\n    return sum(prices) / 0\n\n\n\n"
     assert Path(first.folder, "reference.txt").read_text() == "def total(prices):\n    return sum(prices)\n\n\n\n"
-    assert first.probes is not None
-    assert first.probes.lines.hard == ((1,), (3,), (5,))
-    assert first.probes.solution is not None
-    assert first.probes.solution.easy == ("a", "b", "c")
-    assert deletion.probes is not None
-    assert deletion.probes.solution is None
+    probes, own = probes_in(first), probes_in(deletion)
+    assert probes is not None
+    assert probes.lines.hard == ((1,), (3,), (5,))
+    assert probes.solution is not None
+    assert probes.solution.easy == ("a", "b", "c")
+    assert own is not None
+    assert own.solution is None
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        ("  change: modify\n  lines", "  change: rewrite\n  lines", "probes.change"),
+        ("correct:", "right:", "probes.lines.right"),
+        ("probes:", "- id: c1\n  path: snippet.py\n  body: Why?\nprobes:", "one comment"),
+        ("tags: {}", "extra: {}", "extra is not a known key"),
+    ],
+)
+def test_questions_that_cannot_be_asked_are_faults_of_the_file(
+    tmp_path: Path, before: str, after: str, said: str
+) -> None:
+    import_codereviewqa(write(tmp_path, row()), tmp_path / "set")
+    (file,) = (tmp_path / "set").glob("*/instance.yaml")
+    content = f"{file.read_text()}tags: {{}}\n"
+    assert before in content
+    file.write_text(content.replace(before, after, 1))
+    with pytest.raises(BadInput, match=re.escape(said)):
+        load_instances(tmp_path / "set")
 
 
 @pytest.mark.parametrize(
@@ -109,14 +132,15 @@ def test_the_rows_of_the_release_have_the_structure_that_its_paper_states(tmp_pa
     done = import_codereviewqa(DATA, tmp_path / "set")
     assert (done.instances, done.notes) == (200, [])
     instances = load_instances(tmp_path / "set")
-    with_solution = Counter(each.language for each in instances if each.probes and each.probes.solution)
+    with_solution = Counter(each.language for each in instances if (own := probes_in(each)) and own.solution)
     assert with_solution == {"c": 80, "csharp": 77}  # the denominators of tables 11 and 12
     lines = {
         f"{row['lang']}-{number % 100:03d}": row
         for number, row in enumerate(map(json.loads, DATA.read_text().splitlines()))
     }
     for instance in instances:
-        assert instance.probes is not None
+        probes = probes_in(instance)
+        assert probes is not None
         marked = [n for n, line in enumerate(lines[instance.id]["old"].split("\n"), 1) if line.startswith("-")]
-        if instance.probes.change is not ChangeType.ADD:
-            assert sorted(instance.probes.lines.correct) == marked
+        if probes.change is not ChangeType.ADD:
+            assert sorted(probes.lines.correct) == marked

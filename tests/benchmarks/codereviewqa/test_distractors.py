@@ -15,6 +15,7 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import given, strategies as st
 
+from pytest_crab.benchmarks.codereviewqa.choices.options import probes_in
 from pytest_crab.benchmarks.codereviewqa.distractors import ReviewedCode, fault_of_comment, wrong_lines
 from pytest_crab.benchmarks.codereviewqa.reader import import_codereviewqa
 from pytest_crab.cli import main
@@ -96,7 +97,7 @@ def test_rows_become_questions_that_can_be_imported(tmp_path: Path) -> None:
     assert (first["type_correct"], first["loc_correct"]) == ("modify", [2, 3])
     assert (second["type_correct"], second["loc_correct"], second["kept"]) == ("add_only", [0, 2], 1)
     assert import_codereviewqa(tmp_path / "q.jsonl", tmp_path / "set").instances == 2
-    assert all(each.probes and each.probes.solution is None for each in load_instances(tmp_path / "set"))
+    assert all((own := probes_in(each)) and own.solution is None for each in load_instances(tmp_path / "set"))
     again = CliRunner().invoke(
         main,
         ["benchmark", "codereviewqa", "distractors", str(tmp_path / "rows.jsonl"), "--out", str(tmp_path / "q.jsonl")],
@@ -181,7 +182,7 @@ def test_questions_on_solutions_are_made_by_models_and_paid_for_once(
         "embeddings": 2,
     }  # two of them the check
     assert import_codereviewqa(tmp_path / "q.jsonl", tmp_path / "set").instances == 3
-    first, added, deleted = [each.probes.solution for each in load_instances(tmp_path / "set") if each.probes]
+    first, added, deleted = [own.solution for each in load_instances(tmp_path / "set") if (own := probes_in(each))]
     assert deleted is None
     assert added is not None
     assert first is not None

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_crab.benchmarks.codereviewqa.choice_statistics import LETTERS, orders
+from pytest_crab.benchmarks.codereviewqa.choices.options import ChangeType, probes_in
 from pytest_crab.benchmarks.codereviewqa.records import AskedRow
 from pytest_crab.instances.files import file_bytes
-from pytest_crab.types import ChangeType, Instance
+from pytest_crab.types import Instance
 
 #: The probes by name: the type of change, its lines and its solution, these with easy and hard wrong options.
 CHANGE_TYPE = "change-type"
@@ -54,9 +55,10 @@ def option_lines(question: Question) -> str:
 
 def probes_of(instance: Instance) -> tuple[str, ...]:
     """Return the names of the instance's probes."""
-    if instance.probes is None:
+    probes = probes_in(instance)
+    if probes is None:
         return ()
-    return PROBES if instance.probes.solution is not None else (CHANGE_TYPE, *LINES)
+    return PROBES if probes.solution is not None else (CHANGE_TYPE, *LINES)
 
 
 #: Makes the whole prompt of an instance's probe with its options in an order.
@@ -99,7 +101,7 @@ def correct_options(instance: Instance) -> frozenset[str]:
 
 def options_of(instance: Instance, probe: str) -> tuple[Any, ...]:
     """Return the options of a probe, the correct one first: types of change, line numbers, or texts of solutions."""
-    probes = instance.probes
+    probes = probes_in(instance)
     assert probes is not None
     if probe == CHANGE_TYPE:
         return probes.change, *(change for change in ChangeType if change is not probes.change)
@@ -112,7 +114,7 @@ def options_of(instance: Instance, probe: str) -> tuple[Any, ...]:
 
 def _text(instance: Instance, probe: str) -> str:
     """Return a question without its options."""
-    probes = instance.probes
+    probes = probes_in(instance)
     assert probes is not None
     if probe == CHANGE_TYPE:
         return "What type of change does the review comment ask for?"

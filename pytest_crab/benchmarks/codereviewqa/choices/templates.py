@@ -12,10 +12,11 @@ from typing import Any
 
 from pytest_crab import serialization
 from pytest_crab.benchmarks.codereviewqa.choice_statistics import LETTERS
+from pytest_crab.benchmarks.codereviewqa.choices.options import ChangeType, probes_in
 from pytest_crab.benchmarks.codereviewqa.choices.questions import CHANGE_TYPE, LINES, numbered_code
 from pytest_crab.errors import BadInput
 from pytest_crab.results.files import read_data
-from pytest_crab.types import SCHEMA, ChangeType, Instance
+from pytest_crab.types import SCHEMA, Instance
 
 #: The file in a set that holds its templates.
 FILE = "templates.json"
@@ -67,7 +68,7 @@ class Templates:
 
     def fill(self, instance: Instance, probe: str, options: Sequence[Any]) -> str:
         """Return the whole prompt of a probe with its options, as ``options_of`` has them, in this order."""
-        probes = instance.probes
+        probes = probes_in(instance)
         assert probes is not None
         template = self.change_type if probe == CHANGE_TYPE else self.lines if probe in LINES else self.solution
         return template.format(
