@@ -50,27 +50,32 @@ class Ran(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandSettings:
-    """An executable and what it may see; relative paths start at ``folder``, which is crab.yaml's.
+    """An executable and what it may see.
 
-    ``files`` are bound read-only; their contents and the executable's, if it is named by its path, are the fingerprint,
-    as is what ``version`` prints. An argument that is equal to an entry of ``files``, ``readable`` or ``writable``
-    stands for that path. ``timeout`` is in seconds. ``exit_codes`` are those of a command that did its work: many
-    linters end with 1 where they found something.
+    An argument that is equal to an entry of ``files``, ``readable`` or ``writable`` stands for that path. Their
+    relative paths start at ``folder``.
     """
 
     noun: ClassVar[str]
     failure: ClassVar[type[ReviewerError | AgentError]]
 
     command: tuple[str, ...]
+    #: Bound read-only. Their contents and the executable's, if it is named by its path, are the fingerprint.
     files: tuple[str, ...] = ()
+    #: A command whose output is part of the fingerprint.
     version: tuple[str, ...] = ()
     pass_env: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)
+    #: In seconds.
     timeout: float = 600.0
+    #: Those of a command that did its work: many linters end with 1 where they found something.
     exit_codes: tuple[int, ...] = (0,)
     place: CommandPlace = field(default=CommandPlace.CLONE, metadata={"key": "in"})
+    #: Further paths that it may read.
     readable: tuple[str, ...] = ()
+    #: Further paths that it may write.
     writable: tuple[str, ...] = ()
+    #: That of crab.yaml.
     folder: str = "."
 
     def __post_init__(self) -> None:

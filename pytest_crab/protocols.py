@@ -128,68 +128,66 @@ INSTALL_SECONDS = 1800.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
-    """One command for a sandbox; it ends by itself or with the deadline.
-
-    ``user`` is ``project`` (owns the tree) or ``oracle`` (another user, who cannot be reached from the project's
-    processes). ``first`` asks that it is the first process of its sandbox, where it is the sandbox's main command: the
-    sandbox program's own one would hold the same streams, and other processes of the user could open them there.
-    """
+    """One command for a sandbox; it ends by itself or with the deadline."""
 
     argv: Sequence[str]
     stdin: bytes = b""
     env: Mapping[str, str] = field(default_factory=dict)
+    #: ``project`` (owns the tree) or ``oracle`` (another user, who cannot be reached from the project's processes).
     user: str = "project"
+    #: Whether it is the first process of its sandbox, where it is the sandbox's main command: the sandbox program's own
+    #: one would hold the same streams, and other processes of the user could open them there.
     first: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Completed:
-    """The end of a command; ``exit_code`` is None if the deadline, a cap or the end of its sandbox killed it.
+    """The end of a command."""
 
-    ``too_much_disk`` is set where no file system of its own ends its writing.
-    """
-
+    #: None if the deadline, a cap or the end of its sandbox killed it.
     exit_code: int | None
     stdout: bytes
     stderr: bytes
     timed_out: bool = False
     out_of_memory: bool = False
     too_much_output: bool = False
+    #: Set where no file system of its own ends its writing.
     too_much_disk: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Image:
-    """An environment that is ready to run: what the harness must know about its inside.
+    """An environment that is ready to run: what the harness must know about its inside."""
 
-    ``key`` is the digest of everything it was made of; ``tree`` is the pristine built tree, ``workdir`` where it is
-    to lie, ``python`` the interpreter, ``site`` the folders that hold its packages, ``scratch`` a writable folder.
-    ``contained`` is whether a sandbox has a process space of its own, so that everything in it may be killed.
-    ``compiled`` are the paths of the modules of the tree that the install compiled.
-    """
-
+    #: The digest of everything that it was made of.
     key: str
     reference: str
+    #: The pristine built tree.
     tree: str
+    #: The path at which the tree is to lie.
     workdir: str
+    #: The interpreter.
     python: str
+    #: The folders that hold its packages.
     site: tuple[str, ...]
+    #: A writable folder.
     scratch: str = "/tmp"  # noqa: S108 - inside the sandbox
+    #: Whether a sandbox has a process space of its own, so that everything in it may be killed.
     contained: bool = True
+    #: The paths of the modules of the tree that the install compiled.
     compiled: tuple[str, ...] = ()
     facts: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InstallResult:
-    """The files that the install of a revised tree made otherwise than head's, by path.
+    """The files that the install of a revised tree made otherwise than head's, by path."""
 
-    ``metadata`` are texts of the project's own distribution. ``compiled`` are files of the tree and ``modules`` files
-    among the packages, each compressed by zlib and in base64; None: it is gone.
-    """
-
+    #: Texts of the project's own distribution.
     metadata: Mapping[str, str] = field(default_factory=dict)
+    #: Files of the tree, each compressed by zlib and in base64; None: it is gone.
     compiled: Mapping[str, str | None] = field(default_factory=dict)
+    #: Files among the packages, likewise.
     modules: Mapping[str, str | None] = field(default_factory=dict)
 
 
@@ -239,19 +237,19 @@ def refuse_unconfined() -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CloneRequest:
-    """The settings of a clone on the host.
+    """The settings of a clone on the host."""
 
-    Its commands see the trees of ``readable`` and ``writable`` at the same paths, the internet but nothing of this
-    machine if ``network`` says so, the gateway with ``models``, and of the system's programs all but ``masked``.
-    ``require_sandbox`` is called before anything runs without a sandbox; it raises EngineError where that is not
-    allowed.
-    """
-
+    #: Trees that its commands see at the same paths.
     readable: Sequence[Path] = ()
+    #: Trees that they see and may write, at the same paths.
     writable: Sequence[Path] = ()
+    #: Programs of the system that they do not see.
     masked: Sequence[Path] = ()
+    #: Whether they reach the internet, though nothing of this machine.
     network: bool = False
+    #: Its way to the models; None: it reaches none.
     models: ModelAccess | None = None
+    #: Called before anything runs without a sandbox; it raises EngineError where that is not allowed.
     require_sandbox: Callable[[], None] = refuse_unconfined
 
 

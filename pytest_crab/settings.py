@@ -27,10 +27,12 @@ _SECTIONS = (*_FAMILIES, "models", "gate", "experiments", "curate")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Variant:
-    """A built-in (``use``) under a name of its own; ``settings`` are texts, lists and mappings that it types itself."""
+    """A built-in under a name of its own."""
 
     name: str
+    #: The built-in.
     use: str
+    #: Texts, lists and mappings, which the built-in types itself.
     settings: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -50,16 +52,15 @@ class TokenLimit(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Provider:
-    """A provider of models; ``key_env`` names the variable that holds the key (None: it needs none).
-
-    ``token_limit`` is the field that limits an answer, in OpenAI's protocol alone. ``parallel`` is the most requests
-    that one of its models is sent at a time (None: its answers decide).
-    """
+    """A provider of models."""
 
     base_url: str
     api: Api
+    #: The variable that holds the key; None: it needs none.
     key_env: str | None = None
+    #: The field that limits an answer, in OpenAI's protocol alone.
     token_limit: TokenLimit = TokenLimit.MAX_TOKENS
+    #: The most requests that one of its models is sent at a time; None: its answers decide.
     parallel: int | None = None
 
     def __post_init__(self) -> None:
@@ -83,15 +84,15 @@ PROVIDERS: Mapping[str, Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Price:
-    """US dollars per million tokens; ``cached`` and ``cache_write`` None: unknown, and then so is what they cost.
-
-    ``cache_write_1h`` is the price of what is cached for an hour; None: that of ``cache_write``.
-    """
+    """US dollars per million tokens."""
 
     input: float
     output: float
+    #: None: unknown, and then so is the cost of such tokens.
     cached: float | None = None
+    #: None likewise.
     cache_write: float | None = None
+    #: The price of what is cached for an hour; None: that of ``cache_write``.
     cache_write_1h: float | None = None
 
     def __post_init__(self) -> None:
@@ -102,20 +103,21 @@ class Price:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelSettings:
-    """Settings for reaching models; ``trial_budget`` is US dollars per trial.
-
-    ``retries`` is how often a request is tried again, ``retry_wait`` the seconds before the first time; ``cassettes``
-    is the folder of recordings (None: in the store), ``record`` whether answers are recorded at all, ``server_tools``
-    whether providers may look things up in the web and run code for a model.
-    """
+    """Settings for reaching models."""
 
     providers: Mapping[str, Provider] = field(default_factory=lambda: {name: _built_in(name) for name in PROVIDERS})
     prices: Mapping[str, Price] = field(default_factory=dict)
+    #: US dollars per trial.
     trial_budget: float | None = None
+    #: The folder of recordings; None: in the store.
     cassettes: str | None = None
+    #: Whether answers are recorded at all.
     record: bool = True
+    #: Whether providers may look things up in the web and run code for a model.
     server_tools: bool = False
+    #: The number of times that a request is tried again.
     retries: int = 4
+    #: The seconds before the first time.
     retry_wait: float = 1.0
 
     def __post_init__(self) -> None:
@@ -155,38 +157,40 @@ def base_url_variable(provider: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Experiment:
-    """A run under a name: the paths of its ``set``, below crab.yaml's folder, its ``gate`` and its other ``options``.
+    """A run under a name.
 
-    Both have texts, or lists of texts, by the keys of the file; whoever has the options reads them.
+    Options are texts, or lists of texts, by the keys of the file; whoever has the options reads them.
     """
 
     name: str
+    #: The paths of its set, below crab.yaml's folder.
     set: tuple[str, ...] = ()
+    #: The options of its gate.
     gate: Mapping[str, str | list[str]] = field(default_factory=dict)
+    #: Its other options.
     options: Mapping[str, str | list[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """The content of crab.yaml; a relative path in a variant's settings counts from ``folder``.
+    """The content of crab.yaml."""
 
-    ``looked`` are the folders in which the file was looked for; where it was found, the last of them is ``folder``.
-    ``more`` has the variants of the sections that benchmarks add, by section.
-    ``gate`` has texts, or lists of texts, by the names of the gate's options; whoever has the options reads them.
-    ``curate`` has the settings of each stage of curation by the stage's name, which the stage types itself; ``private``
-    says that what is curated is not passed on.
-    """
-
+    #: Its folder, from which a relative path in a variant's settings counts.
     folder: Path
     models: ModelSettings = field(default_factory=ModelSettings)
     reviewers: Mapping[str, Variant] = field(default_factory=dict)
     agents: Mapping[str, Variant] = field(default_factory=dict)
     judges: Mapping[str, Variant] = field(default_factory=dict)
+    #: The variants of the sections that benchmarks add, by section.
     more: Mapping[str, Mapping[str, Variant]] = field(default_factory=dict)
+    #: Texts, or lists of texts, by the names of the gate's options; whoever has the options reads them.
     gate: Mapping[str, str | list[str]] = field(default_factory=dict)
     experiments: Mapping[str, Experiment] = field(default_factory=dict)
+    #: The settings of each stage of curation by the stage's name; the stage types them itself.
     curate: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    #: Whether what is curated is not passed on.
     private: bool = False
+    #: The folders in which the file was looked for; where it was found, the last of them is ``folder``.
     looked: tuple[Path, ...] = field(default=(), compare=False)
 
     @property

@@ -36,18 +36,17 @@ _MOST_EXTRA = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProofEvidence:
-    """Every run that is to prove one oracle, by the state of the tree that it ran on.
-
-    ``own`` is head with the comment's own reference; ``parts`` are the oracle's. ``recorded`` runs were made where the
-    set was certified, and agreed.
-    """
+    """Every run that is to prove one oracle, by the state of the tree that it ran on."""
 
     instance: str
     comment: str
     head: Sequence[Run]
     reference: Sequence[Run]
+    #: Head with the comment's own reference.
     own: Sequence[Run] = ()
+    #: The oracle's.
     parts: Sequence[OraclePart] = ()
+    #: Runs that were made where the set was certified, and agreed.
     recorded: int = 0
 
     def green(self) -> Iterator[tuple[str, Sequence[Run]]]:

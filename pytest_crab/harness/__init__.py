@@ -100,20 +100,19 @@ class LeakQuestion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """Everything that one sandbox is to do, in order; a state is what turns the pristine tree into the one to run on.
-
-    ``installs`` are what installs made of the states that were installed anew. Oracles of one job are all isolated or
-    all not. ``output`` is how many bytes a run may print. ``key`` is what the report is authenticated by; a job is done
-    once.
-    """
+    """Everything that one sandbox is to do, in order. Oracles of one job are all isolated or all not."""
 
     image: Image
     environment: Environment
+    #: What turns the pristine tree into the ones to run on, by name.
     states: Mapping[str, Sequence[FileChange]]
     runs: Sequence[OracleRun | CommandRun]
+    #: What installs made of the states that were installed anew.
     installs: Mapping[str, InstallResult] = field(default_factory=dict)
     leaks: LeakQuestion | None = None
+    #: The bytes that a run may print.
     output: int = 16 << 20
+    #: What the report is authenticated by; a job is done once.
     key: bytes = field(default_factory=channel.new_key, repr=False)
 
     def __post_init__(self) -> None:

@@ -146,15 +146,14 @@ def match_by_leaderboard(findings: Sequence[Place], comments: Sequence[Place], s
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocationRule:
-    """One way to match; ``at_place`` says which pairs it may match, so that their concerns are to be compared.
-
-    Under a rule that ``needs_path`` a comment without a path can have no match. One that ``drops_empty`` counts neither
-    an empty review nor the comments of its pull request.
-    """
+    """One way to match."""
 
     match: Callable[[Sequence[Place], Sequence[Place], SameConcern], Matches]
+    #: Which pairs it may match, so that their concerns are to be compared.
     at_place: Callable[[Place, Place], bool]
+    #: Whether a comment without a path can have no match.
     needs_path: bool = False
+    #: Whether neither an empty review nor the comments of its pull request count.
     drops_empty: bool = False
 
 

@@ -83,13 +83,13 @@ class ResultCache(Protocol):
 
 @dataclass
 class StepClock:
-    """A step that is being timed; ``reused``: the store had all of it, ``reruns``: why runs in it were made again.
+    """A step that is being timed."""
 
-    ``deadline`` is how many seconds its reviewer or agent has.
-    """
-
+    #: Whether the store had all of it.
     reused: bool = False
+    #: Why runs in it were made again.
     reruns: Sequence[str] = ()
+    #: The seconds that its reviewer or agent has.
     deadline: float | None = None
 
 

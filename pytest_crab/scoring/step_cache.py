@@ -23,17 +23,16 @@ def _advise_fresh(step: str, key: str) -> str:  # noqa: ARG001 - as every advice
 
 @dataclass(frozen=True, kw_only=True)
 class StepCache:
-    """The results of steps in a store; those of the steps named in ``fresh`` are made anew, each once.
-
-    ``made`` are the keys of those that are, which all caches of a run share.
-    ``cancelled`` ends the wait for a result that another thread or process is making. ``advice`` returns how a paid
-    result of another shape is made anew, given its step and key.
-    """
+    """The results of steps in a store."""
 
     store: Store
+    #: The names of steps whose results are made anew, each once.
     fresh: Sequence[str] = ()
+    #: The keys of those that are, which all caches of a run share.
     made: set[str] = field(default_factory=set)
+    #: Ends the wait for a result that another thread or process is making.
     cancelled: threading.Event = field(default_factory=threading.Event)
+    #: Returns how a paid result of another shape is made anew, given its step and key.
     advice: Callable[[str, str], str] = _advise_fresh
 
     def find(self, step: Step[R]) -> dict[str, R]:

@@ -39,32 +39,37 @@ class Call:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """The provider's answer to one request.
+    """The provider's answer to one request."""
 
-    It consists of ``text`` and tool ``calls``; ``stop`` is ``end``, ``refusal`` or ``length``. ``usage`` counts tokens
-    as input, output, cached and cache_write. A ``status`` other than 200 is an error with ``text`` for its message;
-    ``raw`` is sent as it is instead of anything that the protocol knows. A stream is cut after ``cut`` events (0:
-    before the first byte), stands still for ``stall`` seconds after its first and for ``pause`` seconds after each, and
-    stays open for ``linger`` seconds after its last; ``delay`` seconds pass before the head, and ``pieces`` is how many
-    parts the text is sent in. ``log_probabilities`` are those of the first token, by token, which the two protocols of
-    completions send where the request asks for them. ``echoed`` are the tokens of the prompt, each with the
-    log-probabilities at its place by token; a request for completions with ``echo`` gets the prompt with them.
-    """
-
+    #: Its text, or the message of an error.
     text: str = ""
+    #: The tools that it calls.
     calls: tuple[Call, ...] = ()
+    #: ``end``, ``refusal`` or ``length``.
     stop: str = "end"
+    #: Tokens as input, output, cached and cache_write.
     usage: Mapping[str, int] = field(default_factory=lambda: {"input": 100, "output": 20})
+    #: Another one than 200 is an error.
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)
+    #: Sent as it is instead of anything that the protocol knows.
     raw: bytes | None = None
+    #: The events after which a stream is cut; 0: before the first byte.
     cut: int | None = None
+    #: Seconds that a stream stands still after its first event.
     stall: float = 0.0
+    #: Seconds after each event.
     pause: float = 0.0
+    #: Seconds that a stream stays open after its last event.
     linger: float = 0.0
+    #: Seconds before the head.
     delay: float = 0.0
+    #: The parts that the text is sent in.
     pieces: int = 2
+    #: Those of the first token, by token, which the two protocols of completions send where the request asks for them.
     log_probabilities: Mapping[str, float] | None = None
+    #: The tokens of the prompt, each with the log-probabilities at its place by token; a request for completions with
+    #: ``echo`` gets the prompt with them.
     echoed: Sequence[tuple[str, Mapping[str, float]]] | None = None
 
 

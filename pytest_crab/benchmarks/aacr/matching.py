@@ -34,42 +34,42 @@ _Concerns = Mapping[tuple[int, int], VotedLabel]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewerMatches:
-    """The measures of one reviewer over its reviews, together and by the labels of each dimension.
-
-    ``absent`` are pull requests without a review, whose comments count as missed. ``per_patch`` is the mean number of
-    findings for each hunk of the diffs, None where a diff is not on record.
-    """
+    """The measures of one reviewer over its reviews."""
 
     reviewer: str
     reviews: int
+    #: Pull requests without a review, whose comments count as missed.
     absent: int
     findings: int
     per_pull_request: float | None
+    #: The mean number of findings for each hunk of the diffs; None where a diff is not on record.
     per_patch: float | None
     overall: MatchMeasures
+    #: By dimension and label.
     by_label: Mapping[str, Mapping[str, MatchMeasures]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MatchReport:
-    """All reviewers by one rule and one judge; ``judge`` None: concerns were not compared.
-
-    ``left_out`` are trials without a review, or whose findings are not on record; they count neither way.
-    ``unplaced`` are comments on no file, which the rule cannot match; they count neither way.
-    ``dropped`` are pull requests without a finding, where the rule does not count these. ``pairs`` are those whose
-    concerns were to be compared, and ``unknown`` counts the reasons of those without an answer. ``categories`` is the
-    judge that named the categories of findings, None where none did; ``judges`` are both as they were asked.
-    """
+    """All reviewers by one rule and one judge."""
 
     rule: str
+    #: None: concerns were not compared.
     judge: str | None
     reviewers: tuple[ReviewerMatches, ...]
+    #: Pull requests without a finding, where the rule does not count these.
     dropped: int = 0
+    #: Trials without a review, or whose findings are not on record; they count neither way.
     left_out: int = 0
+    #: Comments on no file, which the rule cannot match; they count neither way.
     unplaced: int = 0
+    #: The pairs whose concerns were to be compared.
     pairs: int = 0
+    #: The reasons of pairs without an answer, counted.
     unknown: Mapping[str, int] = field(default_factory=dict)
+    #: The judge that named the categories of findings; None where none did.
     categories: str | None = None
+    #: Both judges as they were asked.
     judges: tuple[JudgeUse, ...] = ()
 
 

@@ -24,8 +24,7 @@ _HEADS = ("reviewer", "known issues", "precision", "recall", "F1", "F0.5", "F2",
 class CaseFigures:
     """The figures of one reviewer as its runs record them, each a mean over the runs; None where one has none.
 
-    Precision, recall and F are means over cases. ``severity_error`` is the mean distance, in levels, of a comment's
-    severity from that of the issue that it matches. ``valid_output`` is the share of reviews that could be read.
+    Precision, recall and F are means over cases.
     """
 
     reviewer: str
@@ -35,7 +34,9 @@ class CaseFigures:
     macro_f1: float | None
     macro_f_half: float | None
     macro_f2: float | None
+    #: The mean distance, in levels, of a comment's severity from that of the issue that it matches.
     severity_error: float | None
+    #: The share of reviews that could be read.
     valid_output: float | None
 
 

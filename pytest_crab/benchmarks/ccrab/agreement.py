@@ -50,19 +50,18 @@ class Difference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Agreement:
-    """One reviewer's oracles that have both a recorded and a known verdict.
-
-    ``applied`` counts those that agree after a revision that was applied; the others agree without one. ``unknown`` are
-    the oracles that were not measured here, ``unrecorded`` those of which verdict, review or revision is not on record.
-    ``notes`` are recorded catches whose recorded revision is empty, which no replay can show. Each is a sentence.
-    """
+    """One reviewer's oracles that have both a recorded and a known verdict."""
 
     reviewer: str
     compared: int
     agreed: int
+    #: Those that agree after a revision that was applied; the others agree without one.
     applied: int
+    #: Oracles that were not measured here, each a sentence.
     unknown: tuple[str, ...]
+    #: Oracles whose verdict, review or revision is not on record, each a sentence.
     unrecorded: tuple[str, ...]
+    #: Recorded catches whose recorded revision is empty, which no replay can show, each a sentence.
     notes: tuple[str, ...]
     differences: tuple[Difference, ...]
 

@@ -27,19 +27,19 @@ PAPER_KINDS: Mapping[Kind, int] = {Kind.BEHAVIORAL: 42, Kind.STRUCTURAL: 192}
 
 @dataclass(slots=True)
 class ReleaseImport(Import):
-    """The report of an import of c-CRAB: counts, and a sentence for each thing that is missing or differs.
-
-    ``notes`` are on the release as a whole, ``rows`` on single instances. ``checked`` counts what was found where a
-    mirror told the merge base, ``unchecked`` the reasons why none did.
-    ``kinds`` are those of the oracles that were written, ``resolved_kinds`` those of all resolved comments on record.
-    """
+    """The report of an import of c-CRAB: counts, and a sentence for each thing that is missing or differs."""
 
     oracles: int = 0
+    #: Those of the oracles that were written.
     kinds: Counter[Kind] = field(default_factory=Counter)
+    #: Those of all resolved comments on record.
     resolved_kinds: Counter[Kind] = field(default_factory=Counter)
     recorded: Counter[str] = field(default_factory=Counter)
+    #: What was found where a mirror had the merge base, counted.
     checked: Counter[str] = field(default_factory=Counter)
+    #: The reasons why no mirror had it, counted.
     unchecked: Counter[str] = field(default_factory=Counter)
+    #: Sentences on single instances; ``notes`` are on the release as a whole.
     rows: list[str] = field(default_factory=list)
 
     def counts(self) -> str:

@@ -21,19 +21,18 @@ EMPTY_CATCH = "recorded caught with an empty revision: what the agent staged or 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """The recorded result of one tool's review of one instance.
-
-    ``verdicts`` by comment id: True caught, False missed, None not on record. ``findings`` is how many there were, None
-    where that is not on record. ``kinds`` are the oracles', inferred; only the human result has them.
-    ``usage`` is what the review used; None: not on record.
-    """
+    """The recorded result of one tool's review of one instance."""
 
     schema: int = SCHEMA
     repo: str
+    #: The number of findings; None: not on record.
     findings: int | None = None
+    #: By comment id: True caught, False missed, None not on record.
     verdicts: Mapping[str, bool | None]
     source: str
+    #: The oracles' kinds, inferred; only the human result has them.
     kinds: Mapping[str, Kind] = field(default_factory=dict)
+    #: The review's; None: not on record.
     usage: Usage | None = None
 
 

@@ -21,22 +21,21 @@ Key = tuple[str, str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedTool:
-    """One tool's results over all oracles; those that are not on record count as missed.
-
-    ``overall.rate`` is the micro rate, caught / oracles, ``macro`` the mean of s_i = caught_i / oracles_i over all
-    instances. What is not on record counts as missed: ``absent`` are instances without a result, ``unjudged`` oracles
-    that a result says nothing of.
-    ``comments`` adds up what is known of the number of findings; None: nothing is.
-    """
+    """One tool's results over all oracles; those that are not on record count as missed."""
 
     tool: str
+    #: The known numbers of findings, added up; None: none is known.
     comments: int | None
     comments_per_pull_request: float | None
+    #: Its ``rate`` is the micro rate, caught / oracles.
     overall: Share
+    #: The mean of s_i = caught_i / oracles_i over all instances.
     macro: float | None
     by_kind: Mapping[str, Share]
     by_repository: Mapping[str, Share]
+    #: Instances without a result.
     absent: tuple[str, ...] = ()
+    #: Oracles that a result says nothing of.
     unjudged: tuple[str, ...] = ()
 
 
@@ -50,15 +49,17 @@ class ToolOverlap:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedSummary:
-    """All tools over the same oracles; ``kinds`` are inferred, ``union`` is what any tool but the humans caught."""
+    """All tools over the same oracles."""
 
     schema: int = SCHEMA
     instances: int
     oracles: int
     repositories: int
+    #: Inferred.
     kinds: Mapping[str, int]
     tools: tuple[RecordedTool, ...]
     human: RecordedTool | None = None
+    #: The oracles that any tool but the humans caught.
     union: Share
     overlaps: tuple[ToolOverlap, ...]
     notes: tuple[str, ...] = field(default=())

@@ -52,15 +52,15 @@ def plurality_agreement(chosen: Sequence[int | None]) -> float | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProbeMeasures:
-    """The measures of one probe over ``questions`` questions; shares, None where nothing was answered.
+    """The measures of one probe; shares, None where nothing was answered."""
 
-    ``mean`` is the share of correct answers among those that there are, ``agreement`` the mean plurality agreement
-    (PPA), and ``letters`` how often each letter was chosen; a model without a bias chooses all equally often.
-    """
-
+    #: The number of questions.
     questions: int
+    #: The share of correct answers among those that there are.
     mean: float | None = None
+    #: The mean plurality agreement (PPA).
     agreement: float | None = None
+    #: How often each letter was chosen; a model without a bias chooses all equally often.
     letters: Mapping[str, int]
 
 

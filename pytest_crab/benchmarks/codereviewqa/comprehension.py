@@ -40,20 +40,21 @@ _Run = tuple[str, int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelComprehension:
-    """One model. ``tasks`` has, by task and language, the share of runs that are right.
-
-    A probe is right if it is in every order, and a refinement if it is an exact match. ``variants`` has the share of
-    each variant of exact match. ``failures`` has, for runs with and without an exact match (table 5), by reasoning step
-    the share that failed, and under ``any`` the share in which at least one did. ``measure`` is the way of answering
-    and ``wording`` whose words were asked; None: this is an agent alone. ``scale`` is the word for its size.
-    """
+    """One model. A probe is right if it is in every order, and a refinement if it is an exact match."""
 
     name: str
+    #: The way of answering.
     measure: str | None = None
+    #: Whose words were asked; None: this is an agent alone.
     wording: str | None = None
+    #: The word for its size.
     scale: str = ""
+    #: The share of runs that are right, by task and language.
     tasks: Mapping[str, Mapping[str, Share]] = field(default_factory=dict)
+    #: The share of each variant of exact match.
     variants: Mapping[str, Share] = field(default_factory=dict)
+    #: For runs with and without an exact match (table 5), by reasoning step the share that failed, and under ``any``
+    #: the share in which at least one did.
     failures: Mapping[str, Mapping[str, Share]] = field(default_factory=dict)
 
 

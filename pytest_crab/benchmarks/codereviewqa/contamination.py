@@ -83,21 +83,21 @@ def _score(settings: ChatSettings, services: Services, text: str) -> TextScore:
 
 @dataclass(kw_only=True)
 class TextBench:
-    """A model that scores texts, several at a time; ``services`` makes what asks, given a text and the step's name.
-
-    ``stop`` breaks off what is under way once a text cannot be asked at all. ``asked`` are the scores that were not in
-    the store, and ``checks`` what the server's check before them used; ``failed`` are the reasons of those that could
-    not be got.
-    """
+    """A model that scores texts, several at a time."""
 
     name: str
     settings: ChatSettings
     cache: ResultCache
+    #: Makes what asks, given a text and the step's name.
     services: Callable[[SolvedText, str], Services]
+    #: Breaks off what is under way once a text cannot be asked at all.
     stop: Callable[[], None] = lambda: None
     jobs: int = 4
+    #: The scores that were not in the store.
     asked: list[TextScore] = field(default_factory=list)
+    #: What the server's check before them used.
     checks: list[Usage | None] = field(default_factory=list)
+    #: The reasons of those that could not be got.
     failed: list[str] = field(default_factory=list)
 
     def score(self, texts: Iterable[SolvedText]) -> dict[str, TextScore | None]:

@@ -22,27 +22,25 @@ _MOST = 700.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextMeasure:
-    """One text; ``gram_accuracy`` is the share of its starting points from which the next GRAM tokens are written.
-
-    ``all_grams`` is the same share of all places where an n-gram could start, which is what a draw of starting points
-    estimates. Both are None for a text that is shorter than an n-gram.
-    """
+    """One text. Shares are None for a text that is shorter than an n-gram."""
 
     perplexity: float
+    #: The share of its starting points from which the next GRAM tokens are written.
     gram_accuracy: float | None
+    #: The same share of all places where an n-gram could start, which is what a draw of starting points estimates.
     all_grams: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContaminationMeasures:
-    """The measures over ``texts`` texts, each a mean over texts; ``unknown`` more were not measured.
+    """The measures over several texts, each a mean over texts; None where there is no text."""
 
-    ``median`` is that of the perplexities: few odd texts do not move it. All are None where there is no text.
-    """
-
+    #: The number of texts.
     texts: int
+    #: Further texts that were not measured.
     unknown: int
     perplexity: float | None
+    #: That of the perplexities: few odd texts do not move it.
     median: float | None
     gram_accuracy: float | None
     all_grams: float | None

@@ -157,19 +157,18 @@ _NEEDED = {
 
 @dataclass(kw_only=True)
 class SolutionBench:
-    """Models that make the questions on solutions of rows, several rows at a time.
-
-    ``services`` makes what asks, given a row's name and the step's; ``stop`` breaks off what is under way once an
-    answer cannot be got. ``asked`` has the usage of each answer that was not in the store, and ``checks`` that of the
-    server's check before them.
-    """
+    """Models that make the questions on solutions of rows, several rows at a time."""
 
     models: Surrogates
     cache: ResultCache
+    #: Makes what asks, given a row's name and the step's.
     services: Callable[[str, str], Services]
+    #: Breaks off what is under way once an answer cannot be got.
     stop: Callable[[], None] = lambda: None
     jobs: int = 4
+    #: The usage of each answer that was not in the store.
     asked: list[Usage | None] = field(default_factory=list)
+    #: That of the server's check before them.
     checks: list[Usage | None] = field(default_factory=list)
 
     def make(self, rows: Mapping[str, ReviewedCode]) -> dict[str, Mapping[str, object] | str]:

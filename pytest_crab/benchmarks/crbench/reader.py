@@ -24,18 +24,17 @@ BUGS, JUDGEMENTS = "bugs.jsonl", "judgements"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownBug:
-    """A bug and its pull request, with its labels by the paper's dimensions; empty where it has none.
-
-    ``lines_fixed`` is how many lines its fix changes, ``pr_comments`` how many comments the pull request has, and
-    ``pr_description`` is that text; None: not on record.
-    """
+    """A bug and its pull request, with its labels by the paper's dimensions; empty where it has none."""
 
     instance_id: str
     category: str = ""
     impact: str = ""
     severity: str = ""
+    #: The lines that its fix changes; None: not on record.
     lines_fixed: int | None = None
+    #: The comments of the pull request; None: not on record.
     pr_comments: int | None = None
+    #: The description of the pull request; None: not on record.
     pr_description: str | None = None
 
     @property

@@ -35,27 +35,25 @@ class MartianPull:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MartianResult:
-    """The judgement of one review: for each known issue the candidate that matches it, None where none does.
+    """The judgement of one review."""
 
-    ``incorrect`` counts the candidates that match none, and ``candidates`` are all of them.
-    """
-
+    #: For each known issue the candidate that matches it, None where none does.
     matched: tuple[str | None, ...]
+    #: The number of candidates that match none.
     incorrect: int
+    #: All of them.
     candidates: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MartianRelease:
-    """A release: pull requests by their address, and results by judge, tool and pull request.
+    """A release: pull requests by their address, and results by judge, tool and pull request."""
 
-    ``golden`` names the version of the known issues, by count and digest. ``labels`` are those of pull requests, by
-    dimension; empty where the release has none.
-    """
-
+    #: The version of the known issues, by count and digest.
     golden: str
     pulls: Mapping[str, MartianPull]
     judged: Mapping[str, Mapping[str, Mapping[str, MartianResult]]]
+    #: Those of pull requests, by dimension; empty where the release has none.
     labels: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
 

@@ -32,21 +32,21 @@ SAMPLES, SEED = 10_000, 20_260_326
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewCounts:
-    """One judged review after matching: counts of human comments and of findings by their final label.
-
-    ``clusters`` are groups of findings that say the same, ``alignment`` is the mean similarity of matched pairs, and
-    ``actionability`` the mean of the judge's scores from 1 to 5; 0 and None where there is none. ``unreadable``: the
-    reviewer's answer could not be read. ``fallback``: the judge's could not.
-    """
+    """One judged review after matching: counts of human comments and of findings by their final label."""
 
     human: int
     confirmed: int = 0
     plausible: int = 0
     fabricated: int = 0
+    #: Groups of findings that say the same.
     clusters: int = 0
+    #: The mean similarity of matched pairs; 0 where there is none.
     alignment: float = 0.0
+    #: The mean of the judge's scores from 1 to 5; None where there is none.
     actionability: float | None = None
+    #: Whether the reviewer's answer could not be read.
     unreadable: bool = False
+    #: Whether the judge's could not.
     fallback: bool = False
 
     @property
@@ -57,37 +57,40 @@ class ReviewCounts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewScore:
-    """The score of one review, ``overall``, and its components, each from 0 to 1; ``weight`` is ln(human + 1).
-
-    ``actionability`` is not yet discounted. ``coverage`` is 1 where a human comment was found at all.
-    """
+    """The score of one review and its components, each from 0 to 1."""
 
     recall: float
     precision: float
     alignment: float
+    #: Not yet discounted.
     actionability: float
     efficiency: float
     hallucination: float
     redundancy: float
     plausible_penalty: float
     f1: float
+    #: 1 where a human comment was found at all.
     coverage: float
+    #: The score.
     overall: float
+    #: ln(human + 1).
     weight: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoreSummary:
-    """Reviews together: ``means`` of all alike, and ``weighted``, the mean score by weight, with its 95% interval.
-
-    ``headline`` is what the rule calls its result: the weighted mean, or in the release the plain one.
-    """
+    """Reviews together."""
 
     reviews: int
+    #: What the rule calls its result: the weighted mean, or in the release the plain one.
     headline: float
+    #: The mean score by weight.
     weighted: float
+    #: The lower end of its 95% interval.
     low: float | None
+    #: The upper end.
     high: float | None
+    #: The means of all components, all reviews alike.
     means: ReviewScore
 
 

@@ -29,17 +29,16 @@ _WORD = re.compile(r"[A-Za-z0-9_]+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelledFinding:
-    """A finding as the judge labelled it; ``unreadable``: an answer on it was none of the labels.
-
-    ``matched`` has the human comments, counted from 0, that the judge says confirm it. ``actionability`` is from 1 to
-    5.
-    """
+    """A finding as the judge labelled it."""
 
     text: str
     place: Place
     label: str
+    #: The human comments, counted from 0, that the judge says confirm it.
     matched: tuple[int, ...] = ()
+    #: From 1 to 5.
     actionability: float = MIDDLE_ACTIONABILITY
+    #: Whether an answer on it was none of the labels.
     unreadable: bool = False
 
 

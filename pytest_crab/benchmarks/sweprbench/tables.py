@@ -37,32 +37,30 @@ from pytest_crab.types import Finding, Trial, TrialId
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrbenchReview:
-    """One scored review; ``labels`` are those of its findings after matching.
-
-    ``adjacent`` is the share of findings on no added line, of pull requests whose issues may lie beside the diff.
-    """
+    """One scored review."""
 
     trial: str
     instance: str
     reviewer: str
     difficulty: str
+    #: Those of its findings after matching.
     labels: tuple[str, ...]
     counts: ReviewCounts
     score: ReviewScore
+    #: The share of findings on no added line, of pull requests whose issues may lie beside the diff.
     adjacent: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrbenchReviewer:
-    """One reviewer's summary, over all its reviews and by difficulty; ``silent`` reviews have no finding.
-
-    ``adjacent_detection`` is the mean of ``adjacent``, which is in no score.
-    """
+    """One reviewer's summary, over all its reviews and by difficulty."""
 
     reviewer: str
     summary: ScoreSummary
     by_difficulty: Mapping[str, ScoreSummary]
+    #: The mean of ``adjacent``, which is in no score.
     adjacent_detection: float
+    #: Reviews without a finding.
     silent: int
     unreadable: int
     fallbacks: int
@@ -70,16 +68,15 @@ class PrbenchReviewer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrbenchReport:
-    """All reviews by one judge; ``left_out`` counts the trials that are not scored, by their reason.
-
-    ``findings`` have the judge's own labels, before matching.
-    """
+    """All reviews by one judge."""
 
     judge: str
     rule: str
     reviewers: tuple[PrbenchReviewer, ...]
     reviews: tuple[PrbenchReview, ...]
+    #: With the judge's own labels, before matching.
     findings: tuple[JudgedFinding, ...]
+    #: The trials that are not scored, counted by their reason.
     left_out: Mapping[str, int] = field(default_factory=dict)
 
 

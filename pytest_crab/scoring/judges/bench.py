@@ -48,21 +48,21 @@ class JudgeUse:
 
 @dataclass(kw_only=True)
 class JudgeBench:
-    """A named judge with its store; ``services`` makes what asks a question, given the question and the vote's step.
-
-    ``stop`` breaks off what is under way once a question cannot be asked at all. ``asked`` are the votes that were not
-    in the store, so what this bench has paid for; ``failed`` are the reasons of those that could not be got.
-    ``decided`` are the questions with their decisions.
-    """
+    """A named judge with its store."""
 
     name: str
     judge: Judge
     cache: ResultCache
+    #: Makes what asks a question, given the question and the vote's step.
     services: Callable[[JudgeQuestion, str], Services]
+    #: Breaks off what is under way once a question cannot be asked at all.
     stop: Callable[[], None] = lambda: None
     jobs: int = 4
+    #: The votes that were not in the store, so what this bench has paid for.
     asked: list[Vote] = field(default_factory=list)
+    #: The reasons of those that could not be got.
     failed: list[str] = field(default_factory=list)
+    #: The questions with their decisions.
     decided: dict[str, tuple[JudgeQuestion, VotedLabel]] = field(default_factory=dict)
 
     def decide(self, questions: Iterable[JudgeQuestion]) -> dict[str, VotedLabel]:

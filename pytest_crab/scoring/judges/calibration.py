@@ -22,14 +22,15 @@ UNCALIBRATED = "not compared with labels by people: how far these numbers can be
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calibration:
-    """A judge against labels by people: of ``compared`` findings with a label of both, how many agree, and kappa.
+    """A judge against labels by people."""
 
-    ``unknown`` are labelled findings that the judge has no label of.
-    """
-
+    #: Findings with a label of both.
     compared: int
+    #: Those of them that both label alike.
     agreed: int
+    #: Labelled findings that the judge has no label of.
     unknown: int
+    #: Cohen's, over ``compared``.
     kappa: float | None = None
 
 

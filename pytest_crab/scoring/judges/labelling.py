@@ -22,21 +22,22 @@ LONGEST_TEXT = 20_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelJudge(ChatSettings):
-    """Asks a model for one of ``labels``; ``headings`` stand over the known issue and over the finding.
+    """Asks a model for one of some labels. The other settings are those of ``single-shot``."""
 
-    ``knows_hits``: see votes.Judge. ``rates``: it is asked how actionable the finding is, too.
-
-    ``votes`` is how often each question is asked; a label needs more than half of them. The other settings are those of
-    ``single-shot``, ``timeout`` and ``max_tokens`` for one answer.
-    """
-
+    #: The words that the model chooses from.
     labels: ClassVar[tuple[str, ...]]
+    #: The words over the known issue and over the finding.
     headings: ClassVar[tuple[str, str]]
+    #: See votes.Judge.
     knows_hits: ClassVar[bool] = True
+    #: Whether it is asked how actionable the finding is, too.
     rates: ClassVar[bool] = False
 
+    #: In seconds, for one answer.
     timeout: float = 120.0
+    #: For one answer.
     max_tokens: int | None = 1024
+    #: How often each question is asked; a label needs more than half of them.
     votes: int = 1
 
     def __post_init__(self) -> None:

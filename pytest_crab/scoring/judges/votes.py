@@ -32,19 +32,18 @@ class Gold:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeQuestion:
-    """A finding and a known issue of one pull request, which is named by a digest of its content.
-
-    ``form`` is how they are shown: as the judge does, or in one of FORMS, which should change no label. ``code`` is a
-    part of the diff that is shown before them; empty: none is. ``diff`` is the whole diff, of which a judge may show
-    what its rule wants; ``pull_request`` names it already.
-    """
+    """A finding and a known issue of one pull request."""
 
     instance: str
+    #: The digest of its content.
     pull_request: str
     finding: Finding
     gold: Gold
+    #: How they are shown: as the judge does, or in one of FORMS, which should change no label.
     form: str = ""
+    #: A part of the diff that is shown before them; empty: none is.
     code: str = ""
+    #: The whole diff, of which a judge may show what its rule wants; ``pull_request`` names it already.
     diff: str = ""
 
     @property
@@ -55,13 +54,12 @@ class JudgeQuestion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Vote:
-    """One answer of a judge; ``label`` None: it is none of the labels, and ``reason`` says so.
+    """One answer of a judge."""
 
-    ``actionability`` is from 1 to 5, where a judge is asked for it.
-    """
-
+    #: None: it is none of the labels, and ``reason`` says so.
     label: str | None = None
     reason: str
+    #: From 1 to 5, where a judge is asked for it.
     actionability: int | None = None
     usage: Usage | None = None
     transcript: str | None = None
@@ -69,14 +67,14 @@ class Vote:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VotedLabel:
-    """The label of a finding against one known issue; None is unknown, with the reason. ``votes`` are all answers.
+    """The label of a finding against one known issue."""
 
-    ``unreadable``: none of the answers was a label, though each was given.
-    """
-
+    #: None: unknown, for ``reason``.
     label: str | None
     reason: str
+    #: All answers.
     votes: tuple[Vote, ...] = ()
+    #: Whether none of the answers was a label, though each was given.
     unreadable: bool = False
 
     @property
@@ -88,10 +86,12 @@ class VotedLabel:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FormCheck:
-    """Of ``compared`` questions with a label in both forms, how many have another one in this form."""
+    """Questions in another form."""
 
     form: str
+    #: Questions with a label in both forms.
     compared: int
+    #: Those of them whose label is another one in this form.
     changed: int
 
 

@@ -20,15 +20,15 @@ from pytest_crab.types import Ending
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditResult:
-    """The sentences that say why an oracle should not ship, or why it could not be audited; none if it is sound.
+    """The audit of one oracle."""
 
-    ``company`` counts the states in company that it was run on; ``seconds`` is what its longest run took, on the state
-    ``slowest``.
-    """
-
+    #: Sentences on why it should not ship, or why it could not be audited; none if it is sound.
     problems: tuple[str, ...] = ()
+    #: The number of states in company that it was run on.
     company: int = 0
+    #: The time of its longest run.
     seconds: float = 0.0
+    #: The state of that run.
     slowest: str | None = None
 
 

@@ -31,18 +31,17 @@ class ProofResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProvedComment:
-    """A comment with an oracle, the key of its proof, and the proof or the problem.
-
-    ``company`` is on how many right fixes beside another right change it was audited, ``seconds`` how long the longest
-    run of the audit took, on the state ``slowest``.
-    """
+    """A comment with an oracle, the key of its proof, and the proof or the problem."""
 
     comment: Comment
     key: str
     proof: Proof | None
     problem: str | None = None
+    #: The number of right fixes beside another right change that it was audited on.
     company: int = 0
+    #: The time of the audit's longest run.
     seconds: float = 0.0
+    #: The state of that run.
     slowest: str | None = None
 
 
