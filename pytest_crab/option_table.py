@@ -304,6 +304,12 @@ class Options:
         )
 
     @property
+    def exit_rule(self) -> dict[str, Any]:
+        """The fields of gate.exit.RunOutcome that options decide."""
+        alike = ("fail_under", "max_broken", "max_unknown", "errors_as_misses")
+        return {**{name: getattr(self, name) for name in alike}, "fail_on_worse": self.fail_on == "worse"}
+
+    @property
     def part(self) -> str | None:
         """The shard as records name it, as in 2/4; None: the run is a whole."""
         return None if self.shard is None else "{}/{}".format(*self.shard)

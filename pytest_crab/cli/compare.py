@@ -102,15 +102,13 @@ def compare(
         raise click.UsageError(str(error)) from error  # 2, since 1 is a gate that failed
     decision = decide(
         RunOutcome(
+            **options.exit_rule,
             status=0,
             only_trials_failed=True,
-            max_broken=options.max_broken,
-            max_unknown=options.max_unknown,
             max_unknown_option="--max-unknown",
             counts=tuple(counts),
             baselines=tuple(against),
             account=terms.account,
-            fail_on_worse=options.fail_on == "worse",
         )
     )
     if page is not None:

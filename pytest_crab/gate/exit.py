@@ -29,18 +29,18 @@ NO_TEST = "A floor is no test: it allows nothing for chance, which moves each ra
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OracleCounts:
-    """One reviewer's oracles: whole numbers, or multiples of 1/n with n repeats; ``unknown`` leaves out the broken.
-
-    ``counted`` is the word for one of them. ``unmeasured`` says why they measured nothing; None: they did.
-    """
+    """One reviewer's oracles: whole numbers, or multiples of 1/n with n repeats."""
 
     reviewer: str
     caught: float
     missed: float
     broken: float = 0
+    #: Those without a verdict for another reason than that they are broken.
     unknown: float = 0
     is_control: bool = False
+    #: The word for one of them.
     counted: str = "oracle"
+    #: The reason why they measured nothing; None: they did.
     unmeasured: str | None = None
 
     def __post_init__(self) -> None:

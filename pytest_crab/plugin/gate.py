@@ -142,12 +142,9 @@ class RunGate:
         absent = _absent_oracles(summary, planned)
         decision = decide(
             RunOutcome(
+                **options.exit_rule,
                 status=status,
                 only_trials_failed=self._foreign_failures == 0 and not problems,
-                fail_under=options.fail_under,
-                max_broken=options.max_broken,
-                max_unknown=options.max_unknown,
-                errors_as_misses=options.errors_as_misses,
                 counts=tuple(
                     OracleCounts.of(
                         row.reviewer,
@@ -162,7 +159,6 @@ class RunGate:
                 baselines=against,
                 objections=tuple(text for text in objections if text),
                 given_up=given_up,
-                fail_on_worse=options.fail_on == "worse",
                 account=options.terms.account,
             )
         )

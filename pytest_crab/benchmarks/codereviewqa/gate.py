@@ -89,15 +89,11 @@ class ProbeGate:
             )
         self.decision = decide(
             RunOutcome(
+                **options.exit_rule,
                 status=status,
                 only_trials_failed=self._foreign_failures == 0 and not problems,
-                fail_under=options.fail_under,
-                max_broken=options.max_broken,
-                max_unknown=options.max_unknown,
-                errors_as_misses=options.errors_as_misses,
                 counts=tuple(OracleCounts.of(own.reviewer, own.outcomes, counted=own.counted) for own in now.reviewers),
                 baselines=against,
-                fail_on_worse=options.fail_on == "worse",
             )
         )
         return self.decision
