@@ -1,4 +1,4 @@
-"""Writes a set of instances in one go: aside, read back, then renamed, so that a failed import leaves nothing."""
+"""Reads the rows of a release, and writes a set in one go: aside, read back, then renamed; nothing is half there."""
 
 from __future__ import annotations
 
@@ -14,10 +14,18 @@ from typing import TypeVar
 
 from pytest_crab.errors import BadInput
 from pytest_crab.instances import FILE, load_instance
+from pytest_crab.instances.archives import json_lines, read_record
 from pytest_crab.instances.dump import instance_yaml
-from pytest_crab.types import Instance
+from pytest_crab.types import INSTANCE_ID, Instance
 
 R = TypeVar("R")
+T = TypeVar("T")
+
+#: What stands for a text that a release does not state.
+MISSING = "(not in the release)"
+
+#: What SPDX says where a licence is not stated: releases do not.
+LICENSE = "NOASSERTION"
 
 
 @dataclass(slots=True)
@@ -39,6 +47,34 @@ class Import:
     def all_notes(self) -> list[str]:
         """Return the sentences on what is missing, those on the release as a whole first."""
         return self.notes
+
+
+def read_lines(path: Path, cls: type[T], nested: Mapping[str, type], key: str) -> Iterator[T]:
+    """Yield the records of a JSON lines file, one held at a time; their field ``key`` is an instance's id.
+
+    After the last, raises BadInput with a sentence for each line that is none, and for each id that is there twice.
+    """
+    problems: list[str] = []
+    seen: dict[str, int] = {}
+    for number, line in json_lines(path):
+        at = f"line {number}"
+        row = read_record(line, cls, nested, problems, at)
+        if row is None:
+            continue
+        name = str(getattr(row, key))
+        if not INSTANCE_ID.fullmatch(name):
+            problems.append(f"{at}: {key} is {name[:60]!r}; it should be such as owner__name-7@1a2b3c4")
+        elif (first := seen.setdefault(name.lower(), number)) != number:
+            problems.append(f"{at}: {name} is also on line {first}; one should go")
+        else:
+            yield row
+    if problems:
+        raise BadInput(str(path), problems)
+
+
+def language_name(stated: str) -> str:
+    """Return the name of a language that a release states, as instances have it: in small letters and one word."""
+    return re.sub(r"\s+", "-", stated.strip().lower())
 
 
 def import_rows(

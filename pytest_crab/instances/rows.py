@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
 
-from pytest_crab.errors import BadInput
-from pytest_crab.instances.archives import json_lines, read_record
+from pytest_crab.instances.native import LICENSE, MISSING, language_name, read_lines
 from pytest_crab.text import split_lines
 from pytest_crab.types import (
-    INSTANCE_ID,
     Comment,
     Environment,
     GitSource,
@@ -22,14 +18,6 @@ from pytest_crab.types import (
     PullRequestFacts,
     Source,
 )
-
-T = TypeVar("T")
-
-#: What stands for a text that a release does not state.
-MISSING = "(not in the release)"
-
-#: What SPDX says where a licence is not stated: releases do not.
-LICENSE = "NOASSERTION"
 
 #: What runs the release's JavaScript tests (its own command is ``npx jest``, which takes whatever is there).
 NODE, JEST = "20", "jest@29.7.0"
@@ -105,34 +93,6 @@ _NESTED: Mapping[str, type] = {
 def read_rows(path: Path) -> Iterator[PullRequestRow]:
     """Yield the rows of a JSON lines file, as ``read_lines`` does."""
     return read_lines(path, PullRequestRow, _NESTED, "instance_id")
-
-
-def read_lines(path: Path, cls: type[T], nested: Mapping[str, type], key: str) -> Iterator[T]:
-    """Yield the records of a JSON lines file, one held at a time; their field ``key`` is an instance's id.
-
-    After the last, raises BadInput with a sentence for each line that is none, and for each id that is there twice.
-    """
-    problems: list[str] = []
-    seen: dict[str, int] = {}
-    for number, line in json_lines(path):
-        at = f"line {number}"
-        row = read_record(line, cls, nested, problems, at)
-        if row is None:
-            continue
-        name = str(getattr(row, key))
-        if not INSTANCE_ID.fullmatch(name):
-            problems.append(f"{at}: {key} is {name[:60]!r}; it should be such as owner__name-7@1a2b3c4")
-        elif (first := seen.setdefault(name.lower(), number)) != number:
-            problems.append(f"{at}: {name} is also on line {first}; one should go")
-        else:
-            yield row
-    if problems:
-        raise BadInput(str(path), problems)
-
-
-def language_name(stated: str) -> str:
-    """Return the name of a language that a release states, as instances have it: in small letters and one word."""
-    return re.sub(r"\s+", "-", stated.strip().lower())
 
 
 def to_instance(

@@ -16,8 +16,7 @@ from pytest_crab.cli.importing import import_command
 from pytest_crab.curation.known_set import KnownSet
 from pytest_crab.errors import BadInput
 from pytest_crab.instances.archives import to_record
-from pytest_crab.instances.native import Import, import_rows
-from pytest_crab.instances.rows import LICENSE, MISSING, language_name
+from pytest_crab.instances.native import LICENSE, MISSING, Import, import_rows, language_name
 from pytest_crab.sources.merge_base import known_base
 from pytest_crab.statistics.pull_classes import size_class
 from pytest_crab.text import split_lines

@@ -20,8 +20,7 @@ from pytest_crab.benchmarks.codereviewqa.choices.templates import FILE as TEMPLA
 from pytest_crab.cli.importing import import_command
 from pytest_crab.errors import BadInput
 from pytest_crab.instances.archives import json_lines, read_record
-from pytest_crab.instances.native import Import, import_rows
-from pytest_crab.instances.rows import LICENSE, MISSING
+from pytest_crab.instances.native import LICENSE, MISSING, Import, import_rows
 from pytest_crab.types import (
     UNNAMED_REPOSITORY,
     Comment,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_crab.curation.introducing import FixedBugs
-from pytest_crab.instances.rows import read_lines
+from pytest_crab.instances.native import read_lines
 from pytest_crab.types import FIX, PullCandidate, PullRequestFacts
 
 #: The origin of the candidates.

@@ -17,8 +17,7 @@ import click
 from pytest_crab.cli.importing import import_command
 from pytest_crab.errors import BadInput
 from pytest_crab.instances.archives import MOST_BYTES_PER_LINE, read_record
-from pytest_crab.instances.native import Import, import_rows
-from pytest_crab.instances.rows import LICENSE, language_name, read_lines
+from pytest_crab.instances.native import LICENSE, Import, import_rows, language_name, read_lines
 from pytest_crab.parsing.review_comments import is_bot
 from pytest_crab.sources.merge_base import known_base
 from pytest_crab.statistics.pull_classes import DIFFICULTIES
