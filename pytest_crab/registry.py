@@ -53,7 +53,7 @@ class Benchmark:
     recorded: str | None = None
     #: Takes INSTANCE::CONTESTANT and a report's folder or store, and yields a Shown for each of its own items.
     shown: str | None = None
-    #: Takes a report's folder and returns a show.page.sections.Section on such items; None where it holds none.
+    #: Takes a report's folder and returns a show.page.more.Section on such items; None where it holds none.
     page: str | None = None
     #: Takes a file and the repositories to take (None: all), and returns a source for ``curate``; None for other files.
     candidates: str | None = None

@@ -11,7 +11,7 @@ from pytest_crab.benchmarks.codereviewqa.records import FILE, AskedRow, ProbeRec
 from pytest_crab.benchmarks.codereviewqa.summary import SUMMARY, read_probe_summary
 from pytest_crab.benchmarks.codereviewqa.tables import rates_table, sentences, tables
 from pytest_crab.formats import format_count
-from pytest_crab.show.page.sections import Entry, Section
+from pytest_crab.show.page.more import Entry, Section
 from pytest_crab.show.summary_tables import SummaryTable
 from pytest_crab.text import one_line
 from pytest_crab.types import Verdict

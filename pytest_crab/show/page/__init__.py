@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -40,10 +41,10 @@ from pytest_crab.show.page.headline import (
     set_words,
     title_words,
 )
+from pytest_crab.show.page.more import more_sections
 from pytest_crab.show.page.rendering import Rendered, packed_block, render_page, render_template, safe_json
 from pytest_crab.show.page.rows import index_row, subject_detail, trial_detail
 from pytest_crab.show.page.rulers import RulersBuilder, RulersSection
-from pytest_crab.show.page.sections import more_sections
 from pytest_crab.show.summary_tables import explained_tables, finding_tables, label, rate_tables
 from pytest_crab.show.summary_text import advice_line, note_lines
 from pytest_crab.show.transcripts import Transcript, drop_transcripts, read_transcript
@@ -61,8 +62,19 @@ SCRIPTS = ("elements.js", "tables.js", "charts.js", "markdown.js", "syntax.js", 
 _CHUNK = 1 << 20
 
 
-#: The parts of the page that change with the summary, each a template that can be rendered alone.
-PARTS = ("top", "sections", "headline", "look", "gate", "rates", "labels", "overlap", "agents", "rulers", "cost")
+#: The templates of the page, one below the other. A section in one of them is linked at the top by its heading.
+OVERVIEW = (
+    "headline", "look", "trials", "gate", "rates", "labels", "overlap", "agents", "rulers", "cost", "more"
+)  # fmt: skip
+
+#: Those that are there without any trial on record; they do not follow a run that goes on.
+FIXED = ("trials", "more")
+
+#: The parts of a served page that change with the summary: its title, the links to its sections, and templates.
+PARTS = ("top", "links", *(name for name in OVERVIEW if name not in FIXED))
+
+#: A heading that the page links to: that of a section, or one within it that has an id.
+_HEADING = re.compile(r'<h2 id="h-([\w-]+)">(.*?)</h2>|<h3 id="([\w-]+)">(.*?)</h3>')
 
 #: The most reviewers with a card, and in a picture; the highest are shown. The most sets of reviewers in a picture.
 CARDS, PICTURED, SETS = 6, 12, 20
@@ -140,18 +152,23 @@ class Page:
 
     def render(self, summary: Summary, live: Live | None = None) -> Rendered:
         """Return the page around its details; ``live``: it is served and follows its records."""
+        values = {**self._values(summary), "live": live}
+        overview = _overview(values)
         return render_page(
             "page.html",
             SCRIPTS if live is None else (*SCRIPTS, "live.js"),
             connects=live is not None,
-            live=live,
-            **self._values(summary),
+            **values,
+            overview=overview,
+            followed=PARTS,
+            links=_links(overview),
             index=safe_json(list(self._rows.values())),
         )
 
     def render_part(self, part: str, summary: Summary, live: Live) -> str:
         """Return one of PARTS of a served page by itself, without the element around it."""
-        return render_template(f"{part}.html", live=live, **self._values(summary))
+        values = {**self._values(summary), "live": live}
+        return _links(_overview(values)) if part == "links" else render_template(f"{part}.html", **values)
 
     def row(self, trial: TrialId) -> dict[str, Any]:
         """Return a trial's row in the list."""
@@ -266,6 +283,19 @@ class Charts:
     def rulers(self) -> RulersSection | None:
         """The comparison of rulers; None where no two of them measured one comment."""
         return self._rulers.section()
+
+
+def _overview(values: Mapping[str, Any]) -> dict[str, str]:
+    """Return the templates of OVERVIEW as they are with these values; empty where there is nothing to show yet."""
+    shown = OVERVIEW if values["summary"].reviewers else FIXED
+    return {name: render_template(f"{name}.html", **values) if name in shown else "" for name in OVERVIEW}
+
+
+def _links(overview: Mapping[str, str]) -> str:
+    """Return the links to the sections of the page, each once."""
+    found = _HEADING.findall("".join(overview.values()))
+    titles = {anchor or within: title or below for anchor, title, within, below in found}
+    return "\n".join(f'<a href="#{anchor}">{title}</a>' for anchor, title in titles.items())
 
 
 def _values(summary: Summary, near: Mapping[str, Counter[str]]) -> dict[str, Any]:
