@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import bisect
+import functools
 import hashlib
 import warnings
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from types import CodeType
@@ -82,25 +84,26 @@ def mutants(path: str, source: bytes, lines: Collection[int]) -> Iterator[Mutant
 
     Changed are comparisons (also to the next edge), logic, signs, numbers (by one), truth values, conditions (always,
     never), named arguments (left out), whole statements (left out), and what fault_edits adds. Left out are those that
-    no longer parse, and in Python those that compile to the same code. Raises EngineError where the extra is missing.
+    change nothing (see ``changes_code``). Raises EngineError where the extra is missing.
+    """
+    yield from (one for one in drafts(path, source, lines) if changes_code(one, source))
+
+
+def drafts(path: str, source: bytes, lines: Collection[int]) -> Iterator[Mutant]:
+    """Yield the mutants of a file, and those among them that ``changes_code`` leaves out, which takes longer to tell.
+
+    Raises EngineError where the extra is missing.
     """
     grammar = GRAMMARS.get(PurePosixPath(path).suffix)
     if grammar is None:
         return
-    parse = parser_of(grammar)
-    root = parse(source)
-    known = _code(path, source)
     seen = {source}
-    for operator, node, start, end, new, subject in _edits(root, source, grammar):
+    for operator, node, start, end, new, subject in _edits(parser_of(grammar)(source), source, grammar, sorted(lines)):
         line = node.start_point[0] + 1
         content = source[:start] + new + source[end:]
         if line not in lines or content in seen:
             continue
         seen.add(content)
-        if parse(content).has_error and not root.has_error:
-            continue
-        if known is not None and (code := _code(path, content)) is not None and _same(code, known):
-            continue
         yield Mutant(
             path=path,
             line=line,
@@ -113,9 +116,22 @@ def mutants(path: str, source: bytes, lines: Collection[int]) -> Iterator[Mutant
         )
 
 
-def _edits(node: Node, source: bytes, grammar: Grammar) -> Iterator[Edit]:
-    """Yield each change below a node."""
+def changes_code(mutant: Mutant, source: bytes) -> bool:
+    """Return whether a mutant of a source still parses, and in Python compiles to other code."""
+    parse = parser_of(GRAMMARS[PurePosixPath(mutant.path).suffix])
+    if parse(mutant.content).has_error and not parse(source).has_error:
+        return False
+    known, code = _code(mutant.path, source), _code(mutant.path, mutant.content)
+    return known is None or code is None or not _same(code, known)
+
+
+def _edits(node: Node, source: bytes, grammar: Grammar, lines: Sequence[int]) -> Iterator[Edit]:
+    """Yield each change below a node that may begin on one of these lines, which are sorted."""
     if any(word in node.type for word in _NOT_CODE) and node.type not in _STATEMENTS:
+        return
+    first, last = node.start_point[0] + 1, node.end_point[0] + 1
+    at = bisect.bisect_left(lines, first)
+    if at == len(lines) or lines[at] > last:
         return
     if node.children:
         yield from _of_part(node, source, grammar)
@@ -123,7 +139,7 @@ def _edits(node: Node, source: bytes, grammar: Grammar) -> Iterator[Edit]:
     else:
         yield from _of_sign(node, source)
     for child in node.children:
-        yield from _edits(child, source, grammar)
+        yield from _edits(child, source, grammar, lines)
 
 
 def _of_sign(node: Node, source: bytes) -> Iterator[Edit]:
@@ -180,6 +196,7 @@ def _is_text(node: Node) -> bool:
     return len(node.named_children) == 1 and node.named_children[0].type == "string"
 
 
+@functools.lru_cache(maxsize=8)
 def _code(path: str, source: bytes) -> CodeType | None:
     if not path.endswith(".py"):
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import subprocess
 from collections import Counter
@@ -18,6 +19,7 @@ def ruff_sees(path: str, faulty: str, mended: str) -> bool | None:
     return None if faults is None or others is None else bool(faults - others)
 
 
+@functools.lru_cache(maxsize=32)
 def _findings(path: str, text: str) -> Counter[str] | None:
     try:
         command = [str(ruff_program()), "check", "--isolated", "--no-cache", "--output-format", "json"]

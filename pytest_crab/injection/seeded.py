@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import itertools
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,7 +17,7 @@ from typing_extensions import override
 from pytest_crab import diffs
 from pytest_crab.curation import licences
 from pytest_crab.curation.collect import CandidateSource
-from pytest_crab.curation.mutation import Mutant, mutants
+from pytest_crab.curation.mutation import Mutant, changes_code, drafts, mutants
 from pytest_crab.curation.stages import CurationContext, Rejection
 from pytest_crab.injection.fault_words import fault_words
 from pytest_crab.injection.fixes import place_of
@@ -143,7 +144,7 @@ class SeededSource(CandidateSource):
             own = lines & added.get(path, set())
             if source is not None and own:
                 sources[path] = source.encode()
-                every = mutants(path, sources[path], own)
+                every = drafts(path, sources[path], own)
                 found += [
                     one
                     for one in every
@@ -156,6 +157,8 @@ class SeededSource(CandidateSource):
                 return
             one = min(left, key=lambda each: (used[_kind(each)], each.name.rpartition("-")[2]))
             found.remove(one)
+            if not changes_code(one, sources[one.path]):
+                continue
             if ruff_sees(one.path, one.content.decode(), sources[one.path].decode()):
                 continue
             used[_kind(one)] += 1
@@ -226,10 +229,22 @@ def _kind(mutant: Mutant) -> str:
 
 def _removed(source: str, mutant: Mutant) -> set[int]:
     """Return the lines that a mutant takes out or changes, from 1."""
-    matcher = difflib.SequenceMatcher(None, source.split("\n"), mutant.content.decode().split("\n"), autojunk=False)
+    old, new = source.split("\n"), mutant.content.decode().split("\n")
+    same = _alike(old, new)
+    last = _alike(old[:same:-1], new[:same:-1])
+    matcher = difflib.SequenceMatcher(None, old[same : len(old) - last], new[same : len(new) - last], autojunk=False)
     return {
-        line + 1 for tag, first, last, _, _ in matcher.get_opcodes() if tag != "equal" for line in range(first, last)
+        same + line + 1
+        for tag, first, end, _, _ in matcher.get_opcodes()
+        if tag != "equal"
+        for line in range(first, end)
     }
+
+
+def _alike(one: Sequence[str], other: Sequence[str]) -> int:
+    """Return with how many same lines two texts begin."""
+    pairs = zip(one, other, strict=False)
+    return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 def _may_hang(source: str, line: int) -> bool:
