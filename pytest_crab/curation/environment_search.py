@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import itertools
+import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -132,17 +133,22 @@ class EnvironmentSearch:
         ran = [attempt for attempt in self.attempts if attempt.problem is None] or self.attempts
         return max(ran, key=lambda attempt: (attempt.proved, len(attempt.candidate.environment.packages)), default=None)
 
-    def search(self, *, tests_first: bool = False) -> Attempt | None:
+    def search(self, *, tests_first: bool = False, seconds: float | None = None) -> Attempt | None:
         """Try candidates until every oracle is proved; return the best attempt, None if there was none.
 
-        ``tests_first``: the oracles are the project's own tests, so what those need is tried before less.
+        ``tests_first``: the oracles are the project's own tests, so what those need is tried before less. After so many
+        ``seconds`` no further one is begun.
 
         Raises SourceError, EngineError, StoreError, Cancelled, and ImageError where nothing was proved and this machine
         may be to blame.
         """
+        started = time.monotonic()
         tests = self._with_project_tests() if tests_first else iter(())
         for candidate in itertools.chain(tests, self._candidates()):
             if self.attempt(candidate).whole:
+                break
+            if seconds is not None and time.monotonic() - started > seconds:
+                self.problems.append(f"the search was ended after {seconds:.0f} seconds")
                 break
         best = self.best
         self._discard_all_but([best])

@@ -99,6 +99,7 @@ def run_search(tmp_path: Path, instance: Instance) -> Callable[..., EnvironmentS
         broken: Mapping[str, bool] | None = None,
         *,
         tests_first: bool = False,
+        seconds: float | None = None,
     ) -> EnvironmentSearch:
         """``broken`` are pins that do not install, and whether the installer names them."""
 
@@ -128,7 +129,7 @@ def run_search(tmp_path: Path, instance: Instance) -> Callable[..., EnvironmentS
         search = EnvironmentSearch(
             wanted, checkouts, resolver, ("3.8", "3.9"), attempt, lambda _: diagnosis or Diagnosis()
         )
-        search.search(tests_first=tests_first)
+        search.search(tests_first=tests_first, seconds=seconds)
         return search
 
     return run
@@ -194,6 +195,12 @@ def test_every_candidate_in_its_order_when_nothing_helps(run_search: RunSearch) 
 def test_what_the_projects_tests_need_may_come_first(run_search: RunSearch) -> None:
     search = run_search({}, tests_first=True)
     assert list(dict.fromkeys(names(search))) == ["tests", "installed", "bare", "declared", "merged"]
+
+
+def test_a_search_whose_time_is_over_begins_no_further_candidate_and_says_so(run_search: RunSearch) -> None:
+    search = run_search({}, seconds=-1)
+    assert names(search) == ["bare"]
+    assert "the search was ended" in search.problems[-1]
 
 
 def test_extras_and_groups_are_tried_where_the_project_needs_nothing_itself(
