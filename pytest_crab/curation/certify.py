@@ -18,6 +18,7 @@ from pytest_crab.curation.isolation import isolate
 from pytest_crab.curation.missing_modules import NETWORK, Diagnosis, diagnose
 from pytest_crab.curation.pinning import Resolver
 from pytest_crab.curation.python_version import RELEASED
+from pytest_crab.curation.suspects import SUSPECT_RUNS, suspect
 from pytest_crab.errors import Cancelled, CrabError, EngineError, ImageError, SourceUnreachable, WorldError
 from pytest_crab.protocols import Snapshot
 from pytest_crab.runtimes.environments import python_of
@@ -30,7 +31,7 @@ from pytest_crab.sources.git import GitFetcher
 from pytest_crab.trial.context import TrialContext
 from pytest_crab.trial.crew import Crew
 from pytest_crab.trial.run_context import RunContext
-from pytest_crab.types import Environment, Instance
+from pytest_crab.types import Comment, Environment, Instance
 from pytest_crab.waiting import FOR_A_SLOT, waits_counted
 
 #: The tag that says where an environment comes from, and the source on record of an instance that brings its own.
@@ -82,10 +83,13 @@ def is_given(environment: Environment) -> bool:
 def certify(instance: Instance, crew: Crew, run_context: RunContext, notice: Callable[[str], None]) -> Certificate:
     """Prove every oracle of an instance, in an environment of its own making if it has none.
 
+    An instance with an oracle that may be flaky (see ``suspects``) is proved with more runs than the run context says.
     Never raises for what the instance, its source or its environment do: that is a sentence for each oracle. Raises
     Cancelled when the run was stopped.
     """
     started = time.monotonic()
+    if any(suspect(_text_of(instance, comment)) for comment in instance.with_oracles):
+        run_context = dataclasses.replace(run_context, proof_runs=max(run_context.proof_runs, SUSPECT_RUNS))
     with waits_counted(lambda begins: notice(f"diagnosis{FOR_A_SLOT if begins else ''}")) as waited:
         try:
             found = _certify(instance, crew, run_context, notice)
@@ -99,6 +103,10 @@ def certify(instance: Instance, crew: Crew, run_context: RunContext, notice: Cal
             here = isinstance(error, WorldError) or (isinstance(error, ImageError) and error.of_machine)
             found = Certificate(instance=instance, proven=(), problems=problems, of_machine=sentence if here else None)
     return dataclasses.replace(found, seconds=round(time.monotonic() - started - waited.seconds, 1))
+
+
+def _text_of(instance: Instance, comment: Comment) -> str:
+    return Path(instance.folder, comment.required_oracle.file).read_text("utf-8", "replace")
 
 
 def _certify(instance: Instance, crew: Crew, run_context: RunContext, notice: Callable[[str], None]) -> Certificate:
