@@ -43,6 +43,8 @@ class Snapshot(Protocol):
 
     #: The commit that the pull request starts from.
     base: str
+    #: The tree of base.
+    base_tree: str
     #: The commit that is reviewed.
     head: str
     #: The tree of head.

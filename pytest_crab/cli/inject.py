@@ -16,6 +16,7 @@ from pytest_crab.curation.collect import Collection
 from pytest_crab.curation.listing import listing_path, read_listing
 from pytest_crab.curation.stages import Stage
 from pytest_crab.errors import CrabError
+from pytest_crab.injection.company import company_for
 from pytest_crab.injection.deciding import Deciding
 from pytest_crab.injection.faults import FaultSource
 from pytest_crab.injection.fixes import FixSource
@@ -30,6 +31,9 @@ from pytest_crab.store import FileStore
 
 #: The methods that begin with a fix, in order of preference.
 _OF_FIXES = (Method.INTRODUCED, Method.REVERSED)
+
+#: So many seeded faults are listed for each instance that is wanted: some are seen by no test.
+_FOR_ONE = 4
 
 
 @click.command()
@@ -98,7 +102,7 @@ def inject(
             folder, address = known or (bring_history(url or source, kept.cache), url or source)
             repository = stack.enter_context(open_repository(folder))
             fixes = FixSource(repository=repository, url=address, methods=wanted, since=named.day)
-            seeded = SeededSource(repository=repository, url=address, since=named.day)
+            seeded = SeededSource(repository=repository, url=address, since=named.day, most=_FOR_ONE * until)
             faults = FaultSource(fixes=fixes if wanted else None, seeded=seeded if Method.SEEDED in asked else None)
             path = listing_path(store, out)
             listed = status and read_listing(path) is not None
@@ -106,7 +110,7 @@ def inject(
             chain: list[Stage] = [
                 Collection(source=faults, known=faults.identity()),
                 Deciding(repository=repository, python=python, others=fixes.propose_others),
-                Proving(runs=runs),
+                Proving(runs=runs, company=lambda one: company_for(repository, fixes.line, fixes.files, one)),
                 Publishing(),
             ]
             twin = functools.partial(clean_twin, repository) if twins else None

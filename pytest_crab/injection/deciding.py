@@ -17,6 +17,7 @@ from pytest_crab.curation.certify import SOURCE, open_search
 from pytest_crab.curation.publish import to_instance
 from pytest_crab.curation.stages import CurationContext, Rejection, Stage
 from pytest_crab.errors import DiffRejected, ImageError
+from pytest_crab.formats import format_count
 from pytest_crab.injection import excerpts, witnesses
 from pytest_crab.injection.fixes import place_of
 from pytest_crab.injection.linting import ruff_sees
@@ -63,23 +64,33 @@ _MOST_SHARED = 3
 _DAYS_APART = 120
 _MOST_IN_VAIN = 3
 
+#: The tag that says what the tests that see an introduced fault do at the base: ``passes`` or ``fails``.
+BASE = "base"
+
 #: The label of a fault that ruff finds by its usual rules.
 LINTER = "linter"
 
+_PASSED = "passed"
 _FEW = 5
 _MOST_CLAIMS = 3
 _SECONDS = 300
+
+#: After so many seconds a search tries no further environment: others wait for what it finds.
+_SEARCH_SECONDS = 180
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sight:
     """The word of the witnesses: the tests that pass on the reference, and those of them that see the fault at head.
 
+    ``before`` are those of ``red`` that fail at the base too, and ``older`` those that fail there in the same way.
     ``whole``: whether all that ran pass on the reference; ``collected``: whether head came as far as any test.
     """
 
     passed: frozenset[str] = frozenset()
     red: frozenset[str] = frozenset()
+    before: frozenset[str] = frozenset()
+    older: frozenset[str] = frozenset()
     whole: bool = False
     collected: bool = False
 
@@ -124,7 +135,7 @@ class Deciding(Stage):
 
     @override
     def identity(self) -> Mapping[str, Any]:
-        return {"version": 5, "python": self.python}
+        return {"version": 6, "python": self.python}
 
     @override
     def run(self, candidate: PullCandidate, context: CurationContext) -> PullCandidate | Rejection:
@@ -147,6 +158,9 @@ class Deciding(Stage):
             return Rejection(reason="the fault breaks an import", detail="no test could be collected at head")
         if not found.sight.red:
             return Rejection(reason="no test sees the fault", detail=f"{len(found.sight.passed)} pass with it")
+        if _is_introduced(candidate) and found.sight.older == found.sight.red:
+            told = f"red in the same way before it: {format_count(len(found.sight.red), 'test')}"
+            return Rejection(reason="the fault is older than the change", detail=told)
         try:
             return self._keep(candidate, found)
         except (DiffRejected, ValueError) as error:
@@ -158,6 +172,7 @@ class Deciding(Stage):
         shared = self._share(trying, ())
         if shared is not None and shared.sight.decides:
             return shared
+        trying.wait()
         with self._lock:  # a search takes minutes, and what it finds serves others
             later = self._share(trying, tried)
             best = max(filter(None, (shared, later)), key=lambda one: len(one.sight.passed), default=None)
@@ -223,13 +238,22 @@ class Deciding(Stage):
             environment=found.environment,
             comments=(dataclasses.replace(one, comment=comment),),
             files={**files, file: witnesses.oracle_text(texts, red)},
-            tags={**hidden.tags, SOURCE: found.source},
+            tags={**hidden.tags, SOURCE: found.source, **_tags_of_base(candidate, found.sight)},
         )
 
     def _linted(self, head: str, mended: str, path: str) -> bool:
         """Return whether ruff sees the fault in a file."""
         texts = [self.repository.read(tree, path) for tree in (head, mended)]
         return None not in texts and bool(ruff_sees(path, str(texts[0]), str(texts[1])))
+
+
+def _is_introduced(candidate: PullCandidate) -> bool:
+    return candidate.tags.get(METHOD) == Method.INTRODUCED
+
+
+def _tags_of_base(candidate: PullCandidate, sight: Sight) -> dict[str, str]:
+    """Return whether a change broke what had worked, or brought what never worked."""
+    return {BASE: "fails" if sight.before else "passes"} if _is_introduced(candidate) else {}
 
 
 def may_search(day: date, found: Collection[date], in_vain: Collection[date]) -> bool:
@@ -313,6 +337,10 @@ class Trying:
         )
         self._instance = to_instance(fitted, folder)
 
+    def wait(self) -> None:
+        """Say that another candidate's search may have to end first."""
+        self._notice("tests, after the search for another")
+
     def fits(self, environment: Environment) -> bool:
         """Return whether the candidate's file lies where an environment imports from."""
         path = self._instance.comments[0].path
@@ -349,7 +377,7 @@ class Trying:
             return (ProvedComment(comment=comment, key="", proof=proof, problem=problem),)
 
         with open_search(self._instance, self._crew, self._run_context, self._notice, prover) as search:
-            search.search(tests_first=True)
+            search.search(tests_first=True, seconds=_SEARCH_SECONDS)
             environment, sight = max(
                 seen, key=lambda one: (one[1].decides, len(one[1].passed)), default=(None, Sight())
             )
@@ -366,14 +394,23 @@ class Trying:
     def _sight(self, context: TrialContext) -> Sight:
         (comment,) = context.instance.with_oracles
         snapshot = context.snapshot
-        requests = [OracleRequest(comment=comment, tree=tree) for tree in (snapshot.head_tree, snapshot.reference_tree)]
+        base = [snapshot.base_tree] if _is_introduced(self._candidate) else []
+        trees = [snapshot.head_tree, snapshot.reference_tree, *base]
+        requests = [OracleRequest(comment=comment, tree=tree) for tree in trees]
         runs = run_oracles(context, requests).runs
-        head, reference = (_passed(runs.get(request.id)) for request in requests)
-        passed = frozenset(name for name, fine in reference.items() if fine)
-        red = seeing(passed, head)
+        head, reference, before = ([*(_said(runs.get(request.id)) for request in requests), {}])[:3]
+        passed = frozenset(name for name, word in reference.items() if word == _PASSED)
+        red = seeing(passed, {name: word == _PASSED for name, word in head.items()})
         collected = any(not name.startswith("::") for name in head)
         whole = bool(reference) and len(passed) == len(reference)
-        return Sight(passed=passed, red=red, whole=whole, collected=collected)
+        return Sight(
+            passed=passed,
+            red=red,
+            before=frozenset(name for name in red if before.get(name) != _PASSED),
+            older=frozenset(name for name in red if name in before and before[name] == head.get(name)),
+            whole=whole,
+            collected=collected,
+        )
 
 
 def seeing(passed: Collection[str], head: Mapping[str, bool]) -> frozenset[str]:
@@ -387,12 +424,16 @@ def seeing(passed: Collection[str], head: Mapping[str, bool]) -> frozenset[str]:
     )
 
 
-def _passed(run: Run | None) -> dict[str, bool]:
-    """Return of each test of the project whether it passed."""
+def _said(run: Run | None) -> dict[str, str]:
+    """Return of each test of the project what it came to: ``passed``, or its outcome and the name of its failure."""
     if run is None or run.ending is not Ending.COMPLETED:
         return {}
-    named = ((witnesses.name_in(test.id), test.outcome == "passed") for test in run.tests)
-    return {name: fine for name, fine in named if name is not None}
+    named = ((witnesses.name_in(test.id), test) for test in run.tests)
+    return {
+        name: _PASSED if test.outcome == _PASSED else f"{test.outcome} {test.exception}"
+        for name, test in named
+        if name is not None
+    }
 
 
 def write_files(folder: Path, files: Mapping[str, str]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,25 +21,32 @@ from pytest_crab.injection.deciding import write_files
 from pytest_crab.injection.proposals import FIXED_ON, WITNESSES, witnesses_of
 from pytest_crab.types import PullCandidate
 
-#: The tags of an instance with where its oracle runs, and how often it was proved.
-ORACLE, PROOF = "oracle", "proof"
+#: The tags of an instance with where its oracle runs, how often it was proved, and beside how many changes it held.
+ORACLE, PROOF, COMPANY = "oracle", "proof", "company"
 ALONE, IN_TREE = "alone", "in the tree"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proving(Stage):
-    """Proves the oracle, ``runs`` times of each state: as one file that stands alone where it can, else in the tree."""
+    """Proves the oracle, ``runs`` times of each state: as one file that stands alone where it can, else in the tree.
+
+    ``company`` gives changes by their names that it is audited with: it has to be green on the fix beside each of them,
+    and red on each alone. One that refuses a fix so is refused itself.
+    """
 
     runs: int = 3
+    company: Callable[[PullCandidate], Mapping[str, str]] = lambda _candidate: {}
     name: str = "oracles"
 
     @override
     def identity(self) -> Mapping[str, Any]:
-        return {"version": 1, "runs": self.runs}
+        return {"version": 2, "runs": self.runs}
 
     @override
     def run(self, candidate: PullCandidate, context: CurationContext) -> PullCandidate | Rejection:
         fault = "no form of it could be run"
+        beside = self.company(candidate)
+        candidate = dataclasses.replace(candidate, files={**candidate.files, **beside}, company=tuple(beside))
         for where, form in self._forms(candidate):
             certificate = self._certify(form, context)
             if certificate.proved:
@@ -48,7 +55,8 @@ class Proving(Stage):
                 proof = certificate.proven[0].proof
                 assert proof is not None
                 told = f"{proof.runs} runs, flake bound {format_percent(proof.flake_bound)}%"
-                return dataclasses.replace(form, comments=(comment,), tags={**form.tags, ORACLE: where, PROOF: told})
+                tags = {**form.tags, ORACLE: where, PROOF: told, COMPANY: f"{certificate.proven[0].company}"}
+                return dataclasses.replace(form, comments=(comment,), tags=tags)
             fault = "; ".join(certificate.problems.values()) or fault
         return Rejection(reason="its oracle is not proved", detail=fault)
 

@@ -38,6 +38,7 @@ def clean_twin(repository: Repository, candidate: PullCandidate) -> PullCandidat
         id=twin_id(candidate.id),
         clean=True,
         comments=(),
+        company=(),
         environment=None,
         diff=diff,
         files={HEAD: diff, REFERENCE: "", **({BEFORE: before} if before else {})},

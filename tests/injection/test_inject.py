@@ -13,6 +13,8 @@ from pytest_crab.cli import main
 from pytest_crab.instances import load_instances
 from pytest_crab.types import Provenance
 
+from .conftest import git
+
 URL = "https://git.example/owner/shop"
 
 
@@ -57,11 +59,14 @@ def test_fixes_become_proved_instances_that_tell_nothing(
 @pytest.mark.bubblewrap
 @pytest.mark.usefixtures("needs_an_index")
 @pytest.mark.slow(reason="an environment is found, and tests of a project run in it again and again")
-def test_a_seeded_fault_comes_with_its_clean_twin(
+def test_a_seeded_fault_comes_with_its_clean_twin_and_is_audited_beside_a_later_change(
     send_history: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     shutil.copytree(send_history, "shop")
+    shop = Path("shop", "shop.py")
+    shop.write_text(shop.read_text().replace('"""A shop."""', '"""A shop."""\n\nCURRENCY = "EUR"'))
+    git(Path("shop"), "commit", "--quiet", "--all", "-m", "Name the currency")
     words = ["set", "inject", "shop", "--url", URL, "--out", "set", "--runtime", "local", "--method", "seeded"]
     done = CliRunner().invoke(main, [*words, "--until", "1", "--jobs", "1"])
     assert done.exit_code == 0, done.output
@@ -70,9 +75,11 @@ def test_a_seeded_fault_comes_with_its_clean_twin(
     twin, fault = sorted(load_instances(tmp_path / "set"), key=lambda one: not one.clean)
     assert (twin.clean, twin.comments, twin.tags["twin"]) == (True, (), fault.id)
     assert {twin.provenance, fault.provenance} == {Provenance.INJECTED}
-    assert fault.tags["injected"] == "seeded"
-    checked = CliRunner().invoke(main, ["set", "check", "set", "--fetch"])
-    assert checked.exit_code == 0, checked.output
+    assert (fault.tags["injected"], fault.tags["company"]) == ("seeded", "1")
+    for more in (["--lock"], ["--audit", "--runtime", "local"]):
+        checked = CliRunner().invoke(main, ["set", "check", "set", "--fetch", *more])
+        assert checked.exit_code == 0, checked.output
+    assert "1 oracle audited" in checked.output
 
 
 def test_a_folder_that_is_no_repository_is_named(tmp_path: Path) -> None:
