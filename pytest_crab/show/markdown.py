@@ -14,12 +14,11 @@ from pytest_crab.show.detail_tables import detail_tables
 from pytest_crab.show.headline import gate_line, gate_reasons, headlines, unmeasured_line
 from pytest_crab.show.label_changes import change_tables
 from pytest_crab.show.mediator_text import mediator_lines, mediator_tables
+from pytest_crab.show.reviewer_numbers import markdown_rows
 from pytest_crab.show.summary_tables import (
-    RATE_HEADS,
     SummaryTable,
     explained_tables,
     finding_tables,
-    rate_row,
     rate_tables,
     ruler_tables,
 )
@@ -70,8 +69,8 @@ def head_lines(summary: Summary) -> Iterator[str]:
         yield from folded("The gate's reasons", [f"- {escape_markdown(line, 5000)}" for line in reasons])
         for one in change_tables(summary.gate):
             yield from folded(one.title, escaped_table(one))
-    rows = [[escape_markdown(name), *numbers] for name, *numbers in map(rate_row, summary.reviewers)]
-    yield from table(RATE_HEADS, rows)
+    heads, *rows = markdown_rows(summary)
+    yield from table(heads, [[escape_markdown(name), *numbers] for name, *numbers in rows])
 
 
 def detail_lines(summary: Summary) -> Iterator[str]:

@@ -12,7 +12,7 @@ from pytest_crab.gate.results import Word
 from pytest_crab.gate.wording import BaselineWords, baseline_words
 from pytest_crab.results.kept_runs import named_report
 from pytest_crab.results.summary import Summary
-from pytest_crab.show.summary_tables import RATE_HEADS, rate_row
+from pytest_crab.show.reviewer_numbers import markdown_rows
 from pytest_crab.show.terminal import remarks, summary_lines
 
 
@@ -30,7 +30,8 @@ class Report:
     def _repr_html_(self) -> str:
         """The rates as a table, with the remarks on them."""
         notes = [text for text, _ in remarks(self.summary)]
-        return _table(RATE_HEADS, map(rate_row, self.summary.reviewers)) + _list(notes)
+        heads, *rows = markdown_rows(self.summary)
+        return _table(heads, rows) + _list(notes)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,29 +6,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from pytest_crab.formats import NOTHING, format_decimal, format_interval, format_number, format_percent
+from pytest_crab.formats import NOTHING, format_decimal, format_number, format_percent
 from pytest_crab.results.rates import Rate
 from pytest_crab.results.reviewer_summary import ReviewerSummary
 from pytest_crab.results.summary import Summary
 from pytest_crab.text import ascii_line, one_line
-from pytest_crab.types import ExplainedOutcome, Kind
+from pytest_crab.types import ExplainedOutcome
 
 #: The most characters of the heading of names: that of contamination has the whole name of a model.
 LONGEST_HEAD = 50
-
-
-#: The heads of the table with a row for each reviewer.
-RATE_HEADS = (
-    "Reviewer",
-    "Comments",
-    "Per PR",
-    "Behavioral %",
-    "Structural %",
-    "Overall %",
-    "95% interval",
-    "Caught / known",
-    "Unknown",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,21 +95,6 @@ def name_with_marks(reviewer: str, privileged: Sequence[str], leaky: Sequence[st
 def rate_cell(rate: Rate) -> str:
     """Write caught of known oracles, as 8/10; a dash where none is known."""
     return f"{format_number(rate.caught)}/{rate.known}" if rate.known else NOTHING
-
-
-def rate_row(reviewer: ReviewerSummary) -> list[str]:
-    """Return the cells of a reviewer under RATE_HEADS."""
-    kinds = [reviewer.by_kind[kind.value].micro if kind.value in reviewer.by_kind else None for kind in Kind]
-    return [
-        label(reviewer),
-        format_number(reviewer.comments),
-        format_decimal(reviewer.comments_per_pull_request, 1),
-        *map(format_percent, kinds),
-        format_percent(reviewer.overall.micro),
-        format_interval(reviewer.overall.interval, " to "),
-        rate_cell(reviewer.overall),
-        str(reviewer.overall.unknown),
-    ]
 
 
 def _findings_of_label(dimension: str, reviewer: ReviewerSummary, word: str) -> str:

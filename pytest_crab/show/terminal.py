@@ -7,15 +7,11 @@ import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 from pytest_crab.formats import (
     NOTHING,
     format_count,
-    format_decimal,
     format_dollars,
-    format_interval,
-    format_number,
     format_one,
     format_percent,
     format_table,
@@ -30,13 +26,13 @@ from pytest_crab.show.headline import gate_reasons, headlines, unmeasured_line
 from pytest_crab.show.label_changes import change_tables
 from pytest_crab.show.look_first import find_looks
 from pytest_crab.show.mediator_text import mediator_lines, mediator_tables
+from pytest_crab.show.reviewer_numbers import terminal_table
 from pytest_crab.show.summary_tables import (
     LONGEST_HEAD,
     SummaryTable,
     explained_tables,
     finding_tables,
     label,
-    rate_cell,
     rate_tables,
     ruler_tables,
 )
@@ -49,7 +45,6 @@ from pytest_crab.show.summary_text import (
     together_lines,
 )
 from pytest_crab.text import ascii_line, one_line
-from pytest_crab.types import Kind
 
 #: How many comments to look at next are shown with details; the page has more.
 _LOOKS = 5
@@ -64,32 +59,6 @@ class Line:
 
     text: str
     style: str = ""
-
-
-class _Column(NamedTuple):
-    """One column of the table: its head, and its cell for a reviewer."""
-
-    head: str
-    cell: Callable[[ReviewerSummary], str]
-
-
-def _kind(kind: Kind) -> Callable[[ReviewerSummary], str]:
-    return lambda reviewer: (
-        format_percent(reviewer.by_kind[kind.value].micro) if kind.value in reviewer.by_kind else NOTHING
-    )
-
-
-_UNKNOWN = _Column("Unknown", lambda reviewer: str(reviewer.overall.unknown))
-_COLUMNS = (
-    _Column("Caught", lambda reviewer: rate_cell(reviewer.overall)),
-    _Column("Rate %", lambda reviewer: format_percent(reviewer.overall.micro)),
-    _Column("95%", lambda reviewer: format_interval(reviewer.overall.interval)),
-    _Column("Macro", lambda reviewer: format_percent(reviewer.overall.macro)),
-    _Column("Behav.", _kind(Kind.BEHAVIORAL)),
-    _Column("Struct.", _kind(Kind.STRUCTURAL)),
-    _Column("Comments", lambda reviewer: format_number(reviewer.comments)),
-    _Column("Per PR", lambda reviewer: format_decimal(reviewer.comments_per_pull_request, 1)),
-)
 
 
 def summary_lines(summary: Summary, width: int = 80, *, details: bool = True, report: Path | None = None) -> list[Line]:
@@ -131,13 +100,12 @@ def _details(summary: Summary, width: int) -> list[list[Line]]:
 
 
 def _table(summary: Summary, width: int) -> list[Line]:
-    unknown = any(reviewer.overall.unknown for reviewer in summary.reviewers)
-    columns = [*_COLUMNS, *([_UNKNOWN] if unknown else [])]
-    rows = [[column.cell(reviewer) for column in columns] for reviewer in summary.reviewers]
-    heads, head = [column.head for column in columns], "Reviewer"
+    table = terminal_table(summary)
+    head, names = table.head, table.names
+    heads = [column[0] for column in table.columns]
+    rows = list(zip(*(column[1:] for column in table.columns), strict=True))
     widths = [max(len(cell) for cell in cells) for cells in zip(heads, *rows, strict=True)]
     room = width - sum(widths) - len(widths)
-    names = [label(reviewer) for reviewer in summary.reviewers]
     first = max([min(len(head), room), *(len(name) for name in names if len(name) <= room)])
     lines = [Line(_row(head, heads, first, widths), "bold")]
     for name, row in zip(names, rows, strict=True):

@@ -27,7 +27,6 @@ from pytest_crab.show.page.figures import (
     findings_tables,
     near_words,
     overlaps_table,
-    rates_table,
     repositories_table,
     turn,
 )
@@ -45,6 +44,7 @@ from pytest_crab.show.page.more import more_sections
 from pytest_crab.show.page.rendering import Rendered, packed_block, render_page, render_template, safe_json
 from pytest_crab.show.page.rows import index_row, subject_detail, trial_detail
 from pytest_crab.show.page.rulers import RulersBuilder, RulersSection
+from pytest_crab.show.reviewer_numbers import page_table
 from pytest_crab.show.summary_tables import explained_tables, finding_tables, label, rate_tables
 from pytest_crab.show.summary_text import advice_line, note_lines
 from pytest_crab.show.transcripts import Transcript, drop_transcripts, read_transcript
@@ -314,7 +314,7 @@ def _values(summary: Summary, near: Mapping[str, Counter[str]]) -> dict[str, Any
         "cards": highest(summary.reviewers, CARDS),
         "role": role,
         "of_those": f" (the {PICTURED} highest)" if len(summary.reviewers) > PICTURED else "",
-        "rates": rates_table(summary),
+        "rates": page_table(summary),
         "rate_tables": list(map(turn, rate_tables(summary))),
         "finding_tables": list(map(turn, found)),
         "overlaps": overlaps_table(summary),

@@ -3,85 +3,28 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set as AbstractSet
+from collections.abc import Iterator, Mapping, Sequence, Set as AbstractSet
 from fractions import Fraction
 
 from pytest_crab.formats import (
     NOTHING,
-    format_change_interval,
-    format_decimal,
-    format_dollars,
-    format_interval,
     format_number,
     format_percent,
-    format_points,
 )
 from pytest_crab.results.comparisons import Overlap
 from pytest_crab.results.reviewer_summary import ReviewerSummary
 from pytest_crab.results.summary import Summary
 from pytest_crab.show.page.charts import Bar, Priced
-from pytest_crab.show.page.headline import idle_share, parse_time
+from pytest_crab.show.page.headline import parse_time
 from pytest_crab.show.page.rows import near
-from pytest_crab.show.summary_tables import SummaryTable, label, rate_cell
-from pytest_crab.types import UNNAMED_REPOSITORY, Category, Kind, Trial, Verdict
+from pytest_crab.show.summary_tables import SummaryTable, label
+from pytest_crab.types import UNNAMED_REPOSITORY, Category, Trial, Verdict
 
 #: What a finding is filed under that is near no comment.
 ELSEWHERE = "elsewhere"
 
 #: The most reviewers that have columns of their own; with more of them each has a row.
 COLUMNS = 6
-
-_Cells = Callable[[ReviewerSummary], str]
-
-
-def rates_table(summary: Summary) -> SummaryTable:
-    """Return each reviewer's rates, a row each, without the columns that no reviewer has a number for."""
-    heads: dict[str, _Cells] = {
-        "Rate %": lambda one: format_percent(one.overall.micro),
-        "95%, pull requests like these": lambda one: format_interval(one.overall.here or one.overall.interval, " to "),
-        "95%, other repositories too": _elsewhere,
-        "Caught / known": lambda one: rate_cell(one.overall),
-        "Unknown": lambda one: str(one.overall.unknown),
-        "Comments per PR": lambda one: format_decimal(one.comments_per_pull_request, 1),
-        "Idle findings %": lambda one: format_percent(idle_share(one)),
-        "USD": lambda one: NOTHING if one.cost_usd is None else format_dollars(one.cost_usd),
-        "Net lift, points": _lift,
-        "Of resolvable": lambda one: (
-            NOTHING
-            if one.resolvable is None
-            else f"{rate_cell(one.resolvable)} {format_percent(one.resolvable.micro)}%"
-        ),
-        **{f"{kind.value.capitalize()} %": _rate_of(kind) for kind in Kind},
-        "Mean over PRs %": lambda one: format_percent(one.overall.macro),
-        "Bounds %": lambda one: f"{format_percent(one.overall.low)} to {format_percent(one.overall.high)}",
-        "Broke tests": lambda one: (
-            f"{one.regressions.broken} of {one.regressions.measured}" if one.regressions.measured else NOTHING
-        ),
-        "Comments": lambda one: format_number(one.comments),
-    }
-    reviewers = summary.reviewers
-    columns = [[head, *map(cell, reviewers)] for head, cell in heads.items()]
-    shown = [column for column in columns if set(column[1:]) - {NOTHING, format_dollars(0)}]
-    return SummaryTable("Rates", "Reviewer", [label(one) for one in reviewers], shown)
-
-
-def _elsewhere(one: ReviewerSummary) -> str:
-    return NOTHING if one.overall.here is None else format_interval(one.overall.interval, " to ")
-
-
-def _lift(one: ReviewerSummary) -> str:
-    if one.lift is None:
-        return NOTHING
-    own = one.lift.comparison
-    if own.interval is None:
-        return format_points(own.difference)
-    alike = own.interval.low == own.interval.high
-    ends = "alike everywhere" if alike else f"95%: {format_change_interval(own.interval)}"
-    return f"{format_points(own.difference)} ({ends})"
-
-
-def _rate_of(kind: Kind) -> _Cells:
-    return lambda one: format_percent(one.by_kind[kind.value].micro) if kind.value in one.by_kind else NOTHING
 
 
 def turn(table: SummaryTable) -> SummaryTable:

@@ -205,8 +205,3 @@ def highest(reviewers: Sequence[ReviewerSummary], count: int) -> list[ReviewerSu
     best = sorted(reviewers, key=lambda one: -1.0 if one.overall.micro is None else one.overall.micro, reverse=True)
     kept = {one.reviewer for one in best[:count]}
     return [one for one in reviewers if one.reviewer in kept]
-
-
-def idle_share(one: ReviewerSummary) -> float | None:
-    """Return the share of findings in reviews after which no oracle was caught; None if there were no findings."""
-    return one.burden.idle / one.burden.findings if one.burden.findings else None

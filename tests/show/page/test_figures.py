@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from pytest_crab.results.summary import summarise
-from pytest_crab.show.page.figures import COLUMNS, overlaps_table, rates_table, repositories_table, turn
+from pytest_crab.show.page.figures import COLUMNS, overlaps_table, repositories_table, turn
 from pytest_crab.show.page.tables import fit, is_words
 from pytest_crab.show.summary_tables import SummaryTable
 from pytest_crab.types import Reason, Trial
@@ -64,9 +64,3 @@ def test_columns_of_words_are_told_from_numbers() -> None:
     assert is_words(["head", "docker", "24"]) is False
     assert is_words(["head", "-", "-"]) is False
     assert is_words(["head", "-", "docker"]) is True
-
-
-def test_a_column_of_rates_without_a_number_is_left_out(make_trial: Callable[..., Trial]) -> None:
-    heads = [column[0] for column in rates_table(summarise([make_trial("a", "one", Reason.GREEN)])).columns]
-    assert {"Rate %", "Caught / known"} <= set(heads)
-    assert not {"USD", "Net lift, points", "Of resolvable"} & set(heads)

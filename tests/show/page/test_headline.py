@@ -10,7 +10,6 @@ from pytest_crab.show.page.headline import (
     Clock,
     banners,
     highest,
-    idle_share,
     role,
     run_facts,
     set_words,
@@ -42,13 +41,6 @@ def test_unknowns_are_a_banner_above_one_in_twenty(make_trial: Callable[..., Tri
     (banner,) = banners(summarise([make_trial("a", "one", *many)]))
     assert banner.head == "a: 1 of 19 oracles have no verdict."
     assert "between 94.7% and 100.0%" in banner.text
-
-
-def test_burden_is_the_share_of_findings_in_reviews_without_a_catch(make_trial: Callable[..., Trial]) -> None:
-    (own,) = summarise([make_trial("a", "1", GREEN, findings=3), make_trial("a", "2", RED, findings=1)]).reviewers
-    assert idle_share(own) == 0.25
-    (silent,) = summarise([make_trial("a", "1", RED, findings=0)]).reviewers
-    assert idle_share(silent) is None
 
 
 def test_roles(make_trial: Callable[..., Trial]) -> None:
