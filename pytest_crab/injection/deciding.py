@@ -135,7 +135,7 @@ class Deciding(Stage):
 
     @override
     def identity(self) -> Mapping[str, Any]:
-        return {"version": 6, "python": self.python}
+        return {"version": 7, "python": self.python}
 
     @override
     def run(self, candidate: PullCandidate, context: CurationContext) -> PullCandidate | Rejection:
@@ -218,7 +218,8 @@ class Deciding(Stage):
         hard = {SEEN_BY: how_many(red), SEEN_FROM: how_far(path, list(own))}
         labels = {**one.comment.labels, FAULT: candidate.tags[OPERATOR], **hard}
         labels |= {LINTER: "finds it"} if self._linted(head, mended, path) else {}
-        said = [f"- {line}" for text in own.values() for line in excerpts.claims_of(text)][:_MOST_CLAIMS]
+        claims = dict.fromkeys(line for text in own.values() for line in excerpts.claims_of(text))
+        said = [f"- {line}" for line in claims][:_MOST_CLAIMS]
         seeded = candidate.tags.get(METHOD) == Method.SEEDED  # its template says what should be there
         body = one.comment.body if seeded else "\n".join([one.comment.body, "", "What should hold:", "", *said])
         comment = dataclasses.replace(

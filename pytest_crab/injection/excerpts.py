@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -18,6 +19,14 @@ _BUILT_IN = frozenset({
 
 #: Where projects keep what their tests share.
 _OF_TESTS = frozenset({"tests", "test", "testing", "conftest"})
+
+
+#: A text of so many words is a wording.
+_WORDING = 3
+
+#: What a test waits for an error with, and a docstring that names an issue and no more.
+_RAISES = (".raises", ".assertRaises", ".assertRaisesRegex")
+_NUMBER = re.compile(r"(?:#|issue )\d+", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -284,8 +293,29 @@ def asks_for(test: TestCode, names: Collection[str]) -> bool:
     return False
 
 
+def added_texts(before: str, after: str) -> frozenset[str]:
+    """Return the wordings (texts of several words) that a file's new text has and its old one has not.
+
+    Raises ValueError.
+    """
+    return _wordings(parse(after)) - _wordings(parse(before))
+
+
+def _wordings(tree: ast.AST) -> frozenset[str]:
+    texts = (node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str))
+    return frozenset(text.strip() for text in texts if len(text.split()) >= _WORDING)
+
+
+def pins(test: TestCode, wordings: Collection[str]) -> bool:
+    """Return whether a test holds something against one of these wordings, or a part of one."""
+    return any(own in one or one in own for own in _wordings(test.node) for one in wordings)
+
+
 def words_of(text: str) -> frozenset[int]:
-    """Return the lines of a file that are no code: comments, docstrings, blank ones; none where it is no Python."""
+    """Return the lines of a file that do nothing: comments, docstrings, imports, blank ones.
+
+    None where it is no Python.
+    """
     try:
         tree = parse(text)
     except ValueError:
@@ -296,7 +326,9 @@ def words_of(text: str) -> frozenset[int]:
         if not line.strip() or line.lstrip().startswith("#")
     }
     for node in ast.walk(tree):
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+        said = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+        if said or isinstance(node, (ast.Import, ast.ImportFrom)):
+            assert isinstance(node, ast.stmt)
             found.update(range(node.lineno, _last(node) + 1))
     return frozenset(found)
 
@@ -304,14 +336,22 @@ def words_of(text: str) -> frozenset[int]:
 def claims_of(text: str) -> list[str]:
     """Return what each test of a file says that should hold: the first sentence of its docstring, else its name.
 
-    Raises ValueError.
+    An error that it waits for is named. Raises ValueError.
     """
     return [_claim(one.node) for one in tests_of(text)]
 
 
 def _claim(node: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
     said = " ".join((ast.get_docstring(node) or "").partition("\n\n")[0].split())
-    return said or node.name.removeprefix("test_").replace("_", " ")
+    if not said or _NUMBER.search(said):
+        said = node.name.removeprefix("test_").replace("_", " ")
+    errors = dict.fromkeys(
+        ast.unparse(each.args[0])
+        for each in ast.walk(node)
+        if isinstance(each, ast.Call) and each.args and ast.unparse(each.func).endswith(_RAISES)
+    )
+    told = [f"`{error}` is raised" for error in errors if error not in said]
+    return f"{said} ({', '.join(told)})" if told else said
 
 
 def function_at(text: str, line: int) -> str | None:
@@ -320,19 +360,6 @@ def function_at(text: str, line: int) -> str | None:
         tree = parse(text)
     except ValueError:
         return None
-    names: list[str] = []
-    body: Sequence[ast.AST] = tree.body
-    while True:
-        inner = next(
-            (
-                node
-                for node in body
-                if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
-                and _first(node) <= line <= _last(node)
-            ),
-            None,
-        )
-        if inner is None:
-            return ".".join(names) or None
-        names.append(inner.name)
-        body = inner.body
+    named = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    around = [each for each in ast.walk(tree) if isinstance(each, named) and _first(each) <= line <= _last(each)]
+    return ".".join(each.name for each in sorted(around, key=_first)) or None

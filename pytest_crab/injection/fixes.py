@@ -54,16 +54,16 @@ _MENDS = re.compile(
 )
 _OTHER = re.compile(
     r"^(?:revert\b|bump\b|release\b|prepare\b|version\b|merge (?:branch|remote)"
-    r"|(?:docs?|ci|build|style|chore|typing)\b[(:!])"
-    r"|\b(?:typos?|linting|flake8|mypy|pre-commit|black|isort|ruff|coverage|docstrings?|changelog|deprecat\w+|rename\w*"
+    r"|(?:docs?|ci|build|style|chore|typing)\b[(:!]|fix(?:e[sd])? (?:\w+ )?(?:py)?tests?\b(?! and fix))"
+    r"|\b(?:typos?|lint(?:ing|er)?|flake8|mypy|pre-commit|black|isort|ruff|coverage|docstrings?|changelog|deprecat\w+|rename\w*"
     r"|refactor\w*|reformat\w*|type hints?|annotations?|python ?2|drop(?:s|ped)?|quotes|style|f-strings?"
-    r"|(?:more|better|nicer|detailed|clearer) (?:helpful |useful )?(?:error )?messages?|helpful)\b",
+    r"|(?:more|better|nicer|detailed|clearer|improved?) (?:helpful |useful )?(?:error )?messages?|helpful)\b",
     re.IGNORECASE,
 )
-_FIX = re.compile(r"(?:bug ?)?fix(?:e[sd])?\b:?\s+(?:(?:an?|the) )?", re.IGNORECASE)
+_FIX = re.compile(r"(?:tests? and )?(?:bug ?)?fix(?:e[sd])?\b:?\s+(?:(?:an?|the) )?", re.IGNORECASE)
 _SAYS_NOTHING = re.compile(
-    r"(?:proposed |another |minor |small |a |few |some )*(?:bug ?)?fix(?:e[sd])?(?: (?:for|in|of))?(?: the| a)?"
-    r"(?: (?:issues?|bugs?|tickets?|tests?|failing|broken))*\s*#?\d*\.?",
+    r"(?:proposed |another |minor |small |a |few |some |tests? and )*(?:bug ?)?fix(?:e[sd])?(?: (?:for|in|of))?"
+    r"(?: the| a)?(?: (?:issues?|bugs?|tickets?|tests?|failing|broken))*\s*#?\d*\.?",
     re.IGNORECASE,
 )
 #: What a description has that says nothing of a fault: lists of commits, and lines for tools.
@@ -71,9 +71,17 @@ _NO_WORDS = re.compile(
     r"[*#-]|(?:co-authored|signed-off|close[sd]?|fix(?:e[sd])?|resolve[sd]?|refs?|see)\b.{0,40}$", re.IGNORECASE
 )
 _ADDS = re.compile(
-    r"^(?:feat\b|(?:add|implement|introduce|expose|support|allow|new)\b(?!.*\b(?:missing|fix|bug|check|guard|valid)))",
+    r"^(?:feat\b|(?:adds?|implements?|introduces?|exposes?|supports?|allows?|new)\b"
+    r"(?!.*\b(?:missing|fix|bug|check|guard|valida)))",
     re.IGNORECASE,
 )
+#: A number says nothing to those who cannot see the issue.
+_NUMBERED = re.compile(
+    r"[,;]?\s*(?:\bthus |\bwhich )?\(?\b(?:fix(?:e[sd]|ing)?|close[sd]?|resolve[sd]?|see|refs?)\s+#\d+\)?",
+    re.IGNORECASE,
+)
+#: The subjects of the commits that were squashed.
+_LISTED = re.compile(r"^\s*[*-]\s.*$", re.MULTILINE)
 _PREFIX = re.compile(
     r"^(?:fix|bugfix|bug|perf|feat)(?:\([\w./-]+\))?!?:\s*|^\[[\w. -]+\]\s*"
     r"|^(?:fix(?:e[sd])?|closes?)\s+#\d+\s*[:,-]?\s*",
@@ -182,6 +190,8 @@ class FixSource(CandidateSource):
                 return Rejection(reason="the fix is large", detail=f"{lines} changed lines of source")
             if only_words(self.repository, fix, parts.sources):
                 return Rejection(reason="the fix changes no code", detail="its source differs in texts alone")
+            if _SAYS_NOTHING.fullmatch(subject_of(fix)) and not words_on(fix):
+                return Rejection(reason="nothing says what the fix mends", detail=subject_of(fix))
             if not any(self._own_tests(fix, parts, path) for path in parts.tests):
                 return Rejection(reason="its tests ask for nothing but what the fix adds", detail=subject_of(fix))
         except ValueError as error:
@@ -189,21 +199,20 @@ class FixSource(CandidateSource):
         return None
 
     def _own_tests(self, fix: Change, parts: Parts, path: str) -> list[str]:
-        """Return the tests of a file that the fix added or changed and that ask for no name which it adds.
+        """Return the tests of a file that the fix added or changed and that ask for no name or wording which it adds.
 
-        Whoever mends the fault in another way has not these names. Raises ValueError.
+        Whoever mends the fault in another way has not these. Raises ValueError.
         """
         read = self.repository.read
         text = read(fix.tree, path)
         if text is None or is_conftest(path):
             return []
-        new = {
-            name
-            for source in parts.sources
-            for name in excerpts.added_names(read(fix.parent, source) or "", read(fix.tree, source) or "")
-        }
+        both = [(read(fix.parent, source) or "", read(fix.tree, source) or "") for source in parts.sources]
+        new = {name for before, after in both for name in excerpts.added_names(before, after)}
+        texts = {text for before, after in both for text in excerpts.added_texts(before, after)}
         added = diffs.changed_lines(self.repository.diff(fix.parent, fix.commit, [path])).get(path, set())
-        asking = {one.name for one in excerpts.tests_of(text) if excerpts.asks_for(one, new)}
+        tests = excerpts.tests_of(text)
+        asking = {one.name for one in tests if excerpts.asks_for(one, new) or excerpts.pins(one, texts)}
         return [name for name in excerpts.tests_at(text, added) if name not in asking]
 
     # --- the change that brought the fault ---------------------------------------------------------------------------
@@ -211,10 +220,16 @@ class FixSource(CandidateSource):
     def _introduced(self, fix: Change, parts: Parts, change: str) -> Proposal | Rejection:
         """Return the change whose lines the fix removes as a pull request, with the fix carried back as reference."""
         repository, reason = self.repository, "the change that brought the fault is not known"
-        removed = {file.old: sorted(file.removed) for file in diffs.parse(change) if file.old and file.removed}
+        texts = {path: repository.read(fix.parent, path) or "" for path in parts.sources}
+        removed = {
+            file.old: sorted(set(file.removed) - excerpts.words_of(texts[file.old]))
+            for file in diffs.parse(change)
+            if file.old in texts
+        }
         blamed = [
             line
             for path, lines in removed.items()
+            if lines
             for line in repository.blame(fix.parent, path, lines)
             if line.text.strip()
         ]
@@ -401,7 +416,11 @@ class FixSource(CandidateSource):
 def mends(change: Change) -> bool:
     """Return whether a change says that it mends something."""
     title, body = change.texts
-    return bool(_MENDS.search(f"{title}\n{body}")) and not _OTHER.search(title) and not _ADDS.search(title)
+    return (
+        bool(_MENDS.search(f"{title}\n{_LISTED.sub('', body)}"))
+        and not _OTHER.search(title)
+        and not _ADDS.search(title)
+    )
 
 
 def parts_of(changed: Mapping[str, str]) -> Parts | None:
@@ -446,7 +465,15 @@ def subject_of(fix: Change) -> str:
     """Return the subject of a fix without the marks around it."""
     subject = fix.texts[0]
     plain = _PREFIX.sub("", subject).strip()
+    plain = _NUMBERED.sub("", plain).strip() or plain
     return (plain or subject).rstrip(".")
+
+
+def words_on(fix: Change) -> str:
+    """Return the first paragraph of a fix's description where it says something of the fault, else nothing."""
+    told = fix.texts[1].strip().split("\n\n")[0].strip()
+    says = told and not _NO_WORDS.match(told) and len(told) < _LONGEST_WORDS and told != fix.texts[0]
+    return re.sub(r":$", ".", told) if says else ""
 
 
 def fault_in(subject: str) -> str:
@@ -454,7 +481,9 @@ def fault_in(subject: str) -> str:
     if _SAYS_NOTHING.fullmatch(subject):
         return "does not do what it should here."
     fixed = _FIX.match(subject)
-    return f"has a fault here: {subject[fixed.end() :]}." if fixed else f"does not do what it should here: {subject}."
+    return (
+        f"has a fault here. Fix {subject[fixed.end() :]}." if fixed else f"does not do what it should here: {subject}."
+    )
 
 
 def remark_on(repository: Repository, head: str, mended: str, shown: str, fix: Change) -> Remark:
@@ -463,9 +492,8 @@ def remark_on(repository: Repository, head: str, mended: str, shown: str, fix: C
     within = excerpts.function_at(repository.read(head, path) or "", lines[0])
     where = f"`{within}` in `{path}`" if within else f"`{path}`"
     body = f"{where} {fault_in(subject_of(fix))}"
-    told = fix.texts[1].strip().split("\n\n")[0].strip()
-    if told and not _NO_WORDS.match(told) and len(told) < _LONGEST_WORDS and told != fix.texts[0]:
-        body += f"\n\n{told}"
+    told = words_on(fix)
+    body += f"\n\n{told}" if told else ""
     return Remark(path=path, lines=lines, body=body)
 
 

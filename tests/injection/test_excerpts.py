@@ -97,3 +97,22 @@ def test_names_that_a_fix_adds_are_told_from_those_that_were_there() -> None:
 def test_a_test_says_what_should_hold_in_its_docstring_or_its_name() -> None:
     text = 'def test_a():\n    """Zero is\n    a price.\n\n    So it is.\n    """\n\n\ndef test_no_price():\n    pass\n'
     assert excerpts.claims_of(text) == ["Zero is a price.", "no price"]
+
+
+def test_a_claim_names_the_error_that_its_test_waits_for_and_no_issue() -> None:
+    body = '"""Regression test for #3."""\n    with pytest.raises(PriceError):\n        price()\n'
+    text = f"def test_no_price():\n    {body}"
+    assert excerpts.claims_of(text) == ["no price (`PriceError` is raised)"]
+
+
+def test_a_test_that_holds_a_message_against_new_words_is_told() -> None:
+    before = 'def price():\n    """Some words of it."""\n    raise ValueError("no price was given")\n'
+    new = excerpts.added_texts(before, before.replace("no price was given", "a price, please, is needed"))
+    assert new == {"a price, please, is needed"}
+    pinned = "def test_a():\n    with raises(ValueError, match='please, is needed'):\n        price()\n"
+    tests = excerpts.tests_of(f"{pinned}\n\ndef test_b():\n    assert price() == 'some other words'\n")
+    assert [excerpts.pins(one, new) for one in tests] == [True, False]
+
+
+def test_a_function_below_a_condition_has_its_name() -> None:
+    assert excerpts.function_at("if True:\n    class A:\n        def b(self):\n            pass\n", 4) == "A.b"

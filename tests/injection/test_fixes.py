@@ -15,9 +15,9 @@ from pytest_crab.cli.curation_run import CurationServices, run_stages
 from pytest_crab.curation.listing import ListedSource, Listing
 from pytest_crab.curation.stages import CurationContext, Rejection
 from pytest_crab.errors import SourceError
-from pytest_crab.injection.fixes import FixSource, fault_in, place_of
+from pytest_crab.injection.fixes import FixSource, fault_in, mends, place_of, subject_of
 from pytest_crab.injection.proposals import Method, witnesses_of
-from pytest_crab.injection.repository import open_repository
+from pytest_crab.injection.repository import Change, open_repository
 from pytest_crab.injection.stages import Publishing
 from pytest_crab.injection.twins import clean_twin, twin_id
 from pytest_crab.instances import load_instance
@@ -106,13 +106,36 @@ def test_only_changes_that_mend_with_tests_are_looked_at(proposed: dict[str, Pul
 
 
 @pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        ("Cache keys\n\n* Fix the test\n* ensure names", False),  # only squashed commits speak of a fix
+        ("Cache keys\n\nWithout it a lookup fails.", True),
+        ("Allow a list of valid names", False),
+        ("Adds an option to fix keys", True),
+        ("Add validation of names", False),
+        ("Add validation of names, which crashed", True),
+    ],
+)
+def test_a_change_mends_if_its_subject_or_prose_says_so(message: str, expected: bool) -> None:  # noqa: FBT001
+    change = Change(commit="a", parent="b", tree="c", seconds=0, day="2025-06-01", author="a", message=message)
+    assert mends(change) is expected
+
+
+def test_the_number_of_an_issue_is_no_word_on_a_fault() -> None:
+    message = "Fix wraps, which fixes #123"
+    change = Change(commit="a", parent="b", tree="c", seconds=0, day="2025-06-01", author="a", message=message)
+    assert subject_of(change) == "Fix wraps"
+
+
+@pytest.mark.parametrize(
     ("head", "mended", "lines"),
     [
         ("a = 1\nb = 2\nc = 3\n", "a = 1\nb = 2\nd = 4\nc = 3\n", (2, 2)),
         ("a = 1\nb = 2\nc = 3\n", "a = 1\nb = 3\nc = 4\n", (2, 3)),
+        ("import a\n\n\n\n\n\n\n\nb = 1\n", "import a, c\n\n\n\n\n\n\n\nb = 2\n", (9, 9)),
         ('"""Long\nwords.\n"""\n\n\n\n\n\n\na = 1\n', '"""Other\nwords\nhere.\n"""\n\n\n\n\n\n\na = 2\n', (10, 10)),
     ],
-    ids=["the line before what is added", "changed lines", "code and not words"],
+    ids=["the line before what is added", "changed lines", "code and not imports", "code and not words"],
 )
 def test_a_comment_stands_where_code_changes(
     shop_history: Path, head: str, mended: str, lines: tuple[int, int]
@@ -125,10 +148,11 @@ def test_a_comment_stands_where_code_changes(
 @pytest.mark.parametrize(
     ("subject", "words"),
     [
-        ("Fix the crash of empty carts", "has a fault here: crash of empty carts."),
+        ("Fix the crash of empty carts", "has a fault here. Fix crash of empty carts."),
         ("Don't mutate styles", "does not do what it should here: Don't mutate styles."),
         ("Proposed fix for issue #358", "does not do what it should here."),
         ("A few minor fixes", "does not do what it should here."),
+        ("Test and fix for #348", "does not do what it should here."),
     ],
 )
 def test_the_subject_of_a_fix_becomes_words_on_a_fault(subject: str, words: str) -> None:
