@@ -13,6 +13,7 @@ import click
 
 from pytest_crab import systems
 from pytest_crab.clients import installed
+from pytest_crab.clients.known import KINDS
 from pytest_crab.errors import CrabError
 from pytest_crab.runtimes import DEFAULT_BASE, bubblewrap, cgroups
 from pytest_crab.runtimes.interpreters import running_version
@@ -38,7 +39,7 @@ _GIVEN = ("PATH", "HOME", "LANG", "PYENV_ROOT")
     help="Make the base image of this machine's own CPython or of Debian packages; the first that can if not given.",
 )  # fmt: skip
 @click.option(
-    "--install-client", "clients", metavar="NAME", multiple=True, type=click.Choice(sorted(installed.KINDS)),
+    "--install-client", "clients", metavar="NAME", multiple=True, type=click.Choice(sorted(KINDS)),
     help="Install this client into the folder of clients, in the version that was tested; repeatable.",
 )  # fmt: skip
 @click.option(
@@ -146,7 +147,7 @@ def _install(names: tuple[str, ...]) -> None:
 
 def _clients() -> list[tuple[str, str]]:
     rows = []
-    for name in installed.KINDS:
+    for name in KINDS:
         try:
             client = installed.find(name)
             rows.append((name, f"yes: {client.version} at {client.program}"))

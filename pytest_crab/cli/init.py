@@ -16,7 +16,8 @@ import yaml
 
 from pytest_crab.adapters import Family
 from pytest_crab.agents import AGENTS
-from pytest_crab.clients.installed import KINDS, is_there
+from pytest_crab.clients.installed import is_there
+from pytest_crab.clients.known import KINDS
 from pytest_crab.errors import BadInput
 from pytest_crab.formats import format_count
 from pytest_crab.gate.planning import Measure, decided_margin, sizes_of

@@ -198,7 +198,7 @@ class Session:
 
     def judge(self, facts: Mapping[str, Any]) -> StatusRow:
         """Return the row of the status table for these facts. Raises the role's error unless all is well."""
-        row = read_status(self.settings.client, self.settings.role, facts)
+        row = read_status(self.installed.kind.rows, self.settings.client, self.settings.role, facts)
         if row.status is Status.OK:
             return row
         words = self._redactor.text(" ".join(str(facts.get("words") or "").split()))[:_LONGEST_QUOTE]

@@ -5,12 +5,12 @@ from __future__ import annotations
 import functools
 import ssl
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pytest_crab.clients.retrying import call_retrying
-from pytest_crab.clients.status_table import Status, read_status
+from pytest_crab.clients.status_table import Status, StatusRow, read_status
 from pytest_crab.errors import ReviewerError
 from pytest_crab.model_access import Services
 from pytest_crab.redaction import Redactor
@@ -39,20 +39,21 @@ class CallFailed(ReviewerError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
-    """A reviewer that calls services: its rows of the status table, its way to wait, and its time.
-
-    ``until`` is a moment of the monotonic clock, ``poll`` the seconds before the first further try.
-    """
+    """A reviewer that calls services: how its calls end, its way to wait, and its time."""
 
     client: str
+    #: How its calls end, in the order in which it is looked at.
+    rows: Sequence[StatusRow]
     services: Services
+    #: A moment of the monotonic clock.
     until: float
+    #: The seconds before the first further try.
     poll: float
     redactor: Redactor
 
     def error(self, facts: Mapping[str, Any], sentence: str, pause: float | None = None) -> CallFailed:
         """Return the error of these facts, in one line that holds no secret."""
-        status = read_status(self.client, "reviewer", facts).status
+        status = read_status(self.rows, self.client, "reviewer", facts).status
         text = self.redactor.text(" ".join(sentence.split()))
         return CallFailed(f"{self.client} ended as {status}: {text}", status, pause)
 
@@ -60,7 +61,10 @@ class Caller:
         """Return the error of an answer whose HTTP status is no success."""
         sentence = f"{name} answered {code} to {call}: {text[:_LONGEST_QUOTE]}"
         facts = {"code": code, "text": text}
-        passing = read_status(self.client, "reviewer", facts).status in (Status.RATE_LIMITED, Status.OVERLOADED)
+        passing = read_status(self.rows, self.client, "reviewer", facts).status in (
+            Status.RATE_LIMITED,
+            Status.OVERLOADED,
+        )
         return self.error(facts, sentence, (retry_after(headers) or 0.0) if passing else None)
 
     def wait(self, seconds: float, what: str) -> None:

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_crab import pyenv
+from pytest_crab.clients.client_kind import ClientKind
+from pytest_crab.clients.known import KINDS
 from pytest_crab.errors import CrabError
 from pytest_crab.scratch import scratch
 from pytest_crab.text import cut, last_line
@@ -47,44 +49,6 @@ _EMPTY = re.compile(
 
 class ClientMissing(CrabError):
     """A client is not on this machine; the sentence says how to install it."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClientKind:
-    """One client as its makers ship it.
-
-    ``packages`` are pinned to what the adapters were tested with; ``native`` are the places of its own program below a
-    folder that npm filled, and ``tree`` how many folders above the program the tree begins that it needs. Clients
-    without ``native`` are Python programs in a virtual environment; ``python`` is the oldest that they run on.
-    """
-
-    name: str
-    program: str
-    packages: tuple[str, ...]
-    native: tuple[str, ...] = ()
-    tree: int = 0
-    python: str = ""
-
-
-KINDS: Mapping[str, ClientKind] = {
-    "claude-code": ClientKind(
-        name="claude-code",
-        program="claude",
-        packages=("@anthropic-ai/claude-code@2.1.197",),
-        native=("@anthropic-ai/claude-code-linux-*/claude", "@anthropic-ai/claude-code/bin/claude.exe"),
-    ),
-    "codex": ClientKind(
-        name="codex",
-        program="codex",
-        packages=("@openai/codex@0.169.0",),
-        native=("@openai/codex-linux-*/vendor/*/bin/codex", "@openai/codex/vendor/*/codex/codex"),
-        tree=2,
-    ),
-    "pr-agent": ClientKind(name="pr-agent", program="pr-agent", packages=("pr-agent==0.49.0",), python="3.12"),
-    "mini": ClientKind(
-        name="mini", program="mini", packages=("mini-swe-agent==2.4.6", "litellm==1.106.2", "mcp==2.3.0"), python="3.10"
-    ),
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 
 from pytest_crab.clients.github import Forge, findings_of, is_pull_request
 from pytest_crab.clients.http_service import Caller, HttpService
+from pytest_crab.clients.status_table import HTTP, Rows, Status, status_rows
 from pytest_crab.errors import ReviewerError
 from pytest_crab.protocols import Checkout
 from pytest_crab.redaction import Redactor
@@ -23,6 +24,22 @@ from pytest_crab.types import Instance, PullRequest, Review
 VERSION = "v3"
 
 _STATES = ("pending", "running", "completed", "errored")
+
+
+_ENDINGS: Rows = (
+    ("deadline", "no completed review within its time", {"ending": "^timeout$"}, Status.TIMEOUT),
+    ("no-key", "the variable that should hold its key is not set", {"state": "^no key$"}, Status.AUTH),
+    *HTTP,
+    ("hang", "an answer did not come in time", {"state": "^hang$"}, Status.TIMEOUT),
+    ("cut", "a connection could not be made, or broke", {"state": "^cut$"}, Status.CLIENT_ERROR),
+    ("garbage", "an answer is not what its documentation says", {"state": "^garbage$"}, Status.BAD_OUTPUT),
+    ("not-public", "the instance is no public pull request", {"state": "^not public$"}, Status.CLIENT_ERROR),
+    ("moved", "the pull request's latest commit is another one", {"state": "^moved$"}, Status.CLIENT_ERROR),
+    ("errored", "the service says that its review errored", {"state": "^errored$"}, Status.CLIENT_ERROR),
+    ("review", "completed; the bot's comments are its findings", {"state": "^completed$"}, Status.OK, "reviewer"),
+)
+#: How a review of the service ends.
+ROWS = status_rows("devin", _ENDINGS, ended=())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,6 +105,7 @@ class BoundDevinReviewer:
         redactor = Redactor.of_variables(names, os.environ)
         caller = Caller(
             client="devin",
+            rows=ROWS,
             services=checkout.services,
             until=time.monotonic() + settings.timeout,
             poll=settings.poll,

@@ -8,7 +8,7 @@ from typing import cast
 
 from pytest_crab.adapters import AdapterSpec, leaky, privileged
 from pytest_crab.agents import AGENTS
-from pytest_crab.clients.installed import KINDS
+from pytest_crab.clients.known import KINDS
 from pytest_crab.protocols import Agent, PrivilegedAgent, PrivilegedReviewer, Reviewer
 from pytest_crab.reviewers import REVIEWERS
 from pytest_crab.scoring import DEFAULT, ScorerSpec, build_scorers

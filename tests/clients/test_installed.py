@@ -8,6 +8,7 @@ import pytest
 
 from pytest_crab.clients import installed
 from pytest_crab.clients.installed import ClientMissing
+from pytest_crab.clients.known import KINDS
 
 
 def program(path: Path, text: bytes = b"#!/bin/sh\necho 9.8.7 '(a client)'\n") -> Path:
@@ -25,7 +26,7 @@ def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("name", installed.KINDS)
+@pytest.mark.parametrize("name", KINDS)
 def test_a_missing_client_is_one_sentence_that_says_how_to_get_it(name: str, nowhere: Path) -> None:
     with pytest.raises(ClientMissing) as caught:
         installed.find(name)
@@ -129,9 +130,9 @@ def test_an_installer_that_is_not_there_is_named(nowhere: Path) -> None:
         installed.install("codex")
 
 
-@pytest.mark.parametrize("name", installed.KINDS)
+@pytest.mark.parametrize("name", KINDS)
 def test_versions_are_pinned(name: str) -> None:
-    for package in installed.KINDS[name].packages:
+    for package in KINDS[name].packages:
         assert package.rpartition("@")[2].count(".") == 2 or "==" in package
 
 

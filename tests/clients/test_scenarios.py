@@ -12,8 +12,7 @@ import pytest
 
 from fake_checkout import FakeCheckout
 from pytest_crab.clients import codex
-from pytest_crab.clients.installed import KINDS
-from pytest_crab.clients.status_table import TABLE
+from pytest_crab.clients.known import KINDS
 from pytest_crab.errors import AgentError, GatewayError, ReviewerError
 from pytest_crab.testing.provider import call, fail, garbage, refuse, run, say, structured, turns
 
@@ -142,7 +141,7 @@ PLAYED = [pytest.param(key, marks=pytest.mark.client(key[0]), id="-".join(key)) 
 
 
 def test_every_row_has_a_scenario_or_a_reason() -> None:
-    rows = {(client, row.name) for client in KINDS for row in TABLE[client]}
+    rows = {(client, row.name) for client in KINDS for row in KINDS[client].rows}
     assert set(SCENARIOS) <= rows
     assert set(DOCKED) <= set(SCENARIOS)
     assert {name for client, name in rows - set(SCENARIOS)} <= set(NOT_RUN)
@@ -166,7 +165,7 @@ def play(key: tuple[str, str], desk: Any, **more: str) -> None:
     client, name = key
     step, script, own = SCENARIOS[key]
     settings = {**own, **more}
-    row = next(row for row in TABLE[client] if row.name == name)
+    row = next(row for row in KINDS[client].rows if row.name == name)
     before = set(desk.transcripts)
     if row.status == "ok":
         done = getattr(desk, step)(client, script, **settings)

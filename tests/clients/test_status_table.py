@@ -7,9 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from pytest_crab.clients.status_table import TABLE, Status, StatusRow, read_status
+from pytest_crab.clients.known import KINDS
+from pytest_crab.clients.status_table import Status, StatusRow, read_status
+from pytest_crab.reviewers import devin
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "reviewers-and-agents.md"
+TABLE = {**{name: kind.rows for name, kind in KINDS.items()}, "devin": devin.ROWS}
 ROWS = [row for rows in TABLE.values() for row in rows]
 
 #: What a client that is well leaves, so that each row's own facts are all that is wrong.
@@ -92,7 +95,7 @@ def test_every_row_is_reached_by_its_own_facts(row: StatusRow) -> None:
     own = SEEN.get((row.client, row.name), {"ending": ENDINGS[row.name]} if row.name in ENDINGS else {})
     role = row.role or ("agent" if row.name == "edit" or row.client == "mini" else "reviewer")
     role = "agent" if (row.client, row.name) == ("codex", "refusal") else role
-    assert read_status(row.client, role, {**WELL[row.client], **own}) == row
+    assert read_status(TABLE[row.client], row.client, role, {**WELL[row.client], **own}) == row
 
 
 def test_no_facts_are_listed_for_a_row_that_is_gone() -> None:
@@ -103,13 +106,13 @@ def test_no_facts_are_listed_for_a_row_that_is_gone() -> None:
 def test_what_no_row_knows_is_never_well(client: str) -> None:
     facts = {"ending": "exit 0", "error": "maybe", "completed": "yes", "message": "?", "review": "?", "json": "?"}
     for role in ("reviewer", "agent"):
-        assert read_status(client, role, facts).status is not Status.OK
+        assert read_status(TABLE[client], client, role, facts).status is not Status.OK
 
 
 def test_what_a_client_says_about_numbers_does_not_change_its_status() -> None:
     facts = {**WELL["claude-code"], "text": "The limit of 429 is timed out, overloaded and unauthorized."}
-    assert read_status("claude-code", "reviewer", facts).status is Status.OK
-    assert read_status("claude-code", "agent", facts).status is Status.OK
+    assert read_status(TABLE["claude-code"], "claude-code", "reviewer", facts).status is Status.OK
+    assert read_status(TABLE["claude-code"], "claude-code", "agent", facts).status is Status.OK
 
 
 def test_every_status_is_explained() -> None:
