@@ -36,6 +36,7 @@ from pytest_crab.agents import AGENTS
 from pytest_crab.instances import load_instance
 from pytest_crab.protocols import ORACLE_LIMITS
 from pytest_crab.reviewers import REVIEWERS
+from pytest_crab.runtimes import RuntimeSettings
 from pytest_crab.runtimes.docker import DockerRuntime
 from pytest_crab.runtimes.slots import Slots
 from pytest_crab.store import FileStore
@@ -279,7 +280,7 @@ def prepared(folder: Path) -> Iterator[tuple[list[Instance], Ours, ByHand, str]]
             agent_spec=AGENTS.spec("replay", {"revisions": "recorded"}, folder),
         )
     )
-    with open_run_context("docker", folder / "world") as run_context:
+    with open_run_context(RuntimeSettings(runtime="docker"), folder / "world") as run_context:
         # Slots as every run has them, but not those that other runs on this machine wait for.
         cast("DockerRuntime", run_context.runtime).slots = Slots(folder=folder / "slots")
         ours = Ours(run_context, crew, folder)

@@ -24,6 +24,7 @@ from pytest_crab.agents import AGENTS
 from pytest_crab.errors import CrabError
 from pytest_crab.instances import load_instance
 from pytest_crab.reviewers import REVIEWERS
+from pytest_crab.runtimes import RuntimeSettings
 from pytest_crab.trial import Crew, CrewSpec, RunContext
 from pytest_crab.trial.context import TrialContext
 from pytest_crab.trial.session import open_run_context
@@ -74,7 +75,7 @@ def ratios(runs: int, seconds: float) -> Sequence[float]:
     """What two prepares at a time took over one, so many times. Raises CrabError."""
     instance = load_instance(min(INSTANCE.glob("*/instance.yaml")).parent)
     scratch = tempfile.TemporaryDirectory(prefix="pytest-crab-prepares-")
-    with scratch as folder, open_run_context("local", Path(folder)) as run_context:
+    with scratch as folder, open_run_context(RuntimeSettings(runtime="local"), Path(folder)) as run_context:
         prepares = Prepares(instance, run_context, seconds)
         prepares.took(1)  # the packages are installed, which all share
         return [prepares.took(2) / prepares.took(1) for _ in range(runs)]

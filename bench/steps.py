@@ -31,6 +31,7 @@ from pytest_crab.errors import CrabError
 from pytest_crab.instances import load_instance
 from pytest_crab.results.files import write_trials
 from pytest_crab.reviewers import REVIEWERS
+from pytest_crab.runtimes import RuntimeSettings
 from pytest_crab.runtimes.images import find_dockerfile
 from pytest_crab.trial import Crew, CrewSpec, run_trial
 from pytest_crab.trial.session import open_run_context
@@ -61,7 +62,7 @@ def measured(instance: Instance, folder: Path) -> dict[str, float]:
     os.chdir(folder)  # a world takes Dockerfiles from the current folder
     try:
         with no_images_left([instance.id]) as images:
-            with open_run_context("docker", folder / "store") as run_context:
+            with open_run_context(RuntimeSettings(runtime="docker"), folder / "store") as run_context:
                 trial = run_trial(instance, Crew.build(spec), run_context)
             if trial.skipped or trial.having(Verdict.UNKNOWN):
                 raise RuntimeError(f"{instance.id} was not measured: {trial.skipped or trial.error}")

@@ -41,6 +41,7 @@ from pytest_crab.curation.assessment import Role, StateAssessment
 from pytest_crab.curation.certify import Certificate, certify, open_search
 from pytest_crab.errors import CrabError
 from pytest_crab.instances.dump import instance_yaml
+from pytest_crab.runtimes import RuntimeSettings
 from pytest_crab.types import (
     Comment,
     Environment,
@@ -414,7 +415,7 @@ def main() -> None:
         known = {one["id"] for one in done}
         todo = [row for row in asked if row["instance_id"] not in known]
         environments = Environments(climbs=options.climbs, kept=options.work / "environments.jsonl")
-        with proving_context("local", options.work / "store") as shared:
+        with proving_context(RuntimeSettings(runtime="local"), options.work / "store") as shared:
             for row in todo:
                 own = tests[row["instance_id"]]
                 folder = options.work / "instances"

@@ -22,7 +22,7 @@ from pytest_crab.results.kept_runs import commit_of, new_run, show_run
 from pytest_crab.results.loading import TRIALS, lacks_beside_shown, load_summary, trials_file
 from pytest_crab.results.tables import COLUMNS, oracle_rows
 from pytest_crab.reviewers import REVIEWERS
-from pytest_crab.runtimes import choose
+from pytest_crab.runtimes import RuntimeSettings, choose
 from pytest_crab.runtimes.hidden_paths import hide_set
 from pytest_crab.settings import Settings, Variant, load_settings
 from pytest_crab.show.notebook import Report, RunComparison
@@ -70,7 +70,8 @@ def run_trial(
         )
     )
     settings = load_settings(here)
-    with open_run_context(runtime, Path(store), settings, allow_unconfined=allow_unconfined) as run_context:
+    place = RuntimeSettings(runtime=runtime, allow_unconfined=allow_unconfined)
+    with open_run_context(place, Path(store), settings) as run_context:
         return _run_trial(instance, crew, run_context)
 
 
@@ -116,8 +117,9 @@ def run(
     kept, folder = Path(store).absolute(), None if report is None else Path(report)
     folder = new_run(kept, commit_of(Path.cwd()), "+".join(names)) if folder is None else folder
     planned = [(instance, crew, repeat) for instance in found for crew in crews for repeat in range(1, repeats + 1)]
-    chosen = choose(runtime).name if any(one.with_oracles for one in found) else "local"
-    with open_run_context(chosen, kept, settings, budget=budget, allow_unconfined=allow_unconfined) as run_context:
+    place = RuntimeSettings(runtime=runtime, allow_unconfined=allow_unconfined)
+    place = choose(place) if any(one.with_oracles for one in found) else replace(place, runtime="local")
+    with open_run_context(place, kept, settings, budget=budget) as run_context:
         for instance in found:
             hide_set(instance)
         seen = replace(run_context, seen=lambda instance, pull: _note_subject(folder, instance, pull))

@@ -12,6 +12,7 @@ from pytest_crab.option_types import OptionType
 
 if TYPE_CHECKING:
     from pytest_crab.gate.terms import GateTerms
+    from pytest_crab.runtimes import RuntimeSettings
 
 
 class Option(NamedTuple):
@@ -290,12 +291,12 @@ class Options:
 
     @property
     def terms(self) -> GateTerms:
-        """The terms of a gate against a baseline."""
+        """The terms of a gate."""
         from pytest_crab.gate.terms import MARGIN, GateTerms
 
         margins = dict(self.margin)
         return GateTerms(
-            margin=margins.pop("", MARGIN),
+            **{**self._alike(GateTerms), "margin": margins.pop("", MARGIN)},
             margins=margins,
             allowed=self.allow_difference,
             looks=self.gate_looks,
@@ -304,10 +305,15 @@ class Options:
         )
 
     @property
-    def exit_rule(self) -> dict[str, Any]:
-        """The fields of gate.exit.RunOutcome that options decide."""
-        alike = ("fail_under", "max_broken", "max_unknown", "errors_as_misses")
-        return {**{name: getattr(self, name) for name in alike}, "fail_on_worse": self.fail_on == "worse"}
+    def runtime_settings(self) -> RuntimeSettings:
+        """What the run says of where its code runs."""
+        from pytest_crab.runtimes import RuntimeSettings
+
+        return RuntimeSettings(**self._alike(RuntimeSettings))
+
+    def _alike(self, record: type) -> dict[str, Any]:
+        """Return the values of the options after which fields of a record are named."""
+        return {name: value for name, value in vars(self).items() if name in record.__annotations__}
 
     @property
     def part(self) -> str | None:

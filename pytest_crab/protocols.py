@@ -247,6 +247,8 @@ class CloneRequest:
     writable: Sequence[Path] = ()
     #: Programs of the system that they do not see.
     masked: Sequence[Path] = ()
+    #: What its commands may use.
+    limits: Limits = CLIENT_LIMITS
     #: Whether they reach the internet, though nothing of this machine.
     network: bool = False
     #: Its way to the models; None: it reaches none.

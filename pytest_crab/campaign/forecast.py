@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 from pytest_crab.formats import format_size
-from pytest_crab.protocols import ORACLE_LIMITS
 from pytest_crab.runtimes.environment_stock import BASE, Stock, typical
 from pytest_crab.scoring.judges.votes import JUDGEMENT
 from pytest_crab.text import split_lines
@@ -135,7 +134,7 @@ def forecast(
         disk=None,
         free=None if stock is None else stock.free,
         jobs=jobs,
-        slots=memory_for(ORACLE_LIMITS.memory, jobs),
+        slots=memory_for(run_context.settings.oracle_limits.memory, jobs),
         plans=plans,
     )
     built = {name: instance for name, instance in instances.items() if instance.environment is not None}

@@ -32,8 +32,8 @@ def audit(
             pending.append(instance)
     if not pending:
         return
-    name = choose_runtime(runtime, pythons_of(pending))
-    with proving_context(name, store) as (crew, run_context), side_by_side(jobs, run_context.stop) as pool:
+    place = choose_runtime(runtime, pythons_of(pending))
+    with proving_context(place, store) as (crew, run_context), side_by_side(jobs, run_context.stop) as pool:
         refuse_foreign(run_context, pending)
         work = {each.id: functools.partial(certify, each, crew, run_context) for each in pending}
         with as_they_end(pool, work) as ended:

@@ -93,16 +93,16 @@ def certify(
     instances = _load(instance_files(names))
     asked = None if agent is None else crew_with(agent)
     measured = [instance for instance in instances if instance.with_oracles]
-    name = choose_runtime(runtime, pythons_of(measured))
+    place = choose_runtime(runtime, pythons_of(measured))
     settings = None if asked is None else asked.settings
-    with proving_context(name, store, settings, budget) as (crew, opened), ExitStack() as stack:
+    with proving_context(place, store, settings, budget) as (crew, opened), ExitStack() as stack:
         run_context = dataclasses.replace(opened, proof_runs=runs)
         refuse_foreign(run_context, measured)
         disk = stack.enter_context(closing(_disk(disk_budget, run_context)))
         work = {each.id: functools.partial(_certify, disk, each, crew, run_context) for each in measured}
         with side_by_side(jobs, run_context.stop) as pool:
             with as_they_end(pool, work) as ended:
-                done = {at: _report(certificate, name, write=write) for at, certificate in ended}
+                done = {at: _report(certificate, place.runtime, write=write) for at, certificate in ended}
             certificates, found = [done[each] for each in work], []
             if asked is not None:
                 found = resolve_all(certificates, asked, run_context, pool, attempts=attempts, write=write)

@@ -15,6 +15,7 @@ from pytest_crab.errors import BadInput, CrabError
 from pytest_crab.formats import format_names
 from pytest_crab.option_table import FIELDS, Options
 from pytest_crab.option_types import OptionType
+from pytest_crab.runtimes import RuntimeSettings
 from pytest_crab.scoring.location import RULES
 from pytest_crab.scoring.similarity import EMBEDDING, Similarity, load_measures
 
@@ -103,19 +104,19 @@ def run_options(command: str) -> Callable[[Callable[..., None]], Callable[..., N
     return decorate
 
 
-def choose_runtime(name: str, pythons: Sequence[str] = ()) -> str:
-    """Return the runtime that ``name`` stands for on this machine; ``auto`` is the one that can.
+def choose_runtime(name: str, pythons: Sequence[str] = ()) -> RuntimeSettings:
+    """Return the settings with the runtime that ``name`` stands for on this machine; ``auto`` is the one that can.
 
     ``pythons`` are the CPythons X.Y of which environments may be needed. Raises ClickException if it cannot be had.
     """
     try:
-        chosen = runtimes.choose(name)
+        chosen = runtimes.choose(RuntimeSettings(runtime=name))
         able = runtimes.prefer_most_pythons(chosen, pythons) if name == "auto" else chosen
     except CrabError as error:
         raise click.ClickException(str(error)) from error
     if able != chosen:
-        click.echo(f"runtime {able.name}: {able.reason}", err=True)
-    return able.name
+        click.echo(f"runtime {able.runtime}: {able.why}", err=True)
+    return able
 
 
 #: A report of an earlier run; if it is not given, a run in the store.

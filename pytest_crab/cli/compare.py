@@ -102,13 +102,12 @@ def compare(
         raise click.UsageError(str(error)) from error  # 2, since 1 is a gate that failed
     decision = decide(
         RunOutcome(
-            **options.exit_rule,
+            terms=terms,
             status=0,
             only_trials_failed=True,
             max_unknown_option="--max-unknown",
             counts=tuple(counts),
             baselines=tuple(against),
-            account=terms.account,
         )
     )
     if page is not None:

@@ -15,7 +15,7 @@ from pytest_crab import systems
 from pytest_crab.clients import installed
 from pytest_crab.clients.known import KINDS
 from pytest_crab.errors import CrabError
-from pytest_crab.runtimes import DEFAULT_BASE, bubblewrap, cgroups
+from pytest_crab.runtimes import RuntimeSettings, bubblewrap, cgroups
 from pytest_crab.runtimes.interpreters import running_version
 from pytest_crab.runtimes.slots import Slots
 from pytest_crab.sources.requirements import OLDEST_GIT
@@ -45,7 +45,12 @@ _GIVEN = ("PATH", "HOME", "LANG", "PYENV_ROOT")
 @click.option(
     "--call", "calls", metavar="PROVIDER:MODEL", multiple=True, help="Send this model a short test request; repeatable."
 )
-@click.option("--base", default=DEFAULT_BASE, show_default=True, help="The base image to look for; {python} is X.Y.")
+@click.option(
+    "--base",
+    default=RuntimeSettings().base_image,
+    show_default=True,
+    help="The base image to look for; {python} is X.Y.",
+)
 def doctor(
     *,
     build_base: bool,

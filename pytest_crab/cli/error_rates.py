@@ -172,9 +172,9 @@ def error_rates(
         attempts=attempts,
     )
     settings = None if asked is None else asked.settings
-    name = choose_runtime(runtime)
+    place = choose_runtime(runtime)
     with (
-        proving_context(name, store, settings, budget) as (crew, run_context),
+        proving_context(place, store, settings, budget) as (crew, run_context),
         side_by_side(jobs, run_context.stop) as pool,
     ):
         refuse_foreign(run_context, instances)

@@ -13,6 +13,7 @@ import click
 from pytest_crab.agents import AGENTS
 from pytest_crab.errors import CrabError
 from pytest_crab.reviewers import REVIEWERS
+from pytest_crab.runtimes import RuntimeSettings
 from pytest_crab.settings import Settings
 from pytest_crab.trial import Crew, CrewSpec, RunContext
 from pytest_crab.trial.session import open_run_context
@@ -21,7 +22,7 @@ from pytest_crab.types import Instance
 
 @contextmanager
 def proving_context(
-    name: str, store: Path, settings: Settings | None = None, budget: float | None = None
+    place: RuntimeSettings, store: Path, settings: Settings | None = None, budget: float | None = None
 ) -> Iterator[tuple[Crew, RunContext]]:
     """Yield a crew, which a trial context needs and proofs never ask, and a run context for proofs.
 
@@ -40,7 +41,9 @@ def proving_context(
     versions = {"pytest_crab": metadata.version("pytest-crab"), "python": platform.python_version()}
     with ExitStack() as stack:
         try:
-            run_context = stack.enter_context(open_run_context(name, store, settings, budget=budget, versions=versions))
+            run_context = stack.enter_context(
+                open_run_context(place, store, settings, budget=budget, versions=versions)
+            )
         except CrabError as error:
             raise click.ClickException(str(error)) from error
         yield crew, run_context

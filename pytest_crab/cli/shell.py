@@ -9,8 +9,8 @@ from pathlib import Path
 
 import click
 
-from pytest_crab import diffs, runtimes
-from pytest_crab.cli.choices import record_option, runtime_option, store_option
+from pytest_crab import diffs
+from pytest_crab.cli.choices import choose_runtime, record_option, runtime_option, store_option
 from pytest_crab.cli.lookup import find_trials, one_instance
 from pytest_crab.cli.run_contexts import proving_context, refuse_foreign
 from pytest_crab.curation import interactive
@@ -81,7 +81,7 @@ def shell(
         click.echo(f"{instance.id} was changed since this trial: what you see may be something else", err=True)
     place = None if save is None else _place(instance, save)
     try:
-        with proving_context(runtimes.choose(runtime).name, store) as (crew, run_context):
+        with proving_context(choose_runtime(runtime), store) as (crew, run_context):
             refuse_foreign(run_context, [instance])
             if trial is not None and run_context.unconfined:
                 raise EngineError(f"a contestant's revision needs a sandbox, and {run_context.no_sandbox}: use Docker")

@@ -10,7 +10,7 @@ from typing import Protocol, cast
 
 from pytest_crab.errors import EngineError
 from pytest_crab.harness import encode_changes
-from pytest_crab.protocols import CLIENT_LIMITS, Completed, Snapshot
+from pytest_crab.protocols import Completed, Snapshot
 from pytest_crab.text import last_line
 from pytest_crab.trial.context import TrialContext
 
@@ -51,7 +51,9 @@ def open_workspace(context: TrialContext, state: Callable[[Snapshot], str]) -> I
     if run_context.unconfined:
         context.require_sandbox()
     tree = state(context.snapshot)
-    with run_context.runtime.workspace(context.image, context.snapshot, limits=CLIENT_LIMITS) as workspace:
+    with run_context.runtime.workspace(
+        context.image, context.snapshot, limits=run_context.settings.client_limits
+    ) as workspace:
         entered = cast("InteractiveWorkspace", workspace)
         if tree != context.snapshot.head_tree:
             changes = json.dumps(encode_changes(context.snapshot.changes(tree))).encode()

@@ -87,7 +87,9 @@ def _run(context: TrialContext, tree: str, script: str, more: Mapping[str, Any])
     }
     command = Command(argv=(image.python, "-I", "-S", "-c", script), stdin=json.dumps(job).encode())
     run_context = context.run_context
-    done = run_context.runtime.execute(image, [command], limits=run_context.limits, seconds=environment.timeout + 30)
+    done = run_context.runtime.execute(
+        image, [command], limits=run_context.settings.oracle_limits, seconds=environment.timeout + 30
+    )
     return done[0].stdout
 
 

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import NamedTuple
 
 from pytest_crab.gate.baseline import BaselineComparison, BaselineRuling, rule_on_baselines
 from pytest_crab.gate.results import CODES, ORDER, PASSED, GateResult
+from pytest_crab.gate.terms import WORSE, GateTerms
 from pytest_crab.gate.wording import baseline_words
 from pytest_crab.results.gate_record import Gate, GateRuling
 from pytest_crab.types import Reason, Verdict
-
-#: The share of a reviewer's oracles that may be broken before its numbers stand for nothing.
-MAX_BROKEN = 0.05
-
-#: The share of a reviewer's oracles that may be unknown for another reason before no gate passes.
-MAX_UNKNOWN = 0.05
 
 #: The statuses of pytest that a gate may replace; interrupted, internal error, usage error and the rest stay.
 _REPLACEABLE = (0, 1)
@@ -80,17 +75,13 @@ class OracleCounts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOutcome:
-    """The facts of a run that the gate decides on; rates and shares lie between 0 and 1."""
+    """The facts of a run that the gate decides on, and its terms. With neither floor nor baseline there is no gate."""
 
+    terms: GateTerms = field(default_factory=GateTerms)
     #: The status of pytest itself.
     status: int
     #: True if every failed or errored report is a trial's.
     only_trials_failed: bool
-    #: The floor; None: there is none. With neither floor nor baseline there is no gate.
-    fail_under: float | None = None
-    max_broken: float = MAX_BROKEN
-    max_unknown: float = MAX_UNKNOWN
-    errors_as_misses: bool = False
     counts: tuple[OracleCounts, ...] = ()
     #: The comparisons; None: there is no baseline.
     baselines: tuple[BaselineComparison, ...] | None = None
@@ -98,10 +89,6 @@ class RunOutcome:
     objections: tuple[str, ...] = ()
     #: Sentences on reviewers whose trials were not all run, so that no gate passes.
     given_up: tuple[str, ...] = ()
-    #: A sentence on the whole.
-    account: str = ""
-    #: A gate that measured enough and is inconclusive ends with 0.
-    fail_on_worse: bool = False
     #: The name under which the caller could choose ``max_unknown``.
     max_unknown_option: str = "--crab-max-unknown"
 
@@ -114,10 +101,10 @@ def decide(outcome: RunOutcome) -> Gate:
     passed (0). Where nothing was measured the gate is inconclusive, never passed. ``errors_as_misses`` lowers the upper
     bound to the lower one; what is broken is still broken. More than ``max_unknown`` unknown for another reason is
     inconclusive at best. With a baseline see rule_on_baselines; a floor and a baseline must both hold. Under
-    ``fail_on_worse`` inconclusive is 0, unless a reviewer was given up, too much is unknown, or nothing was measured
+    ``fail_on`` worse inconclusive is 0, unless a reviewer was given up, too much is unknown, or nothing was measured
     or compared.
     """
-    if outcome.fail_under is None and outcome.baselines is None:
+    if outcome.terms.fail_under is None and outcome.baselines is None:
         return Gate(exit_code=outcome.status, ruling=GateResult.NO_GATE.value, sentence="")
     gated = [own for own in outcome.counts if not own.is_control]
     against = list(zip(outcome.baselines or (), rule_on_baselines(outcome.baselines or ()), strict=True))
@@ -128,7 +115,8 @@ def decide(outcome: RunOutcome) -> Gate:
         rulings.append(_worst(None, on_run or [_Ruled(GateResult.INCONCLUSIVE, ("No reviewer was measured.",))]))
     worst = min((GateResult(ruling.ruling) for ruling in rulings), key=ORDER.index)
     code, result, sentence = CODES[worst], worst, f"Gate {worst}, exit status {CODES[worst]}."
-    if worst is GateResult.INCONCLUSIVE and outcome.fail_on_worse and not on_run and _measured_enough(gated, outcome):
+    forgiving = outcome.terms.fail_on == WORSE and not on_run and _measured_enough(gated, outcome)
+    if worst is GateResult.INCONCLUSIVE and forgiving:
         code, sentence = PASSED, f"Gate {worst}, exit status {PASSED}, as it fails on worse alone."
     stands = _why_status_stands(outcome)
     if stands is not None:
@@ -139,11 +127,11 @@ def decide(outcome: RunOutcome) -> Gate:
         exit_code=code,
         ruling=result.value,
         sentence=sentence,
-        fail_under=outcome.fail_under,
+        fail_under=outcome.terms.fail_under,
         comparisons={one.name: one.comparison for one in comparable if one.comparison is not None},
         labels={one.name: one.labels for one in comparable if one.labels},
         rulings=tuple(rulings),
-        account=outcome.account,
+        account=outcome.terms.account,
         warnings=tuple(f"{one.reviewer}: {remark}" for one in outcome.baselines or () for remark in one.remarks),
     )
 
@@ -159,16 +147,14 @@ def _why_status_stands(outcome: RunOutcome) -> str | None:
 
 def _measured_enough(gated: Sequence[OracleCounts], outcome: RunOutcome) -> bool:
     """Return whether each reviewer has oracles, no more unknown ones than may be, and a baseline to compare with."""
-    most = _exact(outcome.max_unknown)
+    most = _exact(outcome.terms.max_unknown)
     measured = all(own.total and own.unmeasured is None and _exact(own.unknown) / own.total <= most for own in gated)
     return bool(gated) and measured and all(one.problem is None for one in outcome.baselines or ())
 
 
 def refuse(
+    terms: GateTerms,
     *,
-    fail_under: float | None,
-    max_broken: float = MAX_BROKEN,
-    max_unknown: float = MAX_UNKNOWN,
     agent: str,
     privileged: bool = False,
     simulated: bool = False,
@@ -185,13 +171,13 @@ def refuse(
     ``runtime_named`` is whether the caller chose the runtime, ``gated`` whether any reviewer is no control, and
     ``explained`` whether what the gate decides on will be on record.
     """
-    for name, share in (("broken", max_broken), ("unknown", max_unknown)):
+    for name, share in (("broken", terms.max_broken), ("unknown", terms.max_unknown)):
         if not 0 <= share <= 1:
             return f"--crab-max-{name} is {share:g}; it should be a share between 0 and 1"
-    if fail_under is None and not baseline:
+    if terms.fail_under is None and not baseline:
         return None
-    if fail_under is not None and not 0 <= fail_under <= 1:
-        return f"--crab-fail-under is {fail_under:g}; it should be a rate between 0 and 1, such as 0.3"
+    if terms.fail_under is not None and not 0 <= terms.fail_under <= 1:
+        return f"--crab-fail-under is {terms.fail_under:g}; it should be a rate between 0 and 1, such as 0.3"
     which = f"the agent {agent}, which is only the default," if defaulted else f"the agent {agent}"
     faults = {
         f"{which} only compares locations and understands nothing; name a real one with --agent": simulated,
@@ -202,7 +188,7 @@ def refuse(
         "--crab-gate-on=resolved needs every verdict explained; leave out --crab-explain": not explained,
         "a shard is only a part; merge all of them and use pytest-crab compare --margin": sharded,
     }
-    option = "--crab-baseline" if fail_under is None else "--crab-fail-under"
+    option = "--crab-baseline" if terms.fail_under is None else "--crab-fail-under"
     return next((f"{option} cannot gate this run: {fault}" for fault, is_so in faults.items() if is_so), None)
 
 
@@ -240,9 +226,9 @@ def _rulings(
         sentence = f"{own.reviewer}: no {own.counted} was selected, so there is no rate."
         yield _Ruled(GateResult.INCONCLUSIVE, (sentence,))
         return
-    if broken / total > _exact(outcome.max_broken):
+    if broken / total > _exact(outcome.terms.max_broken):
         share = f"{_count(broken)} of {_count(total)} {own.counted}s are broken ({_percent(broken / total)})"
-        most = f"at most {_percent(_exact(outcome.max_broken))} may be"
+        most = f"at most {_percent(_exact(outcome.terms.max_broken))} may be"
         yield _Ruled(GateResult.BROKEN, (f"{own.reviewer}: {share}, and {most}.",))
         return
     for one, ruling in against:
@@ -252,12 +238,12 @@ def _rulings(
             yield _Ruled(ruling.result, words.lines, words.details, word)
     if own.unmeasured is not None:
         yield _Ruled(GateResult.INCONCLUSIVE, (f"{own.reviewer}: {own.unmeasured}.",))
-    if outcome.fail_under is not None:
-        yield _rule(own, outcome, _exact(outcome.fail_under))
+    if outcome.terms.fail_under is not None:
+        yield _rule(own, outcome, _exact(outcome.terms.fail_under))
     unknown = _exact(own.unknown)
-    if unknown / total > _exact(outcome.max_unknown) and not outcome.errors_as_misses:
+    if unknown / total > _exact(outcome.terms.max_unknown) and not outcome.terms.errors_as_misses:
         share = f"{_count(unknown)} of {_count(total)} {own.counted}s are unknown ({_percent(unknown / total)})"
-        most = f"at most {_percent(_exact(outcome.max_unknown))} may be ({outcome.max_unknown_option})"
+        most = f"at most {_percent(_exact(outcome.terms.max_unknown))} may be ({outcome.max_unknown_option})"
         yield _Ruled(GateResult.INCONCLUSIVE, (f"{own.reviewer}: {share}, and {most}.",))
 
 
@@ -265,7 +251,7 @@ def _rule(own: OracleCounts, outcome: RunOutcome, floor: Fraction) -> _Ruled:
     """Return the ruling on one reviewer's rate with the sentence that says why."""
     total, caught = own.total, _exact(own.caught)
     low = caught / total
-    high = low if outcome.errors_as_misses else 1 - _exact(own.missed) / total
+    high = low if outcome.terms.errors_as_misses else 1 - _exact(own.missed) / total
     ruling = GateResult.PASSED if low >= floor else GateResult.FAILED if high < floor else GateResult.INCONCLUSIVE
     sentence = f"{own.reviewer}: {_account(own, outcome, low, high)}; {_against(floor, ruling)}."
     return _Ruled(ruling, (sentence,), (NO_TEST,))
@@ -277,7 +263,7 @@ def _account(own: OracleCounts, outcome: RunOutcome, low: Fraction, high: Fracti
     said = f"{_count(caught)} of {_count(total)} {own.counted}s caught"
     if not unknown:
         return f"{said}, a rate of {_percent(low)}"
-    if outcome.errors_as_misses:
+    if outcome.terms.errors_as_misses:
         return f"{said}, a rate of {_percent(low)} with {_count(unknown)} unknown counted as missed"
     return f"{said} and {_count(unknown)} unknown, a rate from {_percent(low)} to {_percent(high)}"
 

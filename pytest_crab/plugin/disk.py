@@ -118,7 +118,7 @@ class Disk:
         if self._recorder is None or not self._measures or self._budget is not None:
             return
         cache = FileStore(self._options.store).cache
-        inventory = inventory_of(self._resources.choice.name, cache)
+        inventory = inventory_of(self._resources.chosen.runtime, cache)
         if inventory is None:
             raise pytest.UsageError("--crab-disk-budget needs the docker or the local runtime, whose images it removes")
         self._budget = DiskBudget(self._size, inventory, cache)

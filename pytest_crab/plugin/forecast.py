@@ -99,7 +99,7 @@ class Forecaster:
         for instance in instances.values():  # each trial's sandboxes hide the answers of all others too
             hide_set(instance)
         self._unaudited = list(unaudited_lines(instances.values()))
-        runtime = self._resources.choice.name
+        runtime = self._resources.chosen.runtime
         stock = self._stock(runtime, [one for one in instances.values() if one.environment is not None])
         self._forecast = forecast(
             trials,
@@ -162,7 +162,7 @@ class Forecaster:
     def _lines(self) -> list[str]:
         if self._forecast is None or self._config.get_verbosity() < 0:
             return []
-        images = "images" if self._resources.choice.name == "docker" else "environments"
+        images = "images" if self._resources.chosen.runtime == "docker" else "environments"
         return [*forecast_lines(self._forecast, images, self._options.disk_budget), *self._unaudited]
 
     def _write(self, lines: Sequence[str]) -> None:

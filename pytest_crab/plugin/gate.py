@@ -142,7 +142,7 @@ class RunGate:
         absent = _absent_oracles(summary, planned)
         decision = decide(
             RunOutcome(
-                **options.exit_rule,
+                terms=options.terms,
                 status=status,
                 only_trials_failed=self._foreign_failures == 0 and not problems,
                 counts=tuple(
@@ -159,7 +159,6 @@ class RunGate:
                 baselines=against,
                 objections=tuple(text for text in objections if text),
                 given_up=given_up,
-                account=options.terms.account,
             )
         )
         return replace(
@@ -213,9 +212,7 @@ class RunGate:
         doubtful = [crew.spec.agent for crew in crews if crew.privileged_agent or crew.simulated]
         agent = next(iter((*doubtful, *self._contestants.agents)), "none")
         sentence = refuse(
-            fail_under=self._options.fail_under,
-            max_broken=self._options.max_broken,
-            max_unknown=self._options.max_unknown,
+            self._options.terms,
             agent=agent,
             privileged=any(crew.privileged_agent for crew in crews if crew.spec.agent == agent),
             simulated=any(crew.simulated for crew in crews if crew.spec.agent == agent),

@@ -52,7 +52,7 @@ def register(config: pytest.Config) -> None:
         _refuse_forked(config)
         if resources.run_code:
             require_trust(config, options.store, trust=options.trust)
-        resources.choice  # noqa: B018 - decided now, so that a runtime that cannot work is a usage error
+        resources.chosen  # noqa: B018 - decided now, so that a runtime that cannot work is a usage error
     gate = RunGate(options, contestants, config) if _gates(options, contestants, kinds) and not is_worker else None
     shards = None if options.shard is None else Shards(options.shard)
     recorder = RunRecorder(options, contestants, resources, gate, shards, config) if records else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -20,7 +21,7 @@ from pytest_crab.models import Gateway
 from pytest_crab.option_table import Options
 from pytest_crab.plugin.options import runs_items, runs_trials
 from pytest_crab.protocols import Runtime
-from pytest_crab.runtimes import Choice, bubblewrap
+from pytest_crab.runtimes import RuntimeSettings, bubblewrap
 from pytest_crab.runtimes.run_lock import RunFolder
 from pytest_crab.settings import Settings
 from pytest_crab.store import FileStore
@@ -60,19 +61,20 @@ class Resources:
             )
 
     @lazy
-    def choice(self) -> Choice:
+    def chosen(self) -> RuntimeSettings:
         """The runtime and why; no engine is asked for where no code runs.
 
         Raises pytest.UsageError if the one that was named cannot work.
         """
+        settings = self._options.runtime_settings
         if not self.run_code:
-            return Choice(name="local", reason="no code runs")
+            return replace(settings, runtime="local", why="no code runs")
         if self._options.cluster is not None and runs_trials(self._options, self._config):
-            return Choice(name=self._options.runtime, reason="as each worker has it")
+            return replace(settings, why="as each worker has it")
         if "runtime" in self._shared:
-            return Choice(name=self._shared["runtime"], reason=self._shared["why_runtime"])
+            return replace(settings, runtime=self._shared["runtime"], why=self._shared["why_runtime"])
         try:
-            return runtimes.choose(self._options.runtime, base=self._options.base_image)
+            return runtimes.choose(settings)
         except CrabError as error:
             raise pytest.UsageError(str(error)) from error
 
@@ -103,8 +105,8 @@ class Resources:
         if not runs_trials(self._options, self._config):
             return {}
         return {
-            "runtime": self.choice.name,
-            "why_runtime": self.choice.reason,
+            "runtime": self.chosen.runtime,
+            "why_runtime": self.chosen.why,
             "resume": self.resume,
             "gateway": str(self._gateway_folder()),
             "report": str(self._options.report),
@@ -136,7 +138,7 @@ class Resources:
             certified_runs=certified_runs if options.prove == "lock" else lambda _instance: 0,
             fresh=options.rerun,
             no_sandbox=bubblewrap.problem(),
-            allow_unconfined=options.allow_unconfined,
+            settings=self.chosen,
             attribute=options.attribute,
             explain=Explain(options.explain),
             seen=self.write_subject,
@@ -180,27 +182,22 @@ class Resources:
         """Return the runtime and why, for the header; nothing is decided where nothing will run."""
         if not runs_items(self._config):
             return f"{self._options.runtime} (nothing will run)"
-        notes = [self.choice.reason] if self.choice.name != self._options.runtime else []
-        problem = bubblewrap.problem() if self.choice.name == "local" else None
+        notes = [self.chosen.why] if self.chosen.runtime != self._options.runtime else []
+        problem = bubblewrap.problem() if self.chosen.runtime == "local" else None
         notes += [] if problem is None else [f"without a sandbox: {problem}"]
-        return f"{self.choice.name} ({'; '.join(notes)})" if notes else self.choice.name
+        return f"{self.chosen.runtime} ({'; '.join(notes)})" if notes else self.chosen.runtime
 
     def _gateway_folder(self) -> Path:
         """Return where the processes of this run find their one gateway: below the controller's own folder."""
         return Path(self._shared["gateway"]) if "gateway" in self._shared else self.run.folder / "gateway"
 
     def _make_runtime(self, store: FileStore) -> Runtime:
-        name = self.choice.name
+        name = self.chosen.runtime
         spec = self._config.hook.pytest_crab_make_runtime(name=name, config=self._config)
         if spec is not None:
             return cast("Runtime", RUNTIME.build(spec, f"--crab-runtime={name}"))
-        return runtimes.make(
-            name,
-            rootdir=self._config.rootpath,
-            cache=store.cache,
-            base=self._options.base_image,
-            unconfined=bubblewrap.problem() is not None,
-        )
+        unconfined = bubblewrap.problem() is not None
+        return runtimes.make(self.chosen, rootdir=self._config.rootpath, cache=store.cache, unconfined=unconfined)
 
 
 class SharedDecisions:

@@ -93,7 +93,7 @@ class Header:
             return []
         if self._runner is None or self._runner.workers is None:
             return [f"runtime {self._resources.runtime_text()}"]
-        return [f"runtime {self._resources.choice.name} (as each worker has it)"]
+        return [f"runtime {self._resources.chosen.runtime} (as each worker has it)"]
 
     def _cluster(self) -> list[str]:
         """Return the cluster with its workers, if there is one."""

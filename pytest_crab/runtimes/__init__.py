@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
 from pytest_crab.errors import EngineError
-from pytest_crab.protocols import Runtime
+from pytest_crab.protocols import CLIENT_LIMITS, ORACLE_LIMITS, Limits, Runtime
 from pytest_crab.runtimes.open_files import raise_limit
 
 #: "module:Class" by name; imported when chosen. Without a sandbox "local" is ``UNCONFINED``.
@@ -20,78 +20,84 @@ RUNTIMES = {
 
 UNCONFINED = "pytest_crab.runtimes.subprocess_runtime:SubprocessRuntime"
 
-#: The base image where no setting names one; ``{python}`` is X.Y.
-DEFAULT_BASE = "python:{python}-slim"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
-    """The runtime that a run uses, and why, in a few words for the header."""
+class RuntimeSettings:
+    """What a run says of where its code runs; it goes whole from the options to the runtime and to each worker.
 
-    name: str
-    reason: str
+    A field that an option names alike is that option's value.
+    """
+
+    #: The name of the runtime, or auto.
+    runtime: str = "auto"
+    #: Why it is this one, in a few words for the header.
+    why: str = ""
+    #: The image on which environments are built; ``{python}`` in it is X.Y.
+    base_image: str = "python:{python}-slim"
+    #: Whether any code may run without a sandbox.
+    allow_unconfined: bool = False
+    #: What an oracle's sandbox may use.
+    oracle_limits: Limits = ORACLE_LIMITS
+    #: What the sandbox of a reviewer or an agent, or of a revised install, may use.
+    client_limits: Limits = CLIENT_LIMITS
 
 
-def choose(name: str, *, base: str = DEFAULT_BASE, python: str | None = None) -> Choice:
-    """Return the runtime of a name; ``auto`` is docker if an engine answers and has or can pull the base, else local.
+def choose(settings: RuntimeSettings, *, python: str | None = None) -> RuntimeSettings:
+    """Return the settings with a runtime: for ``auto`` docker if an engine answers and has a base image, else local.
 
-    Any other name stands for itself. ``python`` is the X.Y whose base is looked for (the running one); a registry is
-    asked only when no base image is here. Raises EngineError if docker was named and no engine answers, and where this
-    process may not open the files that a run needs.
+    Any other name stays. ``python`` is the X.Y whose base is looked for (the running one); a registry is asked for one
+    when no base image is here. Raises EngineError if docker was named and no engine answers, and where this process may
+    not open the files that a run needs.
     """
     raise_limit()
-    if name == "docker":
+    base = settings.base_image
+    if settings.runtime == "docker":
         from pytest_crab.runtimes.docker_status import age_of, engine_problem
 
         problem = engine_problem(base)
         if problem is not None:
             raise EngineError(f"no Docker engine answers ({problem}): start one, or use --crab-runtime=local")
-        return Choice(name=name, reason=f"named{age_of(base, python)}")
-    if name != "auto":
-        return Choice(name=name, reason="named")
+        return replace(settings, why=f"named{age_of(base, python)}")
+    if settings.runtime != "auto":
+        return replace(settings, why="named")
     from pytest_crab.runtimes.docker_status import age_of, docker_lacks
 
     lack = docker_lacks(base, python)
-    if lack is None:
-        return Choice(name="docker", reason=f"the engine answers and has a base image{age_of(base, python)}")
-    return Choice(name="local", reason=lack)
+    if lack is not None:
+        return replace(settings, runtime="local", why=lack)
+    why = f"the engine answers and has a base image{age_of(base, python)}"
+    return replace(settings, runtime="docker", why=why)
 
 
-def prefer_most_pythons(choice: Choice, pythons: Iterable[str], base: str = DEFAULT_BASE) -> Choice:
+def prefer_most_pythons(settings: RuntimeSettings, pythons: Iterable[str]) -> RuntimeSettings:
     """Return the local runtime in place of docker where it can make environments of more of these CPythons X.Y."""
     from pytest_crab.runtimes import bubblewrap, interpreters
 
     wanted = [*pythons]
-    if choice.name != "docker" or not wanted or bubblewrap.problem() is not None:
-        return choice
-    engine = make("docker", rootdir=Path.cwd(), cache=Path(), base=base)
+    if settings.runtime != "docker" or not wanted or bubblewrap.problem() is not None:
+        return settings
+    engine = make(settings, rootdir=Path.cwd(), cache=Path())
     try:
         with_base = {version for version in wanted if engine.has_python(version)}
     finally:
         engine.close()
     here = {version for version in wanted if interpreters.find(version) is not None}
     if len(here) <= len(with_base):
-        return choice
+        return settings
     lacking = ", ".join(version for version in wanted if version in here - with_base)
-    return Choice(name="local", reason=f"docker has no base image of Python {lacking}, which this machine has")
+    why = f"docker has no base image of Python {lacking}, which this machine has"
+    return replace(settings, runtime="local", why=why)
 
 
-def make(
-    name: str,
-    *,
-    rootdir: Path,
-    cache: Path,
-    base: str = DEFAULT_BASE,
-    slots: int | None = None,
-    unconfined: bool = False,
-) -> Runtime:
-    """Return the runtime of this name; ``unconfined``: there is no sandbox on this host.
+def make(settings: RuntimeSettings, *, rootdir: Path, cache: Path, unconfined: bool = False) -> Runtime:
+    """Return the runtime that is named; ``unconfined``: there is no sandbox on this host.
 
     Raises EngineError for a name that is not in the table.
     """
+    name = settings.runtime
     if name not in RUNTIMES:
         raise EngineError(f"{name!r} is no runtime; use one of {', '.join(sorted(RUNTIMES))}")
     chosen = UNCONFINED if unconfined and name == "local" else RUNTIMES[name]
     module, _, cls = chosen.partition(":")
-    own: dict[str, Any] = {"rootdir": rootdir, "base": base} if name == "docker" else {"cache": cache}
-    return cast("Runtime", getattr(importlib.import_module(module), cls)(slots=slots, **own))
+    place: dict[str, Any] = {"rootdir": rootdir} if name == "docker" else {"cache": cache}
+    return cast("Runtime", getattr(importlib.import_module(module), cls)(settings, **place))

@@ -16,7 +16,6 @@ from typing_extensions import override
 from pytest_crab.errors import EngineError
 from pytest_crab.lazy import lazy
 from pytest_crab.protocols import (
-    CLIENT_LIMITS,
     INSTALL_LIMITS,
     Clone,
     CloneRequest,
@@ -26,7 +25,7 @@ from pytest_crab.protocols import (
     Limits,
     Snapshot,
 )
-from pytest_crab.runtimes import bubblewrap, build_failures, cgroups, gateway_relay, venvs
+from pytest_crab.runtimes import RuntimeSettings, bubblewrap, build_failures, cgroups, gateway_relay, venvs
 from pytest_crab.runtimes.bubblewrap import ClientMounts, View
 from pytest_crab.runtimes.disk_quota import DiskQuota
 from pytest_crab.runtimes.environments import SOCKET_FOLDER, TMP
@@ -48,8 +47,10 @@ class BubblewrapRuntime(HostRuntime):
 
     unconfined = False
 
-    def __init__(self, *, cache: Path, slots: int | None = None, run: RunFolder | None = None) -> None:
-        super().__init__(cache=cache, slots=slots, run=run)
+    def __init__(
+        self, settings: RuntimeSettings, *, cache: Path, slots: int | None = None, run: RunFolder | None = None
+    ) -> None:
+        super().__init__(settings, cache=cache, slots=slots, run=run)
         self._masked: dict[str, tuple[str, ...]] = {}
 
     @override
@@ -151,10 +152,10 @@ class BubblewrapRuntime(HostRuntime):
                 self.run,
                 [self.view(image, empty=(TMP,), writable={}, replaced=replaced)],
                 [with_env(image, asked)],
-                limits=CLIENT_LIMITS,
+                limits=self.settings.client_limits,
                 seconds=instance.required_environment.timeout,
                 cancelled=[self.stopped],
-                quota=DiskQuota(list(replaced.values()), CLIENT_LIMITS.disk),
+                quota=DiskQuota(list(replaced.values()), self.settings.client_limits.disk),
             )[0]
 
 

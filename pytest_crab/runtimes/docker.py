@@ -17,7 +17,6 @@ from pytest_crab.errors import DiffRejected, EngineError
 from pytest_crab.harness import channel
 from pytest_crab.model_access import ModelAccess
 from pytest_crab.protocols import (
-    CLIENT_LIMITS,
     OWN_PLACES,
     Clone,
     CloneRequest,
@@ -31,6 +30,7 @@ from pytest_crab.protocols import (
     Workspace,
 )
 from pytest_crab.runtimes import (
+    RuntimeSettings,
     bubblewrap,
     build_failures,
     cgroups,
@@ -76,24 +76,25 @@ for name in filter(str.isdigit, os.listdir("/proc")):
 class DockerRuntime(Runtime):
     """Implements protocols.Runtime on a Docker engine.
 
-    ``rootdir`` is where a user's own ``dockerfiles/`` lie; ``base`` names the base image, ``{python}`` in it is X.Y;
-    ``slots`` bounds what runs at once on this machine. Nothing is connected or started before it is needed.
+    ``rootdir`` is where a user's own ``dockerfiles/`` lie; ``slots`` bounds what runs at once on this machine. Nothing
+    is connected or started before it is needed.
     """
 
     name = "docker"
 
     def __init__(
         self,
+        settings: RuntimeSettings,
         *,
         rootdir: Path,
-        base: str = "python:{python}-slim",
         slots: int | None = None,
         run: RunFolder | None = None,
     ) -> None:
+        self.settings = settings
         self.run = run or RunFolder()
         self.engine = Engine(self.run)
         self.slots = Slots(slots)
-        self._images = Images(self.engine, self.slots, rootdir=rootdir, base=base)
+        self._images = Images(self.engine, self.slots, rootdir=rootdir, base=settings.base_image)
         self.holds = self._images.holds
 
     @override
@@ -118,7 +119,7 @@ class DockerRuntime(Runtime):
             "dockerfile": self._images.dockerfile(instance),
             "base": base,
             "base_id": base_id,
-            **environment_identity(instance.required_environment, source),
+            **environment_identity(instance.required_environment, source, self.settings.oracle_limits),
         }
 
     @override
@@ -199,7 +200,7 @@ class DockerRuntime(Runtime):
         with (
             self.slots.take(self.engine.stopped),
             self.engine.container(
-                image.reference, command, limits=CLIENT_LIMITS, workdir=image.workdir, writable=True
+                image.reference, command, limits=self.settings.client_limits, workdir=image.workdir, writable=True
             ) as container,
         ):
             return run_main(self.engine, container, command.stdin, seconds=seconds)

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from pytest_crab.ecosystems.packages import normal_name
 from pytest_crab.errors import ImageError
-from pytest_crab.protocols import ORACLE_LIMITS, OWN_PLACES
+from pytest_crab.protocols import OWN_PLACES, Limits
 from pytest_crab.runtimes.interpreters import running_version
 from pytest_crab.serialization import digest, dump
 from pytest_crab.types import Environment
@@ -92,8 +92,8 @@ def install_script(environment: Environment, constraints: str | None = None) -> 
     return "\n".join(["set -e", *exports, *environment.install]) + "\n"
 
 
-def environment_identity(environment: Environment, source: Mapping[str, Any]) -> dict[str, Any]:
-    """The part of a runtime's identity that is the same for all runtimes."""
+def environment_identity(environment: Environment, source: Mapping[str, Any], limits: Limits) -> dict[str, Any]:
+    """The part of a runtime's identity that is the same for all runtimes; ``limits`` are those of oracles."""
     resolved = {"resolved": environment.resolved} if environment.resolved is not None else {}
     node = {"node": environment.node} if environment.node is not None else {}
     builds = {"builds": "resolved"} if builds_in_isolation(environment) else {}
@@ -108,7 +108,7 @@ def environment_identity(environment: Environment, source: Mapping[str, Any]) ->
         "env": dict(environment.env),
         "workdir": environment.workdir,
         "source": dump(source),
-        "limits": dump(ORACLE_LIMITS),
+        "limits": dump(limits),
     }
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing_extensions import override
 
 from pytest_crab.lazy import lazy
-from pytest_crab.protocols import CLIENT_LIMITS, Clone, CloneRequest, Command, Completed, Snapshot
+from pytest_crab.protocols import Clone, CloneRequest, Command, Completed, Snapshot
 from pytest_crab.runtimes import bubblewrap, gateway_relay
 from pytest_crab.runtimes.bubblewrap import ClientMounts
 from pytest_crab.runtimes.disk_quota import DiskQuota
@@ -122,6 +122,7 @@ class ConfinedClone(HostClone):
                 stdin=stdin,
                 seconds=seconds,
                 cancel=self._stopped,
+                limits=self._request.limits,
                 run=self._run,
                 client=self.client,
                 quota=self._quota,
@@ -141,7 +142,7 @@ class ConfinedClone(HostClone):
     @lazy
     def _quota(self) -> DiskQuota:
         folders = [self._tree] if self.client is None else [self._tree, self.client.home]
-        return DiskQuota(folders, CLIENT_LIMITS.disk)
+        return DiskQuota(folders, self._request.limits.disk)
 
 
 class PlainClone(HostClone):
@@ -161,7 +162,7 @@ class PlainClone(HostClone):
                 [Command(argv=argv, stdin=stdin)],
                 cwd=self._tree,
                 env={"HOME": str(home), "LANG": "C.UTF-8", **WORKSPACE_ENV, **asked, "PATH": path},
-                limits=CLIENT_LIMITS,
+                limits=self._request.limits,
                 seconds=seconds,
                 cancelled=self._stopped,
             )[0]

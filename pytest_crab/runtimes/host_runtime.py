@@ -15,7 +15,16 @@ from typing_extensions import override
 from pytest_crab.errors import Cancelled
 from pytest_crab.model_access import ModelAccess
 from pytest_crab.protocols import Command, Completed, Image, InstallResult, Limits, Runtime, Snapshot, Workspace
-from pytest_crab.runtimes import cgroups, environment_use, hidden_paths, interpreters, reinstall, tree_diff, venvs
+from pytest_crab.runtimes import (
+    RuntimeSettings,
+    cgroups,
+    environment_use,
+    hidden_paths,
+    interpreters,
+    reinstall,
+    tree_diff,
+    venvs,
+)
 from pytest_crab.runtimes.bubblewrap import ClientMounts, View
 from pytest_crab.runtimes.environment_use import EnvironmentsInUse
 from pytest_crab.runtimes.environments import environment_identity, image_key
@@ -37,7 +46,10 @@ class HostRuntime(Runtime, ABC):
     name = "local"
     unconfined: ClassVar[bool]
 
-    def __init__(self, *, cache: Path, slots: int | None = None, run: RunFolder | None = None) -> None:
+    def __init__(
+        self, settings: RuntimeSettings, *, cache: Path, slots: int | None = None, run: RunFolder | None = None
+    ) -> None:
+        self.settings = settings
         self.run = run or RunFolder()
         self._cache = cache.absolute()
         hidden_paths.hide(self._cache, "the cache of environments")
@@ -63,7 +75,7 @@ class HostRuntime(Runtime, ABC):
             "layout": LAYOUT,
             "confined": not self.unconfined,
             "interpreter": chosen.identity(instance.required_environment),
-            **environment_identity(instance.required_environment, source),
+            **environment_identity(instance.required_environment, source, self.settings.oracle_limits),
         }
 
     @override

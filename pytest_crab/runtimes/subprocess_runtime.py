@@ -25,7 +25,7 @@ from pytest_crab.protocols import (
     Limits,
     Snapshot,
 )
-from pytest_crab.runtimes import build_failures, gateway_relay
+from pytest_crab.runtimes import RuntimeSettings, build_failures, gateway_relay
 from pytest_crab.runtimes.bubblewrap import ClientMounts, View
 from pytest_crab.runtimes.host_clone import plain_clone
 from pytest_crab.runtimes.host_runtime import HostRuntime, HostWorkspace
@@ -42,8 +42,10 @@ class SubprocessRuntime(HostRuntime):
 
     unconfined = True
 
-    def __init__(self, *, cache: Path, slots: int | None = None, run: RunFolder | None = None) -> None:
-        super().__init__(cache=cache, slots=slots, run=run)
+    def __init__(
+        self, settings: RuntimeSettings, *, cache: Path, slots: int | None = None, run: RunFolder | None = None
+    ) -> None:
+        super().__init__(settings, cache=cache, slots=slots, run=run)
         self._guard = threading.Lock()
         self._busy: dict[str, threading.Lock] = {}
 

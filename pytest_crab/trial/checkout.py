@@ -14,7 +14,6 @@ from pytest_crab.errors import AgentError, ReviewerError
 from pytest_crab.instances.loading import FILE as INSTANCE_FILE
 from pytest_crab.model_access import ModelAccess
 from pytest_crab.protocols import (
-    CLIENT_LIMITS,
     Checkout,
     Clone,
     CloneRequest,
@@ -80,6 +79,7 @@ class TrialCheckout(Checkout):
             readable=(*readable, *libraries),
             writable=tuple(writable),
             masked=installed_copies(self._instance.project),
+            limits=self._run_context.settings.client_limits,
             network=network,
             models=models,
             require_sandbox=self._require_sandbox,
@@ -114,7 +114,11 @@ class TrialCheckout(Checkout):
         for path in readable:
             self._refuse(path)
         return self._run_context.runtime.workspace(
-            self._image(), self._snapshot, limits=CLIENT_LIMITS, readable=readable, models=models
+            self._image(),
+            self._snapshot,
+            limits=self._run_context.settings.client_limits,
+            readable=readable,
+            models=models,
         )
 
 

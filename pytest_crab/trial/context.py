@@ -198,7 +198,7 @@ class StepContext(ScoringContext):
     @property
     @override
     def limits(self) -> Limits:
-        return self.run_context.limits
+        return self.run_context.settings.oracle_limits
 
     @lazy
     @override
@@ -212,7 +212,7 @@ class StepContext(ScoringContext):
 
     @override
     def execute(self, commands: Sequence[Command], *, seconds: float) -> tuple[Completed, ...]:
-        return self.run_context.runtime.execute(self.image, commands, limits=self.run_context.limits, seconds=seconds)
+        return self.run_context.runtime.execute(self.image, commands, limits=self.limits, seconds=seconds)
 
     @override
     def look_into_clone(self, argv: Sequence[str]) -> Completed | None:

@@ -13,9 +13,9 @@ from typing import Any
 from pytest_crab import harness
 from pytest_crab.errors import EngineError
 from pytest_crab.model_access import Models
-from pytest_crab.protocols import ORACLE_LIMITS, Limits, Runtime, Store
+from pytest_crab.protocols import Runtime, Store
 from pytest_crab.retry_policy import RetryPolicy
-from pytest_crab.runtimes import hidden_paths
+from pytest_crab.runtimes import RuntimeSettings, hidden_paths
 from pytest_crab.runtimes.engine_address import engine_sockets
 from pytest_crab.runtimes.run_lock import RunFolder
 from pytest_crab.settings import ModelSettings
@@ -54,19 +54,18 @@ class RunContext:
     run: RunFolder
     #: The token under which results of adapters without an identity are stored.
     resume: str
+    #: What the run says of where its code runs.
+    settings: RuntimeSettings = field(default_factory=RuntimeSettings)
     proof_runs: int = 2
     #: The number of runs by which the oracles of an instance were proved by the set's lock (lock.certified_runs); where
     #: it is not 0, one run of head and one of the reference prove each of them anew.
     certified_runs: Callable[[Instance], int] = lambda _instance: 0
-    limits: Limits = ORACLE_LIMITS
     #: The steps whose stored results are not used.
     fresh: Sequence[str] = ()
     #: The keys of the steps made since (see StepCache).
     made: set[str] = field(default_factory=set)
     #: The reason why this host has no sandbox; None: it has one.
     no_sandbox: str | None = None
-    #: Whether any code may run without a sandbox.
-    allow_unconfined: bool = False
     #: Whether each finding is also tried alone.
     attribute: bool = False
     #: Which verdicts are explained from a revision's commits.
@@ -113,7 +112,7 @@ class RunContext:
 
         ``who`` names the contestants, and ``built_in`` says that they are code of this package that runs no other.
         """
-        if self.no_sandbox is None or self.allow_unconfined:
+        if self.no_sandbox is None or self.settings.allow_unconfined:
             return
         if instance.provenance is Provenance.AUTHORED and built_in:
             return

@@ -15,6 +15,7 @@ import pytest
 from pytest_crab.errors import ImageError
 from pytest_crab.instances import load_instance
 from pytest_crab.protocols import Image, Runtime, Snapshot
+from pytest_crab.runtimes import RuntimeSettings
 from pytest_crab.runtimes.interpreters import running_version
 from pytest_crab.sources import fetcher_for
 from pytest_crab.types import Instance
@@ -57,10 +58,10 @@ def runtime_of(name: str, cache: Path, without: Callable[[str, str], NoReturn]) 
 
         if reason := bubblewrap.problem():
             without("bubblewrap", reason)
-        return BubblewrapRuntime(cache=cache, slots=2)
+        return BubblewrapRuntime(RuntimeSettings(), cache=cache, slots=2)
     from pytest_crab.runtimes.docker import DockerRuntime
 
-    return DockerRuntime(rootdir=cache, base=docker_base(without), slots=2)
+    return DockerRuntime(RuntimeSettings(base_image=docker_base(without)), rootdir=cache, slots=2)
 
 
 def docker_base(without: Callable[[str, str], NoReturn]) -> str:

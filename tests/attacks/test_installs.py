@@ -15,7 +15,7 @@ from hostile.ledger import setup_diff
 
 from pytest_crab.errors import InstallFailed
 from pytest_crab.protocols import InstallResult
-from pytest_crab.runtimes import disk_quota
+from pytest_crab.runtimes import RuntimeSettings, disk_quota
 
 if TYPE_CHECKING:
     from conftest import Place
@@ -78,7 +78,7 @@ def test_an_install_that_fills_the_disk_with_files_without_a_name_is_the_revisio
 ) -> None:
     from pytest_crab.runtimes.bubblewrap_runtime import BubblewrapRuntime
 
-    runtime = BubblewrapRuntime(cache=small.parent / "cache", slots=1)
+    runtime = BubblewrapRuntime(RuntimeSettings(), cache=small.parent / "cache", slots=1)
     try:
         with pytest.raises(InstallFailed, match="less than 20 MiB were left"):
             install(replace(confined, runtime=runtime), NAMELESS)

@@ -18,7 +18,7 @@ from pytest_crab.clients.services import StepServices
 from pytest_crab.errors import AgentError, ReviewerError, model_errors_as
 from pytest_crab.models import Gateway
 from pytest_crab.protocols import Image, Runtime, Snapshot
-from pytest_crab.runtimes import bubblewrap
+from pytest_crab.runtimes import RuntimeSettings, bubblewrap
 from pytest_crab.runtimes.bubblewrap_runtime import BubblewrapRuntime
 from pytest_crab.runtimes.interpreters import running_version
 from pytest_crab.runtimes.run_lock import RunFolder
@@ -100,12 +100,19 @@ class Desk:
     snapshot: Snapshot
     image: Image
     run: RunFolder = field(default_factory=RunFolder)
+    settings: RuntimeSettings = field(default_factory=RuntimeSettings)
 
     @property
     def run_context(self) -> RunContext:
         store = FileStore(self.folder / "store")
         return RunContext(
-            runtime=self.runtime, store=store, cache=store.cache, run=self.run, resume="one", models=self.gateway
+            runtime=self.runtime,
+            store=store,
+            cache=store.cache,
+            run=self.run,
+            resume="one",
+            settings=self.settings,
+            models=self.gateway,
         )
 
     @property
@@ -221,9 +228,11 @@ def make_runtime(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[
             from pytest_crab.runtimes.docker import DockerRuntime
 
             base = os.environ.get("CRAB_TEST_BASE", LOCAL_BASE)
-            made[kind] = DockerRuntime(rootdir=tmp_path_factory.mktemp("root"), base=base, slots=8)
+            made[kind] = DockerRuntime(
+                RuntimeSettings(base_image=base), rootdir=tmp_path_factory.mktemp("root"), slots=8
+            )
         elif kind not in made:
-            made[kind] = BubblewrapRuntime(cache=tmp_path_factory.mktemp("cache"), slots=8)
+            made[kind] = BubblewrapRuntime(RuntimeSettings(), cache=tmp_path_factory.mktemp("cache"), slots=8)
         runtime: Runtime = made[kind]
         return runtime
 

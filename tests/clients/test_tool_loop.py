@@ -14,9 +14,9 @@ import pytest
 from pytest_crab import agents
 from pytest_crab.errors import AgentError, BadInput
 from pytest_crab.protocols import CLIENT_LIMITS
+from pytest_crab.runtimes import RuntimeSettings
 from pytest_crab.testing.dialogue import Reply
 from pytest_crab.testing.provider import call, fail, refuse, say, turns
-from pytest_crab.trial import checkout
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -225,8 +225,8 @@ def test_calls_that_are_none_are_no_answer(desk: Any, message: dict[str, Any]) -
         desk.revise("tool-loop", turns(chat(message)), provider="openai")
 
 
-def test_an_agent_that_fills_the_disk_made_no_revision(desk: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checkout, "CLIENT_LIMITS", replace(CLIENT_LIMITS, disk=16))
+def test_an_agent_that_fills_the_disk_made_no_revision(desk: Any) -> None:
+    desk.settings = RuntimeSettings(client_limits=replace(CLIENT_LIMITS, disk=16))
     fill = call("shell", {"command": "head -c 10000000 /dev/zero > part$(ls | wc -l); sleep 1"})
     with pytest.raises(AgentError, match="its commands wrote more to the disk than they may") as caught:
         desk.revise("tool-loop", turns(fill, fill, fill, say("Done.")))

@@ -15,6 +15,7 @@ from pytest_crab.campaign.trial_pool import TRIALS
 from pytest_crab.errors import BadInput
 from pytest_crab.instances import load_instance, lock
 from pytest_crab.option_types import address
+from pytest_crab.runtimes import RuntimeSettings
 from pytest_crab.settings import ModelSettings
 from pytest_crab.trial import CrewSpec
 
@@ -83,7 +84,13 @@ def test_a_plan_that_holds_a_key_is_refused_and_the_key_not_told(
 ) -> None:
     key = "sk-0123456789abcdef"
     monkeypatch.setenv("ANTHROPIC_API_KEY", key)
-    plan = RunPlan(run="r", resume="t", runtime="local", base_image="b", proof_runs=1, models=ModelSettings())
+    plan = RunPlan(
+        run="r",
+        resume="t",
+        runtime=RuntimeSettings(runtime="local", base_image="b"),
+        proof_runs=1,
+        models=ModelSettings(),
+    )
     own = {"command": ["./tell"], "env": {"TOKEN": key}}
     spec = CrewSpec(
         reviewer="tell",

@@ -25,6 +25,7 @@ from pytest_crab.campaign.cluster.workers import Workers
 from pytest_crab.campaign.trial_pool import TrialWork
 from pytest_crab.instances import load_instance
 from pytest_crab.reviewers import REVIEWERS
+from pytest_crab.runtimes import RuntimeSettings
 from pytest_crab.settings import ModelSettings
 from pytest_crab.store import FileStore
 from pytest_crab.trial import Crew, CrewSpec, unmeasured_trial
@@ -43,8 +44,7 @@ CREW = Crew.build(SPEC)
 PLAN = RunPlan(
     run="r",
     resume="t",
-    runtime="local",
-    base_image="b",
+    runtime=RuntimeSettings(runtime="local", base_image="b"),
     proof_runs=1,
     models=ModelSettings(),
 )

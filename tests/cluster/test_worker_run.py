@@ -22,7 +22,7 @@ from pytest_crab.errors import Cancelled, GatewayError
 from pytest_crab.instances import load_instance
 from pytest_crab.model_access import ModelAccess
 from pytest_crab.reviewers import REVIEWERS
-from pytest_crab.runtimes import bubblewrap, run_lock
+from pytest_crab.runtimes import RuntimeSettings, bubblewrap, run_lock
 from pytest_crab.settings import Api, ModelSettings, Price, Provider
 from pytest_crab.testing.provider import ScriptedProvider, say
 from pytest_crab.trial import CrewSpec
@@ -78,8 +78,7 @@ def make(folder: Path) -> Iterator[Callable[..., tuple[WorkerRun, Keeper]]]:
         plan = RunPlan(
             run="r",
             resume="t",
-            runtime="local",
-            base_image="b",
+            runtime=RuntimeSettings(runtime="local", base_image="b"),
             proof_runs=1,
             models=models or ModelSettings(),
             crews=crews or (crew(),),

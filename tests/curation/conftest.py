@@ -18,6 +18,7 @@ from click.testing import CliRunner, Result
 from pytest_crab.cli import main
 from pytest_crab.cli.run_contexts import proving_context
 from pytest_crab.curation.stages import CurationContext
+from pytest_crab.runtimes import RuntimeSettings
 from pytest_crab.scoring.judges.bench import JudgeBench
 from pytest_crab.scoring.step_cache import StepCache
 from pytest_crab.settings import load_settings
@@ -196,7 +197,9 @@ def proving(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callabl
             path = tmp_path / "crab.yaml"
             if not path.exists():
                 path.write_text(f"models:\n  providers: {{local: {provider}}}\n  retries: 0\n")
-            shared = stack.enter_context(proving_context("local", tmp_path / ".crab", load_settings(tmp_path)))
+            shared = stack.enter_context(
+                proving_context(RuntimeSettings(runtime="local"), tmp_path / ".crab", load_settings(tmp_path))
+            )
             store = FileStore(tmp_path / ".crab")
 
             def judge(name: str) -> JudgeBench:

@@ -15,7 +15,7 @@ from pytest_crab.cli.run_contexts import proving_context
 from pytest_crab.curation.certify import Certificate, certify
 from pytest_crab.instances import load_instance
 from pytest_crab.protocols import Limits
-from pytest_crab.runtimes import bubblewrap_runtime, interpreters, venvs
+from pytest_crab.runtimes import RuntimeSettings, bubblewrap_runtime, interpreters, venvs
 from pytest_crab.runtimes.bubblewrap_runtime import BubblewrapRuntime
 from pytest_crab.runtimes.docker import DockerRuntime
 
@@ -42,7 +42,7 @@ def certified(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., 
         (folder / "oracles").mkdir(parents=True)
         (folder / "oracles" / "test_c0.py").write_text(oracle)
         (folder / "instance.yaml").write_text(json.dumps(document(shas)))
-        with proving_context("local", tmp_path / ".crab") as (crew, run_context):
+        with proving_context(RuntimeSettings(runtime="local"), tmp_path / ".crab") as (crew, run_context):
             return certify(load_instance(folder), crew, run_context, lambda _: None)
 
     return run

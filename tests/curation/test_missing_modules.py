@@ -10,6 +10,7 @@ import pytest
 from pytest_crab.agents import AGENTS
 from pytest_crab.curation.missing_modules import Diagnosis, diagnose
 from pytest_crab.reviewers import REVIEWERS
+from pytest_crab.runtimes import RuntimeSettings
 from pytest_crab.runtimes.bubblewrap_runtime import BubblewrapRuntime
 from pytest_crab.runtimes.run_lock import RunFolder
 from pytest_crab.store import FileStore
@@ -28,7 +29,7 @@ def see(
 ) -> Iterator[Callable[[str, str], Diagnosis]]:
     """What is seen of an oracle where the reference makes shop.py one line of this."""
     run, store = RunFolder(), FileStore(tmp_path / "store")
-    runtime = BubblewrapRuntime(cache=store.cache)
+    runtime = BubblewrapRuntime(RuntimeSettings(), cache=store.cache)
     run_context = RunContext(runtime=runtime, store=store, cache=store.cache, run=run, resume=run.id)
     crew = Crew.build(
         CrewSpec(

@@ -12,6 +12,7 @@ from pytest_crab.gate.exit import OracleCounts, RunOutcome, decide
 from pytest_crab.gate.planning import in_halves
 from pytest_crab.gate.power_statement import power_statement
 from pytest_crab.gate.results import GateResult, Word
+from pytest_crab.gate.terms import GateTerms
 from pytest_crab.gate.wording import baseline_words
 from pytest_crab.results.explained import explained_rates
 from pytest_crab.results.gate_record import Gate
@@ -58,7 +59,13 @@ def gated(before: str, after: str, *, margin: float = 5.0, status: int = 1, alon
         after=Load(cost_usd=0.75, comments=3.5),
     )
     return decide(
-        RunOutcome(status=status, only_trials_failed=alone, max_unknown=1.0, counts=(tally,), baselines=(against,))
+        RunOutcome(
+            terms=GateTerms(max_unknown=1.0),
+            status=status,
+            only_trials_failed=alone,
+            counts=(tally,),
+            baselines=(against,),
+        )
     )
 
 
@@ -300,7 +307,7 @@ def test_a_hooks_objection_fails_a_gate_that_would_pass() -> None:
     outcome = RunOutcome(
         status=0,
         only_trials_failed=True,
-        fail_under=0.5,
+        terms=GateTerms(fail_under=0.5),
         counts=(OracleCounts(reviewer="mine", caught=3, missed=0),),
         objections=("Too dear.",),
     )
@@ -315,7 +322,7 @@ def test_misses_for_errors_are_the_floors_and_no_baselines() -> None:
     outcome = RunOutcome(
         status=0,
         only_trials_failed=True,
-        errors_as_misses=True,
+        terms=GateTerms(errors_as_misses=True),
         counts=(OracleCounts(reviewer="mine", caught=100, missed=120, unknown=20),),
         baselines=(BaselineComparison(reviewer="mine", baseline="main", comparison=compare(before, after)),),
     )
@@ -354,7 +361,7 @@ def test_a_floor_and_a_baseline_must_both_hold() -> None:
     outcome = RunOutcome(
         status=1,
         only_trials_failed=True,
-        fail_under=0.6,
+        terms=GateTerms(fail_under=0.6),
         counts=(OracleCounts(reviewer="mine", caught=30, missed=30),),
         baselines=(against,),
     )
@@ -401,18 +408,18 @@ def test_what_neither_run_measured_does_not_pass() -> None:
 @pytest.mark.parametrize(("unknown", "most", "code"), [(12, 0.05, 0), (13, 0.05, 8), (13, 0.06, 0), (1, 0.0, 8)])
 def test_unknowns_have_a_cap(unknown: int, most: float, code: int) -> None:
     counts = OracleCounts(reviewer="mine", caught=240 - unknown, missed=0, unknown=unknown)
-    decision = decide(RunOutcome(status=0, only_trials_failed=True, fail_under=0.5, max_unknown=most, counts=(counts,)))
+    terms = GateTerms(fail_under=0.5, max_unknown=most)
+    outcome = RunOutcome(terms=terms, status=0, only_trials_failed=True, counts=(counts,))
+    decision = decide(outcome)
     assert decision.exit_code == code
     assert ("--crab-max-unknown" in decision.paragraph) is (code == 8)
-    lenient = RunOutcome(
-        status=0, only_trials_failed=True, fail_under=0.5, max_unknown=most, counts=(counts,), errors_as_misses=True
-    )
+    lenient = dataclasses.replace(outcome, terms=dataclasses.replace(terms, errors_as_misses=True))
     assert decide(lenient).exit_code == 0, "they are counted as missed"
 
 
 def test_too_much_unknown_does_not_hide_a_failure() -> None:
     counts = OracleCounts(reviewer="mine", caught=0, missed=90, unknown=10)
-    outcome = RunOutcome(status=0, only_trials_failed=True, fail_under=0.5, counts=(counts,))
+    outcome = RunOutcome(terms=GateTerms(fail_under=0.5), status=0, only_trials_failed=True, counts=(counts,))
     assert decide(outcome).exit_code == 1
 
 

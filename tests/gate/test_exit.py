@@ -11,7 +11,10 @@ from hypothesis import given, strategies as st
 from pytest_crab.gate.baseline import BaselineComparison
 from pytest_crab.gate.exit import NO_TEST, OracleCounts, RunOutcome, decide, refuse
 from pytest_crab.gate.results import ORDER, GateResult
+from pytest_crab.gate.terms import WORSE, GateTerms
 from pytest_crab.results.gate_record import Gate
+
+TERMS = {each.name for each in dataclasses.fields(GateTerms)}
 
 
 def counted(caught: float, missed: float, broken: float = 0, unknown: float = 0, **fields: Any) -> OracleCounts:
@@ -19,8 +22,9 @@ def counted(caught: float, missed: float, broken: float = 0, unknown: float = 0,
 
 
 def ruled(*counts: OracleCounts, status: int = 1, floor: float | None = 0.5, **fields: Any) -> Gate:
-    known = {"status": status, "fail_under": floor, "only_trials_failed": True, **fields}
-    return decide(RunOutcome(**known, counts=counts))
+    own = {name: fields.pop(name) for name in TERMS & fields.keys()}
+    known = {"status": status, "only_trials_failed": True, **fields}
+    return decide(RunOutcome(**known, terms=GateTerms(fail_under=floor, **own), counts=counts))
 
 
 @pytest.mark.parametrize("status", range(8))
@@ -170,10 +174,7 @@ OUTCOMES = st.builds(
     RunOutcome,
     status=st.sampled_from([0, 1]),
     only_trials_failed=st.just(True),
-    fail_under=SHARE,
-    max_broken=SHARE,
-    max_unknown=SHARE,
-    errors_as_misses=st.booleans(),
+    terms=st.builds(GateTerms, fail_under=SHARE, max_broken=SHARE, max_unknown=SHARE, errors_as_misses=st.booleans()),
     counts=st.lists(COUNTS, min_size=1, max_size=3).map(tuple),
 )
 SEVERITY = [0, 8, 1, 9]
@@ -186,9 +187,9 @@ def test_zero_means_that_every_lower_bound_holds(outcome: RunOutcome) -> None:
         assert gated
         for own in gated:
             assert own.total > 0
-            assert own.caught / float(own.total) >= (outcome.fail_under or 0)
-            assert own.broken / float(own.total) <= outcome.max_broken
-            assert outcome.errors_as_misses or own.unknown / float(own.total) <= outcome.max_unknown
+            assert own.caught / float(own.total) >= (outcome.terms.fail_under or 0)
+            assert own.broken / float(own.total) <= outcome.terms.max_broken
+            assert outcome.terms.errors_as_misses or own.unknown / float(own.total) <= outcome.terms.max_unknown
 
 
 @given(OUTCOMES)
@@ -196,10 +197,10 @@ def test_one_means_that_some_upper_bound_fails(outcome: RunOutcome) -> None:
     if decide(outcome).exit_code == 1:
         gated = [own for own in outcome.counts if not own.is_control and own.total]
         highs = [
-            (own.caught if outcome.errors_as_misses else float(own.total) - own.missed) / float(own.total)
+            (own.caught if outcome.terms.errors_as_misses else float(own.total) - own.missed) / float(own.total)
             for own in gated
         ]
-        assert min(highs) < (outcome.fail_under or 0)
+        assert min(highs) < (outcome.terms.fail_under or 0)
 
 
 @given(OUTCOMES)
@@ -216,7 +217,8 @@ def test_catching_more_never_makes_it_worse(outcome: RunOutcome) -> None:
 
 @given(OUTCOMES, SHARE)
 def test_a_lower_floor_never_makes_it_worse(outcome: RunOutcome, floor: float) -> None:
-    lower = dataclasses.replace(outcome, fail_under=min(floor, outcome.fail_under or 0))
+    terms = dataclasses.replace(outcome.terms, fail_under=min(floor, outcome.terms.fail_under or 0))
+    lower = dataclasses.replace(outcome, terms=terms)
     assert SEVERITY.index(decide(lower).exit_code) <= SEVERITY.index(decide(outcome).exit_code)
 
 
@@ -255,19 +257,21 @@ def test_a_control_changes_nothing(outcome: RunOutcome) -> None:
     ],
 )
 def test_a_gate_that_cannot_be_trusted_is_refused(fields: dict[str, Any], sentence: str) -> None:
-    refusal = refuse(**{"fail_under": 0.3, "agent": "mini", **fields})
+    terms = {"fail_under": 0.3, **{name: fields[name] for name in TERMS & fields.keys()}}
+    facts = {name: value for name, value in fields.items() if name not in TERMS}
+    refusal = refuse(GateTerms(**terms), **{"agent": "mini", **facts})
     assert refusal is not None
     assert sentence in refusal
 
 
 @pytest.mark.parametrize("share", [0, 0.3, 1])
 def test_a_sound_gate_is_not_refused(share: float) -> None:
-    assert refuse(fail_under=share, max_broken=share, max_unknown=share, agent="claude-code") is None
+    assert refuse(GateTerms(fail_under=share, max_broken=share, max_unknown=share), agent="claude-code") is None
 
 
 def test_without_a_gate_anything_goes() -> None:
     everything = {"privileged": True, "simulated": True, "defaulted": True, "runtime_named": False, "gated": False}
-    assert refuse(fail_under=None, agent="simulated", **everything) is None
+    assert refuse(GateTerms(), agent="simulated", **everything) is None
 
 
 def test_the_page_holds_every_ruling_and_its_code() -> None:
@@ -282,7 +286,7 @@ def test_the_page_holds_every_ruling_and_its_code() -> None:
 def test_where_only_worse_fails_an_inconclusive_gate_ends_with_zero() -> None:
     unsure = counted(490, 490, unknown=20)
     assert ruled(unsure).exit_code == 8
-    decision = ruled(unsure, fail_on_worse=True)
+    decision = ruled(unsure, fail_on=WORSE)
     assert (decision.exit_code, decision.ruling) == (0, GateResult.INCONCLUSIVE)
     assert decision.sentence == "Gate inconclusive, exit status 0, as it fails on worse alone."
 
@@ -304,7 +308,7 @@ def test_where_only_worse_fails_an_inconclusive_gate_ends_with_zero() -> None:
     ],
 )
 def test_where_only_worse_fails_the_rest_stays(counts: list[OracleCounts], fields: dict[str, Any], code: int) -> None:
-    assert ruled(*counts, fail_on_worse=True, **fields).exit_code == code
+    assert ruled(*counts, fail_on=WORSE, **fields).exit_code == code
 
 
 def test_one_oracle_in_twenty_may_be_broken_and_one_unknown() -> None:

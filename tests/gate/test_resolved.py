@@ -12,6 +12,7 @@ from pytest_crab.gate.exit import OracleCounts, RunOutcome, decide, refuse
 from pytest_crab.gate.references import load_reference
 from pytest_crab.gate.resolved import RATE, RESOLVED, decided_on
 from pytest_crab.gate.results import GateResult
+from pytest_crab.gate.terms import GateTerms
 from pytest_crab.results.files import write_trials
 from pytest_crab.results.summary import Summary, summarise
 from pytest_crab.testing.trials import comment_result, trial_of
@@ -79,13 +80,13 @@ def test_repeats_keep_their_order_where_some_are_not_explained() -> None:
 def test_a_floor_rules_on_what_is_resolved(on: str, result: GateResult) -> None:
     (own,) = decided_on(summarise(trials("cssm")), on).reviewers
     counts = OracleCounts.of(own.reviewer, own.outcomes)
-    outcome = RunOutcome(status=1, only_trials_failed=True, fail_under=0.5, counts=(counts,))
+    outcome = RunOutcome(status=1, only_trials_failed=True, terms=GateTerms(fail_under=0.5), counts=(counts,))
     assert decide(outcome).ruling == result
 
 
 def test_a_gate_on_what_no_run_explains_is_refused() -> None:
-    assert "--crab-explain" in str(refuse(fail_under=0.5, agent="mini", explained=False))
-    assert refuse(fail_under=0.5, agent="mini") is None
+    assert "--crab-explain" in str(refuse(GateTerms(fail_under=0.5), agent="mini", explained=False))
+    assert refuse(GateTerms(fail_under=0.5), agent="mini") is None
 
 
 def compare(*arguments: str) -> Result:

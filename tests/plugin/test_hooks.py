@@ -180,7 +180,7 @@ class Ours:
     cache: str
     name: str = field(default="ours", init=False)
     def __post_init__(self):
-        self.inner = BubblewrapRuntime(cache=Path(self.cache))
+        self.inner = BubblewrapRuntime(RuntimeSettings(), cache=Path(self.cache))
         self.inner.name = self.name
     def execute(self, *arguments, **settings):
         return self.inner.execute(*arguments, **settings)

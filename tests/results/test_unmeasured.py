@@ -9,6 +9,7 @@ import pytest
 
 from pytest_crab.gate.exit import OracleCounts, RunOutcome, decide
 from pytest_crab.gate.results import GateResult
+from pytest_crab.gate.terms import WORSE, GateTerms
 from pytest_crab.results.summary import summarise
 from pytest_crab.show.markdown import markdown_lines
 from pytest_crab.show.page.headline import banners
@@ -75,9 +76,9 @@ def test_controls_are_not_meant(trials: Callable[..., list[Trial]]) -> None:
         assert own.unmeasured is None
 
 
-@pytest.mark.parametrize("fail_on_worse", [False, True])
-def test_no_gate_passes_on_it(*, fail_on_worse: bool) -> None:
-    outcome = RunOutcome(status=1, only_trials_failed=True, fail_under=0.0, fail_on_worse=fail_on_worse)
+@pytest.mark.parametrize("fail_on", ["cannot-tell", WORSE])
+def test_no_gate_passes_on_it(fail_on: str) -> None:
+    outcome = RunOutcome(terms=GateTerms(fail_under=0.0, fail_on=fail_on), status=1, only_trials_failed=True)
     counts = OracleCounts(reviewer="mine", caught=0, missed=3)
     assert decide(dataclasses.replace(outcome, counts=(counts,))).ruling == GateResult.PASSED
     nothing = dataclasses.replace(counts, unmeasured="measured nothing, since every review is empty")

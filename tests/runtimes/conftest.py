@@ -10,7 +10,7 @@ import pytest
 
 from pytest_crab.errors import ImageError
 from pytest_crab.protocols import Command, Completed, Image, Limits, Runtime, Snapshot
-from pytest_crab.runtimes import bubblewrap
+from pytest_crab.runtimes import RuntimeSettings, bubblewrap
 from pytest_crab.runtimes.base_images import LOCAL_BASE
 from pytest_crab.runtimes.interpreters import running_version
 from pytest_crab.sources import fetcher_for
@@ -122,7 +122,7 @@ def make(
             from pytest_crab.runtimes.docker import DockerRuntime
 
             base = request.getfixturevalue("base")
-            made.append(DockerRuntime(rootdir=cache, base=base, slots=64))
+            made.append(DockerRuntime(RuntimeSettings(base_image=base), rootdir=cache, slots=64))
         else:
             from pytest_crab.runtimes.bubblewrap_runtime import BubblewrapRuntime
             from pytest_crab.runtimes.subprocess_runtime import SubprocessRuntime
@@ -130,7 +130,11 @@ def make(
             reason = bubblewrap.problem()
             if reason and name == "local":
                 without("bubblewrap", reason)
-            made.append((SubprocessRuntime if name == "unconfined" else BubblewrapRuntime)(cache=cache, slots=64))
+            made.append(
+                (SubprocessRuntime if name == "unconfined" else BubblewrapRuntime)(
+                    RuntimeSettings(), cache=cache, slots=64
+                )
+            )
         runtime: Runtime = made[-1]
         return runtime
 

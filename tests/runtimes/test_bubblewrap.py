@@ -17,7 +17,7 @@ import pytest
 
 from pytest_crab.errors import Cancelled
 from pytest_crab.protocols import INSTALL_LIMITS, ORACLE_LIMITS, Command, Completed
-from pytest_crab.runtimes import cgroups
+from pytest_crab.runtimes import RuntimeSettings, cgroups
 from pytest_crab.runtimes.bubblewrap import View, run_confined, run_in_folder
 from pytest_crab.runtimes.bubblewrap_runtime import BubblewrapRuntime
 from pytest_crab.runtimes.run_lock import RunFolder
@@ -130,7 +130,7 @@ def test_a_killed_run_leaves_no_process_and_the_next_one_sweeps(
     # With locks of their own: a run beside this one would sweep too, and might be first.
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     mark = f"43{os.getpid()}.{time.monotonic_ns()}"
-    runtime = BubblewrapRuntime(cache=tmp_path / "cache")
+    runtime = BubblewrapRuntime(RuntimeSettings(), cache=tmp_path / "cache")
     with subprocess.Popen(
         [sys.executable, "-c", KILLED, mark, str(tmp_path)],
         stdout=subprocess.PIPE,

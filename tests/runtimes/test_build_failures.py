@@ -13,7 +13,7 @@ import pytest
 
 from pytest_crab.errors import EngineError, ImageError
 from pytest_crab.protocols import Completed, Limits
-from pytest_crab.runtimes import bubblewrap_runtime, build_failures, uv_cli, venvs
+from pytest_crab.runtimes import RuntimeSettings, bubblewrap_runtime, build_failures, uv_cli, venvs
 from pytest_crab.runtimes.bubblewrap_runtime import BubblewrapRuntime
 from pytest_crab.runtimes.interpreters import running_version
 from pytest_crab.sources import fetcher_for
@@ -229,7 +229,7 @@ def build(
         changed = {"python": running_version(), **environment}
         asked = dataclasses.replace(instance, environment=dataclasses.replace(instance.environment, **changed))  # type: ignore[arg-type]
         snapshot = fetcher_for(asked).fetch(asked, tmp_path / "cache")
-        runtime = BubblewrapRuntime(cache=tmp_path / "cache", slots=8)
+        runtime = BubblewrapRuntime(RuntimeSettings(), cache=tmp_path / "cache", slots=8)
         try:
             with pytest.raises(ImageError) as caught:
                 runtime.prepare(asked, snapshot, {})

@@ -21,6 +21,7 @@ from docker.errors import APIError, NotFound
 
 from pytest_crab.errors import EngineError, ImageError
 from pytest_crab.protocols import ORACLE_LIMITS, Command, Runtime
+from pytest_crab.runtimes import RuntimeSettings
 from pytest_crab.runtimes.docker import DockerRuntime
 from pytest_crab.runtimes.interpreters import running_version
 from pytest_crab.types import Instance
@@ -90,7 +91,7 @@ def test_an_engine_that_dies_is_one_sentence_and_no_verdict(
         pytest.skip("the engine is not on the default socket")
     relay = Relay(tmp_path / "engine.sock")
     monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/engine.sock")
-    runtime = DockerRuntime(rootdir=tmp_path, base="unused", slots=64)
+    runtime = DockerRuntime(RuntimeSettings(base_image="unused"), rootdir=tmp_path, slots=64)
     timer = threading.Timer(1.5, relay.cut)
     timer.start()
     with pytest.raises(EngineError) as caught:
@@ -109,7 +110,7 @@ def test_an_engine_that_dies_is_one_sentence_and_no_verdict(
 def test_no_engine_at_all_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, instance: Instance) -> None:
     monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/none.sock")
     with pytest.raises(EngineError, match="is it running"):
-        DockerRuntime(rootdir=tmp_path).identity(instance, {})
+        DockerRuntime(RuntimeSettings(), rootdir=tmp_path).identity(instance, {})
 
 
 KILLED = """
@@ -117,7 +118,7 @@ import sys
 from pathlib import Path
 from pytest_crab.protocols import Command, Image, ORACLE_LIMITS
 from pytest_crab.runtimes.docker import DockerRuntime
-runtime = DockerRuntime(rootdir=Path("/"), slots=64)
+runtime = DockerRuntime(RuntimeSettings(), rootdir=Path("/"), slots=64)
 image = Image(key="k", reference=sys.argv[1], tree="/opt/crab/tree", workdir="/workspace", python="python3", site=(),
               facts={"env": {}})
 runtime.run.folder
@@ -230,7 +231,7 @@ def test_a_dockerfile_of_the_users_own_comes_first(docker_place: Place, base: st
     (tmp_path / "dockerfiles").mkdir()
     text = "ARG BASE\nFROM ${BASE}\nCOPY tree/ /opt/crab/tree/\nRUN touch /own /opt/crab/distributions.txt\n"
     (tmp_path / "dockerfiles" / "python.Dockerfile").write_text(text)
-    runtime = DockerRuntime(rootdir=tmp_path, base=base, slots=64)
+    runtime = DockerRuntime(RuntimeSettings(base_image=base), rootdir=tmp_path, slots=64)
     assert runtime.identity(docker_place.instance, {})["dockerfile"] == text
     mine = replace(docker_place.instance, id="demo-own")
     image = runtime.prepare(mine, docker_place.snapshot, {"kind": "own"})
@@ -242,7 +243,7 @@ def test_a_dockerfile_of_the_users_own_comes_first(docker_place: Place, base: st
 def test_of_a_moment_only_what_is_named_is_installed(
     docker_place: Place, base: str, tmp_path: Path, needs_an_index: None
 ) -> None:
-    runtime = DockerRuntime(rootdir=tmp_path, base=base, slots=64)
+    runtime = DockerRuntime(RuntimeSettings(base_image=base), rootdir=tmp_path, slots=64)
     environment = replace(
         docker_place.instance.environment, packages=("jinja2==3.1.4",), resolved="2025-06-01T00:00:00Z"
     )
@@ -258,7 +259,7 @@ def test_of_a_moment_only_what_is_named_is_installed(
 
 
 def test_a_base_that_cannot_be_had_is_named(docker_place: Place, tmp_path: Path) -> None:
-    runtime = DockerRuntime(rootdir=tmp_path, base="localhost:1/nowhere:{python}")
+    runtime = DockerRuntime(RuntimeSettings(base_image="localhost:1/nowhere:{python}"), rootdir=tmp_path)
     environment = replace(docker_place.instance.environment, python="3.2")
     with pytest.raises(ImageError, match=r"localhost:1/nowhere:3\.2 .*doctor --build-base --python 3\.2"):
         runtime.identity(replace(docker_place.instance, environment=environment), {})
@@ -267,7 +268,7 @@ def test_a_base_that_cannot_be_had_is_named(docker_place: Place, tmp_path: Path)
 
 def test_builders_of_one_image_share_the_work(docker_place: Place, base: str, tmp_path: Path) -> None:
     instance = replace(docker_place.instance, id="demo-shared")
-    runtimes = [DockerRuntime(rootdir=tmp_path, base=base, slots=64) for _ in range(3)]
+    runtimes = [DockerRuntime(RuntimeSettings(base_image=base), rootdir=tmp_path, slots=64) for _ in range(3)]
     images = []
     source = {"kind": "shared", "once": time.time_ns()}
     prepare = [
@@ -316,7 +317,10 @@ def test_nothing_that_was_left_running_writes_what_the_tree_is(docker_place: Pla
 def test_a_python_is_there_if_its_base_is_here_or_in_the_registry(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    runtime, published = DockerRuntime(rootdir=tmp_path, base="no-such-base-{python}:1"), {"no-such-base-3.8:1"}
+    runtime, published = (
+        DockerRuntime(RuntimeSettings(base_image="no-such-base-{python}:1"), rootdir=tmp_path),
+        {"no-such-base-3.8:1"},
+    )
     asked = []
 
     def inspect_distribution(name: str) -> dict[str, Any]:

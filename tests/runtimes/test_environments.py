@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from pytest_crab.errors import EngineError, ImageError
+from pytest_crab.protocols import ORACLE_LIMITS
 from pytest_crab.runtimes import (
-    Choice,
+    RuntimeSettings,
     bubblewrap,
     choose,
     environments,
@@ -56,7 +57,7 @@ def test_install_script_stops_at_the_first_failure_and_quotes() -> None:
 def test_isolated_builds_are_of_the_environments_moment(install: str, resolved: str | None, *, dated: bool) -> None:
     environment = _environment(install=(install,), resolved=resolved)
     assert environments.builds_in_isolation(environment) is dated
-    assert ("builds" in environments.environment_identity(environment, {})) is dated
+    assert ("builds" in environments.environment_identity(environment, {}, ORACLE_LIMITS)) is dated
     if dated:
         script = environments.install_script(environment, "/c.txt")
         assert {"export PIP_CONSTRAINT=/c.txt", f"export UV_EXCLUDE_NEWER={resolved}"} <= set(script.splitlines())
@@ -77,10 +78,10 @@ def test_auto_is_the_runtime_that_can_make_more_of_the_pythons(
     monkeypatch.setattr(DockerRuntime, "has_python", lambda _, version: version in based)
     monkeypatch.setattr(interpreters, "find", lambda version: version if version in here else None)
     monkeypatch.setattr(bubblewrap, "problem", lambda: None)
-    docker = Choice(name="docker", reason="the engine answers")
+    docker = RuntimeSettings(runtime="docker", why="the engine answers")
     chosen = prefer_most_pythons(docker, ["3.8", "3.11"])
-    assert chosen.name == name
-    assert chosen == docker or "3.8" in chosen.reason
+    assert chosen.runtime == name
+    assert chosen == docker or "3.8" in chosen.why
     monkeypatch.setattr(bubblewrap, "problem", lambda: "there is none")
     assert prefer_most_pythons(docker, ["3.8", "3.11"]) == docker
 
@@ -132,13 +133,13 @@ def test_a_dockerfile_that_is_nowhere_is_named(tmp_path: Path) -> None:
 
 def test_auto_is_local_where_no_engine_answers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/none.sock")
-    choice = choose("auto")
-    assert choice.name == "local"
-    assert "no Docker engine answers" in choice.reason
+    choice = choose(RuntimeSettings())
+    assert choice.runtime == "local"
+    assert "no Docker engine answers" in choice.why
     with pytest.raises(EngineError, match=r"no Docker engine answers .*use --crab-runtime=local"):
-        choose("docker")
+        choose(RuntimeSettings(runtime="docker"))
 
 
 def test_a_runtime_that_is_not_in_the_table_is_refused(tmp_path: Path) -> None:
     with pytest.raises(EngineError, match="use one of docker, local"):
-        make("podman", rootdir=tmp_path, cache=tmp_path)
+        make(RuntimeSettings(runtime="podman"), rootdir=tmp_path, cache=tmp_path)

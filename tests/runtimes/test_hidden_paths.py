@@ -17,7 +17,7 @@ import pytest
 import pytest_crab
 from pytest_crab.errors import EngineError
 from pytest_crab.protocols import Command, Limits
-from pytest_crab.runtimes import hidden_paths
+from pytest_crab.runtimes import RuntimeSettings, hidden_paths
 from pytest_crab.runtimes.bubblewrap import run_in_folder
 from pytest_crab.runtimes.bubblewrap_runtime import BubblewrapRuntime
 from pytest_crab.sources import fetcher_for
@@ -148,7 +148,7 @@ def test_a_set_below_the_systems_folders_is_not_seen_in_an_environment(system_fo
     other = write(system_folder / "other", "other\n")
     moved = replace(instance, folder=str(system_folder / "set/one"))
     source = fetcher_for(moved)
-    runtime = BubblewrapRuntime(cache=system_folder / "cache")
+    runtime = BubblewrapRuntime(RuntimeSettings(), cache=system_folder / "cache")
     snapshot = source.fetch(moved, system_folder / "cache/sources")
     image = runtime.prepare(moved, snapshot, source.identity(moved))
     argv = ["cat", str(other), *map(str, hidden)]

@@ -18,7 +18,7 @@ import pytest
 
 from pytest_crab.errors import Cancelled, ImageError
 from pytest_crab.protocols import ORACLE_LIMITS, Command, Completed
-from pytest_crab.runtimes import interpreters, seeds, venvs
+from pytest_crab.runtimes import RuntimeSettings, interpreters, seeds, venvs
 from pytest_crab.runtimes.bubblewrap import View
 from pytest_crab.runtimes.bubblewrap_runtime import BubblewrapRuntime
 from pytest_crab.runtimes.environments import image_key
@@ -113,7 +113,7 @@ def test_unconfined_workspace_has_a_folder_and_a_diff(plain: Place) -> None:
 
 
 def test_what_only_docker_can_give_is_refused_by_name(tmp_path: Path, instance: Instance) -> None:
-    runtime = BubblewrapRuntime(cache=tmp_path)
+    runtime = BubblewrapRuntime(RuntimeSettings(), cache=tmp_path)
     wishes = {
         "libxml2": {"system": ("libxml2",)},
         "node.Dockerfile": {"dockerfile": "node"},
@@ -127,7 +127,7 @@ def test_what_only_docker_can_give_is_refused_by_name(tmp_path: Path, instance: 
 
 
 def test_pins_make_an_environment_of_its_own(tmp_path: Path, instance: Instance) -> None:
-    runtime = BubblewrapRuntime(cache=tmp_path)
+    runtime = BubblewrapRuntime(RuntimeSettings(), cache=tmp_path)
     pinned = replace(instance, environment=replace(instance.environment, packages=("pytest==8.3.4", "attrs==24.2.0")))
     assert runtime.identity(instance, {})["interpreter"]["kind"] == "running"
     assert runtime.identity(pinned, {})["interpreter"] | {"version": "", "platform": ""} == {
@@ -144,7 +144,7 @@ def test_a_shared_cache_has_one_builder_of_a_virtual_environment(
     pinned = replace(instance, environment=replace(instance.environment, packages=("pytest==8.3.4", "attrs==24.2.0")))
     chosen = venvs.choose(pinned)
     key = f"venv-{venvs.venv_name(pinned, chosen)}"[:32]
-    runtime = SubprocessRuntime(cache=tmp_path)
+    runtime = SubprocessRuntime(RuntimeSettings(), cache=tmp_path)
     found = []
 
     def build(view: View, command: Command, seconds: float) -> Completed:
@@ -160,7 +160,7 @@ def test_an_environment_is_a_copy_of_a_seed_that_is_made_again_when_files_of_it_
     tmp_path: Path, instance: Instance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(seeds, "machine_folder", lambda: tmp_path)
-    runtime = SubprocessRuntime(cache=tmp_path)
+    runtime = SubprocessRuntime(RuntimeSettings(), cache=tmp_path)
     commands: list[Command] = []
 
     def build(view: View, command: Command, seconds: float) -> Completed:
@@ -189,7 +189,7 @@ def test_a_shared_cache_has_one_builder_of_a_tree(
 ) -> None:
     source = fetcher_for(instance)
     identity = source.identity(instance)
-    runtime = SubprocessRuntime(cache=tmp_path / "cache")
+    runtime = SubprocessRuntime(RuntimeSettings(), cache=tmp_path / "cache")
     key = f"tree{image_key(runtime.identity(instance, identity))}"
     found = []
 
@@ -254,7 +254,7 @@ def test_an_install_that_fails_leaves_nothing(instance: Instance, tmp_path: Path
     broken = replace(instance, environment=replace(instance.environment, install=("exit 7",), packages=()))
     source = fetcher_for(broken)
     snapshot = source.fetch(broken, tmp_path / "sources")
-    runtime = SubprocessRuntime(cache=tmp_path / "cache")
+    runtime = SubprocessRuntime(RuntimeSettings(), cache=tmp_path / "cache")
     try:
         with pytest.raises(ImageError):
             runtime.prepare(broken, snapshot, source.identity(broken))

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from pytest_crab.gate.exit import OracleCounts, RunOutcome, decide
+from pytest_crab.gate.terms import GateTerms
 from pytest_crab.results.summary import SIMULATED, summarise
 from pytest_crab.show.terminal import summary_lines
 from pytest_crab.types import (
@@ -151,7 +152,7 @@ def test_what_measured_nothing_is_said_once_whether_a_gate_rules_or_not(make_tri
     (own,) = summary.reviewers
     assert own.unmeasured is not None
     counts = OracleCounts.of(own.reviewer, own.outcomes, unmeasured=own.unmeasured)
-    gate = decide(RunOutcome(status=1, only_trials_failed=True, fail_under=0.2, counts=(counts,)))
+    gate = decide(RunOutcome(status=1, only_trials_failed=True, terms=GateTerms(fail_under=0.2), counts=(counts,)))
     for decided in (None, gate):
         lines = summary_lines(dataclasses.replace(summary, gate=decided), 100, details=False)
         assert "\n".join(line.text for line in lines).count("measured nothing") == 1

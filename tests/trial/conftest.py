@@ -20,7 +20,7 @@ from pytest_crab.models import Gateway
 from pytest_crab.protocols import Limits, Runtime
 from pytest_crab.retry_policy import RetryPolicy
 from pytest_crab.reviewers import REVIEWERS
-from pytest_crab.runtimes import bubblewrap
+from pytest_crab.runtimes import RuntimeSettings, bubblewrap
 from pytest_crab.runtimes.bubblewrap_runtime import BubblewrapRuntime
 from pytest_crab.runtimes.interpreters import running_version
 from pytest_crab.runtimes.run_lock import RunFolder
@@ -177,7 +177,7 @@ class Lab:
             "cache": store.cache,
             "run": RunFolder(),
             "resume": "one",
-            "limits": LIMITS,
+            "settings": RuntimeSettings(oracle_limits=LIMITS),
             "no_sandbox": None,
             "retries": {},
             "proof_runs": 1,
@@ -196,10 +196,10 @@ class Lab:
     def another(self) -> Runtime:
         """A runtime of the same kind that nobody else uses."""
         if self.runtime.name == "local":
-            return BubblewrapRuntime(cache=self.folder / "cache", slots=8)
+            return BubblewrapRuntime(RuntimeSettings(), cache=self.folder / "cache", slots=8)
         from pytest_crab.runtimes.docker import DockerRuntime
 
-        return DockerRuntime(rootdir=self.folder, slots=8)
+        return DockerRuntime(RuntimeSettings(), rootdir=self.folder, slots=8)
 
     def command_lines(self) -> list[str]:
         """The command lines of all processes but this one, arguments joined by blanks."""
@@ -266,9 +266,9 @@ def runtimes(cache: Path) -> Iterator[Callable[[str], Runtime]]:
         if kind not in made and kind == "docker":
             from pytest_crab.runtimes.docker import DockerRuntime
 
-            made[kind] = DockerRuntime(rootdir=cache, slots=8)
+            made[kind] = DockerRuntime(RuntimeSettings(), rootdir=cache, slots=8)
         elif kind not in made:
-            made[kind] = BubblewrapRuntime(cache=cache, slots=8)
+            made[kind] = BubblewrapRuntime(RuntimeSettings(), cache=cache, slots=8)
         return made[kind]
 
     yield make

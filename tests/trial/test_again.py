@@ -86,8 +86,8 @@ def container_events(run: str) -> Iterator[set[str]]:
 SWEEP = """
 import sys
 from pathlib import Path
-from pytest_crab.runtimes import make
-runtime = make(sys.argv[1], rootdir=Path(sys.argv[2]), cache=Path(sys.argv[2]))
+from pytest_crab.runtimes import RuntimeSettings, make
+runtime = make(RuntimeSettings(runtime=sys.argv[1]), rootdir=Path(sys.argv[2]), cache=Path(sys.argv[2]))
 print(runtime.sweep())
 runtime.close()
 """

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from pytest_crab.runtimes import RuntimeSettings
 from pytest_crab.trial import run_trial
 from pytest_crab.trial.retries import RETRIES
 from pytest_crab.types import GitSource, Reason, Source, Trial, Verdict
@@ -194,7 +195,7 @@ def test_a_dockerfile_that_fails_breaks_the_trial(make_lab: Callable[..., Any]) 
     lab.write(
         "dockerfiles/python.Dockerfile", "ARG BASE\nFROM ${BASE}\nRUN : fetch the moon; echo too far >&2; exit 3\n"
     )
-    lab.runtime = DockerRuntime(rootdir=lab.folder, slots=8)
+    lab.runtime = DockerRuntime(RuntimeSettings(), rootdir=lab.folder, slots=8)
     try:
         trial = lab.trial()
         assert "fetch the moon" in sentence(trial)
@@ -280,7 +281,7 @@ def test_an_engine_that_dies_breaks_trials_and_leaves_nothing_for_long(
         "import time\nimport value\n\n\ndef test_value():\n    time.sleep(0.5)\n    assert value.value() == 3\n",
     )
     monkeypatch.setenv("DOCKER_HOST", f"unix://{wire.path}")
-    lab.runtime = DockerRuntime(rootdir=lab.folder, slots=8)
+    lab.runtime = DockerRuntime(RuntimeSettings(), rootdir=lab.folder, slots=8)
     run = lab.runtime.run.id
     snapshots: list[int] = []
 
@@ -305,7 +306,7 @@ def test_an_engine_that_dies_breaks_trials_and_leaves_nothing_for_long(
     assert lab.ledger == []
     wire.mend()
     lab.runtime.close()
-    new = DockerRuntime(rootdir=lab.folder, slots=8)
+    new = DockerRuntime(RuntimeSettings(), rootdir=lab.folder, slots=8)
     new.sweep()  # or a run beside this one has: whoever comes first sweeps what a dead run left
     assert containers(real, run) == []
     lab.runtime = new

@@ -17,6 +17,7 @@ from pytest_crab.agents import AGENTS
 from pytest_crab.instances import load_instance
 from pytest_crab.protocols import CLIENT_LIMITS, Image, InstallResult, Runtime, Snapshot
 from pytest_crab.reviewers import REVIEWERS
+from pytest_crab.runtimes import RuntimeSettings
 from pytest_crab.runtimes.docker import DockerRuntime
 from pytest_crab.runtimes.interpreters import running_version
 from pytest_crab.trial import Crew, CrewSpec, run_trial
@@ -164,7 +165,7 @@ def compiled(
     runtime = runtimes("local")
     if request.param == "docker":
         base = request.getfixturevalue("image_with_a_compiler")
-        runtime = DockerRuntime(rootdir=tmp_path_factory.mktemp("root"), slots=8, base=base)
+        runtime = DockerRuntime(RuntimeSettings(base_image=base), rootdir=tmp_path_factory.mktemp("root"), slots=8)
     lab = make_lab(runtime=Counting(runtime))
     lab.header = compiling(lab, "editable")
     yield lab

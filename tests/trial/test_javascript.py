@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from pytest_crab.errors import ImageError
-from pytest_crab.protocols import ORACLE_LIMITS
-from pytest_crab.runtimes import nodes
+from pytest_crab.runtimes import RuntimeSettings, nodes
 
 pytestmark = [pytest.mark.bubblewrap, pytest.mark.node]
 
@@ -75,7 +74,7 @@ def node_base() -> None:
 
 def judged(lab: Any) -> None:
     lab = cart(lab)
-    lab.changes["limits"] = ORACLE_LIMITS
+    lab.changes["settings"] = RuntimeSettings()
     good = BASE.replace("prices.length", "prices.reduce((sum, price) => sum + price, 0)")
     lab.acting({"src/cart.js": good})
     trial = lab.trial()

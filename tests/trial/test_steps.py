@@ -14,6 +14,7 @@ import pytest
 
 from pytest_crab import harness
 from pytest_crab.protocols import Limits
+from pytest_crab.runtimes import RuntimeSettings
 from pytest_crab.store import FileStore
 from pytest_crab.trial import run_trial
 from pytest_crab.verdict import flake_bound
@@ -76,7 +77,10 @@ CHANGES: dict[str, tuple[Change, dict[str, int]]] = {
     "pass to pass": (said("pass_to_pass", value=["python", "-c", "pass"]), {"proof": 2, "verdict": 3}),
     "pins": (said("environment", "packages", value=PINS), {"image": 0, **BOTH_ORACLES}),
     "variables": (said("environment", "env", value={"DEMO": "1"}), {"image": 0, **BOTH_ORACLES}),
-    "limits": (run_context(limits=Limits(memory=257, processes=48, disk=32, file=16)), BOTH_ORACLES),
+    "limits": (
+        run_context(settings=RuntimeSettings(oracle_limits=Limits(memory=257, processes=48, disk=32, file=16))),
+        BOTH_ORACLES,
+    ),
     "proof runs": (run_context(proof_runs=2), BOTH_ORACLES),
     "certified": (run_context(certified_runs=lambda _instance: 6), BOTH_ORACLES),
     "harness": (harness_changes, BOTH_ORACLES),
@@ -195,7 +199,7 @@ def test_a_dockerfile_decides_image_proofs_and_verdicts(
     made: list[str] = []
     for number in (1, 2):
         lab.write("dockerfiles/python.Dockerfile", f'{shipped}\nLABEL pytest-crab.test="{uuid.uuid4().hex}"\n')
-        lab.runtime = DockerRuntime(rootdir=lab.folder, slots=8)
+        lab.runtime = DockerRuntime(RuntimeSettings(), rootdir=lab.folder, slots=8)
         try:
             trial = lab.trial()
             made.append(trial.versions["image"])

@@ -32,9 +32,7 @@ class ProbeGate:
         self._answerers = answerers
         self._foreign_failures = 0
         sentence = refuse(
-            fail_under=options.fail_under,
-            max_broken=options.max_broken,
-            max_unknown=options.max_unknown,
+            options.terms,
             agent="",
             baseline=bool(options.baselines),
             sharded=options.shard is not None,
@@ -69,7 +67,7 @@ class ProbeGate:
 
         ``problems`` are records that could not be written: no gate passes with any.
         """
-        options, now = self._options, as_reviewers(summary)
+        terms, now = replace(self._options.terms, on=RATE), as_reviewers(summary)
         reference = self._reference
         against = None
         if reference is not None:
@@ -81,7 +79,7 @@ class ProbeGate:
                     now,
                     own,
                     name=reference.name,
-                    terms=replace(options.terms, on=RATE),
+                    terms=terms,
                     planned=set(planned.get(name, ())),
                     whole=True,
                 )
@@ -89,7 +87,7 @@ class ProbeGate:
             )
         self.decision = decide(
             RunOutcome(
-                **options.exit_rule,
+                terms=terms,
                 status=status,
                 only_trials_failed=self._foreign_failures == 0 and not problems,
                 counts=tuple(OracleCounts.of(own.reviewer, own.outcomes, counted=own.counted) for own in now.reviewers),

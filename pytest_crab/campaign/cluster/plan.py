@@ -16,6 +16,7 @@ from pytest_crab.campaign.trial_pool import TRIALS, ContestantSpec, WorkKind
 from pytest_crab.errors import BadInput
 from pytest_crab.instances.files import file_digest
 from pytest_crab.redaction import Redactor
+from pytest_crab.runtimes import RuntimeSettings
 from pytest_crab.settings import FILE as SETTINGS, ModelSettings
 from pytest_crab.trial.run_context import secrets_of
 from pytest_crab.types import Explain, PullRequest
@@ -47,8 +48,7 @@ class RunPlan:
 
     run: str
     resume: str
-    runtime: str
-    base_image: str
+    runtime: RuntimeSettings
     proof_runs: int
     models: ModelSettings
     crews: tuple[CrewPayload, ...] = ()
@@ -57,7 +57,6 @@ class RunPlan:
     prove: str = "lock"
     attribute: bool = False
     explain: Explain = Explain.ALL
-    allow_unconfined: bool = False
     replay: bool = False
     budget: float | None = None
     shard: str | None = None

@@ -197,7 +197,7 @@ class WorkerRun(Controller):
             certified_runs=lambda instance: self._certified.get(instance.id, 0),
             fresh=plan.fresh,
             no_sandbox=problem,
-            allow_unconfined=plan.allow_unconfined,
+            settings=plan.runtime,
             attribute=plan.attribute,
             explain=plan.explain,
             seen=self._note_shown,
@@ -211,15 +211,16 @@ class WorkerRun(Controller):
 
         ``problem`` is why there is no sandbox. Raises EngineError, BadInput.
         """
-        wanted = self.plan.runtime if self.plan.runtime != "auto" else os.environ.get(RUNTIME) or "auto"
-        base, dockerfiles = os.environ.get(BASE_IMAGE) or self.plan.base_image, self.plan.dockerfiles
-        name = runtimes.choose(wanted, base=base).name
+        settings, dockerfiles = self.plan.runtime, self.plan.dockerfiles
+        wanted = settings.runtime if settings.runtime != "auto" else os.environ.get(RUNTIME) or "auto"
+        settings = replace(settings, runtime=wanted, base_image=os.environ.get(BASE_IMAGE) or settings.base_image)
+        settings = runtimes.choose(settings)
         rootdir = self._bundles if dockerfiles is None else unpack(dockerfiles, self._bundles)
-        runtime = runtimes.make(name, rootdir=rootdir, cache=cache, base=base, unconfined=problem is not None)
+        runtime = runtimes.make(settings, rootdir=rootdir, cache=cache, unconfined=problem is not None)
         self._stack.callback(runtime.close)
-        if problem is not None and name == "local":  # said once for all workers that have the same
+        if problem is not None and settings.runtime == "local":  # said once for all workers that have the same
             self.send({"warning": f"there are workers that run code without a sandbox: {problem}"})
-        self._disk = DiskOfTrials(disk_budget(), name, cache, getattr(runtime, "holds", None), self._warn)
+        self._disk = DiskOfTrials(disk_budget(), settings.runtime, cache, getattr(runtime, "holds", None), self._warn)
         self._stack.callback(self._disk.close)
         try:
             runtime.sweep()

@@ -14,7 +14,7 @@ from hostile.record import Play
 from hostile.shape import Kind, Refusal
 
 from pytest_crab.instances import load_instance
-from pytest_crab.runtimes import installed_copies
+from pytest_crab.runtimes import RuntimeSettings, installed_copies
 from pytest_crab.runtimes.bubblewrap import run_in_folder
 from pytest_crab.runtimes.bubblewrap_runtime import BubblewrapRuntime
 from pytest_crab.runtimes.hidden_paths import hide_set
@@ -57,7 +57,7 @@ def plays(place: Path) -> list[Play]:
 def reading(answer: str) -> Callable[[Path], str]:
     def attempt(folder: Path) -> str:
         place, store = shown(folder / "shown"), FileStore(folder / "shown" / "store")
-        runtime = BubblewrapRuntime(cache=store.cache)
+        runtime = BubblewrapRuntime(RuntimeSettings(), cache=store.cache)
         RunContext(runtime=runtime, store=store, cache=store.cache, run=RunFolder(), resume="one")
         hide_set(load_instance(place / "set" / "ledger"))
         (folder / "clone").mkdir()

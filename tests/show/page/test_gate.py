@@ -9,6 +9,7 @@ from typing import Any
 
 from pytest_crab.gate.baseline import BaselineComparison
 from pytest_crab.gate.exit import OracleCounts, RunOutcome, decide
+from pytest_crab.gate.terms import GateTerms
 from pytest_crab.results.files import write_trials
 from pytest_crab.results.summary import summarise
 from pytest_crab.show.write_report import render
@@ -50,7 +51,7 @@ def test_a_baseline_is_a_word_a_picture_and_links_to_what_was_lost(
 
 
 def test_a_floor_has_its_sentence_and_no_picture(tmp_path: Path, make_trial: Callable[..., Trial]) -> None:
-    text = section(tmp_path, make_trial, fail_under=0.5)
+    text = section(tmp_path, make_trial, terms=GateTerms(fail_under=0.5))
     assert "Gate passed, exit status 0." in text
     assert "4 of 6 oracles caught, a rate of 66.67%; not below the floor of 50%." in text
     assert "verdict" not in text
