@@ -142,7 +142,7 @@ def _built_in(name: str) -> Provider:
 
 
 def base_urls() -> dict[str, str]:
-    """Return the addresses that the environment gives to providers that every run knows, by their names.
+    """Return the addresses that environment variables give to providers that every run knows, by their names.
 
     They are the variables of the providers' own libraries, such as OPENAI_BASE_URL; crab.yaml comes before them.
     """
@@ -325,7 +325,7 @@ def _models(entry: Any, urls: Mapping[str, str], problems: list[str]) -> ModelSe
 
 
 def _check_url(name: str, own: Mapping[str, Any], problems: list[str]) -> None:
-    """Say which variable is wrong, where the environment gives an address."""
+    """Say which environment variable is wrong, where one gives an address."""
     try:
         Provider(base_url=own["base_url"], api=Api.OPENAI)
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""Checks before a run begins: crab.yaml knows the providers of contestants, and the environment has their keys."""
+"""Checks before a run begins: crab.yaml knows the providers of contestants, and their keys are set as variables."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from typing import Any, TypeVar, cast
 
 import click
 
-from pytest_crab.cli.choices import store_option
+from pytest_crab.cli.shared_options import store_option
 from pytest_crab.clients.services import StepServices
 from pytest_crab.formats import format_count, format_dollars
 from pytest_crab.models import Gateway

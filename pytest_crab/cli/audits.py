@@ -6,9 +6,9 @@ import functools
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from pytest_crab.cli.choices import choose_runtime
 from pytest_crab.cli.progress import as_they_end
 from pytest_crab.cli.run_contexts import proving_context, refuse_foreign
+from pytest_crab.cli.shared_options import choose_runtime
 from pytest_crab.curation.certify import Certificate, certify, is_given, pythons_of
 from pytest_crab.instances import lock
 from pytest_crab.side_by_side import side_by_side

@@ -13,10 +13,10 @@ import click
 from pytest_crab import option_types
 from pytest_crab.campaign.disk import DiskOfTrials
 from pytest_crab.cli.certify_agent import crew_with, resolve_all
-from pytest_crab.cli.choices import choose_runtime, read_as, runtime_option, store_option
 from pytest_crab.cli.lookup import display_path, instance_files
 from pytest_crab.cli.progress import as_they_end
 from pytest_crab.cli.run_contexts import proving_context, refuse_foreign
+from pytest_crab.cli.shared_options import choose_runtime, read_as, runtime_option, store_option
 from pytest_crab.curation import audit as auditing, proof_report
 from pytest_crab.curation.certify import Certificate, certify as certify_instance, pythons_of
 from pytest_crab.curation.set_statistics import ENOUGH

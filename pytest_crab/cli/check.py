@@ -13,8 +13,8 @@ import click
 
 from pytest_crab import diffs, option_types
 from pytest_crab.cli.audits import audit as audit_instances
-from pytest_crab.cli.choices import read_as, runtime_option, store_option
 from pytest_crab.cli.lookup import display_path
+from pytest_crab.cli.shared_options import read_as, runtime_option, store_option
 from pytest_crab.curation.set_statistics import SizedInstance, error_lines, statistics_lines
 from pytest_crab.errors import BadInput, CrabError, SourceUnreachable
 from pytest_crab.formats import format_count

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from pytest_crab.cli.choices import STORE, json_option, print_json, run_options
+from pytest_crab.cli.shared_options import STORE, json_option, print_json, run_options
 from pytest_crab.errors import BadInput
 from pytest_crab.formats import format_table
 from pytest_crab.gate.baseline import BaselineComparison, rule_on_baselines

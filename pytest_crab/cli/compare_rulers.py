@@ -8,8 +8,14 @@ from pathlib import Path
 
 import click
 
-from pytest_crab.cli.choices import embedding_option, json_option, load_similarities, location_rule_option, print_json
 from pytest_crab.cli.judges import Asking, judge_options, labels_option, print_plan, require_judge, use_lines
+from pytest_crab.cli.shared_options import (
+    embedding_option,
+    json_option,
+    load_similarities,
+    location_rule_option,
+    print_json,
+)
 from pytest_crab.errors import CrabError
 from pytest_crab.formats import NOTHING, format_count, format_decimal, format_percent, format_table
 from pytest_crab.results.loading import trials_file

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from pytest_crab.cli.choices import json_option, print_json
+from pytest_crab.cli.shared_options import json_option, print_json
 from pytest_crab.errors import BadInput
 from pytest_crab.formats import format_count, format_table
 from pytest_crab.results.loading import load_summary

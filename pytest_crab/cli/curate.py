@@ -9,12 +9,12 @@ from pathlib import Path
 import click
 
 from pytest_crab.cli.candidate_sources import SourceArguments, local_repository, open_source
-from pytest_crab.cli.choices import runtime_option, store_option
 from pytest_crab.cli.curate_gold import annotate, calibrate
 from pytest_crab.cli.curate_init import init
 from pytest_crab.cli.curate_review import review
 from pytest_crab.cli.curation_run import CurationServices, account, finish, list_candidates, run_stages
 from pytest_crab.cli.selection_effects import effects_lines
+from pytest_crab.cli.shared_options import runtime_option, store_option
 from pytest_crab.curation.collect import Collection
 from pytest_crab.curation.listing import listing_path
 from pytest_crab.curation.stages import Stage, make_stages, usual_stages

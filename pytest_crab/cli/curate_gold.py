@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
-from pytest_crab.cli.choices import store_option
 from pytest_crab.cli.judges import Asking, asked_line, check_lines, judge_options, print_plan
+from pytest_crab.cli.shared_options import store_option
 from pytest_crab.curation.collect import Collection
 from pytest_crab.curation.filter import comment_questions
 from pytest_crab.curation.gold import (

@@ -10,8 +10,8 @@ from typing import Any
 
 import click
 
-from pytest_crab.cli.choices import store_option
 from pytest_crab.cli.serving import serve
+from pytest_crab.cli.shared_options import store_option
 from pytest_crab.curation.collect import Collection
 from pytest_crab.curation.licence_notes import write_notes
 from pytest_crab.curation.listing import listing_path, read_listing

@@ -17,10 +17,10 @@ from pathlib import Path
 import click
 
 from pytest_crab.cli.asking import spent_line
-from pytest_crab.cli.choices import choose_runtime
 from pytest_crab.cli.judges import Asking, asked_line
 from pytest_crab.cli.progress import as_they_end
 from pytest_crab.cli.run_contexts import proving_context
+from pytest_crab.cli.shared_options import choose_runtime
 from pytest_crab.curation.collect import CandidateSource
 from pytest_crab.curation.fresh_rates import rate_lines
 from pytest_crab.curation.funnel import FunnelStage, count_funnel, funnel_data, funnel_lines

@@ -13,10 +13,10 @@ import click
 
 from pytest_crab import serialization
 from pytest_crab.cli.certify_agent import AgentCrew, crew_with
-from pytest_crab.cli.choices import choose_runtime, runtime_option, store_option
 from pytest_crab.cli.lookup import display_path, instance_files
 from pytest_crab.cli.progress import as_they_end
 from pytest_crab.cli.run_contexts import proving_context, refuse_foreign
+from pytest_crab.cli.shared_options import choose_runtime, runtime_option, store_option
 from pytest_crab.curation import briefs, near_misses
 from pytest_crab.curation.briefs import Authored
 from pytest_crab.curation.near_misses import ChangedTree

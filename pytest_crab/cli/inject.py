@@ -10,8 +10,8 @@ from pathlib import Path
 import click
 
 from pytest_crab.cli.candidate_sources import SourceArguments, local_repository
-from pytest_crab.cli.choices import runtime_option, store_option
 from pytest_crab.cli.curation_run import CurationServices, account, finish, list_candidates, run_stages
+from pytest_crab.cli.shared_options import runtime_option, store_option
 from pytest_crab.curation.collect import Collection
 from pytest_crab.curation.listing import listing_path, read_listing
 from pytest_crab.curation.stages import Stage

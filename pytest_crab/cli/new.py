@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from pytest_crab.cli.choices import store_option
+from pytest_crab.cli.shared_options import store_option
 from pytest_crab.curation import pull_requests, template
 from pytest_crab.curation.locations import Location, parse_location
 from pytest_crab.curation.pull_requests import PullRequestDraft

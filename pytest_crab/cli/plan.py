@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from pytest_crab.cli.choices import STORE, read_as
+from pytest_crab.cli.shared_options import STORE, read_as
 from pytest_crab.errors import BadInput
 from pytest_crab.formats import (
     NOTHING,

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from pytest_crab.cli.choices import store_option
+from pytest_crab.cli.shared_options import store_option
 from pytest_crab.errors import CrabError, EngineError
 from pytest_crab.formats import format_count
 from pytest_crab.results.kept_runs import old_runs

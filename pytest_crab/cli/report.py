@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from pytest_crab.cli.choices import STORE, json_option, print_json
+from pytest_crab.cli.shared_options import STORE, json_option, print_json
 from pytest_crab.errors import BadInput
 from pytest_crab.results.files import read_summary, read_trials
 from pytest_crab.results.finding_labels import add_finding_labels

@@ -10,9 +10,9 @@ from pathlib import Path
 import click
 
 from pytest_crab import diffs
-from pytest_crab.cli.choices import choose_runtime, record_option, runtime_option, store_option
 from pytest_crab.cli.lookup import find_trials, one_instance
 from pytest_crab.cli.run_contexts import proving_context, refuse_foreign
+from pytest_crab.cli.shared_options import choose_runtime, record_option, runtime_option, store_option
 from pytest_crab.curation import interactive
 from pytest_crab.diffs import is_inside
 from pytest_crab.errors import CrabError, DiffRejected, EngineError

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import click
 
-from pytest_crab.cli.choices import record_option, store_option
 from pytest_crab.cli.lookup import find_trials
+from pytest_crab.cli.shared_options import record_option, store_option
 from pytest_crab.errors import BadInput, CrabError, StoreError
 from pytest_crab.instances import find_instances, load_instance
 from pytest_crab.instances.pull_requests import Subject, read_subject, subject_of

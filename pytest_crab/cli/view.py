@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
-from pytest_crab.cli.choices import STORE
 from pytest_crab.cli.serving import serve
+from pytest_crab.cli.shared_options import STORE
 from pytest_crab.show.view_server import ViewServer
 
 

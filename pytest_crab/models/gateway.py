@@ -29,7 +29,7 @@ _START, _PULSE = 30.0, 5.0
 #: Starts per process: a gateway that died is started once more, and what ran through it is broken.
 _MOST_STARTS = 2
 
-#: What the process is given of the environment, beside the keys: how to start, and how to reach the network.
+#: What the process is given of the environment variables, beside the keys: how to start, and how to reach the network.
 _ENVIRONMENT = (
     *("PATH", "PYTHONPATH", "LANG", "TMPDIR", "SSL_CERT_FILE", "SSL_CERT_DIR"),
     *(spelled for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY") for spelled in (name, name.lower())),

@@ -1,6 +1,6 @@
 """The gateway's process: started by models.gateway, it ends with its last user.
 
-Its configuration comes as one line on standard input, its keys from the environment; it takes no argument.
+Its configuration comes as one line on standard input, its keys as environment variables; it takes no argument.
 """
 
 from __future__ import annotations

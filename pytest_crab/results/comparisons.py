@@ -88,7 +88,7 @@ class Together:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Contestant:
+class Entrant:
     """One reviewer as an input of comparisons."""
 
     name: str
@@ -101,7 +101,7 @@ class Contestant:
     counted: str = "oracle"
 
 
-def lifts(contestants: Sequence[Contestant], control: Contestant) -> dict[str, Lift]:
+def lifts(contestants: Sequence[Entrant], control: Entrant) -> dict[str, Lift]:
     """The net lift of each contestant over the control, by name."""
     before = {oracle.key: oracle for oracle in control.oracles}
     base = oracle_counts(control.oracles)
@@ -123,7 +123,7 @@ def lifts(contestants: Sequence[Contestant], control: Contestant) -> dict[str, L
     return {name: dataclasses.replace(lift, p_holm=adjusted[name]) for name, lift in found.items()}
 
 
-def together(contestants: Sequence[Contestant], *, all_pairs: bool = False) -> Together:
+def together(contestants: Sequence[Entrant], *, all_pairs: bool = False) -> Together:
     """Compare contestants over the oracles that are known of all: union, overlaps, and pairs (Together)."""
     if len(contestants) < 2:
         return Together(reviewers=tuple(one.name for one in contestants))
@@ -154,8 +154,8 @@ def together(contestants: Sequence[Contestant], *, all_pairs: bool = False) -> T
 
 
 def _some_pairs(
-    contestants: Sequence[Contestant], values: Mapping[str, Mapping[Key, Fraction | None]]
-) -> list[tuple[Contestant, Contestant]]:
+    contestants: Sequence[Entrant], values: Mapping[str, Mapping[Key, Fraction | None]]
+) -> list[tuple[Entrant, Entrant]]:
     """Return the first contestant with each other, then each of the others with the next lower by rate."""
     first, *others = contestants
     known = {name: [value for value in own.values() if value is not None] for name, own in values.items()}
@@ -165,8 +165,8 @@ def _some_pairs(
 
 
 def _pair(
-    one: Contestant,
-    other: Contestant,
+    one: Entrant,
+    other: Entrant,
     values: Mapping[str, Mapping[Key, Fraction | None]],
     caught: Mapping[str, AbstractSet[Key]],
     known: Mapping[str, Mapping[Key, Measured]],

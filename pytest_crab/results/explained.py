@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from pytest_crab.results import outcomes as letters
+from pytest_crab.results.outcomes import micro_interval, total
 from pytest_crab.results.rates import Rate
 from pytest_crab.statistics.comparison import Key
 from pytest_crab.types import ExplainedOutcome, Explanation
@@ -94,13 +94,13 @@ def look_first(trials: Iterable[tuple[str, Explanations]]) -> tuple[LookFirst, .
 
 def _rate(seen: Mapping[Key, list[bool]], repos: Mapping[Key, str]) -> Rate:
     values = {key: Fraction(sum(own), len(own)) for key, own in seen.items()}
-    total, all_told = letters.total(values.values()), len(values) == len(repos)
+    caught, all_told = total(values.values()), len(values) == len(repos)
     return Rate(
         oracles=len(repos),
         known=len(values),
-        caught=float(total),
-        micro=float(total / len(values)) if all_told else None,
-        low=float(total / len(repos)),
-        high=float((total + len(repos) - len(values)) / len(repos)),
-        interval=letters.micro_interval(values, repos) if all_told else None,
+        caught=float(caught),
+        micro=float(caught / len(values)) if all_told else None,
+        low=float(caught / len(repos)),
+        high=float((caught + len(repos) - len(values)) / len(repos)),
+        interval=micro_interval(values, repos) if all_told else None,
     )

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from pytest_crab.results import outcomes as letters
-from pytest_crab.results.outcomes import OracleRecord
+from pytest_crab.results.outcomes import OracleRecord, instance_means, macro_interval, micro_interval, total
 from pytest_crab.statistics.comparison import PULL_REQUEST, REPOSITORY, Interval
 from pytest_crab.types import Category, Kind, Verdict
 
@@ -49,21 +48,21 @@ class Rate:
 def rate_of(oracles: Sequence[OracleRecord], *, strict: bool) -> Rate:
     """Return the rate of these oracles; ``strict``: what is unknown counts as missed."""
     values = {oracle.key: value for oracle in oracles if (value := oracle.value(strict=strict)) is not None}
-    means = letters.instance_means(values)
+    means = instance_means(values)
     repos = {oracle.key: oracle.repo for oracle in oracles}
-    interval = letters.micro_interval(values, repos)
+    interval = micro_interval(values, repos)
     wide = interval is not None and interval.by == REPOSITORY
     return Rate(
         oracles=len(oracles),
         known=len(values),
-        caught=float(letters.total(values.values())),
+        caught=float(total(values.values())),
         micro=_mean(list(values.values())),
         macro=_mean(list(means.values())),
         low=_mean([oracle.share(Verdict.CAUGHT.value) for oracle in oracles]),
         high=_mean([oracle.most_caught() for oracle in oracles]),
         interval=interval,
-        here=letters.micro_interval(values, repos, PULL_REQUEST) if wide else None,
-        macro_interval=letters.macro_interval(means, repos),
+        here=micro_interval(values, repos, PULL_REQUEST) if wide else None,
+        macro_interval=macro_interval(means, repos),
     )
 
 
@@ -90,4 +89,4 @@ def _group_by_label(oracles: Iterable[OracleRecord]) -> dict[str, dict[str, list
 
 def _mean(values: Sequence[Fraction]) -> float | None:
     """Return the mean, exact until the end, so that 7 of 10 is what a person types as 0.7; None of nothing."""
-    return float(letters.total(values) / len(values)) if values else None
+    return float(total(values) / len(values)) if values else None

@@ -10,14 +10,14 @@ from typing import Any
 
 from pytest_crab.campaign.giving_up import without_own
 from pytest_crab.formats import format_count
-from pytest_crab.results import outcomes as letters
-from pytest_crab.results.comparisons import MAJORITY, Contestant, Lift, Together, lifts, together
+from pytest_crab.results.comparisons import MAJORITY, Entrant, Lift, Together, lifts, together
 from pytest_crab.results.explained import LookFirst, explained_rates, look_first
 from pytest_crab.results.gate_record import Gate
 from pytest_crab.results.labelled_findings import findings_by_label
 from pytest_crab.results.mediators import Mediators, mediators
 from pytest_crab.results.model_usage import sum_usages
 from pytest_crab.results.oracle_errors import MeasuredErrors, measured_errors
+from pytest_crab.results.outcomes import outcomes_of
 from pytest_crab.results.provenance import INJECTED_NOTE, require_one_kind
 from pytest_crab.results.rates import rate_of, rates_by_label
 from pytest_crab.results.recorded_rulers import RecordedRuler, merge_rulers
@@ -181,7 +181,7 @@ class SummaryBuilder:
             superseded=self._superseded,
             reviewers=compared,
             mediators=mediators(compared),
-            together=together([_contestant(own) for own in honest], all_pairs=all_pairs),
+            together=together([_entrant(own) for own in honest], all_pairs=all_pairs),
             rulers=merge_rulers(row.rulers for row in self._rows.values()),
             oracle_errors=measured_errors(self._rows.values()),
             look_first=look_first(
@@ -245,7 +245,7 @@ def _reviewer(
         overall=rate_of(oracles, strict=strict),
         resolvable=rate_of(resolvable, strict=strict) if resolvable else None,
         by_label=rates_by_label(oracles, strict=strict),
-        outcomes=letters.outcomes_of(oracles),
+        outcomes=outcomes_of(oracles),
         regressions=_regressions(rows),
         suggestions=_suggestions(rows),
         variant=rows[0].variant,
@@ -303,7 +303,7 @@ def _with_comparisons(found: Sequence[ReviewerSummary]) -> Iterator[ReviewerSumm
     for control in controls:
         others = [own for own in found if own.variant != CONTROL]
         beside = [own for own in others if len(controls) == 1 or own.agents == control.agents]
-        lift |= lifts([_contestant(own) for own in beside], _contestant(control))
+        lift |= lifts([_entrant(own) for own in beside], _entrant(control))
     for own in found:
         curve = {
             other.reviewer.rpartition("@")[2]: other.overall.micro
@@ -318,8 +318,8 @@ def _with_comparisons(found: Sequence[ReviewerSummary]) -> Iterator[ReviewerSumm
         )
 
 
-def _contestant(own: ReviewerSummary) -> Contestant:
-    return Contestant(
+def _entrant(own: ReviewerSummary) -> Entrant:
+    return Entrant(
         name=own.reviewer,
         oracles=own.oracles,
         cost_usd=own.cost_per_run,

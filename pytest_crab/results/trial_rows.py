@@ -8,11 +8,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from pytest_crab.results import outcomes as letters
 from pytest_crab.results.explain import why
 from pytest_crab.results.labelled_findings import Label, labels_of
 from pytest_crab.results.model_usage import usages_of
-from pytest_crab.results.outcomes import OracleRecord
+from pytest_crab.results.outcomes import OracleRecord, letter, letter_alone
 from pytest_crab.results.recorded_rulers import RecordedRuler, rulers_of
 from pytest_crab.results.review_cost import TrialLoad, load
 from pytest_crab.statistics.comparison import Key
@@ -150,7 +149,7 @@ def _oracles(trial: Trial) -> Iterator[OracleRecord]:
             comment=result.comment,
             repo=trial.repo,
             labels=result.labels,
-            verdicts=letters.letter(result.reason),
+            verdicts=letter(result.reason),
             reviews=() if trial.review_number is None else (trial.review_number,),
             resolvable=result.resolvable,
             alone=_alone(trial, result) if trial.explanations else "",
@@ -160,7 +159,7 @@ def _oracles(trial: Trial) -> Iterator[OracleRecord]:
 
 def _alone(trial: Trial, result: CommentResult) -> str:
     explanation = trial.explanations.get(result.comment)
-    return letters.letter_alone(result.reason, None if explanation is None else explanation.alone)
+    return letter_alone(result.reason, None if explanation is None else explanation.alone)
 
 
 def _without_shared_review(trial: Trial) -> Trial:

@@ -1,4 +1,4 @@
-"""The address of this user's Docker engine: what the environment names, the context, or a socket that is there."""
+"""The address of this user's Docker engine: what a variable names, the context, or a socket that is there."""
 
 from __future__ import annotations
 

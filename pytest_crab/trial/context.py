@@ -138,7 +138,7 @@ class StepContext(ScoringContext):
     ) -> TrialCheckout:
         """Ways to the code for one contestant in the present step; ``failure`` is its family's error.
 
-        ``passed`` names the variables of the environment that it is given. ``require_sandbox`` is called before
+        ``passed`` names the environment variables that it is given. ``require_sandbox`` is called before
         anything runs without one; it allows what the run allows if it is None.
         """
         return TrialCheckout(

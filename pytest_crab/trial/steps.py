@@ -54,7 +54,7 @@ class _AdapterStep(Step[R]):
 
     @property
     def _passed(self) -> tuple[str, ...]:
-        """The names of the variables that the contestant is given from the environment of the run."""
+        """The names of the environment variables of the run that the contestant is given."""
         return tuple(getattr(self._adapter, "pass_env", ()))
 
     @property

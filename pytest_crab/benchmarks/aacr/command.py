@@ -19,8 +19,8 @@ from pytest_crab.benchmarks.aacr.matching import (
     with_categories,
 )
 from pytest_crab.benchmarks.aacr.submissions import has_submissions, read_submissions
-from pytest_crab.cli.choices import json_option, location_rule_option, print_json
 from pytest_crab.cli.judges import Asking, judge_options, print_plan, require_judge, use_lines
+from pytest_crab.cli.shared_options import json_option, location_rule_option, print_json
 from pytest_crab.errors import CrabError
 from pytest_crab.formats import format_names
 from pytest_crab.results.loading import trials_file

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from pytest_crab.benchmarks.aacr.reader import AnnotatedPull, read_rows
-from pytest_crab.cli.choices import json_option, print_json
+from pytest_crab.cli.shared_options import json_option, print_json
 from pytest_crab.errors import BadInput
 from pytest_crab.formats import format_table
 from pytest_crab.statistics.pull_classes import SIZES

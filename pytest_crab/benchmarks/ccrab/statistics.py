@@ -12,7 +12,7 @@ import click
 from pytest_crab import diffs
 from pytest_crab.benchmarks.ccrab import reader as parts
 from pytest_crab.benchmarks.ccrab.recorded import HUMAN
-from pytest_crab.cli.choices import json_option, print_json
+from pytest_crab.cli.shared_options import json_option, print_json
 from pytest_crab.errors import BadInput
 from pytest_crab.formats import format_decimal, format_percent, format_table
 from pytest_crab.instances.rows import read_rows

@@ -10,7 +10,7 @@ import click
 from pytest_crab.benchmarks.codereviewqa.comprehension import comprehension as read_models
 from pytest_crab.benchmarks.codereviewqa.comprehension_text import comprehension_lines
 from pytest_crab.benchmarks.codereviewqa.records import FILE, ProbeRecord, read_records
-from pytest_crab.cli.choices import json_option, parse_scales, print_json, scale_option
+from pytest_crab.cli.shared_options import json_option, parse_scales, print_json, scale_option
 from pytest_crab.errors import BadInput, CrabError
 from pytest_crab.results.files import read_trials
 from pytest_crab.results.loading import TRIALS, find_file

@@ -15,7 +15,7 @@ from pytest_crab.benchmarks.codereviewqa.contamination import SolvedText, TextBe
 from pytest_crab.benchmarks.codereviewqa.contamination_statistics import STARTS
 from pytest_crab.benchmarks.codereviewqa.contamination_tables import contamination_lines, measure_model
 from pytest_crab.cli.asking import AskingOptions, AskingSession, asking_options, plan_line, spent_line
-from pytest_crab.cli.choices import json_option, parse_scales, print_json, scale_option
+from pytest_crab.cli.shared_options import json_option, parse_scales, print_json, scale_option
 from pytest_crab.clients.chat import ChatSettings
 from pytest_crab.clients.services import StepServices
 from pytest_crab.clients.text_log_probabilities import CHECK

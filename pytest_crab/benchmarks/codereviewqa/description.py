@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from pytest_crab.benchmarks.codereviewqa.choices.options import ChangeType, probes_in
-from pytest_crab.cli.choices import json_option, print_json
+from pytest_crab.cli.shared_options import json_option, print_json
 from pytest_crab.errors import BadInput, CrabError
 from pytest_crab.formats import format_table
 from pytest_crab.instances import load_instances

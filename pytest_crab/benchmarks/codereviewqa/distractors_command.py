@@ -18,7 +18,7 @@ from pytest_crab.benchmarks.codereviewqa.distractors import WRONG, ReviewedCode,
 from pytest_crab.benchmarks.codereviewqa.surrogates import TEMPERATURE, SolutionBench, Surrogates, SurrogateSettings
 from pytest_crab.benchmarks.codereviewqa.wrong_solutions import DRAWS
 from pytest_crab.cli.asking import AskingOptions, asking_options, spent_line
-from pytest_crab.cli.choices import load_embedding
+from pytest_crab.cli.shared_options import load_embedding
 from pytest_crab.clients.infill import AFTER, BEFORE
 from pytest_crab.clients.text_log_probabilities import CHECK
 from pytest_crab.errors import BadInput, CrabError

@@ -9,7 +9,7 @@ import click
 from pytest_crab.benchmarks.codereviewqa.records import FILE, read_records
 from pytest_crab.benchmarks.codereviewqa.summary import summarise_probes
 from pytest_crab.benchmarks.codereviewqa.tables import probe_lines
-from pytest_crab.cli.choices import json_option, print_json
+from pytest_crab.cli.shared_options import json_option, print_json
 from pytest_crab.errors import CrabError
 from pytest_crab.results.loading import report_file
 

@@ -13,7 +13,7 @@ from pytest_crab.benchmarks.codereviewqa.records import SCHEMA, ProbeReason, Pro
 from pytest_crab.campaign.giving_up import without_own
 from pytest_crab.formats import format_count
 from pytest_crab.results import outcomes
-from pytest_crab.results.comparisons import Contestant, Together, together
+from pytest_crab.results.comparisons import Entrant, Together, together
 from pytest_crab.results.files import read_data
 from pytest_crab.results.gate_record import Gate
 from pytest_crab.results.model_usage import ModelUsage, sum_usages
@@ -102,7 +102,7 @@ def summarise_probes(
             digests[record.instance] = str(record.versions["instance"])
     found = tuple(_answerer(name, own, strict=errors_as_misses) for name, own in by_answerer.items())
     rivals = [
-        Contestant(name=own.answerer, oracles=own.results, cost_usd=own.cost_usd, seconds=None, counted="probe")
+        Entrant(name=own.answerer, oracles=own.results, cost_usd=own.cost_usd, seconds=None, counted="probe")
         for own in found
         if own.results
     ]

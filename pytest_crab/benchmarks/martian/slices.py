@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from pytest_crab.benchmarks.martian.reader import MartianPull, MartianRelease, MartianResult, read_martian
-from pytest_crab.cli.choices import json_option, print_json
+from pytest_crab.cli.shared_options import json_option, print_json
 from pytest_crab.errors import BadInput
 from pytest_crab.formats import format_percent, format_table
 from pytest_crab.statistics.signal import f_measure

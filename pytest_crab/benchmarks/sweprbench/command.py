@@ -10,8 +10,8 @@ from pytest_crab.benchmarks.sweprbench.measures import LABELS, RULES
 from pytest_crab.benchmarks.sweprbench.scorer import word_overlap
 from pytest_crab.benchmarks.sweprbench.tables import score_trials
 from pytest_crab.benchmarks.sweprbench.text import prbench_lines
-from pytest_crab.cli.choices import embedding_option, json_option, load_embedding, print_json
 from pytest_crab.cli.judges import Asking, judge_options, labels_option, print_plan, use_lines
+from pytest_crab.cli.shared_options import embedding_option, json_option, load_embedding, print_json
 from pytest_crab.errors import CrabError
 from pytest_crab.results.files import read_trials
 from pytest_crab.results.loading import trials_file

@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 
 import click
 
-from pytest_crab.cli.choices import json_option, print_json
+from pytest_crab.cli.shared_options import json_option, print_json
 from pytest_crab.curation.discussion import read_discussions
 from pytest_crab.errors import CrabError
 from pytest_crab.formats import format_count, format_decimal, format_table

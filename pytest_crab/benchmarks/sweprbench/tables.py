@@ -27,7 +27,7 @@ from pytest_crab.clients.status_table import Status
 from pytest_crab.diffs import changed_lines
 from pytest_crab.instances.pull_requests import Subject, subject_reader
 from pytest_crab.scoring.judges.judging import questions_by_trial
-from pytest_crab.scoring.judges.reviews import Cell, JudgedFinding, label_of_finding
+from pytest_crab.scoring.judges.reviews import AskedPair, JudgedFinding, label_of_finding
 from pytest_crab.scoring.judges.votes import Decide, VotedLabel
 from pytest_crab.scoring.location import Place
 from pytest_crab.scoring.similarity import Similarity
@@ -158,7 +158,7 @@ def recorded_lines(recorded: Sequence[RecordedScore], found: PrbenchReport) -> I
 _SAME = 1e-9
 
 
-def _why_not(trial: Trial, cells: Mapping[TrialId, Mapping[Cell, VotedLabel]]) -> str | None:
+def _why_not(trial: Trial, cells: Mapping[TrialId, Mapping[AskedPair, VotedLabel]]) -> str | None:
     """Return the reason for which a trial cannot be scored; None if it can, as 0 where its answer was unreadable."""
     if trial.review is None:
         return None if trial.status == Status.BAD_OUTPUT else "there is no review"
@@ -175,7 +175,7 @@ def _why_not(trial: Trial, cells: Mapping[TrialId, Mapping[Cell, VotedLabel]]) -
 def _review(
     trial: Trial,
     read: Callable[[str], Subject | None],
-    cells: Mapping[Cell, VotedLabel],
+    cells: Mapping[AskedPair, VotedLabel],
     similar: Similarity,
     rule: str,
 ) -> PrbenchReview:
@@ -224,7 +224,7 @@ def _label_finding(finding: Finding, cells: Mapping[int, VotedLabel]) -> Labelle
     )
 
 
-def _findings(trial: Trial, cells: Mapping[Cell, VotedLabel]) -> Iterator[JudgedFinding]:
+def _findings(trial: Trial, cells: Mapping[AskedPair, VotedLabel]) -> Iterator[JudgedFinding]:
     for at in range(0 if trial.review is None else len(trial.review.findings)):
         own = [voted for (number, _), voted in cells.items() if number == at]
         label = label_of_finding(own, LABELS)

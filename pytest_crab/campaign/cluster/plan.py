@@ -119,7 +119,7 @@ def fill_plan(plan: RunPlan, specs: Iterable[tuple[WorkKind, ContestantSpec]], r
 
 
 def key_in(content: bytes, names: Iterable[str]) -> str | None:
-    """Return the name of a variable of the environment whose value, a key, stands in content that is to be sent."""
+    """Return the name of an environment variable whose value, a key, stands in content that is to be sent."""
     return Redactor({os.environ.get(name, "").strip(): name for name in names}).find(content)
 
 

@@ -14,7 +14,7 @@ from pytest_crab.instances.pull_requests import Subject, subject_reader
 from pytest_crab.scoring.judges.bench import JudgeBench
 from pytest_crab.scoring.judges.calibration import Calibration
 from pytest_crab.scoring.judges.reviews import (
-    Cell,
+    AskedPair,
     JudgedFinding,
     JudgedTrial,
     judged_trial,
@@ -77,7 +77,7 @@ def judge_trials(trials: Sequence[Trial], report: Path, judge: JudgeBench) -> di
             str(trial.id),
             len(trial.review.findings),
             [comment.id for comment in trial.comments],
-            {cell: decisions[question.digest] for cell, question in asked[trial.id].items()},
+            {pair: decisions[question.digest] for pair, question in asked[trial.id].items()},
             judge.judge.labels,
         )
         for trial in trials
@@ -167,7 +167,7 @@ def judge_agreements(labels: Mapping[str, Mapping[Any, Any]]) -> Iterator[JudgeA
 
 def questions_by_trial(
     trials: Sequence[Trial], read: Callable[[str], Subject | None]
-) -> dict[TrialId, dict[Cell, JudgeQuestion]]:
+) -> dict[TrialId, dict[AskedPair, JudgeQuestion]]:
     """Return the questions on each review whose findings and pull request are on record. Raises what ``read`` does.
 
     ``read`` returns the subject of an instance, see ``instances.pull_requests.subject_reader``.
@@ -179,7 +179,7 @@ def questions_by_trial(
     }
 
 
-def _questions(trial: Trial, subject: Subject) -> Iterator[tuple[Cell, JudgeQuestion]]:
+def _questions(trial: Trial, subject: Subject) -> Iterator[tuple[AskedPair, JudgeQuestion]]:
     assert trial.review is not None
     own = {comment.id for comment in trial.comments}
     known = {

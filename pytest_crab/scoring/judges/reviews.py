@@ -9,7 +9,7 @@ from pytest_crab.scoring.judges.votes import Gold, JudgeQuestion, VotedLabel
 from pytest_crab.types import Finding
 
 #: A finding's position from 0, and a comment's id.
-Cell = tuple[int, str]
+AskedPair = tuple[int, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +33,7 @@ class JudgedTrial:
 
 def questions_of(
     instance: str, pull_request: str, findings: Sequence[Finding], known: Mapping[str, Gold], diff: str = ""
-) -> Iterator[tuple[Cell, JudgeQuestion]]:
+) -> Iterator[tuple[AskedPair, JudgeQuestion]]:
     """Yield a question for each finding and each known issue, which are named by their comments."""
     for at, finding in enumerate(findings):
         for comment, gold in known.items():
@@ -44,7 +44,7 @@ def questions_of(
 
 
 def judged_trial(
-    trial: str, findings: int, comments: Iterable[str], decisions: Mapping[Cell, VotedLabel], labels: Sequence[str]
+    trial: str, findings: int, comments: Iterable[str], decisions: Mapping[AskedPair, VotedLabel], labels: Sequence[str]
 ) -> JudgedTrial:
     """Return what the decisions say of so many findings and of these comments; ``labels`` are the judge's."""
     judged, hits, matched = [], {}, {}

@@ -12,7 +12,7 @@ from pytest_crab.instances.pull_requests import pull_request_digest
 from pytest_crab.scoring.judges.bench import JudgeBench
 from pytest_crab.scoring.judges.calibration import CALIBRATIONS
 from pytest_crab.scoring.judges.reviews import (
-    Cell,
+    AskedPair,
     JudgedFinding,
     JudgedTrial,
     judged_trial,
@@ -88,7 +88,7 @@ class JudgeScorer(UnpreparedScorer):
                 clock.reused = not bench.asked
             votes = [vote.usage for decision in found.values() for vote in decision.votes]
             context.book(self.name, votes, asked=[vote.usage for vote in bench.asked], judge=True)
-        decisions = {cell: found[question.digest] for cell, question in questions.items()}
+        decisions = {pair: found[question.digest] for pair, question in questions.items()}
         judged = judged_trial("", len(review.findings), comments, decisions, self.judge.labels)
         return [
             *(self._comment_score(comment, judged, decisions) for comment in comments),
@@ -103,7 +103,7 @@ class JudgeScorer(UnpreparedScorer):
             services=lambda _question, step: context.services(step),
         )
 
-    def _questions(self, context: ScoringContext, review: Review) -> dict[Cell, JudgeQuestion]:
+    def _questions(self, context: ScoringContext, review: Review) -> dict[AskedPair, JudgeQuestion]:
         shown = context.pull_request
         digest = pull_request_digest(shown.repo, shown.title, shown.body, shown.diff)
         known = {
@@ -112,7 +112,7 @@ class JudgeScorer(UnpreparedScorer):
         }
         return dict(questions_of(context.instance.id, digest, review.findings, known, shown.diff))
 
-    def _comment_score(self, comment: str, judged: JudgedTrial, decisions: Mapping[Cell, VotedLabel]) -> Score:
+    def _comment_score(self, comment: str, judged: JudgedTrial, decisions: Mapping[AskedPair, VotedLabel]) -> Score:
         if not judged.findings:
             return verdict_score(self.name, comment, Judgement(reason=Reason.NO_FINDINGS))
         hit, at = judged.hits[comment], judged.matched.get(comment)
