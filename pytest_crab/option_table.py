@@ -306,7 +306,7 @@ class Options:
 
     @property
     def runtime_settings(self) -> RuntimeSettings:
-        """What the run says of where its code runs."""
+        """The settings of the place where the run's code runs."""
         from pytest_crab.runtimes import RuntimeSettings
 
         return RuntimeSettings(**self._alike(RuntimeSettings))

@@ -26,6 +26,7 @@ KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "DEVIN_API_KEY", "GITHUB_TOKEN")
 PROGRAMS = ("ruff", "git", "node")
 #: All that a program is given when it is asked for its version: no key, whatever it is.
 _GIVEN = ("PATH", "HOME", "LANG", "PYENV_ROOT")
+_BASE = RuntimeSettings().base_image
 
 
 @click.command(name="doctor")
@@ -45,12 +46,7 @@ _GIVEN = ("PATH", "HOME", "LANG", "PYENV_ROOT")
 @click.option(
     "--call", "calls", metavar="PROVIDER:MODEL", multiple=True, help="Send this model a short test request; repeatable."
 )
-@click.option(
-    "--base",
-    default=RuntimeSettings().base_image,
-    show_default=True,
-    help="The base image to look for; {python} is X.Y.",
-)
+@click.option("--base", default=_BASE, show_default=True, help="The base image to look for; {python} is X.Y.")
 def doctor(
     *,
     build_base: bool,

@@ -51,9 +51,8 @@ def open_workspace(context: TrialContext, state: Callable[[Snapshot], str]) -> I
     if run_context.unconfined:
         context.require_sandbox()
     tree = state(context.snapshot)
-    with run_context.runtime.workspace(
-        context.image, context.snapshot, limits=run_context.settings.client_limits
-    ) as workspace:
+    limits = run_context.settings.client_limits
+    with run_context.runtime.workspace(context.image, context.snapshot, limits=limits) as workspace:
         entered = cast("InteractiveWorkspace", workspace)
         if tree != context.snapshot.head_tree:
             changes = json.dumps(encode_changes(context.snapshot.changes(tree))).encode()

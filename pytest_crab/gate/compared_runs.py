@@ -52,10 +52,7 @@ def compare_runs(
     ]
     own = [now for _, now in found[0][1]]
     missing = [one.comparison.only_before if one.whole and one.comparison is not None else 0 for one in against]
-    counts = [
-        OracleCounts.of(now.reviewer, now.outcomes, absent=lacking, counted=now.counted, unmeasured=now.unmeasured)
-        for now, lacking in zip(own, missing, strict=False)
-    ]
+    counts = [OracleCounts.of(now, absent=lacking) for now, lacking in zip(own, missing, strict=False)]
     names_of = [("" if was is None else was.reviewer, now.reviewer) for _, pairs in found for was, now in pairs]
     return ComparedRuns(against, counts, names_of)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import NamedTuple
@@ -12,6 +12,7 @@ from pytest_crab.gate.results import CODES, ORDER, PASSED, GateResult
 from pytest_crab.gate.terms import WORSE, GateTerms
 from pytest_crab.gate.wording import baseline_words
 from pytest_crab.results.gate_record import Gate, GateRuling
+from pytest_crab.results.reviewer_summary import ReviewerSummary
 from pytest_crab.types import Reason, Verdict
 
 #: The statuses of pytest that a gate may replace; interrupted, internal error, usage error and the rest stay.
@@ -43,28 +44,18 @@ class OracleCounts:
             raise ValueError("a count of oracles should not be below 0")
 
     @classmethod
-    def of(
-        cls,
-        reviewer: str,
-        outcomes: Mapping[str, float],
-        *,
-        absent: int = 0,
-        is_control: bool = False,
-        counted: str = "oracle",
-        unmeasured: str | None = None,
-    ) -> OracleCounts:
-        """Return the counts of a summary's ``outcomes``; ``absent`` oracles were planned and have no record."""
-        broken = outcomes.get(Reason.BROKEN.value, 0)
+    def of(cls, own: ReviewerSummary, *, absent: int = 0, is_control: bool = False) -> OracleCounts:
+        """Return the counts of a reviewer's summary; ``absent`` oracles were planned and have no record."""
         known = {Verdict.CAUGHT.value, Verdict.MISSED.value, Reason.BROKEN.value}
         return cls(
-            reviewer=reviewer,
-            caught=outcomes.get(Verdict.CAUGHT.value, 0),
-            missed=outcomes.get(Verdict.MISSED.value, 0),
-            broken=broken,
-            unknown=absent + sum(share for outcome, share in outcomes.items() if outcome not in known),
+            reviewer=own.reviewer,
+            caught=own.outcomes.get(Verdict.CAUGHT.value, 0),
+            missed=own.outcomes.get(Verdict.MISSED.value, 0),
+            broken=own.outcomes.get(Reason.BROKEN.value, 0),
+            unknown=absent + sum(share for outcome, share in own.outcomes.items() if outcome not in known),
             is_control=is_control,
-            counted=counted,
-            unmeasured=unmeasured,
+            counted=own.counted,
+            unmeasured=own.unmeasured,
         )
 
     @property
@@ -160,7 +151,7 @@ def refuse(
     simulated: bool = False,
     defaulted: bool = False,
     runtime_named: bool = True,
-    gated: bool = True,
+    contested: bool = True,
     baseline: bool = False,
     sharded: bool = False,
     explained: bool = True,
@@ -168,7 +159,7 @@ def refuse(
     """Return the sentence of a usage error if this gate cannot be trusted, else None; ask before anything runs.
 
     The flags say of the agent that it is shown the answer, understands no finding, or was not chosen by the caller;
-    ``runtime_named`` is whether the caller chose the runtime, ``gated`` whether any reviewer is no control, and
+    ``runtime_named`` is whether the caller chose the runtime, ``contested`` whether any reviewer is a contestant, and
     ``explained`` whether what the gate decides on will be on record.
     """
     for name, share in (("broken", terms.max_broken), ("unknown", terms.max_unknown)):
@@ -184,7 +175,7 @@ def refuse(
         f"the agent {agent} was only the default; name one with --agent": defaulted,
         f"the agent {agent} is shown the answer; name another with --agent": privileged,
         "the runtime is not named, so it may differ between runs; add --crab-runtime": not runtime_named,
-        "no reviewer but the control is named; add --reviewer": not gated,
+        "no reviewer but the control is named; add --reviewer": not contested,
         "--crab-gate-on=resolved needs every verdict explained; leave out --crab-explain": not explained,
         "a shard is only a part; merge all of them and use pytest-crab compare --margin": sharded,
     }

@@ -146,14 +146,7 @@ class RunGate:
                 status=status,
                 only_trials_failed=self._foreign_failures == 0 and not problems,
                 counts=tuple(
-                    OracleCounts.of(
-                        row.reviewer,
-                        row.outcomes,
-                        absent=absent.get(row.reviewer, 0),
-                        is_control=self._is_control(row.reviewer),
-                        counted=row.counted,
-                        unmeasured=row.unmeasured,
-                    )
+                    OracleCounts.of(row, absent=absent.get(row.reviewer, 0), is_control=self._is_control(row.reviewer))
                     for row in judged.reviewers
                 ),
                 baselines=against,
@@ -218,7 +211,7 @@ class RunGate:
             simulated=any(crew.simulated for crew in crews if crew.spec.agent == agent),
             defaulted=self._contestants.agent_defaulted,
             runtime_named=self._options.runtime != "auto",
-            gated=any(crew.spec.variant is None for crew in crews),
+            contested=any(crew.spec.variant is None for crew in crews),
             baseline=bool(self._options.baselines),
             sharded=self._options.shard is not None,
             explained=self._options.gate_on == RATE or self._options.explain == Explain.ALL.value,

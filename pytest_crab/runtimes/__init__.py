@@ -23,7 +23,7 @@ UNCONFINED = "pytest_crab.runtimes.subprocess_runtime:SubprocessRuntime"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuntimeSettings:
-    """What a run says of where its code runs; it goes whole from the options to the runtime and to each worker.
+    """The settings of the place where a run's code runs; they go whole from the options to runtimes and workers.
 
     A field that an option names alike is that option's value.
     """

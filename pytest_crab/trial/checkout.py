@@ -113,13 +113,8 @@ class TrialCheckout(Checkout):
             return self.clone(readable=readable, models=models)
         for path in readable:
             self._refuse(path)
-        return self._run_context.runtime.workspace(
-            self._image(),
-            self._snapshot,
-            limits=self._run_context.settings.client_limits,
-            readable=readable,
-            models=models,
-        )
+        runtime, limits = self._run_context.runtime, self._run_context.settings.client_limits
+        return runtime.workspace(self._image(), self._snapshot, limits=limits, readable=readable, models=models)
 
 
 def _folders_in(place: Path) -> Iterator[Path]:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ from pytest_crab.gate.exit import NO_TEST, OracleCounts, RunOutcome, decide, ref
 from pytest_crab.gate.results import ORDER, GateResult
 from pytest_crab.gate.terms import WORSE, GateTerms
 from pytest_crab.results.gate_record import Gate
+from pytest_crab.results.summary import summarise
+from pytest_crab.types import Reason, Trial
 
 TERMS = {each.name for each in dataclasses.fields(GateTerms)}
 
@@ -155,11 +158,15 @@ def test_a_run_with_controls_alone_says_so() -> None:
     assert (decision.exit_code, "No reviewer was measured" in decision.paragraph) == (8, True)
 
 
-def test_counts_are_made_of_a_summarys_outcomes_and_what_has_none() -> None:
+def test_counts_are_made_of_a_summarys_outcomes_and_what_has_none(make_trial: Callable[..., Trial]) -> None:
+    (own,) = summarise([make_trial("codex", "a", Reason.GREEN)]).reviewers
     outcomes = {"caught": 1.5, "missed": 2, "reviewer error": 1, "agent error": 0.5, "broken": 3, "not run": 4}
-    assert OracleCounts.of("codex", outcomes) == counted(1.5, 2, 3, 5.5)
-    assert OracleCounts.of("codex", outcomes, absent=2) == counted(1.5, 2, 3, 7.5)
-    assert OracleCounts.of("none", {}, is_control=True) == counted(0, 0, reviewer="none", is_control=True)
+    several = dataclasses.replace(own, outcomes=outcomes, unmeasured=None)
+    assert OracleCounts.of(several) == counted(1.5, 2, 3, 5.5)
+    assert OracleCounts.of(several, absent=2) == counted(1.5, 2, 3, 7.5)
+    silent = dataclasses.replace(own, outcomes={}, counted="probe", unmeasured="silence")
+    expected = counted(0, 0, is_control=True, counted="probe", unmeasured="silence")
+    assert OracleCounts.of(silent, is_control=True) == expected
 
 
 def test_counts_below_nothing_are_refused() -> None:
@@ -245,14 +252,14 @@ def test_a_control_changes_nothing(outcome: RunOutcome) -> None:
         ),
         ({"privileged": True}, "the agent mini is shown the answer; name another with --agent"),
         ({"runtime_named": False}, "the runtime is not named, so it may differ between runs; add --crab-runtime"),
-        ({"gated": False}, "no reviewer but the control is named; add --reviewer"),
+        ({"contested": False}, "no reviewer but the control is named; add --reviewer"),
         ({"fail_under": 30}, "--crab-fail-under is 30; it should be a rate between 0 and 1, such as 0.3"),
         ({"fail_under": float("nan")}, "--crab-fail-under is nan"),
         ({"max_broken": -0.5}, "--crab-max-broken is -0.5; it should be a share between 0 and 1"),
         ({"max_unknown": 1.5}, "--crab-max-unknown is 1.5; it should be a share between 0 and 1"),
         ({"fail_under": 1.5}, "--crab-fail-under is 1.5"),
-        ({"gated": False}, "--crab-fail-under cannot gate this run: "),
-        ({"gated": False, "fail_under": None, "baseline": True}, "--crab-baseline cannot gate this run: "),
+        ({"contested": False}, "--crab-fail-under cannot gate this run: "),
+        ({"contested": False, "fail_under": None, "baseline": True}, "--crab-baseline cannot gate this run: "),
         ({"sharded": True}, "merge all of them and use pytest-crab compare"),
     ],
 )
@@ -270,7 +277,7 @@ def test_a_sound_gate_is_not_refused(share: float) -> None:
 
 
 def test_without_a_gate_anything_goes() -> None:
-    everything = {"privileged": True, "simulated": True, "defaulted": True, "runtime_named": False, "gated": False}
+    everything = {"privileged": True, "simulated": True, "defaulted": True, "runtime_named": False, "contested": False}
     assert refuse(GateTerms(), agent="simulated", **everything) is None
 
 

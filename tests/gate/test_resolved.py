@@ -79,7 +79,7 @@ def test_repeats_keep_their_order_where_some_are_not_explained() -> None:
 @pytest.mark.parametrize(("on", "result"), [(RATE, GateResult.FAILED), (RESOLVED, GateResult.PASSED)])
 def test_a_floor_rules_on_what_is_resolved(on: str, result: GateResult) -> None:
     (own,) = decided_on(summarise(trials("cssm")), on).reviewers
-    counts = OracleCounts.of(own.reviewer, own.outcomes)
+    counts = OracleCounts.of(own)
     outcome = RunOutcome(status=1, only_trials_failed=True, terms=GateTerms(fail_under=0.5), counts=(counts,))
     assert decide(outcome).ruling == result
 

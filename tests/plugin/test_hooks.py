@@ -173,6 +173,7 @@ def test_instances_of_another_format(lab: Any) -> None:
 RUNTIME = """\
 from dataclasses import dataclass, field
 from pathlib import Path
+from pytest_crab.runtimes import RuntimeSettings
 from pytest_crab.runtimes.bubblewrap_runtime import BubblewrapRuntime
 
 @dataclass

@@ -117,6 +117,7 @@ KILLED = """
 import sys
 from pathlib import Path
 from pytest_crab.protocols import Command, Image, ORACLE_LIMITS
+from pytest_crab.runtimes import RuntimeSettings
 from pytest_crab.runtimes.docker import DockerRuntime
 runtime = DockerRuntime(RuntimeSettings(), rootdir=Path("/"), slots=64)
 image = Image(key="k", reference=sys.argv[1], tree="/opt/crab/tree", workdir="/workspace", python="python3", site=(),

@@ -230,7 +230,7 @@ class Watched(BubblewrapRuntime):
 
 @pytest.mark.bubblewrap
 def test_a_wait_for_anothers_packages_takes_no_slot(instance: Instance, tmp_path: Path) -> None:
-    runtime = Watched(cache=tmp_path / "cache", slots=1)
+    runtime = Watched(RuntimeSettings(), cache=tmp_path / "cache", slots=1)
     runtime.slots = Slots(1, tmp_path / "slots")
     runtime.waits = threading.Event()
     pinned = replace(instance, environment=replace(instance.environment, packages=("idna==3.4",)))

@@ -151,7 +151,7 @@ def test_what_measured_nothing_is_said_once_whether_a_gate_rules_or_not(make_tri
     summary = summarise([empty])
     (own,) = summary.reviewers
     assert own.unmeasured is not None
-    counts = OracleCounts.of(own.reviewer, own.outcomes, unmeasured=own.unmeasured)
+    counts = OracleCounts.of(own)
     gate = decide(RunOutcome(status=1, only_trials_failed=True, terms=GateTerms(fail_under=0.2), counts=(counts,)))
     for decided in (None, gate):
         lines = summary_lines(dataclasses.replace(summary, gate=decided), 100, details=False)

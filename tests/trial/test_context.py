@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from pytest_crab.protocols import Image
+from pytest_crab.runtimes import RuntimeSettings
 from pytest_crab.runtimes.bubblewrap_runtime import BubblewrapRuntime
 from pytest_crab.trial.context import TrialContext
 from pytest_crab.waiting import waiting
@@ -30,7 +31,7 @@ class Meeting(BubblewrapRuntime):
 
 
 def test_two_instances_are_prepared_at_a_time(lab: Any, tmp_path: Path) -> None:
-    runtime = Meeting(cache=tmp_path / "cache", slots=8)
+    runtime = Meeting(RuntimeSettings(), cache=tmp_path / "cache", slots=8)
     runtime.meeting = threading.Barrier(2)
     instance = lab.instance()
     other = dataclasses.replace(

@@ -90,7 +90,7 @@ class ProbeGate:
                 terms=terms,
                 status=status,
                 only_trials_failed=self._foreign_failures == 0 and not problems,
-                counts=tuple(OracleCounts.of(own.reviewer, own.outcomes, counted=own.counted) for own in now.reviewers),
+                counts=tuple(map(OracleCounts.of, now.reviewers)),
                 baselines=against,
             )
         )

@@ -213,8 +213,8 @@ class WorkerRun(Controller):
         """
         settings, dockerfiles = self.plan.runtime, self.plan.dockerfiles
         wanted = settings.runtime if settings.runtime != "auto" else os.environ.get(RUNTIME) or "auto"
-        settings = replace(settings, runtime=wanted, base_image=os.environ.get(BASE_IMAGE) or settings.base_image)
-        settings = runtimes.choose(settings)
+        base = os.environ.get(BASE_IMAGE) or settings.base_image
+        settings = runtimes.choose(replace(settings, runtime=wanted, base_image=base))
         rootdir = self._bundles if dockerfiles is None else unpack(dockerfiles, self._bundles)
         runtime = runtimes.make(settings, rootdir=rootdir, cache=cache, unconfined=problem is not None)
         self._stack.callback(runtime.close)
