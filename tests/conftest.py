@@ -118,7 +118,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 #: Files whose tests are played under each runtime, and take long.
-IN_BOTH_RUNTIMES = frozenset({"test_examine.py", "test_confined.py", "test_checkout.py"})
+IN_BOTH_RUNTIMES = frozenset(
+    (
+        *("test_examine.py", "test_confined.py", "test_checkout.py", "test_contract.py", "test_clients_place.py"),
+        *("test_attacks.py", "test_residual.py", "test_channel.py", "test_white_box.py", "test_installs.py"),
+    )
+)
 
 
 def pytest_sessionstart() -> None:

@@ -143,6 +143,7 @@ def test_a_table_has_its_own_members_and_those_of_benchmarks() -> None:
     assert isinstance(benchmarks()[OURS[0]], Benchmark)
 
 
+@pytest.mark.slow(reason="a copy of the package collects and measures a set of its own")
 @pytest.mark.bubblewrap
 def test_without_two_of_them_everything_else_works(tmp_path: Path) -> None:
     """Their folders are deleted from a copy of the package, and nothing else is changed."""

@@ -96,6 +96,7 @@ def augment(*options: str) -> tuple[int, str]:
     return result.exit_code, result.output
 
 
+@pytest.mark.slow(reason="several runs of pytest make the reviews")
 def test_duplicates_go_and_every_decision_is_on_record(tmp_path: Path, provider: ScriptedProvider) -> None:
     code, output = augment("--plan")
     # first hunk: apple, apple, pear, pear, fig with the set's comment first (10 pairs); second: apple and plum

@@ -387,6 +387,7 @@ def upstream(folder: Path) -> dict[str, str]:
     return shas
 
 
+@pytest.mark.slow(reason="environments are built from a package index, one after the other")
 def test_an_environment_is_found_as_of_the_heads_day(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, needs_an_index: None
 ) -> None:

@@ -69,6 +69,7 @@ def test_an_encrypted_address_without_certificates(room: Any, name: str | None) 
     assert "Traceback" not in said
 
 
+@pytest.mark.slow(reason="a cluster of its own is started")
 def test_a_cluster_without_tls_beside_code_of_others(room: Any) -> None:
     room.write_settings(asker={"use": "single-shot", "model": "scripted-model"})
     way = "--crab-cluster=tcp://127.0.0.1:9"

@@ -174,6 +174,7 @@ def test_the_runtime_says_which_python_there_is(
     assert found.of_machine == "there is no CPython on this machine that an environment can be made with"
 
 
+@pytest.mark.slow(reason="environments are built, one after the other")
 def test_the_python_that_is_missing_is_named_with_the_ways_to_have_it(
     certified: Callable[..., Certificate], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -82,6 +82,7 @@ def test_the_ladder_comes_first_and_then_recipes_whose_faults_go_back(
     assert (doubtful.flags, doubtful.pass_to_pass) == ((UNTESTED,), ())
 
 
+@pytest.mark.slow(reason="environments are built, one after the other")
 @pytest.mark.bubblewrap
 @pytest.mark.usefixtures("needs_an_index")
 def test_groups_bring_the_plugins_that_the_projects_own_tests_load(

@@ -82,6 +82,7 @@ def texts(asked: Asked) -> list[str]:
     return [message["content"] for message in asked.body["messages"] if message["role"] == "user"]
 
 
+@pytest.mark.slow(reason="an oracle is written and proved again and again")
 @pytest.mark.bubblewrap
 def test_a_failure_goes_back_and_the_proved_oracle_is_kept_with_its_regime(
     provider: ScriptedProvider, candidate: PullCandidate, context: CurationContext
@@ -146,6 +147,7 @@ def fresh(*changes: dict[str, object]) -> Reply:
     return say(f"```json\n{json.dumps(changes)}\n```", pieces=1)
 
 
+@pytest.mark.slow(reason="an oracle is written and proved again and again")
 @pytest.mark.bubblewrap
 def test_an_oracle_is_mended_on_changes_that_did_not_see_it_and_measured_by_others(
     provider: ScriptedProvider, reviewed: Callable[..., PullCandidate], context: CurationContext

@@ -16,6 +16,7 @@ ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "how-to" / "ci.md"
 
 
+@pytest.mark.slow(reason="all runs of a page follow each other")
 @pytest.mark.bubblewrap
 def test_a_person_comes_from_nothing_to_a_gated_bot(
     tmp_path: Path, first_run: Path, run_page: Callable[..., None], environ: Callable[..., dict[str, str]]

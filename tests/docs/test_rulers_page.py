@@ -40,6 +40,7 @@ def label(asked: Asked) -> Reply:
     return say(json.dumps({"classification": "BUG_HIT" if same else "NOISE", "reason": "r"}), pieces=1)
 
 
+@pytest.mark.slow(reason="every ruler measures every review of a set")
 @pytest.mark.bubblewrap
 def test_one_command_measures_a_review_set_by_every_ruler(
     tmp_path: Path, run_page: Callable[..., None], environ: Callable[..., dict[str, str]]

@@ -13,6 +13,7 @@ from pytest_crab.cli import main
 SETS = Path(__file__).parents[2] / "instances"
 
 
+@pytest.mark.slow(reason="the error rates of whole sets are reckoned")
 @pytest.mark.parametrize("name", ["github", "pypi", "quickstart"])
 def test_the_readme_of_a_set_has_the_measured_error_rates(name: str) -> None:
     printed = CliRunner().invoke(main, ["set", "check", "--stats", str(SETS / name)]).output

@@ -120,6 +120,7 @@ def test_images_go_once_their_repository_is_done(fat: pytest.Pytester) -> None:
         images.close()
 
 
+@pytest.mark.slow(reason="runs of pytest have workers, which are processes of their own")
 @pytest.mark.bubblewrap
 def test_workers_run_repository_by_repository_and_the_controller_removes(lab: Any) -> None:
     pytest.importorskip("xdist")

@@ -111,6 +111,7 @@ def test_listeners_hear_each_trial_and_fresh_reviews_only(lab: Any) -> None:
         (lab.path / "heard.txt").unlink()
 
 
+@pytest.mark.slow(reason="runs of pytest have workers, which are processes of their own")
 @pytest.mark.bubblewrap
 def test_under_xdist_the_controller_hears_of_trials_once(lab: Any) -> None:
     lab.write({"conftest.py": LISTENER})

@@ -195,6 +195,7 @@ def test_a_killed_run_leaves_no_client_and_is_taken_up_again(lab: Any, start: An
     assert reused["verdict"]
 
 
+@pytest.mark.slow(reason="runs of pytest have workers, which are processes of their own")
 def test_an_interrupt_reaches_the_workers_of_xdist(lab: Any, start: Any, until: Until) -> None:
     process = start("--reviewer=slow", "-n2")
     os.killpg(process.pid, signal.SIGINT)

@@ -185,6 +185,7 @@ def test_a_stored_review_counts_towards_what_its_trial_may_cost(lab: Any, provid
         assert len(provider.asked) == asked - 1
 
 
+@pytest.mark.slow(reason="runs of pytest have workers, which are processes of their own")
 def test_workers_of_one_run_share_a_gateway(lab: Any, provider: ScriptedProvider) -> None:
     result = lab.spawn("-n2", "--reviewer=bot", "--agent=simulated", "--crab-budget=5", "instances")
     result.assert_outcomes(failed=2)

@@ -70,6 +70,7 @@ def test_shards_that_were_interrupted_or_empty_are_merged(bare: Any) -> None:
     assert (whole["instances"], whole["outcomes"]["not run"]) == (2, 4)
 
 
+@pytest.mark.slow(reason="each shard is a run of pytest")
 def test_shards_of_two_sets_make_the_summary_of_one_run(bare: Any) -> None:
     (bare.path / "aset").mkdir()
     (bare.path / "instances" / "till-2").rename(bare.path / "aset" / "till-2")

@@ -73,6 +73,7 @@ def pytest_crab_review_done(instance, config):
 """
 
 
+@pytest.mark.slow(reason="runs of pytest have workers, which are processes of their own")
 def test_a_worker_that_dies_breaks_its_trial_alone(lab: Any) -> None:
     lab.write({"conftest.py": DEADLY})
     lab.forget("review")
@@ -129,6 +130,7 @@ def test_the_controller_says_how_far_its_workers_are(slow: Any) -> None:
     assert any("::slow runs " in line for line in lines)
 
 
+@pytest.mark.slow(reason="runs of pytest have workers, which are processes of their own")
 def test_on_a_terminal_its_line_is_wiped(slow: Any, on_terminal: Any, seen: Any) -> None:
     argv = [sys.executable, "-m", "pytest", "--crab-runtime=local", "--reviewer=slow", "-n2", "instances"]
     text = on_terminal(slow.path, argv)

@@ -241,6 +241,7 @@ def test_a_dockerfile_of_the_users_own_comes_first(docker_place: Place, base: st
     runtime.close()
 
 
+@pytest.mark.slow(reason="an image is built from a package index")
 def test_of_a_moment_only_what_is_named_is_installed(
     docker_place: Place, base: str, tmp_path: Path, needs_an_index: None
 ) -> None:

@@ -138,6 +138,7 @@ def test_pins_make_an_environment_of_its_own(tmp_path: Path, instance: Instance)
     }
 
 
+@pytest.mark.slow(reason="environments are built, one after the other")
 def test_a_shared_cache_has_one_builder_of_a_virtual_environment(
     tmp_path: Path, instance: Instance, elsewhere: Callable[[str, Path], str]
 ) -> None:
@@ -156,6 +157,7 @@ def test_a_shared_cache_has_one_builder_of_a_virtual_environment(
     assert ({*found}, elsewhere(key, tmp_path)) == ({"held"}, "free")
 
 
+@pytest.mark.slow(reason="environments are built, one after the other")
 def test_an_environment_is_a_copy_of_a_seed_that_is_made_again_when_files_of_it_are_gone(
     tmp_path: Path, instance: Instance, monkeypatch: pytest.MonkeyPatch
 ) -> None:

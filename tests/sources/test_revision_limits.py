@@ -62,6 +62,7 @@ def test_files_within_the_limit_of_each_are_too_much_together(
     assert grown < 100
 
 
+@pytest.mark.slow(reason="files of the largest size are compared")
 def test_a_small_diff_of_large_files_is_refused(
     snapshot: GitSnapshot, played: Callable[[str, Path], tuple[str, int]], tmp_path: Path
 ) -> None:

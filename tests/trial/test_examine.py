@@ -77,6 +77,7 @@ def test_a_hostile_ending_is_missed_with_its_reason_and_hurts_no_other_oracle(
     assert proved.left() == []
 
 
+@pytest.mark.slow(reason="a revision is installed under both runtimes")
 @pytest.mark.docker
 def test_a_revision_that_breaks_its_own_install_is_missed(make_lab: Callable[..., Any]) -> None:
     lab = make_lab("docker")

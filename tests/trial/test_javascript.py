@@ -93,6 +93,7 @@ def test_a_javascript_instance_is_proved_and_judged(lab: Any) -> None:
     judged(lab)
 
 
+@pytest.mark.slow(reason="an image is built, and each state is run in a container")
 @pytest.mark.docker
 def test_a_javascript_instance_is_proved_and_judged_in_docker(node_base: None, make_lab: Callable[..., Any]) -> None:
     judged(make_lab("docker"))

@@ -186,6 +186,7 @@ def test_a_step_without_identity_is_reused_under_its_resume_token_only(
     assert lab.ledger == ["review", "revision", "review"]
 
 
+@pytest.mark.slow(reason="images are built, and each state is run in a container")
 @pytest.mark.docker
 def test_a_dockerfile_decides_image_proofs_and_verdicts(
     make_lab: Callable[..., Any], ran: Callable[[Any], set[str]]
