@@ -24,6 +24,7 @@ from pytest_crab.instances.file_checks import content_faults, set_configuration
 from pytest_crab.instances.files import diff_text
 from pytest_crab.instances.loading import duplicates
 from pytest_crab.instances.oracle_errors import errors_of
+from pytest_crab.instances.oracle_needs import outside_needs
 from pytest_crab.instances.placeholders import unwritten
 from pytest_crab.instances.project_starts import isolatable
 from pytest_crab.protocols import Snapshot
@@ -124,7 +125,7 @@ def check(
     to_audit = _unaudited_ids(instances) if audit else set()
     with scratch("check") as passing:
         for instance in instances:
-            _check_isolation(instance, report)
+            _check_oracles(instance, report)
             brings = fetch or instance.id in to_audit  # an audit needs the source too
             snapshot = _check_trees(instance, report, FileStore(store).cache, passing, fetch=brings)
             if stats:
@@ -182,8 +183,10 @@ def _count_changed_lines(instance: Instance, snapshot: Snapshot | None) -> int |
     return None if snapshot is None else sum(diffs.counts(snapshot.pull_request_diff()))
 
 
-def _check_isolation(instance: Instance, report: CheckReport) -> None:
-    """Name the oracles that share their user with a project that they only start."""
+def _check_oracles(instance: Instance, report: CheckReport) -> None:
+    """Name the oracles that share their user with a project that they only start, and what others lean on."""
+    for sentence in (need for comment in instance.with_oracles for need in outside_needs(instance, comment)):
+        report.warning(_where(instance), sentence)
     for comment in filter(functools.partial(isolatable, instance), instance.with_oracles):
         sentence = f"the oracle of {comment.id} only starts the project: with isolation: process it cannot be reached"
         report.warning(_where(instance), f"{sentence}; pytest-crab set certify sets that if it is proved so")

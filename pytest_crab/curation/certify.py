@@ -20,6 +20,7 @@ from pytest_crab.curation.pinning import Resolver
 from pytest_crab.curation.python_version import RELEASED
 from pytest_crab.curation.suspects import SUSPECT_RUNS, suspect
 from pytest_crab.errors import Cancelled, CrabError, EngineError, ImageError, SourceUnreachable, WorldError
+from pytest_crab.instances.oracle_needs import outside_needs
 from pytest_crab.protocols import Snapshot
 from pytest_crab.runtimes.environments import python_of
 from pytest_crab.runtimes.run_lock import RunFolder
@@ -116,6 +117,7 @@ def _certify(instance: Instance, crew: Crew, run_context: RunContext, notice: Ca
         found.instance, found.proven, lambda other: TrialContext(other, crew, run_context, notice)
     )
     changed = found.changed or made != found.instance
+    notes += [need for one in proven if one.proof is not None for need in outside_needs(made, one.comment)]
     return dataclasses.replace(found, instance=made, proven=proven, changed=changed, notes=(*found.notes, *notes))
 
 
@@ -152,7 +154,8 @@ def _reason(context: TrialContext, one: ProvedComment, seen: Mapping[str, tuple[
     own = explain_own_pytest(lambda path: snapshot.read(snapshot.head_tree, path), roots)
     if problem.startswith(around):
         told = (problem.removeprefix(around), *told)
-    return _sentence("; ".join([*(told or (problem,)), *filter(None, [own])]))
+    needs = outside_needs(instance, one.comment)
+    return _sentence("; ".join([*(told or (problem,)), *filter(None, [own]), *needs]))
 
 
 def _certify_by_search(

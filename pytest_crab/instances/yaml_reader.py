@@ -76,6 +76,13 @@ def _text(content: bytes) -> str:
         raise _RefusalError(f"line {line} is not UTF-8; the file should be saved as UTF-8") from None
 
 
+#: The two mistakes that people make most, by the words of YAML's own parsers.
+_ADVICE = {
+    "cannot start any token": "; indent with spaces and not tabs, and put a text that begins with a mark in quotes",
+    "mapping values are not allowed": "; put a text that holds a colon and a space in quotes, or below a `|`",
+}
+
+
 def _document(text: str, problems: list[str]) -> Any:
     try:
         loader = _LOADER(text)
@@ -96,7 +103,8 @@ def _document(text: str, problems: list[str]) -> Any:
         problem = str(error.problem or error.context)
         if "nesting depth" in problem:  # libyaml reads ahead, and newer ones have a limit of their own
             raise _RefusalError(f"{line}is nested more than {MOST_DEPTH} deep") from None
-        raise _RefusalError(f"{line}is not YAML ({problem})") from None
+        advice = next((words for sign, words in _ADVICE.items() if sign in problem), "")
+        raise _RefusalError(f"{line}is not YAML ({problem}){advice}") from None
     except yaml.YAMLError as error:
         raise _RefusalError(f"the file is not YAML ({' '.join(str(error).split())})") from None
     return document

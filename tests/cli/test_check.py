@@ -142,6 +142,14 @@ def test_an_oracle_that_only_starts_the_project_is_named() -> None:
     assert "warning" not in run("set").output
 
 
+def test_what_an_oracle_takes_from_elsewhere_is_named() -> None:
+    oracle = write("a") / "oracles" / "test_c0.py"
+    oracle.write_text("from tests.helpers import shop\ndef test_x(client):\n    assert shop\n")
+    output = run("set").output
+    assert "warning: the oracle of c0 asks for the fixture client" in output
+    assert "warning: the oracle of c0 imports tests.helpers" in output
+
+
 def test_what_a_pytest_would_run_of_a_set_is_a_warning() -> None:
     write("a")
     for name in ("conftest.py", "testing/conftest.py", "docs/conftest.py"):
