@@ -13,6 +13,7 @@ from typing import Any
 
 from typing_extensions import override
 
+from pytest_crab import diffs
 from pytest_crab.curation.certify import SOURCE, open_search
 from pytest_crab.curation.publish import to_instance
 from pytest_crab.curation.stages import CurationContext, Rejection, Stage
@@ -135,7 +136,7 @@ class Deciding(Stage):
 
     @override
     def identity(self) -> Mapping[str, Any]:
-        return {"version": 7, "python": self.python}
+        return {"version": 8, "python": self.python}
 
     @override
     def run(self, candidate: PullCandidate, context: CurationContext) -> PullCandidate | Rejection:
@@ -205,7 +206,9 @@ class Deciding(Stage):
 
     def _keep(self, candidate: PullCandidate, found: _Found) -> PullCandidate:
         """Return the candidate with the tests that see its fault as an oracle, and out of its trees."""
-        red = found.sight.red
+        red = self._unpinned(candidate, found.sight.red)
+        if not red:
+            raise ValueError("they ask for the wording of a text that only the reference has")
         texts = witnesses.reduced(witnesses_of(candidate), red)
         own = {path: text for path, text in texts.items() if not witnesses.is_conftest(path)}
         if not own:
@@ -241,6 +244,27 @@ class Deciding(Stage):
             files={**files, file: witnesses.oracle_text(texts, red)},
             tags={**hidden.tags, SOURCE: found.source, **_tags_of_base(candidate, found.sight)},
         )
+
+    def _unpinned(self, candidate: PullCandidate, red: frozenset[str]) -> frozenset[str]:
+        """Return the tests that ask for no wording of a text which the reference brings: another right fix has others.
+
+        Raises ValueError, DiffRejected.
+        """
+        _, head, mended = trees_of(self.repository, candidate)
+        read = self.repository.read
+        paths = [path for path in diffs.touched_paths(candidate.files[REFERENCE]) if path.endswith(".py")]
+        both = [(read(head, path) or "", read(mended, path) or "") for path in paths]
+        wordings = {text for before, after in both for text in excerpts.added_texts(before, after)}
+        pinning = {
+            (path, one.name)
+            for path, text in witnesses_of(candidate).items()
+            for one in excerpts.tests_of(text)
+            if wordings and excerpts.pins(one, wordings)
+        }
+        pinned = {
+            name for name in red for path, test in pinning if witnesses.by_file([name], [path]).get(path) == [test]
+        }
+        return red - pinned
 
     def _linted(self, head: str, mended: str, path: str) -> bool:
         """Return whether ruff sees the fault in a file."""

@@ -489,7 +489,9 @@ def fault_in(subject: str) -> str:
 def remark_on(repository: Repository, head: str, mended: str, shown: str, fix: Change) -> Remark:
     """Return the comment on what mends a tree: where it stands in the pull request, and what should hold."""
     path, lines = place_of(repository, head, mended, shown)
-    within = excerpts.function_at(repository.read(head, path) or "", lines[0])
+    text = repository.read(head, path) or ""
+    often = Counter(excerpts.function_at(text, line) for line in range(lines[0], lines[1] + 1))
+    ((within, _),) = often.most_common(1)
     where = f"`{within}` in `{path}`" if within else f"`{path}`"
     body = f"{where} {fault_in(subject_of(fix))}"
     told = words_on(fix)

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from datetime import date
+from pathlib import Path
 
-from pytest_crab.injection.deciding import may_search, seeing
+from pytest_crab.injection.deciding import Deciding, may_search, seeing
+from pytest_crab.injection.proposals import HEAD, REFERENCE, WITNESSES
+from pytest_crab.injection.repository import open_repository
+from pytest_crab.types import CommitSource, PullCandidate, PullRequestFacts
 
 
 def test_a_case_named_by_the_time_of_day_sees_nothing_and_a_file_that_is_not_collected_does() -> None:
@@ -18,3 +22,30 @@ def test_one_search_in_vain_is_not_the_last_of_its_time() -> None:
     assert may_search(day, [far], [near, near, far])
     assert not may_search(day, [], [near] * 3)
     assert not may_search(day, [near], [])
+
+
+def test_a_test_that_asks_for_words_which_only_the_reference_has_decides_nothing(shop_history: Path) -> None:
+    with open_repository(shop_history) as repository:
+        base, commit = (repository.tree("HEAD"), repository.main_line()[0].commit)
+        text = "def order(cart):\n    return cart\n"
+        head = repository.with_files(base, {"order.py": text})
+        told = text.replace(
+            "    return", "    if not cart:\n        raise ValueError('the cart has nothing')\n    return"
+        )
+        mended = repository.with_files(base, {"order.py": told})
+        tests = (
+            "def test_words():\n    with raises(ValueError, match='has nothing in'):\n        pass\n\n\n"
+            "def test_match():\n    with raises(ValueError, match='the cart has nothing'):\n        order([])\n\n\n"
+            "def test_kind():\n    with raises(ValueError):\n        order([])\n"
+        )
+        candidate = PullCandidate(
+            id="a", origin="injected", repo="owner/shop", pull_request=PullRequestFacts(number=1, title="a"),
+            commit=CommitSource(url="https://git.example/o/s", sha=commit, head=HEAD, reference=REFERENCE),
+            files={
+                HEAD: repository.diff(base, head), REFERENCE: repository.diff(head, mended),
+                f"{WITNESSES}tests/test_order.py": tests,
+            },
+        )  # fmt: skip
+        red = frozenset(f"tests.test_order::test_{name}" for name in ("words", "match", "kind"))
+        left = Deciding(repository=repository)._unpinned(candidate, red)
+        assert left == red - {"tests.test_order::test_match"}
