@@ -165,6 +165,7 @@ def _item(candidate: PullCandidate, one: CandidateComment, rulings: Rulings) -> 
         "reasons": [safe(reason) for reason in one.reasons],
         "fix": list(diff_files(candidate.files.get(comment.reference or "", ""))),
         "oracle": None if oracle is None else safe(oracle),
+        "raw_oracle": oracle,
         "attempts": [{"source": safe(each.source), "fault": safe(each.fault)} for each in one.attempts],
         "changes": [
             {
@@ -184,5 +185,6 @@ def _item(candidate: PullCandidate, one: CandidateComment, rulings: Rulings) -> 
             "by": safe(ruling.by),
             "reason": safe(ruling.reason),
             "body": ruling.body,
+            "oracle": ruling.oracle,
         },
     }

@@ -31,14 +31,17 @@ class Word(StrEnum):
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Ruling:
-    """A person's ruling on one comment: ``body`` is its text after an edit; a rejection has a reason."""
+    """A person's ruling on one comment; a rejection has a reason."""
 
     candidate: str
     comment: str
     ruling: Word
     by: str
     reason: str = ""
+    #: The comment's text after an edit.
     body: str = ""
+    #: The text of the oracle's file after an edit; empty: it stays.
+    oracle: str = ""
     date: str = ""
 
     def __post_init__(self) -> None:
@@ -86,7 +89,18 @@ def ruled(candidate: PullCandidate, rulings: Rulings) -> PullCandidate:
         name: f"rejected by {one.by}: {one.reason}" for name, one in own.items() if one and one.ruling is Word.REJECT
     }
     comments = tuple(_ruled(one, own[one.comment.id]) for one in candidate.comments)
-    return dataclasses.replace(candidate, comments=comments).drop(gone)
+    files = {**candidate.files, **_edited_oracles(candidate, rulings)}
+    return dataclasses.replace(candidate, comments=comments, files=files).drop(gone)
+
+
+def _edited_oracles(candidate: PullCandidate, rulings: Rulings) -> dict[str, str]:
+    """Return the texts of the oracles that people edited, by file."""
+    pairs = ((one.comment, rulings.get((candidate.id, one.comment.id))) for one in candidate.comments)
+    return {
+        comment.oracle.file: ruling.oracle
+        for comment, ruling in pairs
+        if ruling is not None and ruling.oracle and comment.oracle is not None
+    }
 
 
 def _ruled(one: CandidateComment, ruling: Ruling | None) -> CandidateComment:
@@ -102,4 +116,7 @@ def write_ruled(out: Path, published: Sequence[PullCandidate]) -> Iterator[str]:
     rulings = read_rulings(out)
     found = [ruled(one, rulings) for one in published]
     yield from write_set(out, [one for one in found if one.comments])
+    for one in published:
+        for name in _edited_oracles(one, rulings):
+            yield f"{name} of {one.id} is as it was edited, and not proved: call pytest-crab set certify {out / one.id}"
     yield from remove_rejected(out, [one.id for one in found if not one.comments])

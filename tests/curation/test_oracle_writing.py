@@ -15,6 +15,7 @@ from pytest_crab.curation.fresh_rates import rate_lines
 from pytest_crab.curation.oracle_writing import ATTEMPTS, REGIME, OracleWriting, Regime, read_oracle
 from pytest_crab.curation.pinning import Resolver
 from pytest_crab.curation.publish import write_set
+from pytest_crab.curation.rulings import Ruling, Word, keep_ruling, write_ruled
 from pytest_crab.curation.stages import CurationContext, make_stages, usual_stages
 from pytest_crab.curation.validation import Validation
 from pytest_crab.errors import EngineError, ImageError
@@ -203,6 +204,11 @@ def test_an_oracle_is_mended_on_changes_that_did_not_see_it_and_measured_by_othe
     dialogues = [[message["content"] for message in asked.body["messages"]] for asked in provider.asked]
     assert any("lost: in shop.py the text old stands 0 times" in texts[-1] for texts in dialogues)
     assert not any("assert price" in str(texts) for texts in dialogues if texts[0].startswith("You write small"))
+    edit = Ruling(candidate=found.id, comment="c0", ruling=Word.EDIT, by="ann", body="As before.", oracle=RIGHT)
+    keep_ruling(Path("set"), edit)
+    (sentence,) = write_ruled(Path("set"), [found])
+    assert f"set certify {Path('set') / found.id}" in sentence
+    assert Path("set", found.id, "oracles", "test_pull_7_c0.py").read_text() == RIGHT
 
 
 @pytest.mark.bubblewrap

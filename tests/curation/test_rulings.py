@@ -15,10 +15,10 @@ from click.testing import CliRunner, Result
 
 from pytest_crab.cli import main
 from pytest_crab.cli.curate_review import open_review, review_items
-from pytest_crab.curation.rulings import Ruling, Word, read_rulings
+from pytest_crab.curation.rulings import Ruling, Word, read_rulings, ruled
 from pytest_crab.instances import load_instance
 from pytest_crab.show.ruling_server import RulingServer
-from pytest_crab.types import CandidateComment, Comment, PullCandidate, PullRequestFacts
+from pytest_crab.types import CandidateComment, Comment, Kind, Oracle, PullCandidate, PullRequestFacts
 
 pytestmark = pytest.mark.usefixtures("shop")
 
@@ -93,6 +93,25 @@ def test_the_text_to_edit_is_the_whole_one() -> None:
     edited = Ruling(candidate="a", comment="c0", ruling=Word.EDIT, by="ann", body=body + "more")
     (item,) = review_items(one, {("a", "c0"): edited})
     assert (item["raw"], item["ruling"]["body"]) == (body, body + "more")
+
+
+def test_an_edited_oracle_is_in_the_set_and_has_to_be_proved() -> None:
+    comment = Comment(
+        id="c0", path="a.py", lines=None, body="Say it.", kind=Kind.BEHAVIORAL, oracle=Oracle(file="oracles/test_c0.py")
+    )
+    one = PullCandidate(
+        id="a",
+        origin="git",
+        repo="o/n",
+        pull_request=PullRequestFacts(number=1, title="t"),
+        comments=(CandidateComment(comment=comment),),
+        files={"oracles/test_c0.py": "def test_a(): ...\n", "fix.diff": "d"},
+    )
+    mine = "def test_b(): ...\n"
+    edited = Ruling(candidate="a", comment="c0", ruling=Word.EDIT, by="ann", body="Say it.", oracle=mine)
+    assert ruled(one, {("a", "c0"): edited}).files == {"oracles/test_c0.py": mine, "fix.diff": "d"}
+    (item,) = review_items(one, {("a", "c0"): edited})
+    assert (item["raw_oracle"], item["ruling"]["oracle"]) == ("def test_a(): ...\n", mine)
 
 
 def test_what_is_no_ruling_changes_nothing(served: RulingServer) -> None:

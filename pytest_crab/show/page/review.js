@@ -8,6 +8,7 @@ async function review() {
   const reason = make("input", { id: "reason", autocomplete: "off" });
   const name = make("input", { id: "by", value: by, autocomplete: "off" });
   const text = make("textarea", { id: "text", rows: "6" });
+  const test = make("textarea", { id: "oracle", class: "code-text", rows: "20", spellcheck: "false" });
   const status = make("p", { id: "status", role: "status" });
 
   const plain = (one) => ({ candidate: one.candidate, comment: one.id, ...one.ruling });
@@ -25,8 +26,9 @@ async function review() {
     let told = "";
     if (!name.value.trim()) { status.textContent = "Say who rules, in the field by."; name.focus(); return; }
     if (word === "reject" && !reason.value.trim()) { status.textContent = "A rejection needs a reason."; reason.focus(); return; }
-    if (word === "edit" && (!text.value.trim() || text.value === one.raw)) { status.textContent = "Change the text of the comment, then press edit."; text.focus(); return; }
-    const ruling = { ruling: word, by: name.value.trim(), reason: reason.value.trim(), body: word === "edit" ? text.value : "" };
+    const edited = one.raw_oracle !== null && test.value.trim() && test.value !== one.raw_oracle;
+    if (word === "edit" && (!text.value.trim() || (text.value === one.raw && !edited))) { status.textContent = "Change the text of the comment or of its oracle, then press edit."; text.focus(); return; }
+    const ruling = { ruling: word, by: name.value.trim(), reason: reason.value.trim(), body: word === "edit" ? text.value : "", oracle: word === "edit" && edited ? test.value : "" };
     if (served) {
       const answer = await fetch("rule", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ candidate: one.candidate, comment: one.id, ...ruling }) }).catch((error) => ({ ok: false, text: async () => String(error) }));
       if (!answer.ok) { status.textContent = "Not saved: " + await answer.text(); return; }
@@ -54,7 +56,7 @@ async function review() {
     const one = items[place];
     if (!one) { main.replaceChildren(make("p", null, "There is no comment to rule on.")); return; }
     const done = items.filter((each) => each.ruling).length;
-    reason.value = one.ruling?.reason || ""; text.value = one.ruling?.body || one.raw; status.textContent = "";
+    reason.value = one.ruling?.reason || ""; text.value = one.ruling?.body || one.raw; test.value = one.ruling?.oracle || one.raw_oracle || ""; status.textContent = "";
     if (one.ruling?.by) name.value = one.ruling.by;
     const remark = { ...one, body: one.text, id: one.id, verdict: null };
     main.replaceChildren(make("article", null,
@@ -68,7 +70,7 @@ async function review() {
       list("Doubts", one.doubts), list("What judges said", one.reasons),
       make("section", { id: "diff", "aria-label": "Pull request" }, changes(one.files, null, [[remark, true]], "")),
       make("h3", null, "Fix"), one.fix.length ? one.fix.map((each) => file(each, [], "Fix")) : make("p", { class: "quiet" }, "No reference."),
-      make("h3", null, "Oracle"), one.oracle ? code(one.oracle) : make("p", { class: "quiet" }, "It has no oracle."),
+      make("h3", null, "Oracle"), one.oracle ? [code(one.oracle), fold("Edit the oracle", test)] : make("p", { class: "quiet" }, "It has no oracle."),
       one.attempts.map((each, nth) => each.fault ? fold("Attempt " + (nth + 1) + ": " + each.fault, code(each.source)) : null),
       one.changes.length ? make("h3", null, "Changes that it was judged by") : null,
       one.changes.map((each) => make("details", { class: "file", open: each.held === false ? "" : null }, make("summary", null, sign(each), each.kind + " " + each.name, make("span", { class: "quiet" }, each.fresh ? "fresh" : "mended on")), make("p", { class: "remark" }, each.why), each.files.map((part) => file(part, [], each.kind)))),

@@ -88,6 +88,8 @@ def test_a_comment_is_ruled_on_by_a_key_with_everything_in_view(
     page.keyboard.press("k")
     page.keyboard.press("e")
     page.fill("#text", "In our words.")
+    page.get_by_text("Edit the oracle").click()
+    page.fill("#oracle", "def test_mine():\n    assert True\n")
     page.keyboard.press("Escape")
     page.keyboard.press("e")
     with page.expect_download() as saved:
@@ -98,5 +100,6 @@ def test_a_comment_is_ruled_on_by_a_key_with_everything_in_view(
         ("c1", "keep", "ann", "", ""),
         ("c2", "edit", "ann", "", "In our words."),
     ]
+    assert [one["oracle"] for one in rulings] == ["", "", "def test_mine():\n    assert True\n"]
     assert page.title() == "pytest-crab: comments to rule on"
     assert not faults
