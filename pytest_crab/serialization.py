@@ -9,6 +9,7 @@ import hashlib
 import json
 import math
 import re
+import sys
 import types
 import typing
 from collections.abc import Mapping, Sequence
@@ -33,6 +34,9 @@ _LARGEST = 10**300
 #: What plain data has most of; looked at first, since reports are made of millions of these.
 _AS_THEY_ARE = frozenset((str, int, float, bool, type(None)))
 
+#: Texts up to so many characters are held once, however many records have them: names and labels repeat.
+_SHARED = 64
+
 #: What a record takes as it is; a float may be none that can be reckoned with.
 _EXACT = (str, int, bool)
 
@@ -43,17 +47,26 @@ def dump(value: Any) -> Any:
     """Return ``value`` as plain JSON data; records become mappings without their None fields."""
     if type(value) in _AS_THEY_ARE:
         return value
+    found = unfold(value)
+    if type(found) is dict:
+        return {name: dump(item) for name, item in found.items()}
+    return [dump(item) for item in found] if type(found) is list else found
+
+
+def unfold(value: Any) -> Any:
+    """Return ``value`` as ``dump`` does, but what a mapping or a list holds is as it was."""
+    if type(value) in _AS_THEY_ARE:
+        return value
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         pairs = ((name, getattr(value, name)) for name in _fields(type(value)))
-        return {name: dump(item) for name, item in pairs if item is not None}
+        return {name: item for name, item in pairs if item is not None}
     if isinstance(value, enum.Enum):
         return value.value
     if isinstance(value, Mapping):
-        return {str(key): dump(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple, set, frozenset)):
-        items = [dump(item) for item in value]
-        return sorted(items) if isinstance(value, (set, frozenset)) else items
-    return value
+        return {str(key): item for key, item in value.items()}
+    if isinstance(value, (set, frozenset)):
+        return sorted(map(dump, value))
+    return list(value) if isinstance(value, (list, tuple)) else value
 
 
 def load(path: Path) -> Any:
@@ -158,7 +171,7 @@ def _record(cls: Any, value: Any, problems: list[str], at: str) -> Any:
     for key, (name, needed, exact, convert) in plan.items():
         if key in value:
             item = value[key]
-            values[name] = item if type(item) is exact else convert(item, problems, _join(at, key))
+            values[name] = _shared(item) if type(item) is exact else convert(item, problems, _join(at, key))
         elif needed:
             missing.append(_join(at, key))
     if missing:
@@ -178,7 +191,7 @@ def _tuple(kinds: tuple[Any, ...], value: Any, problems: list[str], at: str) -> 
         return None
     if len(kinds) == 2 and kinds[1] is Ellipsis:
         if kinds[0] is str and all(type(item) is str for item in value):
-            return tuple(value)
+            return tuple(map(_shared, value))
         convert = _converter(kinds[0])
         return tuple([convert(item, problems, f"{at}[{n}]") for n, item in enumerate(value)])
     if len(value) != len(kinds):
@@ -211,7 +224,7 @@ def _scalar(kind: Any, value: Any, problems: list[str], at: str) -> Any:
     else:
         fits = isinstance(value, kind) and not (kind is not bool and isinstance(value, bool))
     if fits:
-        return value
+        return _shared(value)
     text = value if isinstance(value, str) else None
     if kind is bool and text is not None and text.lower() in _TRUTH:
         return _TRUTH[text.lower()]
@@ -221,6 +234,11 @@ def _scalar(kind: Any, value: Any, problems: list[str], at: str) -> Any:
         return kind(text)
     problems.append(f"{_name(at)} is {_show(value)}; it should be {_WORDS.get(kind, kind.__name__)}")
     return None
+
+
+def _shared(value: Any) -> Any:
+    """Return a value; of a short text always the same object."""
+    return sys.intern(value) if type(value) is str and len(value) <= _SHARED else value
 
 
 def _join(at: str, key: str) -> str:

@@ -153,6 +153,12 @@ def test_what_is_no_number_is_not_written() -> None:
         serialization.canonical({"share": float("inf")})
 
 
+def test_a_name_that_many_records_have_is_held_once() -> None:
+    read = [serialization.read(Finding, json.loads('{"body": "b", "path": "src/one.py"}'), []) for _ in range(2)]
+    one, other = (finding.path for finding in read if finding is not None)
+    assert one is other
+
+
 def test_none_is_left_out_and_zero_is_not() -> None:
     assert serialization.dump(Usage(input_tokens=0)) == {"input_tokens": 0}
 

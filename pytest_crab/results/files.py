@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar
+from typing import BinaryIO, TypeVar
 
 from pytest_crab import serialization
 from pytest_crab.atomic import SHARED, write_atomically
@@ -111,7 +112,7 @@ def write_summary(path: Path, summary: Summary) -> None:
 
 def write_data(path: Path, record: object) -> None:
     """Write a record as JSON: whoever reads sees the old file or the whole new one. Raises OSError."""
-    write_report_file(path, [_laid_out(serialization.dump(record)).encode() + b"\n"])
+    write_report_file(path, map(str.encode, itertools.chain(_laid_out(record), ["\n"])))
 
 
 def read_summary(path: Path) -> Summary:
@@ -130,16 +131,33 @@ def write_report_file(path: Path, chunks: Iterable[bytes]) -> None:
     write_atomically(path, chunks, SHARED)
 
 
-def _laid_out(value: Any, margin: str = "\n") -> str:
-    """JSON with a line for whatever holds nothing that is nested: json's own indent is slow, and longer to read."""
+_encode = json.JSONEncoder(allow_nan=False).encode
+
+
+def _laid_out(record: object, margin: str = "\n") -> Iterator[str]:
+    """Yield JSON with a line for whatever holds nothing that is nested: json's own indent is slow, and longer to read.
+
+    No more of a record than such a line is plain data at a time.
+    """
+    value = serialization.unfold(record)
     within = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    if not any(one and isinstance(one, (dict, list)) for one in within):
-        return json.dumps(value, allow_nan=False)
+    if not any(map(_is_nested, within)):
+        yield _encode(serialization.dump(value))
+        return
     inner = f"{margin}  "
-    if isinstance(value, dict):
-        parts = [f"{json.dumps(key)}: {_laid_out(one, inner)}" for key, one in value.items()]
-        return f"{{{inner}{f',{inner}'.join(parts)}{margin}}}"
-    return f"[{inner}{f',{inner}'.join(_laid_out(one, inner) for one in value)}{margin}]"
+    start, end = "{}" if isinstance(value, dict) else "[]"
+    for at, item in enumerate(value):
+        yield f"{',' if at else start}{inner}"
+        if isinstance(value, dict):
+            yield f"{_encode(item)}: "
+        yield from _laid_out(value[item] if isinstance(value, dict) else item, inner)
+    yield f"{margin}{end}"
+
+
+def _is_nested(value: object) -> bool:
+    """Return True for a mapping, a list or a record that is not empty."""
+    found = serialization.unfold(value)
+    return isinstance(found, (dict, list)) and bool(found)
 
 
 def _made_anew(path: Path) -> BinaryIO:

@@ -217,8 +217,10 @@ def oracles_of(rows: Iterable[TrialRow]) -> list[OracleRecord]:
 
 def _over_repeats(own: Mapping[int, OracleRecord]) -> OracleRecord:
     """Return one record of an oracle from those of its repeats, by their numbers."""
-    first, *_ = own.values()
+    first, *more = own.values()
     repeats = sorted(own)
+    if not more and repeats == [1] and not (first.reviews or first.alone):
+        return first
     shared = any(one.reviews for one in own.values())
     explained = any(one.alone for one in own.values())
     marks = [one.resolvable for one in own.values() if one.resolvable is not None]

@@ -30,16 +30,27 @@ def swap_chances(sums: Iterable[float]) -> tuple[float, float]:
     if not parts:
         return 1.0, 1.0
     step = math.gcd(*parts)
+    sizes = [abs(part) // step for part in parts]
+    below = sum(size for size, part in zip(sizes, parts, strict=True) if part < 0)
+    above = sum(sizes) - below
     width = len(parts) + 1  # the bits of one count: a number has the count of all swaps with each sum
-    ways, below = 1, 0
-    for part in parts:
-        size = abs(part) // step
-        ways += ways << (size * width)
-        below += size if part < 0 else 0
-    every = (1 << width) - 1  # counts add up to less, so the rest of a division by it is their sum
-    of_drop = (ways >> (below * width)) % every
-    of_gain = (ways & ((1 << ((below + 1) * width)) - 1)) % every
-    return of_drop / 2 ** len(parts), of_gain / 2 ** len(parts)
+    shown = min(below, above)  # sums from both ends are alike, so only those up to the nearer end are counted
+    kept = (1 << ((shown + 1) * width)) - 1
+    ways = 1
+    for size in sizes:
+        ways = (ways + (ways << (size * width))) & kept if size <= shown else ways
+    near = _sum_of_counts(ways, shown + 1, width)
+    far = 2 ** len(parts) - near + (ways >> (shown * width))
+    chances = near / 2 ** len(parts), far / 2 ** len(parts)
+    return chances if above < below else chances[::-1]
+
+
+def _sum_of_counts(ways: int, count: int, width: int) -> int:
+    """Return the sum of so many counts, of ``width`` bits each, in one number; the sum itself fits into them."""
+    while count > 1:
+        count = (count + 1) // 2
+        ways = (ways >> (count * width)) + (ways & ((1 << (count * width)) - 1))
+    return ways
 
 
 def two_sided(chances: tuple[float, float]) -> float:

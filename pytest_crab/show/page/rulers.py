@@ -91,6 +91,8 @@ class RulersBuilder:
         self._hit_rulers: dict[str, None] = {}
         self._recorded: dict[TrialId, Mapping[str, RecordedRuler]] = {}
         self._texts: dict[str, dict[str, str]] = {}
+        self._values: dict[tuple[tuple[str, float | None], ...], Mapping[str, float | None]] = {}
+        self._found: dict[tuple[tuple[str, int], ...], Mapping[str, int]] = {}
 
     def note_subject(self, subject: Subject) -> None:
         """Take in what the comments of an instance say, before its first trial."""
@@ -108,7 +110,13 @@ class RulersBuilder:
         rulers = hit_rulers_of(trial)
         self._hit_rulers.update(dict.fromkeys(rulers))
         texts = self._texts.get(trial.instance, {})
-        self._cells[trial.id] = [_shorten(cell, rulers) for cell in cells_of(trial, texts)]
+        self._cells[trial.id] = [self._share(_shorten(cell, rulers)) for cell in cells_of(trial, texts)]
+
+    def _share(self, cell: Cell) -> Cell:
+        """Return the cell with mappings that all cells with the same content hold: there are few contents."""
+        values = self._values.setdefault(tuple(cell.values.items()), cell.values)
+        found = self._found.setdefault(tuple(cell.found.items()), cell.found)
+        return dataclasses.replace(cell, values=values, found=found)
 
     @property
     def has_pair(self) -> bool:
