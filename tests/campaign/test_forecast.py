@@ -23,6 +23,7 @@ from pytest_crab.campaign.forecast import (
     read_times,
 )
 from pytest_crab.plugin.forecast import forecast_lines
+from pytest_crab.runtimes import RuntimeSettings
 from pytest_crab.runtimes.environment_stock import BARE, BASE, READY, Stock
 from pytest_crab.trial import CrewSpec
 from pytest_crab.trial.plan import NEEDLESS, OPEN, RUNS, STORED, TrialPlan
@@ -87,7 +88,7 @@ def told(monkeypatch: pytest.MonkeyPatch, instances: dict[str, Instance], tmp_pa
         trials = [(instances[name], crew, repeat) for name, repeat in plans]
         there = stock(b=None, c=None, d=None)
         records = tmp_path / "trials.jsonl"
-        run_context: Any = SimpleNamespace()
+        run_context: Any = SimpleNamespace(settings=RuntimeSettings())
         return forecast(trials, run_context, stock=there, records=records, runtime="docker", jobs=jobs, whole=True)
 
     return make
