@@ -1,7 +1,8 @@
 """What the gateway adds to a request and to a stream: run with the Python that has pytest-crab[models] installed.
 
-A scripted provider is asked directly and through the gateway, alternated in the same run. Then many streams run at once
-both ways; each chunk carries the moment at which it was sent, so that the delay of every chunk is known.
+A scripted provider is asked directly and through the gateway, alternated in the same run: one large request after the
+other, then many small ones side by side. Then many streams run at once both ways; each chunk carries the moment at
+which it was sent, so that the delay of every chunk is known.
 """
 
 from __future__ import annotations
@@ -16,13 +17,14 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import aiohttp
 from aiohttp import web
+from figures import middle, tell
 
 from pytest_crab.models import Gateway
 from pytest_crab.protocols import ModelAccess
@@ -30,10 +32,13 @@ from pytest_crab.settings import Api, ModelSettings, Provider
 
 REQUEST_BUDGET, CHUNK_BUDGET = 5.0, 50.0
 
+#: So many small requests of a round, so many of them side by side, and so many rounds.
+SMALL, SIDE_BY_SIDE, ROUNDS = 1_000, 100, 5
 
-def body(number: int, *, stream: bool = False) -> dict[str, Any]:
-    """A request as large as those of real clients; no two are the same."""
-    said = f"{'x y z ' * 13_000} {number}"
+
+def body(number: int, *, stream: bool = False, words: int = 13_000) -> dict[str, Any]:
+    """A request as large as those of real clients, or of fewer words; no two are the same."""
+    said = f"{'x y z ' * words} {number}"
     return {"model": "scripted", "max_tokens": 9, "stream": stream, "messages": [{"role": "user", "content": said}]}
 
 
@@ -129,6 +134,8 @@ async def measure(port: int, access: ModelAccess, process: int, requests: int, s
             print(f"  {name:8} median {statistics.median(each):6.2f} ms   p99 {p99(each):6.2f} ms")
         print(f"  processor time of the gateway {1000 * (processor(process) - before) / requests:.2f} ms a request")
         print(f"  added at the median {added:.2f} ms; budget {REQUEST_BUDGET:.0f} ms")
+        await side_by_side(ways, process)
+        tell("gateway.added", f"{added:.1f}", good=added <= REQUEST_BUDGET)
         print(f"{streams} streams at once")
         late, good = {}, added <= REQUEST_BUDGET
         for name, way in ways.items():
@@ -139,7 +146,37 @@ async def measure(port: int, access: ModelAccess, process: int, requests: int, s
             good = good and equal == streams
         more = late["gateway"] - late["direct"]
         print(f"  added at p99 {more:.2f} ms; budget {CHUNK_BUDGET:.0f} ms")
+        tell("gateway.stream", f"{more:.1f}", good=more <= CHUNK_BUDGET)
     return good and more <= CHUNK_BUDGET
+
+
+async def side_by_side(ways: Mapping[str, Way], process: int) -> None:
+    """Measure requests that run side by side, both ways in turn, and print how many are answered a second."""
+    rates: dict[str, list[float]] = {name: [] for name in ways}
+    spent: list[float] = []
+    for number in range(ROUNDS):
+        for name in sorted(ways, reverse=bool(number % 2)):
+            numbers = iter(range(number * SMALL, (number + 1) * SMALL))
+
+            async def ask_in_turn(way: Way, numbers: Iterator[int]) -> None:
+                for each in numbers:
+                    async with way.session.post(way.url, json=body(each, words=50), headers=way.headers) as answer:
+                        await answer.read()
+                        answer.raise_for_status()
+
+            before, start = processor(process), time.perf_counter()
+            await asyncio.gather(*(ask_in_turn(ways[name], numbers) for _ in range(SIDE_BY_SIDE)))
+            rates[name].append(SMALL / (time.perf_counter() - start))
+            if name == "gateway":
+                spent.append(1000 * (processor(process) - before) / SMALL)
+    print(
+        f"{SMALL} requests of {len(json.dumps(body(0, words=50)))} bytes, {SIDE_BY_SIDE} side by side, {ROUNDS} rounds"
+    )
+    for name, each in rates.items():
+        print(f"  {name:8} {middle(each, 0)} a second")
+    tell("gateway.rate", middle(rates["gateway"], 0))
+    tell("gateway.rate.direct", middle(rates["direct"], 0))
+    tell("gateway.processor", middle(spent, 2))
 
 
 def processor(process: int) -> float:

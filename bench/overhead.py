@@ -29,6 +29,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import cast
 
+from figures import middle, tell
 from rivals import Rival, inspect_ai, swebench
 from traces import no_images_left
 
@@ -254,12 +255,14 @@ class Verdicts:
     def __init__(self) -> None:
         self.good = True
 
-    def say(self, what: str, numbers: Sequence[float], budget: float, unit: str = "") -> None:
-        """Print one line; the median counts."""
-        self._say(what, spread(numbers), statistics.median(numbers), budget, unit)
+    def say(self, what: str, numbers: Sequence[float], budget: float, figure: str) -> None:
+        """Print one line, and the figure; the median counts."""
+        tell(f"overhead.{figure}", middle(numbers, 2), good=statistics.median(numbers) <= budget)
+        self._say(what, spread(numbers), statistics.median(numbers), budget, "")
 
-    def say_once(self, what: str, number: float, budget: float, unit: str = "") -> None:
-        """Print one line of what was measured once."""
+    def say_once(self, what: str, number: float, budget: float, unit: str, figure: str) -> None:
+        """Print one line of what was measured once, and the figure."""
+        tell(f"overhead.{figure}", f"{number:.0f}", good=number <= budget)
         self._say(what, f"{number:.0f}", number, budget, unit)
 
     def _say(self, what: str, words: str, number: float, budget: float, unit: str) -> None:
@@ -296,9 +299,11 @@ def one_instance(verdicts: Verdicts, ways: dict[str, Callable[[], float]], runs:
     for name, numbers in took.items():
         print(f"  {name}: {spread(numbers)}")
     unproved = zip(took["ours, unproved"], took["by hand, before and after"], strict=True)
-    verdicts.say("ours, unproved / by hand, before and after", [ours / hand for ours, hand in unproved], SAME)
+    verdicts.say(
+        "ours, unproved / by hand, before and after", [ours / hand for ours, hand in unproved], SAME, "unproved"
+    )
     proved = list(zip(took["ours, proved"], took["by hand, after"], strict=True))
-    verdicts.say("ours, proved / by hand, after", [ours / hand for ours, hand in proved], AFTER)
+    verdicts.say("ours, proved / by hand, after", [ours / hand for ours, hand in proved], AFTER, "proved")
     above = [ours - hand for ours, hand in proved]
     print(f"  our overhead above the script by hand: {spread(above)} s")
     for rival in RIVALS:
@@ -308,7 +313,7 @@ def one_instance(verdicts: Verdicts, ways: dict[str, Callable[[], float]], runs:
             continue
         theirs = [other - hand for other, hand in zip(took[rival], took["by hand, after"], strict=True)]
         print(f"  {rival}'s overhead above the script by hand: {spread(theirs)} s")
-        verdicts.say(what, [ours / other for ours, other in zip(above, theirs, strict=True)], SHARE)
+        verdicts.say(what, [ours / other for ours, other in zip(above, theirs, strict=True)], SHARE, rival)
 
 
 def many_instances(verdicts: Verdicts, instances: Sequence[Instance], ours: Ours, hand: ByHand, runs: int) -> None:
@@ -324,15 +329,18 @@ def many_instances(verdicts: Verdicts, instances: Sequence[Instance], ours: Ours
     print(f"{BATCH} instances, {JOBS} jobs, {runs} alternated runs, seconds:")
     for name, numbers in took.items():
         print(f"  {name}: {spread(numbers)}")
-    for one, other in (("ours, unproved", "by hand, before and after"), ("ours, proved", "by hand, after")):
+    for figure, one, other in (
+        ("many.unproved", "ours, unproved", "by hand, before and after"),
+        ("many.proved", "ours, proved", "by hand, after"),
+    ):
         both = zip(took[one], took[other], strict=True)
-        verdicts.say(f"{one} / {other}", [ours / hand for ours, hand in both], MANY)
+        verdicts.say(f"{one} / {other}", [ours / hand for ours, hand in both], MANY, figure)
 
 
 def whole_run(verdicts: Verdicts, folder: Path, spent: Sequence[float]) -> None:
     """Print what trials cost this machine's processor, and the most memory that a pytest run of eight needed."""
     print("What the harness itself needs:")
-    verdicts.say("processor seconds of a trial, git included", spent, PROCESSOR)
+    verdicts.say("processor seconds of a trial, git included", spent, PROCESSOR, "processor")
     reviewer, agent = {"use": "replay", "reviews": "recorded"}, {"use": "replay", "revisions": "recorded"}
     settings = {"reviewers": {"someone": reviewer}, "agents": {"someone": agent}}
     (folder / "crab.yaml").write_text(json.dumps(settings))
@@ -349,7 +357,7 @@ def whole_run(verdicts: Verdicts, folder: Path, spent: Sequence[float]) -> None:
     if process.returncode != 0:
         raise RuntimeError(f"pytest failed: {said}")
     megabytes = usage.ru_maxrss / 1024
-    verdicts.say_once(f"peak memory of a pytest run of {BATCH} trials", megabytes, MEMORY, " MB")
+    verdicts.say_once(f"peak memory of a pytest run of {BATCH} trials", megabytes, MEMORY, " MB", "memory")
 
 
 def conditions() -> str:

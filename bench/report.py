@@ -27,6 +27,8 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import NamedTuple
 
+from figures import middle, tell
+
 from pytest_crab.results.files import write_trials
 from pytest_crab.show.write_report import remake
 from pytest_crab.testing.trials import comment_result, trial_of
@@ -203,6 +205,8 @@ def growing(scratch: Path) -> list[bool]:
         took = made(folder)
         size = (folder / "summary.json").stat().st_size / 2**20
         print(f"{count} reviewers: {took.processor:.1f} s of the processor, a summary.json of {size:.1f} MiB")
+    tell("report.many", f"{took.processor:.1f}", good=took.processor <= MAKING_MANY)
+    tell("report.many.size", f"{size:.1f}")
     return [held(f"made in {took.processor:.1f} s of the processor", took.processor, MAKING_MANY, "s")]
 
 
@@ -211,6 +215,8 @@ def making(lines: int, took: Sequence[Took], folder: Path) -> bool:
     wall, processor = (statistics.median(getattr(one, clock) for one in took) for clock in ("wall", "processor"))
     records, page = ((folder / name).stat().st_size / 2**20 for name in ("trials.jsonl", "index.html"))
     print(f"{lines} lines each: {records:.0f} MiB of records, a page of {page:.0f} MiB")
+    seconds = middle([one.processor for one in took])
+    tell(f"report.{lines}", seconds, good=processor <= MAKING)
     return held(f"made in {wall:.1f} s ({processor:.1f} s of the processor)", wall, MAKING, "s")
 
 
@@ -218,6 +224,8 @@ def memory(took: Mapping[int, Sequence[Took]]) -> bool:
     """Print what long texts add to the memory, and whether that is within the budget."""
     short, long = (max(one.peak for one in took[lines]) for lines in (SHORT, LONG))
     print(f"memory at its peak: {short:.0f} MiB with {SHORT} lines each, {long:.0f} with {LONG}")
+    tell("report.memory", f"{short:.0f}")
+    tell("report.memory.ratio", f"{long / short:.2f}", good=long / short <= FLAT)
     return held(f"{long / short:.2f} x", long / short, FLAT, "x")
 
 
@@ -231,6 +239,8 @@ def browsing(folder: Path) -> list[bool]:
     made(folder)
     seconds, strokes = opened(folder / "index.html")
     print(f"a page of {OPENED} trials, {(folder / 'index.html').stat().st_size / 2**20:.1f} MiB")
+    tell("report.open", f"{seconds:.2f}", good=seconds <= OPENING)
+    tell("report.keystroke", f"{max(strokes) / 1000:.2f}", good=max(strokes) <= PAINTING)
     return [
         held(f"open after {seconds:.2f} s, median of 5", seconds, OPENING, "s"),
         held(f"keystroke to paint {max(strokes):.0f} ms at worst", max(strokes), PAINTING, "ms"),

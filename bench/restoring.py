@@ -17,6 +17,8 @@ import sysconfig
 import tempfile
 from pathlib import Path
 
+from figures import middle, tell
+
 from pytest_crab import harness
 from pytest_crab.protocols import FileChange, Image
 from pytest_crab.types import Environment, Oracle
@@ -94,6 +96,9 @@ def main() -> int:
     ratios = [much / little for much, little in zip(taken[many], taken[few], strict=True)]
     met = statistics.median(ratios) <= BUDGET
     print(f"ratio {statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f}), budget {BUDGET}: {met}")
+    tell("restoring.few", middle(taken[few], 2))
+    tell("restoring.many", middle(taken[many], 2))
+    tell("restoring.ratio", middle(ratios, 2), good=met)
     return 0 if met else 1
 
 

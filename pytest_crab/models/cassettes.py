@@ -7,6 +7,7 @@ import dataclasses
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -91,18 +92,27 @@ class Cassettes:
         self.folder = folder
         self._secrets = dict.fromkeys(secrets, "<key>")
 
-    def record(self, question: CassetteQuestion, answer: Answer, also: Iterable[str] = ()) -> None:
-        """Keep the n-th answer of a label; what the label had from there on is replaced. Raises OSError."""
-        path = self._path(question.key)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        redactor = Redactor({**self._secrets, **dict.fromkeys(also, "<token>")})
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep other processes from recording meanwhile. Raises OSError."""
+        self.folder.mkdir(parents=True, exist_ok=True)
         with locked_folder(self.folder):
-            tape = self._load(path) or _blank(question, redactor)
-            answers = tape["answers"].setdefault(question.label, [])
-            answers[question.number :] = [dataclasses.replace(answer, body=redactor.body(answer.body)).plain()]
-            lines = (f'"{name}": {json.dumps(tape[name], sort_keys=True)}' for name in sorted(tape))
-            content = "{{\n{}\n}}\n".format(",\n".join(lines)).encode()
-            write_atomically(path, content, SHARED, durable=False)  # waiting for the disk costs more than the rest
+            yield
+
+    def record(self, question: CassetteQuestion, answer: Answer, also: Iterable[str] = ()) -> None:
+        """Keep the n-th answer of a label; what the label had from there on is replaced.
+
+        To be called within ``locked``. Raises OSError, and ValueError where the recording that is there is damaged.
+        """
+        path = self._path(question.key)
+        redactor = Redactor({**self._secrets, **dict.fromkeys(also, "<token>")})
+        tape = self._load(path) or _blank(question, redactor)
+        answers = tape["answers"].setdefault(question.label, [])
+        answers[question.number :] = [dataclasses.replace(answer, body=redactor.body(answer.body)).plain()]
+        lines = (f'"{name}": {json.dumps(tape[name], sort_keys=True)}' for name in sorted(tape))
+        content = "{{\n{}\n}}\n".format(",\n".join(lines)).encode()
+        path.parent.mkdir(exist_ok=True)
+        write_atomically(path, content, SHARED, durable=False)  # waiting for the disk costs more than the rest
 
     def find(self, question: CassetteQuestion) -> tuple[str, Answer]:
         """The answer to a question, and whose it is: the label's own, or that of the same step under another name.

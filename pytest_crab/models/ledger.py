@@ -76,7 +76,7 @@ class Account:
     which those ``asking`` are not booked yet. ``lasting`` faults stay; the others are forgotten once a later request
     succeeds, and count for little where an earlier one did. ``overspent``: the fault is that its trial spent all
     that it may cost. ``given_up`` are the questions that were tried as often as may be, with the answers that they are
-    given from then on. ``unrecorded`` are requests with answers that the task ``recorder`` has yet to write.
+    given from then on. ``recorded`` is done once all its answers so far are recorded.
     ``allowance`` is what its trial may pay in this run (None: no end), ``short``: a request was refused since it might
     have cost more.
     """
@@ -95,8 +95,7 @@ class Account:
     tasks: set[asyncio.Task[Any]] = field(default_factory=set)
     asking: set[asyncio.Task[Any]] = field(default_factory=set)
     transports: set[asyncio.Transport] = field(default_factory=set)
-    unrecorded: list[Any] = field(default_factory=list)
-    recorder: asyncio.Task[None] | None = None
+    recorded: asyncio.Future[None] | None = None
     _asked: defaultdict[str, itertools.count[int]] = field(default_factory=lambda: defaultdict(itertools.count))
     lasting: str | None = None
     passing: str | None = None
@@ -164,8 +163,8 @@ class Account:
         for task in tuple(self.tasks):
             task.cancel()
         await asyncio.gather(*self.tasks, return_exceptions=True)
-        if self.recorder is not None:
-            await asyncio.gather(self.recorder, return_exceptions=True)
+        if self.recorded is not None:
+            await asyncio.wait([self.recorded])  # which others wait for too, so that it is not cancelled with this
         for transport in self.transports:
             transport.abort()
         self.transports.clear()

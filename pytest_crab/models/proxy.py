@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import datetime
 import json
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping
 from dataclasses import dataclass, field
 
 import aiohttp
@@ -18,6 +18,7 @@ from pytest_crab.models.cassettes import RECORDED, Answer, Cassettes, Miss
 from pytest_crab.models.event_streams import KeyFilter
 from pytest_crab.models.ledger import Account, Ledger, usage_of
 from pytest_crab.models.prices import Prices, answers
+from pytest_crab.models.recorder import Recorder
 from pytest_crab.models.refusal import Refusal
 from pytest_crab.models.request import ModelRequest
 from pytest_crab.models.request_body import read_document
@@ -35,7 +36,7 @@ _FINAL = {"x-should-retry": "false"}
 #: The status for a client whose provider gave no answer.
 _UNREACHABLE = 502
 
-#: Bytes: a longer request is read and recorded in a thread, so that the others need not wait. A shorter one is not,
+#: Bytes: a longer request is read in a thread, so that the others need not wait. A shorter one is not,
 #: since handing it to a thread takes longer than the work itself.
 _LONG = 1 << 18
 
@@ -51,6 +52,7 @@ class Proxy:
     keys: Mapping[str, str]
     ledger: Ledger
     cassettes: Cassettes
+    recorder: Recorder
     policy: RetryPolicy
     replay: bool = False
     limits: dict[tuple[str, str], RequestLimit] = field(default_factory=dict)
@@ -260,37 +262,9 @@ class Proxy:
         return response
 
     def _record(self, request: ModelRequest, answer: Answer) -> None:
-        """Have a recording written, after those before it; closing the account waits for it."""
-        account = request.account
-        if not self.settings.record or answer.status not in RECORDED:
-            return
-        if account.recorder is not None and not account.recorder.done():
-            account.unrecorded.append((request, answer))
-        elif len(request.body) + len(answer.body) <= _LONG:
-            self._write_recording(request, answer)
-        else:
-            account.unrecorded.append((request, answer))
-            account.recorder = asyncio.create_task(self._write_recordings(account))
-
-    async def _write_recordings(self, account: Account) -> None:
-        """Write what is to be recorded, all that has come meanwhile in one thread, until nothing is left."""
-
-        def write(waiting: Sequence[tuple[ModelRequest, Answer]]) -> None:
-            for request, answer in waiting:
-                self._write_recording(request, answer)
-
-        while account.unrecorded:
-            waiting, account.unrecorded = account.unrecorded, []
-            await asyncio.to_thread(write, waiting)
-
-    def _write_recording(self, request: ModelRequest, answer: Answer) -> None:
-        """Write one recording; where it cannot be written, it is a lasting fault of the account."""
-        account = request.account
-        try:
-            self.cassettes.record(request.question_for_cassettes(), answer, (account.token,))
-        except (OSError, ValueError, RecursionError) as error:
-            sentence = f"an answer could not be recorded in {self.cassettes.folder}: {error}"
-            account.lasting = account.lasting or sentence
+        """Have an answer recorded that a provider would give again."""
+        if self.settings.record and answer.status in RECORDED:
+            self.recorder.add(request, answer)
 
     # --- replayed ---------------------------------------------------------------------------------------------------
 

@@ -24,6 +24,7 @@ from pytest_crab.models.cassettes import Cassettes
 from pytest_crab.models.client import ADMIN_SOCKET, LEASE_SOCKET, STEP_SOCKETS
 from pytest_crab.models.ledger import Ledger
 from pytest_crab.models.proxy import Proxy
+from pytest_crab.models.recorder import Recorder
 from pytest_crab.models.upstream import MOST_WAIT
 from pytest_crab.retry_policy import RetryPolicy
 from pytest_crab.settings import ModelSettings
@@ -171,13 +172,15 @@ async def serve(configuration: Configuration, stdin: Any) -> None:
     connector = aiohttp.TCPConnector(limit=0, ttl_dns_cache=300)
     proxied = any(name.lower().endswith("_proxy") for name in os.environ)  # looking for one costs each request
     cookies = aiohttp.DummyCookieJar()  # one step's cookies are not another one's
+    cassettes = Cassettes(Path(configuration.cassettes), keys.values())
     async with aiohttp.ClientSession(connector=connector, trust_env=proxied, cookie_jar=cookies) as session:
         proxy = Proxy(
             session=session,
             settings=settings,
             keys=keys,
             ledger=ledger,
-            cassettes=Cassettes(Path(configuration.cassettes), keys.values()),
+            cassettes=cassettes,
+            recorder=Recorder(cassettes),
             replay=configuration.replay,
             policy=RetryPolicy(most=settings.retries, wait=settings.retry_wait, longest=MOST_WAIT),
         )
