@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import select
@@ -56,9 +57,10 @@ class GatewayClient:
             return self._admin.post(GatewayRequest("/usage", {"token": ""}), {}, ANSWER).status_code < 500
         except TimeoutError:
             if self.alive():
-                os.kill(self._pid(), signal.SIGKILL)
-                with (self.folder / "log").open("a", encoding="utf-8") as log:
+                with (self.folder / "log").open("a", encoding="utf-8") as log:  # before others see it gone and ask why
                     log.write(f"\nit did nothing for {ANSWER:g} s and was ended\n")
+                with contextlib.suppress(ProcessLookupError):  # it ended just now
+                    os.kill(self._pid(), signal.SIGKILL)
         except OSError:
             pass  # it is gone, which the next question finds out
         return False

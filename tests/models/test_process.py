@@ -79,12 +79,19 @@ def test_no_key_is_in_arguments_and_no_sandbox_reaches_the_administration(
 
 def test_a_gateway_that_hangs_is_ended_and_says_so(make: Any, client: Any, messages: Any, monkeypatch: Any) -> None:
     monkeypatch.setattr(module, "_PULSE", 0.1)
+    kill = os.kill
+
+    def kill_and_pause(process: int, number: int) -> None:
+        kill(process, number)
+        time.sleep(0.5)  # so that the step finds it gone before this goes on
+
     gateway = make()
     with pytest.raises(GatewayError, match="it did nothing for 1 s and was ended") as caught:  # noqa: PT012
         with gateway.open(**STEP) as access, client(access) as http:
             stopped = gateway.process_id
             os.kill(stopped, signal.SIGSTOP)
             monkeypatch.setattr(client_module, "ANSWER", 1.0)
+            monkeypatch.setattr(client_module.os, "kill", kill_and_pause)
             with pytest.raises(httpx2.HTTPError):  # long before its own deadline of 20 s
                 http.post(messages.path, json=messages.body())
             raise AgentError("the connection broke")
