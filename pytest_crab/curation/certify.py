@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
+import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -27,13 +28,18 @@ from pytest_crab.runtimes.run_lock import RunFolder
 from pytest_crab.runtimes.tree_diff import put
 from pytest_crab.scoring.oracles.audit import audit
 from pytest_crab.scoring.oracles.proof import ProvedComment, prove
+from pytest_crab.scoring.oracles.states import Role
 from pytest_crab.sources import fetcher_for
 from pytest_crab.sources.git import GitFetcher
+from pytest_crab.text import escape_controls
 from pytest_crab.trial.context import TrialContext
 from pytest_crab.trial.crew import Crew
 from pytest_crab.trial.run_context import RunContext
-from pytest_crab.types import Comment, Environment, Instance
+from pytest_crab.types import Comment, Environment, Instance, OracleRunner
 from pytest_crab.waiting import FOR_A_SLOT, waits_counted
+
+#: The words of so many failed tests are shown for each state.
+_SAID = 3
 
 #: The tag that says where an environment comes from, and the source on record of an instance that brings its own.
 SOURCE, GIVEN = "environment_source", "given"
@@ -155,7 +161,27 @@ def _reason(context: TrialContext, one: ProvedComment, seen: Mapping[str, tuple[
     if problem.startswith(around):
         told = (problem.removeprefix(around), *told)
     needs = outside_needs(instance, one.comment)
-    return _sentence("; ".join([*(told or (problem,)), *filter(None, [own]), *needs]))
+    said = _said(context, one.comment, seen.get(one.comment.id, ()))
+    return _sentence("; ".join([*(told or (problem,)), *filter(None, [own]), *needs, *said]))
+
+
+def _said(context: TrialContext, comment: Comment, states: Sequence[StateAssessment]) -> Iterator[str]:
+    """Yield what failed tests say at head and on the reference, where they fail and must not, or not in this way.
+
+    The code under test chooses these words, so they are quoted, cut and shown to nobody but the oracle's author.
+    """
+    if comment.required_oracle.runner is not OracleRunner.PYTEST:
+        return
+    trees = {Role.HEAD: context.snapshot.head_tree, Role.REFERENCE: context.snapshot.reference_tree}
+    for state in states:
+        raised = {test.id: test.exception for run in state.runs for test in run.tests if test.exception}
+        if state.fault is None or state.role not in trees or not raised:
+            continue
+        said = diagnose(context, comment, trees[state.role]).said
+        alike = [(name, kind, words) for name, (kind, words) in said.items() if raised.get(name) == kind and words]
+        for name, kind, words in alike[:_SAID]:
+            quoted = escape_controls(json.dumps(words, ensure_ascii=False))
+            yield f"on {state.name} {name} ends with {kind}, in the words of the code under test: {quoted}"
 
 
 def _certify_by_search(

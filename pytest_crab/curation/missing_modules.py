@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,9 @@ _DIAGNOSIS, _LAST_LINES = ((_INSIDE / f"{name}.py").read_text("utf-8") for name 
 _TREE = (resources.files("pytest_crab.harness.inside") / "tree.py").read_text("utf-8")
 _MODULE = re.compile(r"[A-Za-z_]\w{0,60}(?:\.[A-Za-z_]\w{0,60}){0,6}", re.ASCII)
 
+#: So much is kept of the message of an exception, and of so many tests: foreign code may have written anything.
+_LONGEST, _MOST = 200, 20
+
 #: What comes up when code reaches for the network.
 NETWORK = frozenset({
     "gaierror", "ConnectionError", "ConnectTimeout", "URLError", "NewConnectionError", "MaxRetryError",
@@ -30,27 +33,34 @@ NETWORK = frozenset({
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diagnosis:
-    """Missing modules that failures name, modules that the tree looked for in vain, and names of exceptions."""
+    """Missing modules that failures name, modules that the tree looked for in vain, and names of exceptions.
+
+    ``said`` has the exception of each test that fails, by the test's id: its name, and its message on one line, which
+    the code under test chooses.
+    """
 
     missing: tuple[str, ...] = ()
     vain: tuple[str, ...] = ()
     kinds: frozenset[str] = frozenset()
+    said: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
 
-def diagnose(context: TrialContext, comment: Comment) -> Diagnosis:
-    """Run one oracle on the reference, outside the harness; the result counts for no proof.
+def diagnose(context: TrialContext, comment: Comment, tree: str | None = None) -> Diagnosis:
+    """Run one oracle on a tree, the reference if none is named, outside the harness; the result counts for no proof.
 
     A run without a readable report gives an empty diagnosis. Raises ImageError, EngineError, Cancelled.
     """
     oracle = comment.required_oracle
     source = Path(context.instance.folder, oracle.file).read_text("utf-8")
-    printed = _run(
-        context, context.snapshot.reference_tree, _DIAGNOSIS, {"name": Path(oracle.file).name, "source": source}
-    )
+    job = {"name": Path(oracle.file).name, "source": source}
+    printed = _run(context, tree or context.snapshot.reference_tree, _DIAGNOSIS, job)
     try:
-        said = json.loads(printed)
+        found = json.loads(printed)
         return Diagnosis(
-            missing=_modules(said["missing"]), vain=_modules(said["vain"]), kinds=frozenset(map(str, said["kinds"]))
+            missing=_modules(found["missing"]),
+            vain=_modules(found["vain"]),
+            kinds=frozenset(map(str, found["kinds"])),
+            said={str(test): (str(kind), str(line)[:_LONGEST]) for test, kind, line in found["said"][:_MOST]},
         )
     except (ValueError, KeyError, TypeError):
         return Diagnosis()

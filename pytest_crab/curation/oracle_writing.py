@@ -22,6 +22,7 @@ from pytest_crab import diffs
 from pytest_crab.clients.prompting import as_data, shown_diff
 from pytest_crab.curation.certify import SOURCE, Certificate, certify
 from pytest_crab.curation.discussion import OTHERS
+from pytest_crab.curation.explanations import explain_own_pytest
 from pytest_crab.curation.oracle_mending import ChangeWriting, checks_of, judge, settings_of, strengthen
 from pytest_crab.curation.proposals import Proposing
 from pytest_crab.curation.publish import to_instance
@@ -196,9 +197,8 @@ class OracleWriting(Proposing, Stage):
                 return proving.with_reference(self._judge(found, facts, proving, context))
             if not self.model:
                 return "no oracle is ready"
-            found = self.propose(
-                as_data(self.instructions(), facts), self._verify(proving, ()), proving.services, context
-            )
+            asked = as_data(self._told(proving), facts)
+            found = self.propose(asked, self._verify(proving, ()), proving.services, context)
             if isinstance(found, str):
                 return f"no oracle in {self.attempts} attempts"
             return proving.with_reference(self._judge(found, facts, proving, context))
@@ -234,13 +234,18 @@ class OracleWriting(Proposing, Stage):
             ]
             verify = self._verify(proving, checks_of([dataclasses.replace(one, fresh=False) for one in checks]), number)
             services = functools.partial(proving.services, what=f"mend-{number}")
-            made = self.propose(as_data(self.instructions(), facts), verify, services, context, after=after)
+            made = self.propose(as_data(self._told(proving), facts), verify, services, context, after=after)
             return made if isinstance(made, str) else _labelled(made, oracle.comment.labels)
 
         oracle, changes, remains = strengthen(found, self.mends, write, proving.judge, mend)
         oracle = proving.with_checks(oracle, checks_of(changes))
         flags = (remains,) if remains else ()
         return dataclasses.replace(oracle, attempts=tuple(proving.attempts), changes=changes, flags=flags)
+
+    def _told(self, proving: _Proving) -> str:
+        """Return the instructions, with what an oracle of a project that pytest itself imports has to do."""
+        own = proving.own_pytest()
+        return self.instructions() + (f"\n\nHere {own}." if own else "")
 
     def _facts(self, candidate: PullCandidate, comment: Comment, proving: _Proving) -> str:
         facts, where = candidate.pull_request, comment.path
@@ -276,6 +281,11 @@ class _Proving:
         """Return the way to the model for one attempt."""
         self._notice(f"{self._comment.id}, {what} {number}")
         return self._plain.services(f"{what}-{self._comment.id}-{number}")
+
+    def own_pytest(self) -> str:
+        """Return what an author has to know where the project is one that runs oracles; else nothing."""
+        snapshot, roots = self._plain.snapshot, self._plain.instance.required_environment.paths
+        return explain_own_pytest(lambda path: snapshot.read(snapshot.head_tree, path), (*roots, "src"))
 
     def fix(self) -> str:
         """Return the diff from head to the merged commit."""

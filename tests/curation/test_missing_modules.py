@@ -85,6 +85,20 @@ def test_a_circle_of_imports_is_told(see: Callable[[str, str], Diagnosis]) -> No
     assert "circular import" in see("import shop; B = shop.C", "def test_a():\n    import shop\n").kinds
 
 
+def test_what_each_failed_test_says_on_one_line_and_cut(see: Callable[[str, str], Diagnosis]) -> None:
+    mute = "class Mute(Exception):\n    def __str__(self):\n        raise ValueError\n"
+    oracle = (
+        f"import shop\n{mute}def test_a():\n    assert shop.A == 1\ndef test_b():\n    raise KeyError('x' * 300, 1)\n"
+        "def test_c():\n    raise ValueError('one\\n  two')\ndef test_d():\n    pass\ndef test_e():\n    raise Mute\n"
+    )
+    said = see("A = 2", oracle).said
+    assert said["test_c0.py::test_a"][1].startswith("assert 2 == 1")
+    assert (said["test_c0.py::test_b"][0], len(said["test_c0.py::test_b"][1])) == ("KeyError", 200)
+    assert said["test_c0.py::test_c"] == ("ValueError", "one two")
+    assert said["test_c0.py::test_e"] == ("Mute", "")
+    assert len(said) == 4
+
+
 def test_a_process_that_ends_early_tells_nothing(see: Callable[[str, str], Diagnosis]) -> None:
     assert see("import os; os._exit(3)", "def test_a():\n    import shop\n") == Diagnosis()
 

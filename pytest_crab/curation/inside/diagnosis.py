@@ -1,8 +1,8 @@
 """Run one oracle and print which modules could not be imported; works from CPython 3.6 and pytest 3.2 up.
 
 Standard input is JSON: parts (tree), tree, workdir, changes, scratch, roots, site, name and source of the oracle. The
-result is JSON on standard output: what the failures name as missing, what files of the tree looked for in vain, and
-the names of the exceptions' types. No message, no line of the oracle.
+result is JSON on standard output: what the failures name as missing, what files of the tree looked for in vain, the
+names of the exceptions' types, and of each test that fails the exception on one line, cut. No line of the oracle.
 """
 
 import json
@@ -10,6 +10,9 @@ import os
 import sys
 import tempfile
 import types
+
+#: So many characters of a message are kept, and messages of so many tests.
+LONGEST, MOST = 200, 20
 
 
 class InVain:
@@ -31,11 +34,13 @@ class DiagnosisPlugin:
     """Takes the names out of failures, whatever they were raised from."""
 
     def __init__(self):
-        self.missing, self.kinds = [], []
+        self.missing, self.kinds, self.said = [], [], []
 
-    def pytest_exception_interact(self, call):
+    def pytest_exception_interact(self, call, report):
         """Look at one failure and at the exceptions that caused it."""
         value, seen = call.excinfo.value, 0
+        if len(self.said) < MOST:
+            self.said.append([report.nodeid, type(value).__name__, one_line(value)])
         while value is not None and seen < 20:
             seen += 1
             kind, name = type(value).__name__, getattr(value, "name", None)
@@ -44,6 +49,14 @@ class DiagnosisPlugin:
             if isinstance(value, ModuleNotFoundError) and isinstance(name, str) and name not in self.missing:
                 self.missing.append(name)
             value = value.__cause__ or value.__context__
+
+
+def one_line(value):
+    """Return the message of an exception on one line; nothing where it cannot say one."""
+    try:
+        return " ".join(str(value).split())[:LONGEST]
+    except Exception:  # noqa: BLE001 - the code of the project makes it
+        return ""
 
 
 def main():
@@ -76,7 +89,8 @@ def main():
     sys.meta_path.append(vain)
     options = ["-c", os.path.join(folder, "pytest.ini"), "--noconftest", "-p", "no:cacheprovider", "-q", "--tb=no"]
     pytest.main([*options, "--continue-on-collection-errors", file], plugins=[plugin])
-    out.write(json.dumps({"missing": plugin.missing, "vain": vain.names, "kinds": plugin.kinds}))
+    found = {"missing": plugin.missing, "vain": vain.names, "kinds": plugin.kinds, "said": plugin.said}
+    out.write(json.dumps(found))
     out.flush()
     os._exit(0)
 
