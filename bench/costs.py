@@ -24,6 +24,7 @@ HELP = {
     "tokens": "a minute, of the provider; assumed",
     "registry": "megabytes a second that all workers share; assumed",
     "link": "megabytes a second of each worker; assumed",
+    "head": "trials a second that the process of pytest gives out and takes back; measured once",
     "worker_usd": "US dollars an hour of each worker; assumed",
 }
 

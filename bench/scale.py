@@ -75,7 +75,7 @@ def _sample(trial: dict[str, Any], steps: dict[str, float], megabytes: float) ->
 def check() -> None:
     """Hold the model against what must be so. Raises AssertionError."""
     free = Setting(instances=40, reviewers=2, repeats=2, jobs=1, slots=1, requests=math.inf, tokens=math.inf)
-    free = dataclasses.replace(free, registry=math.inf, link=math.inf, worker_usd=0.0)
+    free = dataclasses.replace(free, registry=math.inf, link=math.inf, head=math.inf, worker_usd=0.0)
     one = Model(free, [DEFAULT], 1).run()
     once, each = DEFAULT.image + DEFAULT.proof, DEFAULT.review + DEFAULT.revision + DEFAULT.examine
     assert math.isclose(one.wall, 40 * once + 160 * each), "one lane takes the sum of all steps"
@@ -87,6 +87,7 @@ def check() -> None:
         "tokens": dataclasses.replace(free, tokens=40_000.0),
         "registry": dataclasses.replace(free, registry=0.05),
         "engine slots": dataclasses.replace(free, jobs=8),
+        "head": dataclasses.replace(free, head=0.005),
     }
     slow = dataclasses.replace(DEFAULT, proof=2000.0, examine=900.0)
     for name, setting in cases.items():
@@ -131,7 +132,7 @@ def held_against(one: Path, two: Path, seen: Sequence[float]) -> Iterator[str]:
     """Yield what the model makes of runs with one job and with two, of the first one's steps, and what was seen."""
     samples = from_records(one)
     quiet = Setting(instances=len(samples), reviewers=1, repeats=1, requests=math.inf, tokens=math.inf)
-    quiet = dataclasses.replace(quiet, registry=math.inf, link=math.inf)
+    quiet = dataclasses.replace(quiet, registry=math.inf, link=math.inf, head=math.inf)
     for jobs, path, wall in zip((1, 2), (one, two), seen, strict=True):
         said = Model(dataclasses.replace(quiet, jobs=jobs), samples, 1, trace=True).run().wall
         own = Model(dataclasses.replace(quiet, jobs=jobs), from_records(path), 1, trace=True).run().wall
