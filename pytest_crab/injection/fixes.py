@@ -14,12 +14,11 @@ from urllib.parse import urlsplit
 from typing_extensions import override
 
 from pytest_crab import diffs
-from pytest_crab.curation import licences
 from pytest_crab.curation.collect import CandidateSource
 from pytest_crab.curation.stages import CurationContext, Rejection
 from pytest_crab.errors import DiffRejected
 from pytest_crab.injection import excerpts
-from pytest_crab.injection.proposals import FIXED_ON, METHOD, ORIGIN, Method, Proposal, Remark, to_candidate
+from pytest_crab.injection.proposals import FIXED_ON, METHOD, ORIGIN, Method, Proposal, Remark, propose, to_candidate
 from pytest_crab.injection.repository import Change, Repository
 from pytest_crab.injection.witnesses import is_conftest
 from pytest_crab.lazy import lazy
@@ -389,24 +388,16 @@ class FixSource(CandidateSource):
         witnesses: Mapping[str, str],
     ) -> Proposal:
         repository = self.repository
-        title, body = change.texts
-        return Proposal(
+        shown = repository.diff(base, head)
+        return propose(
+            repository,
+            self.url,
+            change,
             method=method,
-            url=self.url,
-            commit=change.parent,
-            before=repository.diff(repository.tree(change.parent), base),
-            head=repository.diff(base, head),
+            before=repository.diff(change.parent, base),
+            head=shown,
             reference=repository.diff(head, mended),
-            pull_request=PullRequestFacts(
-                number=change.number or 1,
-                title=title,
-                body=body,
-                url=f"{self.url}/commit/{change.commit}",
-                merged_at=change.day,
-            ),
-            author=change.author,
-            license=licences.detect_licence(lambda path: (repository.read(change.tree, path) or "").encode() or None),
-            remark=remark_on(repository, head, mended, repository.diff(base, head), fix),
+            remark=remark_on(repository, head, mended, shown, fix),
             operator=method.value,
             witnesses=witnesses,
             facts={"change": change.commit, FIXED_ON: fix.day},

@@ -12,7 +12,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from pytest_crab import diffs
+from pytest_crab.curation import licences
 from pytest_crab.curation.template import language_of
+from pytest_crab.injection.repository import Change, Repository
 from pytest_crab.types import (
     CandidateComment,
     Category,
@@ -89,6 +91,45 @@ class Proposal:
     operator: str = ""
     witnesses: Mapping[str, str] = field(default_factory=dict)
     facts: Mapping[str, str] = field(default_factory=dict)
+
+
+def propose(
+    repository: Repository,
+    url: str,
+    change: Change,
+    *,
+    method: Method,
+    before: str = "",
+    head: str,
+    reference: str,
+    remark: Remark,
+    operator: str,
+    witnesses: Mapping[str, str],
+    facts: Mapping[str, str] | None = None,
+) -> Proposal:
+    """Return the proposal that puts a fault into a real change; what it tells of itself is the change's own."""
+    title, body = change.texts
+    return Proposal(
+        method=method,
+        url=url,
+        commit=change.parent,
+        before=before,
+        head=head,
+        reference=reference,
+        pull_request=PullRequestFacts(
+            number=change.number or 1,
+            title=title,
+            body=body,
+            url=f"{url}/commit/{change.commit}",
+            merged_at=change.day,
+        ),
+        author=change.author,
+        license=licences.detect_licence(lambda path: (repository.read(change.tree, path) or "").encode() or None),
+        remark=remark,
+        operator=operator,
+        witnesses=witnesses,
+        facts=facts or {},
+    )
 
 
 def to_candidate(listed: PullCandidate, proposal: Proposal) -> PullCandidate:

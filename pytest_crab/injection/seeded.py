@@ -15,14 +15,13 @@ from urllib.parse import urlsplit
 from typing_extensions import override
 
 from pytest_crab import diffs
-from pytest_crab.curation import licences
 from pytest_crab.curation.collect import CandidateSource
 from pytest_crab.curation.mutation import Mutant, changes_code, drafts, mutants
 from pytest_crab.curation.stages import CurationContext, Rejection
 from pytest_crab.injection.fault_words import fault_words
 from pytest_crab.injection.fixes import place_of
 from pytest_crab.injection.linting import ruff_sees
-from pytest_crab.injection.proposals import ORIGIN, Method, Proposal, Remark, to_candidate
+from pytest_crab.injection.proposals import ORIGIN, Method, Proposal, Remark, propose, to_candidate
 from pytest_crab.injection.repository import Change, Repository
 from pytest_crab.lazy import lazy
 from pytest_crab.parsing.changed_paths import is_dependency_update, is_documentation, is_test
@@ -172,24 +171,15 @@ class SeededSource(CandidateSource):
         words = fault_words(mutant)
         assert words is not None
         head = repository.with_files(change.tree, {mutant.path: mutant.content.decode()})
-        reference, shown = repository.diff(head, change.tree), repository.diff(change.parent, head)
+        shown = repository.diff(change.parent, head)
         path, lines = place_of(repository, head, change.tree, shown)
-        title, body = change.texts
-        return Proposal(
+        return propose(
+            repository,
+            self.url,
+            change,
             method=Method.SEEDED,
-            url=self.url,
-            commit=change.parent,
             head=shown,
-            reference=reference,
-            pull_request=PullRequestFacts(
-                number=change.number or 1,
-                title=title,
-                body=body,
-                url=f"{self.url}/commit/{change.commit}",
-                merged_at=change.day,
-            ),
-            author=change.author,
-            license=licences.detect_licence(lambda path: (repository.read(change.tree, path) or "").encode() or None),
+            reference=repository.diff(head, change.tree),
             remark=Remark(path=path, lines=lines, body=words.body, category=words.category),
             operator=words.kind,
             witnesses=self._witnesses(change, mutant),
