@@ -16,29 +16,9 @@ import pytest
 
 from pytest_crab.benchmarks.codereviewqa.reader import import_codereviewqa
 from pytest_crab.testing.provider import Asked, Reply, ScriptedProvider, fail, say
+from tests.benchmarks.codereviewqa.test_items import CRAB_YAML, rows
 
 SECONDS = 60
-
-CRAB_YAML = """\
-models:
-  providers: {{here: {{base_url: "{url}", api: openai}}}}
-  prices: {{m: {{input: 1, output: 2}}}}
-  retries: 0
-  trial_budget: 0.5
-answerers:
-  chat: {{use: letters, model: m, provider: here}}
-"""
-
-ROW = {
-    "old": " def total(prices):\n-    return 1\n \n ",
-    "new": " def total(prices):\n \n ",
-    "lang": "python",
-    "type_correct": "remove_only",
-    "type_wrong": ["add_only", "modify"],
-    "loc_correct": [2],
-    "loc_wrong_easy": [[1], [3], [4]],
-    "loc_wrong_hard": [[1], [3], [4]],
-}
 
 
 class Model:
@@ -104,14 +84,16 @@ def run(folder: Path, *arguments: str) -> tuple[dict[str, dict[str, Any]], str]:
 def test_workers_ask_probes_and_the_store_budget_and_ledger_are_where_pytest_runs(cluster: str, tmp_path: Path) -> None:
     folder = tmp_path / "project"
     folder.mkdir()
-    rows = [json.dumps({**ROW, "review": f"Drop it, {number}."}) for number in range(4)]
-    (folder / "rows.jsonl").write_text("\n".join(rows))
+    (deletion,) = rows(1)
+    several = [json.dumps({**deletion, "review": f"Drop it, {number}."}) for number in range(4)]
+    (folder / "rows.jsonl").write_text("\n".join(several))
     import_codereviewqa(folder / "rows.jsonl", folder / "probes")
     (folder / "pytest.ini").write_text("[pytest]\n")
     everything = 4 * (6 + 24)  # the easy and hard lines of these rows are one question
     with ScriptedProvider() as provider:
         provider.script = model = Model(failing=everything // 2)
-        (folder / "crab.yaml").write_text(CRAB_YAML.format(url=provider.openai_url))
+        limited = CRAB_YAML.replace("retries: 0", "retries: 0\n  trial_budget: 0.5")
+        (folder / "crab.yaml").write_text(limited.format(url=provider.openai_url))
         options = ("--answerer=chat", "--answerer=right", f"--crab-cluster={cluster}", "--crab-budget=5")
         broken, _ = run(folder, *options)
         assert broken["right"]["overall"]["caught"] == 12
