@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
+import scipy
 from click.testing import CliRunner
-from scipy import stats
 
 from pytest_crab.cli.compare import compare
 
@@ -25,7 +25,7 @@ def test_codex_against_pr_agent() -> None:
     lost, gained = found["lost"], found["gained"]
     assert (len(lost), len(gained), found["known"]) == (14, 21, 234)
     assert "pandas-dev__pandas-55938@b36d8d1::c0" in lost
-    assert found["p"] == pytest.approx(stats.binomtest(14, 35).pvalue, rel=1e-12)
+    assert found["p"] == pytest.approx(scipy.stats.binomtest(14, 35).pvalue, rel=1e-12)
     assert found["difference"] == pytest.approx(7 / 234)
     assert (found["interval"]["by"], found["interval"]["clusters"]) == ("pull request", 184)
     assert CliRunner().invoke(compare, [*arguments[:-1], "--margin=1"]).exit_code == 8

@@ -15,8 +15,8 @@ from xml.etree import ElementTree
 
 import numpy
 import pytest
+import scipy
 from report_reading import percent, results, tables
-from scipy import stats
 
 from pytest_crab.results.files import read_summary, write_summary, write_trials
 from pytest_crab.results.summary import summarise
@@ -137,13 +137,13 @@ class Clustered:
             rarer = min(sum(self.values[own].any() for own in self.clusters),
                         sum(not self.values[own].all() for own in self.clusters))  # fmt: skip
             df = min(self.df, 1.5 * rarer)
-        share = stats.t.ppf(0.975, df) ** 2 / size
+        share = scipy.stats.t.ppf(0.975, df) ** 2 / size
         low, high = sorted(numpy.roots([1 + share, -2 * mean - share, mean**2]).real)  # (mean - r)² = share * r(1 - r)
         return low, high
 
     def difference(self) -> tuple[float, float]:
         """The mean with CR2's error on both sides; it holds 0 unless swapping the runs by cluster shows a change."""
-        half = stats.t.ppf(0.975, self.df) * self.error
+        half = scipy.stats.t.ppf(0.975, self.df) * self.error
         low, high = self.values.mean() - half, self.values.mean() + half
         shown = self.p_one_sided() < 0.025
         return max(-1.0, low if shown else min(low, 0.0)), min(1.0, high if shown else max(high, 0.0))

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pandas
 import pytest
 from click.testing import CliRunner
 
@@ -43,6 +42,8 @@ def place(make_trial: Callable[..., Trial], tmp_path: Path, monkeypatch: pytest.
 
 
 def test_every_block_of_python_runs(place: Path) -> None:
+    import pandas
+
     names: dict[str, object] = {}
     for block in blocks("python"):
         exec(compile(block, "notebook.md", "exec"), names)
@@ -76,6 +77,8 @@ def test_the_rates_are_those_of_the_report_with_repeats_too(make_trial: Callable
 
 
 def test_every_command_runs(place: Path) -> None:
+    import pandas
+
     (block,) = blocks("sh")
     for line in block.splitlines():
         assert line.startswith("pytest-crab export ")

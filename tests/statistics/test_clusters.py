@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import numpy
 import pytest
+import scipy
 from hypothesis import assume, given, strategies as st
-from scipy import stats
 
 from pytest_crab.statistics.clusters import (
     clustered_mean,
@@ -51,7 +51,7 @@ def test_the_closed_forms_are_those_of_the_matrices(pairs: list[tuple[float, int
 @given(st.integers(1, 400), st.integers(1, 400))
 def test_with_many_single_oracles_it_is_wilsons_interval(caught: int, missed: int) -> None:
     values = [1.0] * (500 + caught) + [0.0] * (500 + missed)
-    expected = stats.binomtest(500 + caught, len(values)).proportion_ci(method="wilson")
+    expected = scipy.stats.binomtest(500 + caught, len(values)).proportion_ci(method="wilson")
     assert rate_interval(values, range(len(values))) == pytest.approx(tuple(expected), abs=3e-4)
 
 
@@ -140,7 +140,7 @@ def test_two_values_have_a_variance_and_two_clusters_an_interval() -> None:
 def test_degrees_of_freedom_of_a_rate_are_bounded_by_the_clusters_of_the_rarer_verdict() -> None:
     """Two misses of twenty, each in a cluster of its own: Wilson's formula with 19 values and three degrees."""
     low, high = rate_interval([0.0] * 2 + [1.0] * 18, range(20))
-    squared = float(stats.t.ppf(0.975, 3)) ** 2
+    squared = float(scipy.stats.t.ppf(0.975, 3)) ** 2
     middle = (0.9 + squared / 38) / (1 + squared / 19)
     half = (squared * (0.09 / 19 + squared / (4 * 19**2))) ** 0.5 / (1 + squared / 19)
     assert (low, high) == pytest.approx((middle - half, middle + half))
@@ -178,7 +178,7 @@ def test_the_interval_of_a_difference_is_students_where_the_test_agrees() -> Non
     """Of single pairs CR2 is the textbook's variance, with one degree of freedom less than pairs."""
     values = [-1.0] * 9 + [1.0] * 2 + [0.0] * 29
     low, high = difference_estimate(values, range(40)).interval()
-    half = float(stats.t.ppf(0.975, 39)) * float(stats.sem(values))
+    half = float(scipy.stats.t.ppf(0.975, 39)) * float(scipy.stats.sem(values))
     assert (low, high) == pytest.approx((-7 / 40 - half, min(-7 / 40 + half, 1)), abs=1e-6) or high == 0
 
 

@@ -3,15 +3,15 @@ from __future__ import annotations
 import itertools
 
 import pytest
+import scipy
 from hypothesis import given, strategies as st
-from scipy import stats
 
 from pytest_crab.statistics.paired import holm, kappa, mcnemar, swap_chances, two_sided
 
 
 @given(st.integers(0, 50), st.integers(0, 50))
 def test_mcnemar_is_scipys_binomial_test(lost: int, gained: int) -> None:
-    expected = stats.binomtest(lost, lost + gained).pvalue if lost + gained else 1.0
+    expected = scipy.stats.binomtest(lost, lost + gained).pvalue if lost + gained else 1.0
     assert mcnemar(lost, gained) == pytest.approx(float(expected))
 
 
@@ -54,8 +54,8 @@ def test_clusters_are_swapped_in_every_way(sums: list[float]) -> None:
 @pytest.mark.parametrize(("lost", "gained"), [(30, 14), (200, 160), (40, 0)])
 def test_single_losses_and_gains_are_the_sign_test(lost: int, gained: int) -> None:
     drop, gain = swap_chances([-1.0] * lost + [1.0] * gained + [0.0] * 100)
-    assert drop == pytest.approx(stats.binomtest(gained, lost + gained, alternative="less").pvalue)
-    assert gain == pytest.approx(stats.binomtest(gained, lost + gained, alternative="greater").pvalue)
+    assert drop == pytest.approx(scipy.stats.binomtest(gained, lost + gained, alternative="less").pvalue)
+    assert gain == pytest.approx(scipy.stats.binomtest(gained, lost + gained, alternative="greater").pvalue)
     assert two_sided((drop, gain)) == pytest.approx(mcnemar(lost, gained))
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scipy import stats
+import scipy
 
 from pytest_crab import serialization
 from pytest_crab.benchmarks.codereviewqa.asking import result_of
@@ -391,5 +391,5 @@ def test_a_random_answerer_is_right_as_often_as_chance_says() -> None:
     for answerer, fair in ((RandomAnswerer(seed=3), True), (ConstantAnswerer(letter="A"), False)):
         found = answerer.answer(questions, None)  # type: ignore[arg-type]  # it asks no model
         counts = [sum(answer.letter == letter for answer in found.answers) for letter in "ABCD"]
-        low, high = stats.binom.interval(0.999, 2400, 0.25)
+        low, high = scipy.stats.binom.interval(0.999, 2400, 0.25)
         assert all(low <= count <= high for count in counts) is fair
