@@ -14,6 +14,7 @@ from pytest_crab.cli.curation_run import CurationServices, account, finish, list
 from pytest_crab.cli.shared_options import runtime_option, store_option
 from pytest_crab.curation.collect import Collection
 from pytest_crab.curation.listing import listing_path, read_listing
+from pytest_crab.curation.pipeline import walk
 from pytest_crab.curation.stages import Stage
 from pytest_crab.errors import CrabError
 from pytest_crab.injection.company import company_for
@@ -107,12 +108,16 @@ def inject(
             path = listing_path(store, out)
             listed = status and read_listing(path) is not None
             listing = list_candidates(path, out, source, named.day, None if listed else faults)
+            deciding = Deciding(repository=repository, python=python, others=fixes.propose_others)
             chain: list[Stage] = [
                 Collection(source=faults, known=faults.identity()),
-                Deciding(repository=repository, python=python, others=fixes.propose_others),
+                deciding,
                 Proving(runs=runs, company=lambda one: company_for(repository, fixes.line, fixes.files, one)),
                 Publishing(),
             ]
+            passages = (passage for one in listing.candidates for passage in walk(one, chain[:2], kept))
+            ends = (passage.decision for passage in passages if passage.stage == deciding.name)
+            deciding.remember(end.candidate for end in ends if end is not None and end.candidate is not None)
             twin = functools.partial(clean_twin, repository) if twins else None
             notes = [] if status else run_stages(listing, chain, services, kept, out, until, twin)
             rows = account(listing, chain, kept, out)

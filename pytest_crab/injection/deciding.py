@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import tempfile
 import threading
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
@@ -149,6 +149,13 @@ class Deciding(Stage):
                 return found
         return found
 
+    def remember(self, decided: Iterable[PullCandidate]) -> None:
+        """Take the environments in which an earlier run kept candidates as known, each once."""
+        for one in decided:
+            environment = one.environment
+            if environment is not None and all(environment != known.environment for known in self._known):
+                self._known.append(_Known(environment=environment, day=day_of(one)))
+
     def _decide(self, candidate: PullCandidate, context: CurationContext) -> PullCandidate | Rejection:
         with tempfile.TemporaryDirectory(prefix="crab-inject-") as scratch:
             trying = Trying(candidate, context, Path(scratch), self.python)
@@ -272,6 +279,11 @@ class Deciding(Stage):
         return None not in texts and bool(ruff_sees(path, str(texts[0]), str(texts[1])))
 
 
+def day_of(candidate: PullCandidate) -> date:
+    """Return the day of a candidate's change."""
+    return date.fromisoformat(candidate.pull_request.merged_at or "2000-01-01")
+
+
 def _is_introduced(candidate: PullCandidate) -> bool:
     return candidate.tags.get(METHOD) == Method.INTRODUCED
 
@@ -345,7 +357,7 @@ class Trying:
 
     def __init__(self, candidate: PullCandidate, context: CurationContext, scratch: Path, python: str | None) -> None:
         self.fault = ""
-        self.day = date.fromisoformat(candidate.pull_request.merged_at or "2000-01-01")
+        self.day = day_of(candidate)
         self._candidate = candidate
         self._notice = context.notice
         self._crew, self._run_context = context.proving()

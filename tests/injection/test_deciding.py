@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 from datetime import date
 from pathlib import Path
 
 from pytest_crab.injection.deciding import Deciding, may_search, seeing
 from pytest_crab.injection.proposals import HEAD, REFERENCE, WITNESSES
 from pytest_crab.injection.repository import open_repository
-from pytest_crab.types import CommitSource, PullCandidate, PullRequestFacts
+from pytest_crab.types import CommitSource, Environment, PullCandidate, PullRequestFacts
 
 
 def test_a_case_named_by_the_time_of_day_sees_nothing_and_a_file_that_is_not_collected_does() -> None:
@@ -49,3 +50,17 @@ def test_a_test_that_asks_for_words_which_only_the_reference_has_decides_nothing
         red = frozenset(f"tests.test_order::test_{name}" for name in ("words", "match", "kind"))
         left = Deciding(repository=repository)._unpinned(candidate, red)
         assert left == red - {"tests.test_order::test_match"}
+
+
+def test_an_interrupted_run_goes_on_with_the_environments_that_it_found(shop_history: Path) -> None:
+    one = PullCandidate(
+        id="a", origin="injected", repo="owner/shop",
+        pull_request=PullRequestFacts(number=1, title="a", merged_at="2025-06-01"),
+        environment=Environment(dockerfile="python", python="3.11"),
+    )  # fmt: skip
+    other = dataclasses.replace(one, environment=Environment(dockerfile="python", python="3.12"))
+    with open_repository(shop_history) as repository:
+        deciding = Deciding(repository=repository)
+        deciding.remember([one, one, other, dataclasses.replace(one, environment=None)])
+        assert [known.environment.python for known in deciding._known] == ["3.11", "3.12"]
+        assert {known.day for known in deciding._known} == {date(2025, 6, 1)}

@@ -28,6 +28,8 @@ def test_fixes_become_proved_instances_that_tell_nothing(
     shutil.copytree(shop_history, "shop")
     words = ["set", "inject", "shop", "--url", URL, "--out", "set", "--runtime", "local", "--json"]
     words += ["--method", "introduced", "--method", "reversed", "--no-twins"]
+    first = CliRunner().invoke(main, [*words, "--until", "2", "--jobs", "1"])
+    assert first.exit_code == 0, first.output
     done = CliRunner().invoke(main, words)
     assert done.exit_code == 0, done.output
     rows = {row["stage"]: row["pull_requests"] for row in json.loads(done.stdout)}
@@ -35,6 +37,8 @@ def test_fixes_become_proved_instances_that_tell_nothing(
     assert rows["oracles"]["kept"] == rows["oracles"]["in"] == rows["publish"]["kept"]
     found = {one.pull_request.title: one for one in load_instances(tmp_path / "set")}
     assert set(found) == {"Discount prices", "Name the currency", "Tidy labels"}
+    # the second call searched no environment
+    assert [one.tags["environment_source"] == "shared" for one in found.values()].count(False) == 1
     introduced, reversed_ = found["Discount prices"], found["Name the currency"]
     assert {one.provenance for one in found.values()} == {Provenance.INJECTED}
     assert [one.tags["injected"] for one in (introduced, reversed_)] == ["introduced", "reversed"]
