@@ -78,19 +78,25 @@ class LocalClone(CandidateSource):
                 "fork was deleted",
             )
         pull = self._refs.find(number, last, reviewed)
-        if pull is None and self._refs.on_main_line(last):
-            lack = f"{last[:12]} is on {self.folder}'s main line as it is, and nothing says where its commits begin"
-            return Rejection(reason="merged without a merge commit", detail=lack)
         if pull is None:
-            return Rejection(
-                reason="not merged", detail=f"no commit of {self.folder}'s main line is a merge of {last[:12]}"
-            )
+            return self._unmerged(number, last)
         fix = self._refs.own_fix(pull, last)
         if fix is None:
             return Rejection(reason=NO_FIX, detail=f"{pull.head[:12]} was reviewed")
         diff = self._refs.diff(pull.base, pull.head)
         licence = licences.detect_licence(lambda path: self._refs.read(pull.head, path))
         return _complete(with_others(candidate, fix.others), pull, fix.commit, diff, licence, self.url)
+
+    def _unmerged(self, number: int, last: str) -> Rejection:
+        """Return why the main line does not tell what a pull request with this last commit is. Raises SourceError."""
+        if self._refs.on_main_line(last):
+            lack = f"{last[:12]} is on {self.folder}'s main line as it is, and nothing says where its commits begin"
+            return Rejection(reason="merged without a merge commit", detail=lack)
+        if merge := self._refs.rewritten(number, last):
+            lack = f"{merge[:12]} merged it, and shares no commit with {last[:12]}: name a clone from before"
+            return Rejection(reason="the main line was rewritten after the merge", detail=lack)
+        lack = f"no commit of {self.folder}'s main line is a merge of {last[:12]}"
+        return Rejection(reason="not merged", detail=lack)
 
 
 def _complete(

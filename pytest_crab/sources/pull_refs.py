@@ -128,6 +128,16 @@ class PullRefs:
         """Return whether the repository has a commit."""
         return self._run("cat-file", "-t", sha, fine=(0, 1, 128)).strip() == "commit"
 
+    def rewritten(self, number: int, head: str) -> str | None:
+        """Return the commit that merged a pull request whose history the main line no longer has; None if none did.
+
+        A main line that was rewritten afterwards shares no commit with it. Raises SourceError.
+        """
+        self._read_history()
+        found = self._merge_of(number, head)
+        apart = found is not None and not self._run("merge-base", head, found[0].sha, fine=(0, 1)).split()
+        return found[0].sha if found is not None and apart else None
+
     def find(self, number: int, head: str, reviewed: str | None = None) -> MergedPull | None:
         """Return how a pull request with this last commit was merged; None where the history does not tell.
 

@@ -120,6 +120,18 @@ def test_a_fast_forward_says_that_its_beginning_is_not_known(shop: Shop, curate:
     assert "nothing says where its commits begin" in rejections["owner__shop-8"]
 
 
+def test_a_main_line_that_was_rewritten_after_the_merge_is_told_from_no_merge(shop: Shop, curate: Curate) -> None:
+    shop.pull(8, "squash", fee_py="fee = 0\n")
+    shop.write_comments()
+    shop.git("checkout", "--quiet", "--orphan", "again")
+    shop.commit("All that was before")
+    merged = shop.commit("Fix number 8 (#8)")
+    shop.git("branch", "--quiet", "-M", "again", "main")
+    told = funnel(curate("--json"))["collect"]["rejections"]["owner__shop-8"]
+    assert told.startswith("the main line was rewritten after the merge: ")
+    assert merged[:12] in told
+
+
 def test_a_description_tells_nothing_of_the_review(shop: Shop, curate: Curate) -> None:
     body = "Adds a.\n\n* Step 0 of 9\n\n* Step 1 of 9\n\n* Apply review comment https://git.example/owner/shop/pull/9#discussion_r1"
     first, *_ = shop.long_pull(9, "till.py", ["a = 1\n", "a = 2\n"], f"Fix number 9 (#9)\n\n{body}")
