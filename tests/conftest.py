@@ -224,7 +224,7 @@ def on_terminal() -> Callable[..., str]:
             if not chunk:
                 break
             chunks.append(chunk)
-        process.wait(30)
+        process.wait(300)
         os.close(ours)
         return b"".join(chunks).decode()
 

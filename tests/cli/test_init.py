@@ -217,7 +217,7 @@ def test_at_a_terminal_it_asks(here: Path) -> None:
     process = subprocess.Popen(argv, stdin=slave, stdout=slave, stderr=slave, cwd=here)
     os.close(slave)
     os.write(master, b"single-shot\ngpt-m\nsets/own\ngitlab\n")
-    assert process.wait(60) == 0
+    assert process.wait(300) == 0
     text = os.read(master, 65536).decode()
     os.close(master)
     for question in ("Which reviewer", "needs model", "In which folder", "Whose CI"):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import pty
-import select
 import subprocess
 import sys
 from pathlib import Path
@@ -122,12 +121,11 @@ def test_on_a_terminal_it_is_a_shell_with_a_terminal_of_its_own() -> None:
     os.close(theirs)
     said, told = b"", b"cat lib/shop.py; [ -t 0 ] && echo on-a-$((1))-terminal; exit 4\n"
     with process:
-        while process.poll() is None:
-            if select.select([ours], [], [], 0.2)[0]:
-                try:
-                    said += os.read(ours, 4096)
-                except OSError:
-                    break  # the other end is closed
+        while True:  # not until the process ends: what it said last is to be read too
+            try:
+                said += os.read(ours, 4096)
+            except OSError:
+                break  # the other end is closed
             if told and b"shop-1$ " in said:
                 os.write(ours, told)
                 told = b""

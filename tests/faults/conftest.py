@@ -323,7 +323,7 @@ class Place:
                 os.kill(int(line.split()[0]), signal.SIGKILL)
         return len(found)
 
-    def until(self, done: Callable[[], object], otherwise: str, seconds: float = 60) -> None:
+    def until(self, done: Callable[[], object], otherwise: str, seconds: float = 300) -> None:
         """Wait until something holds."""
         wait_until(done, otherwise, seconds)
 
@@ -355,7 +355,7 @@ def ended(process: subprocess.Popen[bytes], seconds: float = 120) -> str:
         raise AssertionError(process.communicate()[0].decode()) from None
 
 
-def wait_until(done: Callable[[], object], otherwise: str, seconds: float = 60) -> None:
+def wait_until(done: Callable[[], object], otherwise: str, seconds: float = 300) -> None:
     deadline = time.monotonic() + seconds
     while not done():
         assert time.monotonic() < deadline, otherwise

@@ -23,7 +23,7 @@ def test_a_request_whose_last_byte_comes_after_the_step_is_not_let_in(
 ) -> None:
     body = json.dumps(messages.body()).encode()
     with socket.socket(socket.AF_UNIX) as slow:
-        slow.settimeout(10)
+        slow.settimeout(300)
         with gateway.open(**STEP) as access:
             slow.connect(str(access.socket))
             head = f"POST {messages.path} HTTP/1.1\r\nhost: x\r\nx-api-key: {access.token}\r\n"
@@ -42,7 +42,7 @@ def test_a_request_whose_last_byte_comes_after_the_step_is_not_let_in(
 
 def test_connections_do_not_outlive_their_step(gateway: Gateway, provider: ScriptedProvider, messages: Any) -> None:
     with socket.socket(socket.AF_UNIX) as idle:
-        idle.settimeout(10)
+        idle.settimeout(300)
         with gateway.open(**STEP) as access:
             idle.connect(str(access.socket))
             idle.sendall(f"HEAD /anthropic HTTP/1.1\r\nhost: x\r\nx-api-key: {access.token}\r\n\r\n".encode())

@@ -128,6 +128,7 @@ def test_what_to_look_at_first_and_the_trials_come_first(watched: Watched) -> No
       const one = document.activeElement, {top, bottom} = one.getBoundingClientRect();
       return [one.className, one.dataset.comment, top > 0 && bottom < innerHeight];
     }"""
+    page.wait_for_function("document.activeElement.className === 'oracle'")
     assert page.evaluate(focus) == ["oracle", comment, True], "the diff of its pull request does not have it"
     page.evaluate(f"location.hash = '#t={name}&c=c0'")
     page.wait_for_function("document.activeElement.className === 'human'")
