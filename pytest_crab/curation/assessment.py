@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from pytest_crab import harness, verdict
+from pytest_crab import ecosystems, verdict
 from pytest_crab.errors import DiffRejected
 from pytest_crab.scoring.oracles.oracle_runs import OracleRequest, run_oracles
 from pytest_crab.scoring.oracles.states import CheckedState, Role, checked_states, goes_together
@@ -48,9 +48,7 @@ def assess(context: TrialContext, comments: Sequence[Comment]) -> dict[str, tupl
     Head and references are run as often as for a proof, the states of the audit once. Raises SourceError, ImageError,
     EngineError, Cancelled.
     """
-    asked = [
-        comment for comment in comments if harness.unsupported_reason(context.image, comment.required_oracle) is None
-    ]
+    asked = [one for one in comments if ecosystems.unsupported_reason(context.image.facts, one.required_oracle) is None]
     trees = {comment.id: list(_trees(context, comment)) for comment in asked}
     requests = {
         request.id: request

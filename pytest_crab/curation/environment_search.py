@@ -16,7 +16,7 @@ from pytest_crab.curation import python_version
 from pytest_crab.curation.missing_modules import Diagnosis
 from pytest_crab.curation.module_packages import distribution_of
 from pytest_crab.curation.pinning import Requirements, Resolver
-from pytest_crab.ecosystems import manifests, test_requirements
+from pytest_crab.ecosystems.python import manifests, test_requirements
 from pytest_crab.errors import ImageError
 from pytest_crab.scoring.oracles.proof import ProvedComment
 from pytest_crab.trial.context import TrialContext

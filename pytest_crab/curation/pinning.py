@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from pytest_crab.ecosystems import manifests
+from pytest_crab.ecosystems.python import manifests
 from pytest_crab.errors import ImageError
 from pytest_crab.protocols import INSTALL_LIMITS, Command, Completed, FileChange
 from pytest_crab.runtimes import bubblewrap, build_failures, interpreters, uv_cli, venvs

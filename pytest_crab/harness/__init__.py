@@ -6,7 +6,6 @@ import base64
 import dataclasses
 import hashlib
 import json
-import re
 import secrets
 import struct
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,6 +14,7 @@ from importlib import resources
 from typing import Any
 
 from pytest_crab import serialization
+from pytest_crab.ecosystems import node
 from pytest_crab.harness import channel
 from pytest_crab.protocols import Command, Completed, FileChange, Image, InstallResult
 from pytest_crab.types import Ending, Environment, Isolation, Oracle, OracleRunner, Run
@@ -38,10 +38,6 @@ space = {"__name__": "crab_supervisor"}
 exec(compile(parts.pop("supervisor"), "<crab supervisor>", "exec"), space)
 space["main"](job, parts)
 """
-
-#: The first node with a JUnit reporter that holds what is needed, and the first that runs TypeScript.
-_OLDEST = (20,)
-_STRIPPING = (22, 6)
 
 #: Where a sandbox sees what its control group refused it, in either version of control groups.
 COUNTERS = {
@@ -193,7 +189,7 @@ def encode(job: Job, role: str | None = None, token: str | None = None) -> bytes
         "installs": {}
         if role == "oracles"
         else {name: dataclasses.asdict(made) for name, made in job.installs.items()},
-        "node": {"program": str(facts["node"]), "options": options(facts)} if facts.get("node") else None,
+        "node": {"program": str(facts["node"]), "options": node.options(facts)} if facts.get("node") else None,
         "runs": [] if role == "project" else [_run(run) for run in job.runs],
     }
     if role:
@@ -218,38 +214,6 @@ def _run(run: OracleRun | CommandRun) -> dict[str, Any]:
         return message | {"command": list(run.command)}
     oracle = {"file": run.oracle.file, "source": run.source, "plugins": list(run.oracle.plugins)}
     return message | {"oracle": oracle | {"runner": str(run.oracle.runner)}}
-
-
-def unsupported_reason(image: Image, oracle: Oracle) -> str | None:
-    """Return why an image cannot run an oracle and what to do about it; None if it can, or if jest must be looked for.
-
-    ``facts`` of an image that has node name the program as ``node`` and its version as ``node_version``.
-    """
-    if oracle.runner is OracleRunner.PYTEST:
-        return None
-    if not image.facts.get("node"):
-        more = ", and pin jest in environment.packages" if oracle.runner is OracleRunner.JEST else ""
-        return (
-            f"{oracle.runner} needs node, which is not in the environment: "
-            f"set environment.dockerfile to node and environment.node to a version such as '20'{more}"
-        )
-    version = _version(image.facts)
-    if oracle.runner is OracleRunner.NODE and version < _OLDEST:
-        return f"node {image.facts['node_version']} has no JUnit reporter: environment.node should be 20 or later"
-    if oracle.runner is OracleRunner.NODE and oracle.file.endswith(".ts") and version < _STRIPPING:
-        return f"node {image.facts['node_version']} does not run TypeScript: environment.node should be 22.6 or later"
-    return None
-
-
-def options(facts: Mapping[str, Any]) -> list[str]:
-    """Return the options that this node needs to run TypeScript by itself; none where it does so unasked, or cannot."""
-    version = _version(facts)
-    unasked = version >= (23, 6) or (22, 18) <= version < (23,)
-    return ["--experimental-strip-types"] if version >= _STRIPPING and not unasked else []
-
-
-def _version(facts: Mapping[str, Any]) -> tuple[int, ...]:
-    return tuple(int(part) for part in re.findall(r"\d+", str(facts.get("node_version", "")))[:2])
 
 
 def parse(job: Job, completed: Sequence[Completed]) -> HarnessReport:

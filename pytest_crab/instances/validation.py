@@ -12,6 +12,8 @@ from datetime import date
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from pytest_crab import ecosystems
+from pytest_crab.ecosystems import python
 from pytest_crab.protocols import OWN_PLACES
 from pytest_crab.types import (
     Comment,
@@ -28,22 +30,15 @@ from pytest_crab.types import (
     TreeSource,
 )
 
-_PROJECT = r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"
-_VERSION = r"[A-Za-z0-9](?:[A-Za-z0-9.!+_-]*[A-Za-z0-9])?"
-_PIN = re.compile(rf"{_PROJECT}(?:\[{_PROJECT}(?:, ?{_PROJECT})*\])?=={_VERSION}(?: ?; ?[\w.'\"<>=!() -]+)?")
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
-_NPM = r"[a-z0-9~][a-z0-9._~-]*"
-_NPM_PIN = re.compile(rf"(?:@{_NPM}/)?{_NPM}@\d+\.\d+\.\d+(?:[-+][0-9A-Za-z.+-]+)?")
 _SYSTEM = re.compile(r"[a-z0-9][a-z0-9+.-]+(?:=[A-Za-z0-9.+~:-]+)?")
 _SYSTEM_FOLDERS = {"bin", "boot", "dev", "etc", "lib", "lib32", "lib64", "libx32", "proc", "run", "sbin", "sys"}
 _OWN_PLACES = tuple(f"{place}/" for place in OWN_PLACES.values())
 _WORKDIR = re.compile(r"(?:/[A-Za-z0-9._@+-]+)+/?")
-_NAME = re.compile(_PROJECT)
-_EXACT = re.compile(_VERSION)
+_NAME = re.compile(python.NAME)
+_EXACT = re.compile(python.VERSION)
 _DOCKERFILE = re.compile(r"[A-Za-z0-9_-]+")
 _IMAGE = re.compile(r"[^\s@-][^\s@]*@sha256:[0-9a-f]{64}")
-_PYTHON = re.compile(r"3\.\d{1,2}(?:\.\d{1,2})?")
-_NODE = re.compile(r"\d{1,2}(?:\.\d{1,3}){0,2}")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _MODULE = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*", re.ASCII)
@@ -63,16 +58,6 @@ _MOST_SECONDS = 3600
 _FEWEST_PARTS = 2
 
 FILE, FOLDER, LINK, OTHER = "file", "folder", "link", "other"
-
-#: What the file of an oracle is called, and how that ends in words, by what runs it.
-_ORACLES = {
-    runner: (re.compile(rf"test_[A-Za-z0-9_]+{suffix}"), words)
-    for runner, suffix, words in (
-        (OracleRunner.PYTEST, r"\.py", ".py"),
-        (OracleRunner.NODE, r"\.test\.(?:[cm]?js|[cm]?ts)", ".test.js, .test.mjs, .test.cjs or .test.ts"),
-        (OracleRunner.JEST, r"\.test\.[jt]s", ".test.js or .test.ts"),
-    )
-}
 
 #: Names that would change how the harness, the interpreter or the loader behave, and not only the project.
 _RESERVED = re.compile(
@@ -133,16 +118,15 @@ def source_faults(source: Source, files: Files) -> Iterator[str]:
 def environment_faults(environment: Environment) -> Iterator[str]:
     """Yield the faults of an environment: packages must be pinned, names and paths well formed."""
     at = "environment"
-    pin = (_PIN, "name==version") if environment.node is None else (_NPM_PIN, "name@1.2.3, which is npm's way")
-    yield from _mismatches(f"{at}.packages", environment.packages, pin[0], f"it should be pinned, as {pin[1]}")
-    yield from _node_faults(environment)
+    pin = ecosystems.ecosystem_of(environment).pin
+    pinned = re.compile(pin.expression)
+    yield from _mismatches(f"{at}.packages", environment.packages, pinned, f"it should be pinned, as {pin.words}")
+    yield from ecosystems.environment_faults(environment)
     yield from _mismatches(f"{at}.system", environment.system, _SYSTEM, "it should be a Debian package's name")
     if environment.dockerfile is not None and not _DOCKERFILE.fullmatch(environment.dockerfile):
         yield f"{at}.dockerfile is {environment.dockerfile!r}; it should be a name out of dockerfiles/, such as python"
     if environment.image is not None and not _IMAGE.fullmatch(environment.image):
         yield f"{at}.image is {environment.image!r}; it should be pinned, as name@sha256:<64 hex digits>"
-    if environment.python is not None and not _PYTHON.fullmatch(environment.python):
-        yield f"{at}.python is {environment.python!r}; it should be a version such as '3.11'"
     for number, command in enumerate(environment.install):
         if not command.strip() or "\n" in command.strip():
             yield f"{at}.install[{number}] is {command!r}; it should be one command line"
@@ -167,21 +151,6 @@ def _workdir_faults(workdir: str) -> Iterator[str]:
         yield f"{at}, which is the system's; it should be a path such as /workspace"
     elif any(within.startswith(place) or place.startswith(within) for place in _OWN_PLACES):
         yield f"{at}, which is the harness's; it should be a path such as /workspace"
-
-
-def _node_faults(environment: Environment) -> Iterator[str]:
-    at = "environment"
-    if environment.node is None:
-        if environment.dockerfile == "node":
-            yield f"{at}.node is missing; with dockerfile node it should be a version such as '20'"
-        return
-    if not _NODE.fullmatch(environment.node):
-        yield f"{at}.node is {environment.node!r}; it should be a version such as '20'"
-    if environment.dockerfile == "python":
-        yield f"{at}.node is set and the dockerfile is python; it should be node, or one of your own"
-    for key, value in (("python", environment.python), ("resolved", environment.resolved)):
-        if value is not None:
-            yield f"{at}.{key} is set beside {at}.node; it should be left out"
 
 
 def runner_faults(environment: Environment, comments: Iterable[Comment]) -> Iterator[str]:
@@ -212,8 +181,8 @@ def comment_faults(comment: Comment, at: str, files: Files) -> Iterator[str]:
 
 
 def _oracle_faults(oracle: Oracle, at: str, files: Files) -> Iterator[str]:
-    name, wanted = _ORACLES[oracle.runner]
-    if name.fullmatch(oracle.file.rpartition("/")[2]):
+    suffix, wanted = ecosystems.oracle_file(oracle.runner)
+    if re.fullmatch(rf"test_[A-Za-z0-9_]+{suffix}", oracle.file.rpartition("/")[2]):
         yield from file_faults(f"{at}.oracle.file", oracle.file, files)
     else:
         yield f"{at}.oracle.file is {oracle.file!r}; its name should be test_<letters, digits, underscores>{wanted}"

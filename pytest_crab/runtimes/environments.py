@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from pytest_crab.ecosystems.packages import normal_name
+from pytest_crab.ecosystems.python.packages import normal_name
 from pytest_crab.errors import ImageError
 from pytest_crab.protocols import OWN_PLACES, Limits
 from pytest_crab.runtimes.interpreters import running_version

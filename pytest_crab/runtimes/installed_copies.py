@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from pytest_crab.ecosystems import SYSTEM_PACKAGES
-from pytest_crab.ecosystems.packages import METADATA, is_copy
+from pytest_crab.ecosystems.python.packages import METADATA, is_copy
 from pytest_crab.text import split_lines
 
 

@@ -24,7 +24,7 @@ from pypi_simple import (
     UnsupportedContentTypeError,
 )
 
-from pytest_crab.ecosystems.packages import normal_name
+from pytest_crab.ecosystems.python.packages import normal_name
 from pytest_crab.errors import SourceError, SourceUnreachable
 from pytest_crab.instances.files import file_digest
 from pytest_crab.text import split_lines

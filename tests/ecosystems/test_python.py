@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 
 from pytest_crab import ecosystems
-from pytest_crab.ecosystems.python import COMPILED, needs_install
+from pytest_crab.ecosystems.python import COMPILED, Python
 from pytest_crab.runtimes.inside.compiled import compiled_modules
 from pytest_crab.types import Environment
+
+needs_install = Python().needs_install
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_crab import harness, verdict
-from pytest_crab.protocols import FileChange, Image
+from pytest_crab.protocols import FileChange
 from pytest_crab.runtimes import nodes
 from pytest_crab.types import Ending, Oracle, OracleRunner, Proof, Reason, Run
 
@@ -169,24 +168,6 @@ def test_a_file_of_the_oracle_s_name_gives_way(node: NodeBench, tmp_path: Path) 
     link = FileChange(path="test_c0.test.mjs", mode="120000", content=str(tmp_path / "out").encode())
     assert told(node.run(SUM, link)) == {"sum": "passed"}
     assert not (tmp_path / "out").exists()
-
-
-def test_what_an_image_cannot_run_is_said(node: NodeBench) -> None:
-    image = node.bench.image()
-    script = Oracle(file="test_c0.test.ts", runner=OracleRunner.NODE)
-    bare = dataclasses.replace(image, facts={})
-    assert "set environment.dockerfile to node" in str(harness.unsupported_reason(bare, script))
-    assert "pin jest" in str(harness.unsupported_reason(bare, dataclasses.replace(script, runner=OracleRunner.JEST)))
-
-    def of(version: str) -> Image:
-        return dataclasses.replace(image, facts={**image.facts, "node_version": version})
-
-    assert "22.6 or later" in str(harness.unsupported_reason(of("20.20.2"), script))
-    assert "20 or later" in str(harness.unsupported_reason(of("18.2.0"), script))
-    assert harness.unsupported_reason(of("22.7.0"), script) is None
-    assert [harness.options(of(version).facts) for version in ("20.1.0", "22.7.0", "22.18.0", "23.2.0", "24.0.0")] == [
-        [], ["--experimental-strip-types"], [], ["--experimental-strip-types"], []
-    ]  # fmt: skip
 
 
 def test_jest_that_is_not_there_was_never_started(node: NodeBench) -> None:

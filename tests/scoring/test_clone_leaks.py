@@ -11,7 +11,7 @@ from typing import Any, NoReturn, cast
 
 import pytest
 
-from pytest_crab.ecosystems.packages import is_copy
+from pytest_crab.ecosystems.python.packages import is_copy
 from pytest_crab.protocols import Completed
 from pytest_crab.runtimes import hidden_paths
 from pytest_crab.runtimes.bubblewrap import run_in_folder

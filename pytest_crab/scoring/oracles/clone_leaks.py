@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from pytest_crab.ecosystems import SYSTEM_PACKAGES
-from pytest_crab.ecosystems.packages import is_copy
+from pytest_crab.ecosystems.python.packages import is_copy
 from pytest_crab.scoring.protocols import ScoringContext
 from pytest_crab.text import split_lines
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from typing_extensions import override
 
-from pytest_crab import harness, verdict
+from pytest_crab import ecosystems, harness, verdict
 from pytest_crab.errors import DiffRejected
 from pytest_crab.lazy import lazy
 from pytest_crab.parsing.descriptions import review_trace
@@ -112,7 +112,7 @@ def _prove(context: ScoringContext, comments: Sequence[Comment]) -> tuple[dict[s
     problems: dict[str, str] = {}
     wanted: dict[str, _Trees] = {}
     for comment in comments:
-        why = harness.unsupported_reason(context.image, comment.required_oracle)
+        why = ecosystems.unsupported_reason(context.image.facts, comment.required_oracle)
         if why is not None:
             problems[comment.id] = f"{name}: the oracle of {comment.id} is not proved: {why}"
             continue

@@ -10,7 +10,7 @@ from typing import Any
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
-from pytest_crab.ecosystems.manifests import TESTING, ini_document, text_of, toml_document
+from pytest_crab.ecosystems.python.manifests import TESTING, ini_document, text_of, toml_document
 from pytest_crab.text import split_lines
 
 #: Extras that projects keep their tests' requirements in, also where no manifest names them; others are passed over.

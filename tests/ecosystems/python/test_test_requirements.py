@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_crab.ecosystems import test_requirements
+from pytest_crab.ecosystems.python import test_requirements
 
 GROUPS = """\
 [project]

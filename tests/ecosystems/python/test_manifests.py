@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_crab.ecosystems import manifests
+from pytest_crab.ecosystems.python import manifests
 
 SETUP_PY = """\
 from setuptools import setup

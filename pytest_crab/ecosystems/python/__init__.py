@@ -1,0 +1,76 @@
+"""Python: its interpreters, its packaging tools, and pytest."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from typing_extensions import override
+
+from pytest_crab.ecosystems.contract import Ecosystem, Spelling
+from pytest_crab.ecosystems.patterns import Patterns
+from pytest_crab.types import Environment, Oracle, OracleRunner
+
+#: The name of a distribution, and one version of it.
+NAME = r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"
+VERSION = r"[A-Za-z0-9](?:[A-Za-z0-9.!+_-]*[A-Za-z0-9])?"
+
+_PYTHON = re.compile(r"3\.\d{1,2}(?:\.\d{1,2})?")
+
+_LEFTOVERS = Patterns(
+    names=(
+        *("__pycache__", "*.pyc", "*.pyo", "*.pyd", "*.so"),
+        *(".venv", ".tox", ".nox", "__pypackages__"),
+        *("*.egg-info", ".eggs", "bdist.linux-*", "lib.linux-*", "temp.linux-*"),  # the last three lie in build
+        *(".pytest_cache", ".hypothesis", ".coverage", ".coverage.*", "htmlcov", ".mypy_cache", ".ruff_cache"),
+        ".ipynb_checkpoints",
+    ),
+    marks=("pyvenv.cfg",),  # a virtual environment, whatever it is called
+)
+
+#: What an install is made from beside the modules themselves: how the project is packaged, and what it compiles.
+INSTALLED_FROM = Patterns(
+    names=(
+        *("setup.py", "setup.cfg", "pyproject.toml", "MANIFEST.in"),
+        *("meson.build", "meson.options", "meson_options.txt", "CMakeLists.txt", "*.cmake", "Makefile*", "configure*"),
+        *("*.c", "*.h", "*.cc", "*.hh", "*.cpp", "*.hpp", "*.cxx", "*.hxx", "*.ipp", "*.inl", "*.cu", "*.cuh"),
+        *("*.c.*", "*.h.*", "*.m", "*.mm", "*.s", "*.S", "*.asm", "*.i"),
+        *("*.pyx", "*.pxd", "*.pxi", "*.pyx.*", "*.pxd.*", "*.pxi.*", "*_build.py"),  # the last is cffi's
+        *("*.f", "*.F", "*.for", "*.f77", "*.f90", "*.F90", "*.f95", "*.f03", "*.f08", "*.pyf"),
+        *("*.rs", "Cargo.toml", "Cargo.lock", "*.zig", "*.pas"),
+    ),
+)
+
+#: Ends of the names of compiled modules and libraries that an install leaves in a tree.
+COMPILED = (".so", ".pyd")
+
+
+class Python(Ecosystem):
+    """Python with pytest: what an environment is for that asks for nothing else."""
+
+    pin = Spelling(rf"{NAME}(?:\[{NAME}(?:, ?{NAME})*\])?=={VERSION}(?: ?; ?[\w.'\"<>=!() -]+)?", "name==version")
+    runners = MappingProxyType({OracleRunner.PYTEST: Spelling(r"\.py", ".py")})
+    leftovers = _LEFTOVERS
+    system_packages = ("/usr/lib/python3*/*-packages", "/usr/local/lib/python3*/*-packages")
+
+    @override
+    def owns(self, environment: Environment) -> bool:
+        return environment.node is None
+
+    @override
+    def environment_faults(self, environment: Environment) -> Iterator[str]:
+        if environment.python is not None and not _PYTHON.fullmatch(environment.python):
+            yield f"environment.python is {environment.python!r}; it should be a version such as '3.11'"
+
+    @override
+    def unsupported_reason(self, facts: Mapping[str, Any], oracle: Oracle) -> str | None:
+        """Return None: pytest is in every image that the harness can start in."""
+        return None
+
+    @override
+    def needs_install(self, changed: Iterable[str], compiled: Collection[str]) -> bool:
+        """Return whether a source of the build is among the files; modules that were compiled are sources too."""
+        of_build = re.compile(INSTALLED_FROM.expression).search
+        return any(of_build(path) or path in compiled for path in changed)

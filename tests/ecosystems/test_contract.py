@@ -1,0 +1,44 @@
+"""What every ecosystem promises, whatever its language."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from pytest_crab.ecosystems import ECOSYSTEMS, LEFTOVERS, SYSTEM_PACKAGES, ecosystem_of, oracle_file
+from pytest_crab.ecosystems.contract import Ecosystem
+from pytest_crab.types import Environment, OracleRunner
+
+ENVIRONMENTS = (
+    Environment(dockerfile="python", python="3.11"),
+    Environment(dockerfile="own"),
+    Environment(dockerfile="node", node="20"),
+    Environment(image="a@sha256:0", node="20"),
+)
+
+
+@pytest.mark.parametrize("environment", ENVIRONMENTS)
+def test_exactly_one_owns_an_environment_and_finds_no_fault_in_it(environment: Environment) -> None:
+    assert [one for one in ECOSYSTEMS if one.owns(environment)] == [ecosystem_of(environment)]
+    assert [fault for one in ECOSYSTEMS for fault in one.environment_faults(environment)] == []
+
+
+@pytest.mark.parametrize("runner", list(OracleRunner))
+def test_exactly_one_has_a_runner(runner: OracleRunner) -> None:
+    (owner,) = (one for one in ECOSYSTEMS if runner in one.runners)
+    assert oracle_file(runner) is owner.runners[runner]
+
+
+@pytest.mark.parametrize("ecosystem", ECOSYSTEMS)
+def test_what_its_words_show_is_spelled_as_its_expression_says(ecosystem: Ecosystem) -> None:
+    for spelling in (ecosystem.pin, *ecosystem.runners.values()):
+        example = re.split(r", (?=which)| or |, ", spelling.words)[0]
+        assert re.fullmatch(spelling.expression, example)
+        assert not re.fullmatch(spelling.expression, f"{example} ")
+
+
+@pytest.mark.parametrize("ecosystem", ECOSYSTEMS)
+def test_what_one_leaves_or_installs_is_known_of_every_tree(ecosystem: Ecosystem) -> None:
+    assert set(ecosystem.leftovers.names) <= set(LEFTOVERS.names)
+    assert set(ecosystem.system_packages) <= set(SYSTEM_PACKAGES)
