@@ -153,6 +153,7 @@ def twins() -> Iterable[object]:
         yield pytest.param(attack, marks=sandboxed(attack.command), id=attack.name)
 
 
+@pytest.mark.slow(reason="the twin of each attack is run too, to show that it works elsewhere")
 @pytest.mark.parametrize("attack", list(twins()))
 def test_the_same_attack_is_green_to_a_careless_command(
     attack: Revision, head: dict[str, str], doors: Mapping[str, str], measured: Callable[..., None], tmp_path: Path

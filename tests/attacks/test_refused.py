@@ -31,6 +31,7 @@ def test_an_attempt_is_refused_and_said(attack: Refusal, measured: Callable[...,
     assert attack.is_said(said), said
 
 
+@pytest.mark.slow(reason="the twin of each attack is run too, to show that it works elsewhere")
 def test_the_same_attempt_works_the_naive_way(attack: Refusal, measured: Callable[..., None], tmp_path: Path) -> None:
     live = attack.twin(tmp_path)
     measured(attack.name, live=live)
