@@ -122,6 +122,15 @@ def browser() -> Iterator[Browser]:
 
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        new_context = browser.new_context
+
+        def patient_context(**options: Any) -> Any:
+            context = new_context(**options)
+            context.set_default_timeout(300_000)  # only ends a hang: other workers may keep both processors busy
+            return context
+
+        browser.new_context = patient_context
+        browser.new_page = lambda **options: patient_context(**options).new_page()
         yield browser
         browser.close()
 
