@@ -52,7 +52,7 @@ def proving_context(
 def refuse_foreign(run_context: RunContext, instances: Iterable[Instance]) -> None:
     """Raise ClickException if code of a set from outside the current folder would run here without a sandbox.
 
-    Nobody was asked whether it is trusted, and what it says of its own provenance is no reason.
+    The user was not asked whether it is trusted, and what it says of its own provenance is no reason.
     """
     here = Path.cwd().resolve()
     for instance in instances if run_context.unconfined else ():

@@ -1,4 +1,4 @@
-"""The longest answers of models, as their makers publish them: what is asked for where nobody says otherwise."""
+"""The longest answers of models, as their makers publish them: what is asked for where no setting says otherwise."""
 
 from __future__ import annotations
 

@@ -168,7 +168,7 @@ def _reason(context: TrialContext, one: ProvedComment, seen: Mapping[str, tuple[
 def _said(context: TrialContext, comment: Comment, states: Sequence[StateAssessment]) -> Iterator[str]:
     """Yield what failed tests say at head and on the reference, where they fail and must not, or not in this way.
 
-    The code under test chooses these words, so they are quoted, cut and shown to nobody but the oracle's author.
+    The code under test chooses these words, so they are quoted, cut and shown only to the oracle's author.
     """
     if comment.required_oracle.runner is not OracleRunner.PYTEST:
         return

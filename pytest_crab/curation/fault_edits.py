@@ -33,7 +33,7 @@ _COPIERS = (b"list", b"dict", b"set", b"copy", b"deepcopy", b"copy.copy", b"copy
 _VALUES = ("assignment", "assignment_expression", "variable_declarator", "keyword_argument", *_ARGUMENTS)
 #: Calls whose last argument is what they give where nothing is found.
 _WITH_DEFAULT = {b"get": 2, b"pop": 2, b"setdefault": 2, b"getattr": 3, b"next": 2}
-#: Calls with two arguments that nobody confuses.
+#: Calls with two arguments that are not confused.
 _ORDERED = (b"isinstance", b"issubclass", b"getattr", b"hasattr", b"super", b"cast")
 _SHARED = {b"[]": b"[]", b"{}": b"{}", b"list()": b"[]", b"dict()": b"{}", b"set()": b"set()"}
 _FACTORIES = {b"list": b"[]", b"dict": b"{}", b"set": b"set()"}

@@ -1,6 +1,6 @@
 """Judge a proved oracle by changes that a model writes without seeing it, and let it be mended where it is wrong.
 
-The changes of the last round measure the oracle as it stays: nobody mended it on them. Those of earlier rounds, and
+The changes of the last round measure the oracle as it stays: it was not mended on them. Those of earlier rounds, and
 what it was right on, become its checks.
 """
 

@@ -56,7 +56,7 @@ class Effects:
 
 
 def find_effects(permission: Permission, selection: Selection, candidates: Sequence[PullCandidate]) -> Effects:
-    """Return what these rules would keep of collected candidates. Asks nobody."""
+    """Return what these rules would keep of collected candidates. Asks no model."""
     free = dataclasses.replace(permission, private=True)
     none = dataclasses.replace(selection, **dict[str, Any](OFF))
 

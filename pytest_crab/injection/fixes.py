@@ -33,7 +33,7 @@ FIX = "fix"
 _LONGEST_FIX = 80
 _MOST_SOURCES = 4
 
-#: A pull request has so many changed lines and files: a bare revert is none, and nobody reviews what is larger.
+#: A pull request has so many changed lines and files: a bare revert is none, and what is larger is hardly reviewed.
 _SMALLEST, _LARGEST, _MOST_FILES = 4, 800, 20
 
 #: So many later changes of a fix's files are looked at, and so many of them tried.

@@ -11,7 +11,7 @@ from pytest_crab.injection.repository import Repository
 from pytest_crab.injection.seeded import is_source
 from pytest_crab.types import PullCandidate, Side
 
-#: So much of what a change added to source still stands on the main line if nobody found a fault in it.
+#: So much of what a change added to source still stands on the main line if no fault was found in it.
 _STANDING = 0.9
 
 #: The tags of a twin: the innocent change, and the instance with the fault.

@@ -28,7 +28,7 @@ def review_of(
 
     With ``path`` all findings are on that file; else paths are read as ``tree_path`` does. A finding with a fault is
     set aside where another one has none, and one whose place cannot be read is kept without it and counted. Where every
-    finding's place is under a key that nobody knows, or all have faults, that is appended to ``problems`` and the
+    finding's place is under a key that is not known, or all have faults, that is appended to ``problems`` and the
     result is None.
     """
     if len(items) > MOST_FINDINGS:

@@ -50,7 +50,7 @@ def ask_side_by_side(chat: Chat, questions: Sequence[str], paths: Sequence[str],
 
     def ask(branch: Chat, question: str, path: str) -> Review:
         if failed.is_set():
-            return Review()  # which nobody sees, since the failure is raised
+            return Review()  # which is not seen, since the failure is raised
         try:
             return ask_for_findings(branch, [{"role": "user", "content": question}], path=path)[1]
         except BaseException:

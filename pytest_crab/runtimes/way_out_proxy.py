@@ -187,7 +187,7 @@ async def _send_body(reader: asyncio.StreamReader, target: asyncio.StreamWriter,
         await _copy(reader, target, length)
     else:
         await _send_chunks(reader, target)
-    while await reader.read(_CHUNK):  # another request, which nobody has looked at
+    while await reader.read(_CHUNK):  # another request, which was not looked at
         pass
     if target.can_write_eof():
         target.write_eof()

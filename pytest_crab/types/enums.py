@@ -15,7 +15,7 @@ class StrEnum(str, enum.Enum):
 class Provenance(StrEnum):
     """The origin of an instance: written for a set (authored), real with comments of people (github), or injected.
 
-    ``injected`` is a real change of a repository with a fault put into it, or its clean twin; nobody reviewed it.
+    ``injected`` is a real change of a repository with a fault put into it, or its clean twin; no person reviewed it.
     """
 
     AUTHORED = "authored"

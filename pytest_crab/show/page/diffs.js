@@ -62,7 +62,7 @@ const counts = (data) => " +" + changedLines(data, "+") + " −" + changedLines(
 const counted = (count, noun) => count + " " + noun + (count === 1 ? "" : "s");
 const changedLines = (data, mark) => data ? data.rows.filter((each) => each[0] === mark).length : 0;
 
-// One file of the pull request, with its revision beside it; it is folded if nobody commented on it and the revision leaves it alone.
+// One file of the pull request, with its revision beside it; it is folded if it has no comment and the revision leaves it alone.
 function pair(path, changed, revised, remarks, absent) {
   const quiet = (words) => make("p", { class: "quiet nothing" }, words);
   const touched = Boolean(remarks.length || revised);

@@ -109,7 +109,7 @@ function matrix() {
     reviewers.map((reviewer) => make("td", null, (own.get(reviewer) || []).map(cellOf))))));
 }
 
-// The matrix may wait until nobody types.
+// The matrix may wait until the reader has stopped typing.
 let waiting;
 
 function draw() {
