@@ -36,6 +36,7 @@ from pytest_crab.trial.context import TrialContext
 from pytest_crab.trial.crew import Crew
 from pytest_crab.trial.run_context import RunContext
 from pytest_crab.types import Comment, Environment, Instance, OracleRunner
+from pytest_crab.verdict import safe_name
 from pytest_crab.waiting import FOR_A_SLOT, waits_counted
 
 #: The words of so many failed tests are shown for each state.
@@ -95,8 +96,9 @@ def certify(instance: Instance, crew: Crew, run_context: RunContext, notice: Cal
     Cancelled when the run was stopped.
     """
     started = time.monotonic()
-    if any(suspect(_text_of(instance, comment)) for comment in instance.with_oracles):
-        run_context = dataclasses.replace(run_context, proof_runs=max(run_context.proof_runs, SUSPECT_RUNS))
+    with contextlib.suppress(OSError):  # the proof says what cannot be read
+        if any(suspect(_text_of(instance, comment)) for comment in instance.with_oracles):
+            run_context = dataclasses.replace(run_context, proof_runs=max(run_context.proof_runs, SUSPECT_RUNS))
     with waits_counted(lambda begins: notice(f"diagnosis{FOR_A_SLOT if begins else ''}")) as waited:
         try:
             found = _certify(instance, crew, run_context, notice)
@@ -177,11 +179,14 @@ def _said(context: TrialContext, comment: Comment, states: Sequence[StateAssessm
         raised = {test.id: test.exception for run in state.runs for test in run.tests if test.exception}
         if state.fault is None or state.role not in trees or not raised:
             continue
-        said = diagnose(context, comment, trees[state.role]).said
+        said: Mapping[str, tuple[str, str]] = {}
+        with contextlib.suppress(ImageError, EngineError):  # only the words are lost
+            said = diagnose(context, comment, trees[state.role]).said
         alike = [(name, kind, words) for name, (kind, words) in said.items() if raised.get(name) == kind and words]
         for name, kind, words in alike[:_SAID]:
             quoted = escape_controls(json.dumps(words, ensure_ascii=False))
-            yield f"on {state.name} {name} ends with {kind}, in the words of the code under test: {quoted}"
+            test, error = safe_name(name), safe_name(kind)
+            yield f"on {state.name} {test} ends with {error}, in the words of the code under test: {quoted}"
 
 
 def _certify_by_search(

@@ -144,11 +144,11 @@ class EnvironmentSearch:
         """
         started = time.monotonic()
         tests = self._with_project_tests() if tests_first else iter(())
-        for candidate in itertools.chain(tests, self._candidates()):
-            if self.attempt(candidate).whole:
+        for number, candidate in enumerate(itertools.chain(tests, self._candidates())):
+            if number and seconds is not None and time.monotonic() - started > seconds:
+                self.problems.append(f"no further environment was tried after {seconds:.0f} seconds")
                 break
-            if seconds is not None and time.monotonic() - started > seconds:
-                self.problems.append(f"the search was ended after {seconds:.0f} seconds")
+            if self.attempt(candidate).whole:
                 break
         best = self.best
         self._discard_all_but([best])

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from pytest_crab.clients.chat import ChatSettings
+from pytest_crab.clients.prompting import as_data
 from pytest_crab.curation.stages import CurationContext
 from pytest_crab.model_access import Services
 from pytest_crab.scoring.model_answer import ModelAnswerStep
@@ -61,7 +62,7 @@ class Proposing(ChatSettings):
             found = verify(answer, number)
             if not isinstance(found, str):
                 break
-            fault = f"This was not taken: {found}. Propose another one."
+            fault = as_data("This was not taken, for the reason below. Propose another one.", found)
             messages = [*messages, {"role": "assistant", "content": answer}, {"role": "user", "content": fault}]
         return found
 

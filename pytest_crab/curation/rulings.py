@@ -99,7 +99,7 @@ def _edited_oracles(candidate: PullCandidate, rulings: Rulings) -> dict[str, str
     return {
         comment.oracle.file: ruling.oracle
         for comment, ruling in pairs
-        if ruling is not None and ruling.oracle and comment.oracle is not None
+        if ruling is not None and ruling.ruling is Word.EDIT and ruling.oracle and comment.oracle is not None
     }
 
 
@@ -115,8 +115,15 @@ def write_ruled(out: Path, published: Sequence[PullCandidate]) -> Iterator[str]:
     """Write the instances of candidates into the set as people ruled on them; yield sentences. Raises BadInput."""
     rulings = read_rulings(out)
     found = [ruled(one, rulings) for one in published]
+    edits = {
+        out / one.id / name: text.encode() for one in published for name, text in _edited_oracles(one, rulings).items()
+    }
+    news = {path: text for path, text in edits.items() if not _holds(path, text)}
     yield from write_set(out, [one for one in found if one.comments])
-    for one in published:
-        for name in _edited_oracles(one, rulings):
-            yield f"{name} of {one.id} is as it was edited, and not proved: call pytest-crab set certify {out / one.id}"
     yield from remove_rejected(out, [one.id for one in found if not one.comments])
+    for path in (path for path, text in news.items() if _holds(path, text)):
+        yield f"{path} is as it was edited, and not proved: call pytest-crab set certify on its instance"
+
+
+def _holds(path: Path, text: bytes) -> bool:
+    return path.is_file() and path.read_bytes() == text

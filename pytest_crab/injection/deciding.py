@@ -84,7 +84,8 @@ _SEARCH_SECONDS = 180
 class Sight:
     """The word of the witnesses: the tests that pass on the reference, and those of them that see the fault at head.
 
-    ``before`` are those of ``red`` that fail at the base too, and ``older`` those that fail there in the same way.
+    ``before`` are those of ``red`` that fail at the base too, and ``older`` those that fail there in the same way;
+    ``based``: whether the base came as far as any test.
     ``whole``: whether all that ran pass on the reference; ``collected``: whether head came as far as any test.
     """
 
@@ -92,6 +93,7 @@ class Sight:
     red: frozenset[str] = frozenset()
     before: frozenset[str] = frozenset()
     older: frozenset[str] = frozenset()
+    based: bool = False
     whole: bool = False
     collected: bool = False
 
@@ -136,7 +138,7 @@ class Deciding(Stage):
 
     @override
     def identity(self) -> Mapping[str, Any]:
-        return {"version": 8, "python": self.python}
+        return {"version": 9, "python": self.python}
 
     @override
     def run(self, candidate: PullCandidate, context: CurationContext) -> PullCandidate | Rejection:
@@ -166,11 +168,9 @@ class Deciding(Stage):
             return Rejection(reason="the fault breaks an import", detail="no test could be collected at head")
         if not found.sight.red:
             return Rejection(reason="no test sees the fault", detail=f"{len(found.sight.passed)} pass with it")
-        if _is_introduced(candidate) and found.sight.older == found.sight.red:
-            told = f"red in the same way before it: {format_count(len(found.sight.red), 'test')}"
-            return Rejection(reason="the fault is older than the change", detail=told)
         try:
-            return self._keep(candidate, found)
+            red = self._unpinned(candidate, found.sight.red)
+            return _objection(candidate, found.sight, red) or self._keep(candidate, found, red)
         except (DiffRejected, ValueError) as error:
             return Rejection(reason="its tests cannot be taken out of the tree", detail=str(error))
 
@@ -211,11 +211,8 @@ class Deciding(Stage):
                 best = found
         return best
 
-    def _keep(self, candidate: PullCandidate, found: _Found) -> PullCandidate:
-        """Return the candidate with the tests that see its fault as an oracle, and out of its trees."""
-        red = self._unpinned(candidate, found.sight.red)
-        if not red:
-            raise ValueError("they ask for the wording of a text that only the reference has")
+    def _keep(self, candidate: PullCandidate, found: _Found, red: frozenset[str]) -> PullCandidate:
+        """Return the candidate with these tests that see its fault as an oracle, and out of its trees."""
         texts = witnesses.reduced(witnesses_of(candidate), red)
         own = {path: text for path, text in texts.items() if not witnesses.is_conftest(path)}
         if not own:
@@ -249,7 +246,7 @@ class Deciding(Stage):
             environment=found.environment,
             comments=(dataclasses.replace(one, comment=comment),),
             files={**files, file: witnesses.oracle_text(texts, red)},
-            tags={**hidden.tags, SOURCE: found.source, **_tags_of_base(candidate, found.sight)},
+            tags={**hidden.tags, SOURCE: found.source, **_tags_of_base(candidate, found.sight, red)},
         )
 
     def _unpinned(self, candidate: PullCandidate, red: frozenset[str]) -> frozenset[str]:
@@ -288,9 +285,21 @@ def _is_introduced(candidate: PullCandidate) -> bool:
     return candidate.tags.get(METHOD) == Method.INTRODUCED
 
 
-def _tags_of_base(candidate: PullCandidate, sight: Sight) -> dict[str, str]:
-    """Return whether a change broke what had worked, or brought what never worked."""
-    return {BASE: "fails" if sight.before else "passes"} if _is_introduced(candidate) else {}
+def _objection(candidate: PullCandidate, sight: Sight, red: frozenset[str]) -> Rejection | None:
+    """Return why the tests that see a fault, but for those that pin a wording, make no oracle of it; None: they do."""
+    if not red:
+        told = "they ask for the wording of a text that only the reference has"
+        return Rejection(reason="its tests pin a wording", detail=told)
+    if _is_introduced(candidate) and red <= sight.older:
+        told = f"red in the same way before it: {format_count(len(red), 'test')}"
+        return Rejection(reason="the fault is older than the change", detail=told)
+    return None
+
+
+def _tags_of_base(candidate: PullCandidate, sight: Sight, red: frozenset[str]) -> dict[str, str]:
+    """Return whether a change broke what had worked, or brought what never worked; nothing if the base did not run."""
+    known = _is_introduced(candidate) and sight.based
+    return {BASE: "fails" if sight.before & red else "passes"} if known else {}
 
 
 def may_search(day: date, found: Collection[date], in_vain: Collection[date]) -> bool:
@@ -445,6 +454,7 @@ class Trying:
             red=red,
             before=frozenset(name for name in red if before.get(name) != _PASSED),
             older=frozenset(name for name in red if name in before and before[name] == head.get(name)),
+            based=bool(before),
             whole=whole,
             collected=collected,
         )

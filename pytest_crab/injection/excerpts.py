@@ -302,7 +302,13 @@ def added_texts(before: str, after: str) -> frozenset[str]:
 
 
 def _wordings(tree: ast.AST) -> frozenset[str]:
-    texts = (node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str))
+    nodes = list(ast.walk(tree))
+    said = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}  # docstrings: they are held against nothing
+    texts = (
+        node.value
+        for node in nodes
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in said
+    )
     return frozenset(text.strip() for text in texts if len(text.split()) >= _WORDING)
 
 

@@ -71,7 +71,12 @@ def _take_added(data: dict[str, Any], problems: list[str]) -> dict[str, Any]:
         return {}
     if "extra" in unknown:
         problems.append("extra is not a known key; a benchmark's key stands in the file by itself")
-    fields = registry.instance_fields()
+    try:
+        fields = registry.instance_fields()
+    except BadInput as error:
+        names = ", ".join(sorted(map(str, unknown)))
+        problems.append(f"{names}: whether a benchmark adds such a key cannot be said ({error})")
+        return {}
     read = {key: serialization.read(fields[key], data.pop(key), problems, key) for key in unknown & fields.keys()}
     added = {key: value for key, value in read.items() if value is not None}
     data["extra"] = serialization.dump(added)

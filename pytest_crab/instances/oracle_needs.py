@@ -30,7 +30,7 @@ def outside_needs(instance: Instance, comment: Comment) -> Iterator[str]:
         return
     try:
         tree = ast.parse(Path(instance.folder, oracle.file).read_text("utf-8", "replace"))
-    except (SyntaxError, ValueError):
+    except (SyntaxError, ValueError, MemoryError, RecursionError, OSError):
         return
     nodes = list(ast.walk(tree))
     if not oracle.plugins and not _takes_over(tree):
@@ -59,10 +59,14 @@ def _modules(node: ast.AST) -> Iterator[str]:
 
 
 def _takes_over(tree: ast.Module) -> bool:
-    """Return whether fixtures may come from where this file does not say: all of a module, or plugins that it names."""
+    """Return whether arguments of tests may come from where a test does not say.
+
+    That is all of a module, plugins that the file names, marks for all of its tests, and a hook that makes tests.
+    """
     starred = any(isinstance(node, ast.ImportFrom) and node.names[0].name == "*" for node in tree.body)
-    targets = [name for node in tree.body if isinstance(node, ast.Assign) for name in node.targets]
-    return starred or any(isinstance(name, ast.Name) and name.id == "pytest_plugins" for name in targets)
+    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    functions = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+    return starred or bool(names & {"pytest_plugins", "pytestmark"}) or "pytest_generate_tests" in functions
 
 
 def _unknown_fixtures(tree: ast.Module, nodes: Sequence[ast.AST]) -> list[str]:
@@ -94,6 +98,19 @@ def _tests(
             yield node, [*marks, *node.decorator_list]
 
 
+def _named(mark: ast.expr) -> list[str] | None:
+    """Return the names that a ``parametrize`` gives; None where its source does not say."""
+    if not isinstance(mark, ast.Call) or not mark.args:
+        return None
+    try:
+        told = ast.literal_eval(mark.args[0])
+    except (ValueError, TypeError, MemoryError, RecursionError):
+        return None
+    if isinstance(told, str):
+        return re.split(r"\s*,\s*", told.strip())
+    return list(map(str, told)) if isinstance(told, (list, tuple)) else None
+
+
 def _asked(test: ast.FunctionDef | ast.AsyncFunctionDef, marks: Sequence[ast.expr]) -> list[str]:
     """Return the fixtures that a test asks for; none where a decorator is no mark, since it may give arguments."""
     names = [ast.unparse(mark.func if isinstance(mark, ast.Call) else mark) for mark in marks]
@@ -101,11 +118,10 @@ def _asked(test: ast.FunctionDef | ast.AsyncFunctionDef, marks: Sequence[ast.exp
         return []
     given: set[str] = set()
     for mark, name in zip(marks, names, strict=True):
-        if name == "pytest.mark.parametrize" and isinstance(mark, ast.Call) and mark.args:
-            try:
-                told = ast.literal_eval(mark.args[0])
-            except ValueError:
+        if name == "pytest.mark.parametrize":
+            told = _named(mark)
+            if told is None:
                 return []
-            given.update(re.split(r"\s*,\s*", told.strip()) if isinstance(told, str) else map(str, told))
+            given.update(told)
     parameters = [*test.args.posonlyargs, *test.args.args][: len(test.args.args) - len(test.args.defaults)]
     return [one.arg for one in parameters if one.arg not in {*given, "self", "cls"}]

@@ -28,7 +28,7 @@ def only_starts_project(source: str) -> bool:
     """Return True if an oracle names Python as a program, imports nothing of a project and opens no file of it."""
     try:
         nodes = list(ast.walk(ast.parse(source)))
-    except (SyntaxError, ValueError):
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
         return False
     if not _imported(nodes) <= (sys.stdlib_module_names | _LIBRARIES) - _IMPORTERS:
         return False

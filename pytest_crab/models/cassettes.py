@@ -171,8 +171,9 @@ class Cassettes:
             return None
         try:
             tape = json.loads(text)
-            sound = tape["schema"] == SCHEMA and isinstance(tape["answers"], dict)
-        except (ValueError, KeyError, TypeError):
+            answers = tape["answers"]
+            sound = tape["schema"] == SCHEMA and all(isinstance(given, list) for given in answers.values())
+        except (ValueError, KeyError, TypeError, AttributeError):
             sound = False
         if not sound:
             raise ValueError(f"the cassette {path} is damaged or of another version; remove it and record it again")

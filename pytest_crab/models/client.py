@@ -57,7 +57,10 @@ class GatewayClient:
             return self._admin.post(GatewayRequest("/usage", {"token": ""}), {}, ANSWER).status_code < 500
         except TimeoutError:
             if self.alive():
-                with (self.folder / "log").open("a", encoding="utf-8") as log:  # before others see it gone and ask why
+                with (
+                    contextlib.suppress(OSError),  # it is ended all the same
+                    (self.folder / "log").open("a", encoding="utf-8") as log,  # before others see it gone and ask why
+                ):
                     log.write(f"\nit did nothing for {ANSWER:g} s and was ended\n")
                 with contextlib.suppress(ProcessLookupError):  # it ended just now
                     os.kill(self._pid(), signal.SIGKILL)

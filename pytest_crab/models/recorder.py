@@ -42,6 +42,9 @@ class Recorder:
             written, self._written = self._written, None
             try:
                 await asyncio.to_thread(self._write, waiting)
+            except Exception as error:  # noqa: BLE001 - whatever it is, these are not recorded, and others still are
+                for request, _ in waiting:
+                    self._blame(request.account, error)
             finally:
                 written.set_result(None)
 

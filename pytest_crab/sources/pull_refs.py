@@ -131,8 +131,11 @@ class PullRefs:
     def rewritten(self, number: int, head: str) -> str | None:
         """Return the commit that merged a pull request whose history the main line no longer has; None if none did.
 
-        A main line that was rewritten afterwards shares no commit with it. Raises SourceError.
+        A main line that was rewritten afterwards shares no commit with it, and neither does a part of one: a shallow
+        clone tells nothing. Raises SourceError.
         """
+        if self._run("rev-parse", "--is-shallow-repository").strip() != "false":
+            return None
         self._read_history()
         found = self._merge_of(number, head)
         apart = found is not None and not self._run("merge-base", head, found[0].sha, fine=(0, 1)).split()

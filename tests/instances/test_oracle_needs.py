@@ -59,6 +59,12 @@ def test_what_comes_from_elsewhere_is_named(needs: Callable[..., list[str]], sou
         "import unittest\nclass TestA(unittest.TestCase):\n    def test_a(self, given): ...\n",
         "from shop.tests import helpers\nfrom testing import x\ndef test_a(): ...\n",
         "def test_a(:\n",
+        "import pytest\npytestmark = pytest.mark.parametrize('n', [1])\ndef test_a(n): ...\n",
+        "import pytest\nclass TestA:\n  pytestmark = pytest.mark.parametrize('n', [1])\n  def test_a(self, n): ...\n",
+        "import pytest\n@pytest.mark.parametrize(argnames='n', argvalues=[1])\ndef test_a(n): ...\n",
+        "import pytest\n@pytest.mark.parametrize({[]: 1}, [1])\ndef test_a(n): ...\n",
+        "def pytest_generate_tests(metafunc): ...\ndef test_a(n): ...\n",
+        f"def test_a():\n    assert {'-' * 100_000}1\n",
     ],
 )
 def test_what_may_be_right_is_not(needs: Callable[..., list[str]], source: str) -> None:

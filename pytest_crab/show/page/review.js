@@ -26,7 +26,7 @@ async function review() {
     let told = "";
     if (!name.value.trim()) { status.textContent = "Say who rules, in the field by."; name.focus(); return; }
     if (word === "reject" && !reason.value.trim()) { status.textContent = "A rejection needs a reason."; reason.focus(); return; }
-    const edited = one.raw_oracle !== null && test.value.trim() && test.value !== one.raw_oracle;
+    const edited = one.raw_oracle !== null && test.value.trim() && test.value !== one.raw_oracle.replace(/\r\n?/g, "\n");
     if (word === "edit" && (!text.value.trim() || (text.value === one.raw && !edited))) { status.textContent = "Change the text of the comment or of its oracle, then press edit."; text.focus(); return; }
     const ruling = { ruling: word, by: name.value.trim(), reason: reason.value.trim(), body: word === "edit" ? text.value : "", oracle: word === "edit" && edited ? test.value : "" };
     if (served) {
