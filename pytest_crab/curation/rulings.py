@@ -122,7 +122,8 @@ def write_ruled(out: Path, published: Sequence[PullCandidate]) -> Iterator[str]:
     yield from write_set(out, [one for one in found if one.comments])
     yield from remove_rejected(out, [one.id for one in found if not one.comments])
     for path in (path for path, text in news.items() if _holds(path, text)):
-        yield f"{path} is as it was edited, and not proved: call pytest-crab set certify on its instance"
+        instance = out / path.relative_to(out).parts[0]
+        yield f"{path} is as it was edited, and not proved: call pytest-crab set certify {instance}"
 
 
 def _holds(path: Path, text: bytes) -> bool:
