@@ -8,6 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from pytest_crab.curation.stages import CurationContext
+from pytest_crab.scoring.step_cache import StepCache
+from pytest_crab.store import FileStore
+
 SHOP = '''\
 """A shop."""
 
@@ -147,3 +151,13 @@ def git(folder: Path, *arguments: str) -> None:
     env |= {f"GIT_{who}_DATE": "2025-06-01T00:00:00Z" for who in ("AUTHOR", "COMMITTER")}
     argv = ["git", "-c", "user.name=dev", "-c", "user.email=dev@example.org", *arguments]
     subprocess.run(argv, cwd=folder, env=env, check=True, capture_output=True)
+
+
+def curation(folder: Path) -> CurationContext:
+    """Return a context in which no judge is asked and nothing is proved, with a store in a folder."""
+
+    def never(*_: object) -> object:
+        raise AssertionError
+
+    store = FileStore(folder / ".crab")
+    return CurationContext(cache=StepCache(store=store), folder=store.cache, judge=never, proving=never)  # type: ignore[arg-type]

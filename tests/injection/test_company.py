@@ -9,18 +9,15 @@ import pytest
 
 pytest.importorskip("tree_sitter", reason="mutants need the extra mutation")
 
-from pytest_crab.curation.stages import CurationContext
 from pytest_crab.injection.company import company_for
 from pytest_crab.injection.deciding import trees_of
 from pytest_crab.injection.fixes import FIX, FixSource
 from pytest_crab.injection.proposals import WITNESSES
 from pytest_crab.injection.repository import Repository, open_repository
 from pytest_crab.injection.seeded import SeededSource
-from pytest_crab.scoring.step_cache import StepCache
-from pytest_crab.store import FileStore
 from pytest_crab.types import PullCandidate
 
-from .conftest import SEND, SENT, SHOP, TESTS, WRAP, commit, git
+from .conftest import SEND, SENT, SHOP, TESTS, WRAP, commit, curation, git
 
 URL = "https://git.example/owner/shop"
 Made = tuple[Repository, FixSource, list[PullCandidate]]
@@ -40,11 +37,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Made]:
     commit(folder, "Wrap parcels (#2)", wrapped, f"{tests}\n\ndef test_wrap():\n    shop.wrap([])\n", "# Changes\n")
     commit(folder, "Wrap all (#3)", wrapped.replace(" and parcel[0]", ""), tests, "# Changes\n")
 
-    def never(*_: object) -> object:
-        raise AssertionError
-
-    store = FileStore(tmp_path_factory.mktemp("store"))
-    context = CurationContext(cache=StepCache(store=store), folder=store.cache, judge=never, proving=never)  # type: ignore[arg-type]
+    context = curation(tmp_path_factory.mktemp("store"))
     with open_repository(folder) as repository:
         source = SeededSource(repository=repository, url=URL)
         found = [source.complete(one, context) for one in source.list_candidates()]

@@ -13,7 +13,7 @@ import pytest
 
 from pytest_crab.cli.curation_run import CurationServices, run_stages
 from pytest_crab.curation.listing import ListedSource, Listing
-from pytest_crab.curation.stages import CurationContext, Rejection
+from pytest_crab.curation.stages import Rejection
 from pytest_crab.errors import SourceError
 from pytest_crab.injection.fixes import FixSource, fault_in, mends, place_of, subject_of
 from pytest_crab.injection.proposals import Method, witnesses_of
@@ -21,20 +21,13 @@ from pytest_crab.injection.repository import Change, open_repository
 from pytest_crab.injection.stages import Publishing
 from pytest_crab.injection.twins import clean_twin, twin_id
 from pytest_crab.instances import load_instance
-from pytest_crab.scoring.step_cache import StepCache
 from pytest_crab.settings import load_settings
 from pytest_crab.store import FileStore
 from pytest_crab.types import PullCandidate, PullRequestFacts
 
+from .conftest import curation
+
 URL = "https://git.example/owner/shop"
-
-
-def curation(folder: Path) -> CurationContext:
-    def never(*_: object) -> object:
-        raise AssertionError
-
-    store = FileStore(folder / ".crab")
-    return CurationContext(cache=StepCache(store=store), folder=store.cache, judge=never, proving=never)  # type: ignore[arg-type]
 
 
 @pytest.fixture

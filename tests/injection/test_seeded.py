@@ -11,17 +11,14 @@ pytest.importorskip("tree_sitter", reason="mutants need the extra mutation")
 
 from pytest_crab import diffs
 from pytest_crab.curation.mutation import mutants
-from pytest_crab.curation.stages import CurationContext
 from pytest_crab.injection.fault_words import fault_words
 from pytest_crab.injection.proposals import Method, witnesses_of
 from pytest_crab.injection.repository import Repository, open_repository
 from pytest_crab.injection.seeded import SeededSource, _may_hang
 from pytest_crab.injection.twins import TWIN, clean_twin, stands
-from pytest_crab.scoring.step_cache import StepCache
-from pytest_crab.store import FileStore
 from pytest_crab.types import PullCandidate
 
-from .conftest import SEND, SHOP
+from .conftest import SEND, SHOP, curation
 
 URL = "https://git.example/owner/shop"
 
@@ -30,11 +27,7 @@ URL = "https://git.example/owner/shop"
 def seeded(
     send_history: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[Repository, list[PullCandidate]]]:
-    def never(*_: object) -> object:
-        raise AssertionError
-
-    store = FileStore(tmp_path_factory.mktemp("store"))
-    context = CurationContext(cache=StepCache(store=store), folder=store.cache, judge=never, proving=never)  # type: ignore[arg-type]
+    context = curation(tmp_path_factory.mktemp("store"))
     with open_repository(send_history) as repository:
         source = SeededSource(repository=repository, url=URL)
         found = [source.complete(one, context) for one in source.list_candidates()]
