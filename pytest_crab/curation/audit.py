@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from pytest_crab.curation.assessment import StateAssessment
 from pytest_crab.curation.certify import Certificate
 from pytest_crab.formats import NOTHING, format_count, format_decimal, format_table
+from pytest_crab.instances.files import oracle_text
 from pytest_crab.scoring.oracles.states import Role
 from pytest_crab.statistics.shares import Share
 from pytest_crab.text import split_lines
@@ -99,7 +99,7 @@ def _row(certificate: Certificate, comment: Comment) -> OracleAudit:
         company=shares[1],
         sharpness=shares[2],
         flake_bound=proof.flake_bound if proof is not None else None,
-        lines=code_lines(Path(instance.folder, comment.required_oracle.file).read_text("utf-8", "replace")),
+        lines=code_lines(oracle_text(instance, comment)),
         kind=str(comment.kind),
         isolation=str(comment.required_oracle.isolation),
         proved=proof is not None and comment.id not in certificate.problems,

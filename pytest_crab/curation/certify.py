@@ -21,6 +21,7 @@ from pytest_crab.curation.pinning import Resolver
 from pytest_crab.curation.python_version import RELEASED
 from pytest_crab.curation.suspects import SUSPECT_RUNS, suspect
 from pytest_crab.errors import Cancelled, CrabError, EngineError, ImageError, SourceUnreachable, WorldError
+from pytest_crab.instances.files import oracle_text
 from pytest_crab.instances.oracle_needs import outside_needs
 from pytest_crab.protocols import Snapshot
 from pytest_crab.runtimes.environments import python_of
@@ -97,7 +98,7 @@ def certify(instance: Instance, crew: Crew, run_context: RunContext, notice: Cal
     """
     started = time.monotonic()
     with contextlib.suppress(OSError):  # the proof says what cannot be read
-        if any(suspect(_text_of(instance, comment)) for comment in instance.with_oracles):
+        if any(suspect(oracle_text(instance, comment)) for comment in instance.with_oracles):
             run_context = dataclasses.replace(run_context, proof_runs=max(run_context.proof_runs, SUSPECT_RUNS))
     with waits_counted(lambda begins: notice(f"diagnosis{FOR_A_SLOT if begins else ''}")) as waited:
         try:
@@ -112,10 +113,6 @@ def certify(instance: Instance, crew: Crew, run_context: RunContext, notice: Cal
             here = isinstance(error, WorldError) or (isinstance(error, ImageError) and error.of_machine)
             found = Certificate(instance=instance, proven=(), problems=problems, of_machine=sentence if here else None)
     return dataclasses.replace(found, seconds=round(time.monotonic() - started - waited.seconds, 1))
-
-
-def _text_of(instance: Instance, comment: Comment) -> str:
-    return Path(instance.folder, comment.required_oracle.file).read_text("utf-8", "replace")
 
 
 def _certify(instance: Instance, crew: Crew, run_context: RunContext, notice: Callable[[str], None]) -> Certificate:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pytest_crab.atomic import SHARED, write_atomically
 from pytest_crab.errors import SourceError
-from pytest_crab.types import Instance
+from pytest_crab.types import Comment, Instance
 
 REGULAR = "100644"
 EXECUTABLE = "100755"
@@ -88,6 +88,11 @@ def file_bytes(instance: Instance, name: str) -> bytes:
     except OSError as error:
         message = f"{instance.id}: {name} cannot be read ({error.strerror})"
         raise SourceError(message) from None
+
+
+def oracle_text(instance: Instance, comment: Comment) -> str:
+    """Return the text of a comment's oracle; what is no UTF-8 is replaced. Raises OSError."""
+    return Path(instance.folder, comment.required_oracle.file).read_text("utf-8", "replace")
 
 
 def diff_text(instance: Instance, name: str) -> str:

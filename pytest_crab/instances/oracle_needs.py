@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
+from pytest_crab.instances.files import oracle_text
+from pytest_crab.instances.project_starts import modules_of
 from pytest_crab.types import Comment, Instance, OracleRunner
 
 #: The fixtures of pytest itself, but for those of plugins that are off by default.
@@ -29,7 +30,7 @@ def outside_needs(instance: Instance, comment: Comment) -> Iterator[str]:
     if oracle.runner is not OracleRunner.PYTEST:
         return
     try:
-        tree = ast.parse(Path(instance.folder, oracle.file).read_text("utf-8", "replace"))
+        tree = ast.parse(oracle_text(instance, comment))
     except (SyntaxError, ValueError, MemoryError, RecursionError, OSError):
         return
     nodes = list(ast.walk(tree))
@@ -44,18 +45,11 @@ def outside_needs(instance: Instance, comment: Comment) -> Iterator[str]:
             f"the oracle of {comment.id} looks for files beside itself (__file__), and nothing lies there when it "
             "runs: write the data into the file, or open it by its path in the tree, where an oracle begins"
         )
-    for module in sorted({name for node in nodes for name in _modules(node) if _OF_TESTS.match(name)}):
+    for module in sorted({name for node in nodes for name in modules_of(node) if _OF_TESTS.match(name)}):
         yield (
             f"the oracle of {comment.id} imports {module} of the project's own tests, which a revision may change, and "
             "with it the verdict: copy what it needs into the file"
         )
-
-
-def _modules(node: ast.AST) -> Iterator[str]:
-    if isinstance(node, ast.Import):
-        yield from (one.name for one in node.names)
-    elif isinstance(node, ast.ImportFrom) and not node.level:
-        yield str(node.module)
 
 
 def _takes_over(tree: ast.Module) -> bool:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
+from pytest_crab.instances.files import oracle_text
 from pytest_crab.types import Comment, Instance, Isolation, OracleRunner
 
 #: What an oracle may import beside Python's library and still know nothing of the project.
@@ -21,7 +21,7 @@ def isolatable(instance: Instance, comment: Comment) -> bool:
     oracle = comment.required_oracle
     if oracle.runner is not OracleRunner.PYTEST or oracle.isolation is not Isolation.NONE:
         return False
-    return only_starts_project(Path(instance.folder, oracle.file).read_text("utf-8", "replace"))
+    return only_starts_project(oracle_text(instance, comment))
 
 
 def only_starts_project(source: str) -> bool:
@@ -39,10 +39,11 @@ def only_starts_project(source: str) -> bool:
 
 def _imported(nodes: list[ast.AST]) -> set[str]:
     """The first parts of all modules that are imported; a relative import is of the project."""
-    return {name.partition(".")[0] for node in nodes for name in _modules(node)}
+    return {name.partition(".")[0] for node in nodes for name in modules_of(node)}
 
 
-def _modules(node: ast.AST) -> Iterator[str]:
+def modules_of(node: ast.AST) -> Iterator[str]:
+    """Yield the modules that a statement imports; a point stands for what lies beside the file."""
     if isinstance(node, ast.Import):
         yield from (one.name for one in node.names)
     elif isinstance(node, ast.ImportFrom):
