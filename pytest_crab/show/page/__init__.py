@@ -151,7 +151,7 @@ class Page:
     def render(self, summary: Summary, live: Live | None = None) -> Rendered:
         """Return the page around its details; ``live``: it is served and follows its records."""
         values = {**self._values(summary), "live": live}
-        overview = _overview(values)
+        overview = values["charts"].overview(values)
         return render_page(
             "page.html",
             SCRIPTS if live is None else (*SCRIPTS, "live.js"),
@@ -166,7 +166,10 @@ class Page:
     def render_part(self, part: str, summary: Summary, live: Live) -> str:
         """Return one of PARTS of a served page by itself, without the element around it."""
         values = {**self._values(summary), "live": live}
-        return _links(_overview(values)) if part == "links" else render_template(f"{part}.html", **values)
+        if part == "top":
+            return render_template("top.html", **values)
+        overview: dict[str, str] = values["charts"].overview(values)
+        return _links(overview) if part == "links" else overview[part]
 
     def row(self, trial: TrialId) -> dict[str, Any]:
         """Return a trial's row in the list."""
@@ -220,12 +223,24 @@ class Page:
 
 
 class Charts:
-    """The page's pictures and the comparison of rulers, each made when a template first asks for it."""
+    """The page's pictures and the comparison of rulers, each made when a template first asks for it, and the page."""
 
     def __init__(self, summary: Summary, bars: Sequence[Bar], rulers: RulersBuilder) -> None:
         self.summary = summary
         self._bars = bars
         self._rulers = rulers
+        self._overview: dict[str, str] = {}
+
+    def overview(self, values: Mapping[str, Any]) -> dict[str, str]:
+        """Return the templates of OVERVIEW with the values of this summary; empty where there is nothing to show yet.
+
+        They are made once: a served page asks for each of its parts, and for the links to what all of them hold.
+        """
+        if not self._overview:
+            shown = OVERVIEW if self.summary.reviewers else FIXED
+            for name in OVERVIEW:
+                self._overview[name] = render_template(f"{name}.html", **values) if name in shown else ""
+        return self._overview
 
     @lazy
     def looks(self) -> Looks:
@@ -282,12 +297,6 @@ class Charts:
     def rulers(self) -> RulersSection | None:
         """The comparison of rulers; None where no two of them measured one comment."""
         return self._rulers.section()
-
-
-def _overview(values: Mapping[str, Any]) -> dict[str, str]:
-    """Return the templates of OVERVIEW as they are with these values; empty where there is nothing to show yet."""
-    shown = OVERVIEW if values["summary"].reviewers else FIXED
-    return {name: render_template(f"{name}.html", **values) if name in shown else "" for name in OVERVIEW}
 
 
 def _links(overview: Mapping[str, str]) -> str:
