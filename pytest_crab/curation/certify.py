@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 
 from pytest_crab.curation.assessment import StateAssessment, assess
 from pytest_crab.curation.blame import blamed_pins
@@ -146,10 +147,16 @@ def _assess_unproved(
     return assess(context, [one.comment for one in unproved]) if unproved else {}
 
 
-def _reason(context: TrialContext, one: ProvedComment, seen: Mapping[str, tuple[StateAssessment, ...]]) -> str:
+def _reason(
+    context: TrialContext,
+    one: ProvedComment,
+    seen: Mapping[str, tuple[StateAssessment, ...]],
+    known: Mapping[Role, Diagnosis] = MappingProxyType({}),
+) -> str:
     """Return why an oracle has no proof, for its author.
 
-    A fault of the workspace itself comes first; without an explanation the proof's own sentence stands.
+    A fault of the workspace itself comes first; without an explanation the proof's own sentence stands. ``known`` are
+    diagnoses of it that were made already, by the role of the state.
     """
     instance = context.instance
     problem = _sentence(one.problem).removeprefix(f"{instance.id}: ")
@@ -160,11 +167,13 @@ def _reason(context: TrialContext, one: ProvedComment, seen: Mapping[str, tuple[
     if problem.startswith(around):
         told = (problem.removeprefix(around), *told)
     needs = outside_needs(instance, one.comment)
-    said = _said(context, one.comment, seen.get(one.comment.id, ()))
+    said = _said(context, one.comment, seen.get(one.comment.id, ()), known)
     return _sentence("; ".join([*(told or (problem,)), *filter(None, [own]), *needs, *said]))
 
 
-def _said(context: TrialContext, comment: Comment, states: Sequence[StateAssessment]) -> Iterator[str]:
+def _said(
+    context: TrialContext, comment: Comment, states: Sequence[StateAssessment], known: Mapping[Role, Diagnosis]
+) -> Iterator[str]:
     """Yield what failed tests say at head and on the reference, where they fail and must not, or not in this way.
 
     The code under test chooses these words, so they are quoted, cut and shown only to the oracle's author.
@@ -176,9 +185,10 @@ def _said(context: TrialContext, comment: Comment, states: Sequence[StateAssessm
         raised = {test.id: test.exception for run in state.runs for test in run.tests if test.exception}
         if state.fault is None or state.role not in trees or not raised:
             continue
-        said: Mapping[str, tuple[str, str]] = {}
+        found = known.get(state.role)
         with contextlib.suppress(ImageError, EngineError):  # only the words are lost
-            said = diagnose(context, comment, trees[state.role]).said
+            found = found or diagnose(context, comment, trees[state.role])
+        said = {} if found is None else found.said
         alike = [(name, kind, words) for name, (kind, words) in said.items() if raised.get(name) == kind and words]
         for name, kind, words in alike[:_SAID]:
             quoted = escape_controls(json.dumps(words, ensure_ascii=False))
@@ -286,8 +296,9 @@ def _certificate_of(
     problems = {}
     for one in unproved:
         states = seen.get(one.comment.id, ())
-        cause = _cause(diagnose(best.context, one.comment), states, search_problems)
-        problems[one.comment.id] = _sentence(f"{_reason(best.context, one, seen)}{cause}")
+        found = diagnose(best.context, one.comment)
+        reason = _reason(best.context, one, seen, {Role.REFERENCE: found})
+        problems[one.comment.id] = _sentence(f"{reason}{_cause(found, states, search_problems)}")
     if not best.proved:
         return Certificate(instance=instance, proven=proven, problems=problems, notes=tuple(notes), seen=seen)
     tags = {**instance.tags, SOURCE: best.candidate.name}

@@ -11,7 +11,7 @@ _SIGNS = re.compile(
     r"\b(?:sleep\(|time\.time|perf_counter|monotonic|now\(|utcnow\(|today\(|timeout=\w"
     r"|random\.\w|randint\(|shuffle\(|uuid[14]\(|urandom\(|secrets\."
     r"|Thread\(|threading\b|concurrent\.|multiprocessing\b|asyncio\b|anyio\b|trio\b|await\b|socket\b"
-    r"|requests\.|urllib\.request|urlopen\(|http\.(?:client|server)|httpx\b|aiohttp\b|\bfetch\("
+    r"|requests\.|urllib\.request|urlopen\(|http\.(?:client|server)|httpx\b|aiohttp\b|fetch\("
     r"|setTimeout\(|setInterval\(|Date\.now|new Date\(\)|Promise\b)"
 )
 
