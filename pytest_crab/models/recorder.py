@@ -42,26 +42,22 @@ class Recorder:
             written, self._written = self._written, None
             try:
                 await asyncio.to_thread(self._write, waiting)
-            except Exception as error:  # noqa: BLE001 - whatever it is, these are not recorded, and others still are
+            except Exception as error:  # noqa: BLE001 - whatever it is, what comes next is recorded all the same
                 for request, _ in waiting:
                     self._blame(request.account, error)
             finally:
                 written.set_result(None)
 
     def _write(self, waiting: Sequence[_Waiting]) -> None:
-        """Write some; where one cannot be written, it is a lasting fault of its account."""
+        """Write some; where one cannot be written, it is a lasting fault of its account. Raises OSError for all."""
         asked = []
         for request, answer in waiting:
             with self._blaming(request.account):
                 asked.append((request.account, request.question_for_cassettes(), answer))
-        try:
-            with self._cassettes.locked():
-                for account, question, answer in asked:
-                    with self._blaming(account):
-                        self._cassettes.record(question, answer, (account.token,))
-        except OSError as error:
-            for account, _, _ in asked:
-                self._blame(account, error)
+        with self._cassettes.locked():
+            for account, question, answer in asked:
+                with self._blaming(account):
+                    self._cassettes.record(question, answer, (account.token,))
 
     @contextmanager
     def _blaming(self, account: Account) -> Iterator[None]:
