@@ -52,7 +52,7 @@ _MENDS = re.compile(
     re.IGNORECASE,
 )
 _OTHER = re.compile(
-    r"^(?:revert\b|bump\b|release\b|prepare\b|version\b|merge (?:branch|remote)"
+    r"^(?:revert\b|bump\b|release\b|prepare\b|version\b"
     r"|(?:docs?|ci|build|style|chore|typing)\b[(:!]|fix(?:e[sd])? (?:\w+ )?(?:py)?tests?\b(?! and fix))"
     r"|\b(?:typos?|lint(?:ing|er)?|flake8|mypy|pre-commit|black|isort|ruff|coverage|docstrings?|changelog|deprecat\w+|rename\w*"
     r"|refactor\w*|reformat\w*|type hints?|annotations?|python ?2|drop(?:s|ped)?|quotes|style|f-strings?"
@@ -113,7 +113,7 @@ class FixSource(CandidateSource):
 
     @override
     def identity(self) -> Mapping[str, Any]:
-        return {"kind": self.kind, "url": self.url, "methods": list(self.methods), "version": 2}
+        return {"kind": self.kind, "url": self.url, "methods": list(self.methods), "version": 3}
 
     @lazy
     def line(self) -> list[Change]:
@@ -309,7 +309,7 @@ class FixSource(CandidateSource):
 
     def _tells(self, innocent: Change, fix: Change) -> bool:
         """Return whether a change speaks of the fix: by its number, its commit, or in its words."""
-        said = innocent.message.lower()
+        said = "\n".join([innocent.message, *innocent.brought]).lower()
         subject = subject_of(fix).lower()
         numbered = fix.number is not None and f"#{fix.number}" in said
         return numbered or fix.commit[:8] in said or (len(subject) > 12 and subject in said)
@@ -341,6 +341,8 @@ class FixSource(CandidateSource):
     def _unfit(self, change: Change) -> str | None:
         """Return why a change is no pull request that one would review; None if it is."""
         changed = self.files[self._places[change.commit]]
+        if not change.texts[0]:
+            return "nothing says what it does"
         if _OTHER.search(change.texts[0]):
             return "it changes the form of the code alone"
         if len(changed) > _MOST_FILES:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,17 +17,26 @@ from pytest_crab.sources.git_trees import content
 from pytest_crab.sources.pull_refs import BlamedLine, PullRefs
 from pytest_crab.sources.remotes import ask, git_folder
 from pytest_crab.sources.snapshot import DIFF, apply
+from pytest_crab.text import one_line
 
 _SAFE = {"safe.directory": "*"}
 _SECONDS = 600
 _OLDEST_GIT = (2, 32)
 _FORMAT = "%H%x1f%P%x1f%T%x1f%ct%x1f%cs%x1f%ae%x1f%B"
-_NUMBER = re.compile(r"(?:^Merge pull request #(\d+)\b|\(#(\d+)\)$)")
+_NUMBER = re.compile(r"(?:^Merge pull request #(\d+)\b|\((?:pull request )?#(\d+)\)$)")
+#: The subjects of merges that forges write, whose body is that of the pull request, and those that git writes.
+_OF_FORGE = re.compile(r"Merge pull request #\d+\b.*|Merged in \S+ \(pull request #\d+\)|Merge commit from fork")
+_OF_GIT = re.compile(r"Merge (?:remote-tracking )?branch(?:es)? .*")
+_LONGEST_TITLE = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """One step of the main line: from its parent there to ``commit``. ``day`` is when it came, ``message`` is whole."""
+    """One step of the main line: from its parent there to ``commit``. ``day`` is when it came, ``message`` is whole.
+
+    ``brought`` are the messages of the commits that a merge with a subject of a forge or of git brought, the oldest
+    first.
+    """
 
     commit: str
     parent: str
@@ -35,6 +45,7 @@ class Change:
     day: str
     author: str
     message: str
+    brought: tuple[str, ...] = ()
 
     @property
     def number(self) -> int | None:
@@ -44,11 +55,25 @@ class Change:
 
     @property
     def texts(self) -> tuple[str, str]:
-        """Title and description; of a merge those of its pull request. Nothing in them tells of a review."""
+        """Title and description; of a merge those of its pull request, else of the commit that it brought.
+
+        Nothing in them tells of a review. Both are empty where nothing but the name of a branch is known.
+        """
         subject, _, rest = self.message.strip().partition("\n")
-        if subject.startswith("Merge pull request #") and rest.strip():
-            subject, _, rest = rest.strip().partition("\n")
-        return re.sub(r"\s*\(#\d+\)$", "", subject).strip(), without_review(rest)
+        told = without_review(rest)
+        if _OF_FORGE.fullmatch(subject.strip()):
+            subject, told = _titled(told or without_review(next(iter(self.brought), "")))
+        elif _OF_GIT.fullmatch(subject.strip()):
+            subject, told = _titled(without_review(self.brought[0]) if len(self.brought) == 1 else "")
+        return re.sub(r"\s*\(#\d+\)$", "", subject).strip(), told
+
+
+def _titled(words: str) -> tuple[str, str]:
+    """Return the title of a text, and the rest; a text that begins with a paragraph of several lines stays whole."""
+    first, _, rest = words.partition("\n")
+    if not rest.strip() or rest.startswith("\n"):
+        return first.strip(), rest.strip()
+    return one_line(words.partition("\n\n")[0], _LONGEST_TITLE), words
 
 
 @dataclass(slots=True, kw_only=True)
@@ -68,10 +93,18 @@ class Repository:
         Raises SourceError, for a repository with one commit too.
         """
         told = self._run("log", "-z", "--first-parent", f"--format={_FORMAT}", "HEAD", "--")
-        line = list(_changes(told))
+        line = [self._with_brought(change) for change in _changes(told)]
         if not line:
             raise SourceError(f"{self.folder} has no commit but its first: name a repository with a history")
         return line
+
+    def _with_brought(self, change: Change) -> Change:
+        subject = change.message.strip().partition("\n")[0].strip()
+        if not (_OF_FORGE.fullmatch(subject) or _OF_GIT.fullmatch(subject)):
+            return change
+        arguments = ["log", "-z", "--reverse", "--no-merges", "--format=%B", f"{change.parent}..{change.commit}", "--"]
+        told = [message for message in self._run(*arguments).split("\0") if message.strip()]
+        return dataclasses.replace(change, brought=tuple(message for message in told if message != change.message))
 
     def all_changed(self, line: Sequence[Change]) -> list[dict[str, str]]:
         """Return by path git's letter of each file that each step changes (A, D, M, T). Raises SourceError."""

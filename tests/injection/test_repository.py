@@ -82,3 +82,36 @@ def test_a_description_tells_nothing_of_its_review() -> None:
     message = "Fix till (#9)\n\nIt counts.\n\n* Apply review comment https://github.com/o/n/pull/9#discussion_r1\n"
     change = Change(commit="", parent="", tree="", seconds=0, day="", author="", message=message)
     assert change.texts == ("Fix till", "It counts.")
+
+
+@pytest.mark.parametrize(
+    ("message", "brought", "texts"),
+    [
+        ("Merge pull request #3 from a/b\n\nCount tills\n\nAll of them.", ["wip"], ("Count tills", "All of them.")),
+        ("Merge pull request #3 from a/b", ["Count tills (#3)\n\nAll.", "Lint"], ("Count tills", "All.")),
+        ("Merge commit from fork", ["Count tills"], ("Count tills", "")),
+        ("Merge commit from fork\n\nTills are\ncounted now.\n\nAll.", [], ("Tills are counted now.", None)),
+        ("Merge commit from fork\n\nCo-authored-by: A <a@b.c>", [], ("", "")),
+        ("Merge branch 'counting'", ["Count tills\n\nAll."], ("Count tills", "All.")),
+        ("Merge branch 'main' of https://git.example/o/n", ["Count tills", "Lint"], ("", "")),
+    ],
+)
+def test_a_merge_is_called_after_what_it_brought(
+    message: str, brought: list[str], texts: tuple[str, str | None]
+) -> None:
+    change = Change(
+        commit="", parent="", tree="", seconds=0, day="", author="", message=message, brought=tuple(brought)
+    )
+    title, body = change.texts
+    assert title == texts[0]
+    assert body == texts[1] if texts[1] is not None else message.endswith(body)
+
+
+def test_a_merge_has_the_messages_of_what_it_brought(small: Path) -> None:
+    git(small, "checkout", "--quiet", "-b", "counting")
+    (small / "run.py").write_text("a = 3\n")
+    git(small, "commit", "--quiet", "-a", "-m", "Say three\n\nAt last.")
+    git(small, "checkout", "--quiet", "main")
+    git(small, "merge", "--quiet", "--no-ff", "-m", "Merge branch 'counting'", "counting")
+    with open_repository(small) as repository:
+        assert next(change.texts for change in repository.main_line()) == ("Say three", "At last.")
