@@ -20,16 +20,19 @@ from typing_extensions import override
 
 from pytest_crab import diffs
 from pytest_crab.clients.prompting import as_data, shown_diff
-from pytest_crab.curation.certify import SOURCE, Certificate, certify
+from pytest_crab.curation.certify import SOURCE, Certificate, certify, is_given, open_search
 from pytest_crab.curation.discussion import OTHERS
+from pytest_crab.curation.environment_search import BARE
 from pytest_crab.curation.explanations import explain_own_pytest
 from pytest_crab.curation.oracle_mending import ChangeWriting, checks_of, judge, settings_of, strengthen
+from pytest_crab.curation.pinning import Requirements
 from pytest_crab.curation.proposals import Proposing
 from pytest_crab.curation.publish import to_instance
 from pytest_crab.curation.stages import CurationContext, Rejection, Stage
 from pytest_crab.errors import BadInput, EngineError, SourceUnreachable
 from pytest_crab.instances.files import file_digest
 from pytest_crab.model_access import Services
+from pytest_crab.runtimes.environments import packages_of, project_name, python_of
 from pytest_crab.scoring.oracles.proof import ProvedComment
 from pytest_crab.scoring.oracles.states import Role
 from pytest_crab.text import one_line
@@ -117,7 +120,7 @@ class OracleWriting(Proposing, Stage):
 
     role = "write-oracle"
     name = "oracles"
-    version = 10
+    version = 11
 
     model: str = ""
     regime: Regime = Regime.SAW_FIX
@@ -181,7 +184,7 @@ class OracleWriting(Proposing, Stage):
         """Return the oracle of a comment, or the reason why there is none."""
         with tempfile.TemporaryDirectory(prefix="crab-oracle-") as scratch:
             proving = _Proving(candidate, one.comment, context, Path(scratch))
-            facts = self._facts(candidate, one.comment, proving)
+            facts = self._facts(candidate, one.comment, proving) if self.model else ""
             ready = self.ready and self._ready_files().get(f"{candidate.id}/test_{one.comment.id}.py")
             if ready:
                 source = ready.read_text("utf-8")
@@ -250,7 +253,7 @@ class OracleWriting(Proposing, Stage):
     def _facts(self, candidate: PullCandidate, comment: Comment, proving: _Proving) -> str:
         facts, where = candidate.pull_request, comment.path
         lines = "" if comment.lines is None else f", lines {comment.lines[0]} to {comment.lines[1]}"
-        parts = [f"Title: {facts.title}", facts.body, f"Comment on {where}{lines}:", comment.body]
+        parts = [f"Title: {facts.title}", facts.body, f"Comment on {where}{lines}:", comment.body, proving.runner()]
         parts += ["The pull request:", _shorten(candidate.diff)]
         if self.regime is Regime.SAW_FIX:
             parts += ["The fix, from the pull request to the merged commit:", _shorten(proving.fix())]
@@ -286,6 +289,23 @@ class _Proving:
         """Return what an author has to know where the project is one that runs oracles; else nothing."""
         snapshot, roots = self._plain.snapshot, self._plain.instance.required_environment.paths
         return explain_own_pytest(lambda path: snapshot.read(snapshot.head_tree, path), (*roots, "src"))
+
+    def runner(self) -> str:
+        """Return a sentence on the CPython and the pytest that run the oracle; nothing where an image decides.
+
+        Where no environment is found yet, they are those that the search begins with. Raises SourceError, EngineError,
+        and ImageError where this machine may be to blame that there are none.
+        """
+        given = self._plain.instance.required_environment
+        environment: Environment | None = given
+        if not is_given(given):
+            with open_search(self._plain.instance, self._crew, self._run_context, self._notice) as search:
+                environment = search.resolve("bare", Requirements(requirements=BARE))
+                search.blame_machine()
+        if environment is None or environment.image is not None:
+            return ""
+        pytest = [f" and {pin.replace('==', ' ')}" for pin in packages_of(environment) if project_name(pin) == "pytest"]
+        return f"Tests run on CPython {python_of(environment)}{''.join(pytest)}."
 
     def fix(self) -> str:
         """Return the diff from head to the merged commit."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -20,6 +21,7 @@ from pytest_crab.curation.stages import CurationContext, make_stages, usual_stag
 from pytest_crab.curation.validation import Validation
 from pytest_crab.errors import EngineError, ImageError
 from pytest_crab.instances.oracle_errors import read_errors
+from pytest_crab.runtimes.interpreters import running_version
 from pytest_crab.settings import Settings, load_settings
 from pytest_crab.testing.dialogue import Reply
 from pytest_crab.testing.provider import Asked, ScriptedProvider, say
@@ -100,6 +102,7 @@ def test_a_failure_goes_back_and_the_proved_oracle_is_kept_with_its_regime(
     assert "+    return 100 if count < 10" in found.files[one.comment.reference]
     first, second = provider.asked
     assert "# the edge" in texts(first)[0]
+    assert f"CPython {running_version()} and pytest 8.3.4." in texts(first)[0]
     assert "the oracle is green at head" in texts(second)[1]
     assert asked_for == ["write-oracle proposal", "write-oracle proposal"]
     # Asked again, everything is stored; a run that is killed between two attempts pays for none twice.
@@ -229,6 +232,20 @@ def test_where_no_server_answers_nothing_is_decided_and_no_model_asked(
     assert not provider.asked
     with pytest.raises(EngineError, match="no answer"):
         OracleWriting(ready="ready").run(bare, context)
+    with pytest.raises(ImageError, match="no answer"):
+        writing(Regime.SAW_FIX).run(bare, context)
+    assert not provider.asked
+
+
+@pytest.mark.bubblewrap
+@pytest.mark.usefixtures("needs_an_index")
+def test_the_author_is_told_what_will_run_an_oracle_whose_environment_is_not_found_yet(
+    provider: ScriptedProvider, candidate: PullCandidate, context: CurationContext
+) -> None:
+    provider.script = lambda _: say("No test.", pieces=1)
+    writing(Regime.SAW_FIX, attempts=1).run(dataclasses.replace(candidate, environment=None), context)
+    (asked,) = provider.asked
+    assert re.search(r"Tests run on CPython 3\.\d+ and pytest \d+\.\d+\.\d+\.", texts(asked)[0])
 
 
 @pytest.mark.bubblewrap
