@@ -33,12 +33,9 @@ def audit_table(files: tuple[Path, ...]) -> None:
 
 
 def read_table(file: Path) -> PrintedTable:
-    """Return the table of a YAML file. Raises click.ClickException with every fault of the file."""
+    """Return the table of a YAML file. Raises BadInput with every fault of the file."""
     problems: list[str] = []
-    try:
-        table = serialization.read(PrintedTable, read_document(file), problems)
-    except BadInput as error:
-        raise click.ClickException(str(error)) from error
+    table = serialization.read(PrintedTable, read_document(file), problems)
     if table is None:
-        raise click.ClickException(str(BadInput(str(file), problems)))
+        raise BadInput(str(file), problems)
     return table

@@ -20,9 +20,9 @@ def audit(
 ) -> Iterator[tuple[Certificate, int]]:
     """Prove and audit instances; yield each result and how many audits it records.
 
-    ``skip`` gets each instance that cannot be audited here, with the reason. Raises ClickException where the runtime
-    cannot be had or code of a foreign set would run without a sandbox, BadInput for a lock that cannot be read or
-    written.
+    ``skip`` gets each instance that cannot be audited here, with the reason. Raises CrabError where the runtime
+    cannot be had, or a lock cannot be read or written, and ClickException where code of a foreign set would run
+    without a sandbox.
     """
     pending = []
     for instance in instances:

@@ -13,7 +13,7 @@ import click
 from pytest_crab import serialization
 from pytest_crab.cli.judges import Asking, judge_options, print_plan, use_lines
 from pytest_crab.curation.augment import Augmentation, augment as merge_reviews, augmentation_questions
-from pytest_crab.errors import BadInput, CrabError
+from pytest_crab.errors import BadInput
 from pytest_crab.formats import format_count
 from pytest_crab.instances import FILE, load_instances
 from pytest_crab.instances.dump import instance_yaml
@@ -68,7 +68,7 @@ def augment(
             done = merge_reviews(instances, reviews, bench.decide)
             use = asking.use(bench)
         _write(folder, out, done, [new for new, old in zip(done.instances, instances, strict=True) if new is not old])
-    except (CrabError, ValueError) as error:
+    except ValueError as error:
         raise click.ClickException(str(error)) from error
     click.echo("\n".join([*_lines(out, done), *use_lines(use)]))
 

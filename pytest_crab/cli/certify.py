@@ -174,14 +174,11 @@ def _tell(certificate: Certificate) -> None:
 
 
 def _write(certificate: Certificate, runtime: str) -> None:
-    try:
-        if certificate.changed:
-            rewrite(certificate.instance)
-        folder = Path(certificate.instance.folder).parent
-        proof_report.write_proofs(folder, [certificate], runtime)
-        lock.record_audits(folder, certificate.instance, certificate.outcomes, certificate.runs)
-    except BadInput as error:
-        raise click.ClickException(str(error)) from error
+    if certificate.changed:
+        rewrite(certificate.instance)
+    folder = Path(certificate.instance.folder).parent
+    proof_report.write_proofs(folder, [certificate], runtime)
+    lock.record_audits(folder, certificate.instance, certificate.outcomes, certificate.runs)
 
 
 def _audit(certificates: Sequence[Certificate], least: int) -> bool:

@@ -14,7 +14,6 @@ from pytest_crab.agents import AGENTS
 from pytest_crab.cli.progress import as_they_end
 from pytest_crab.curation.certify import Certificate
 from pytest_crab.curation.resolvable import Resolution, measure_resolvability
-from pytest_crab.errors import BadInput
 from pytest_crab.formats import format_count
 from pytest_crab.instances import load_instance
 from pytest_crab.instances.resolvability import write_marks
@@ -33,28 +32,25 @@ class AgentCrew:
 
 
 def crew_with(agent: str) -> AgentCrew:
-    """This agent, a variant of crab.yaml's in the current folder or a built-in. Raises ClickException."""
+    """This agent, a variant of crab.yaml's in the current folder or a built-in. Raises BadInput, ClickException."""
     where = AGENTS.where(agent)
-    try:
-        settings = load_settings(Path.cwd())
-        variant = settings.agents.get(agent)
-        named = AGENTS.spec(
-            variant.use if variant else agent,
-            variant.settings if variant else {},
-            settings.folder,
-            where,
-            settings.agents,
+    settings = load_settings(Path.cwd())
+    variant = settings.agents.get(agent)
+    named = AGENTS.spec(
+        variant.use if variant else agent,
+        variant.settings if variant else {},
+        settings.folder,
+        where,
+        settings.agents,
+    )
+    crew = Crew.build(
+        CrewSpec(
+            reviewer="human",
+            reviewer_spec=REVIEWERS.spec("human", {}, settings.folder),
+            agent=agent,
+            agent_spec=named,
         )
-        crew = Crew.build(
-            CrewSpec(
-                reviewer="human",
-                reviewer_spec=REVIEWERS.spec("human", {}, settings.folder),
-                agent=agent,
-                agent_spec=named,
-            )
-        )
-    except BadInput as error:
-        raise click.ClickException(str(error)) from error
+    )
     if crew.simulated or crew.privileged_agent:
         raise click.ClickException(f"--agent: {agent} understands no comment or is shown the answer; name another")
     return AgentCrew(crew=crew, settings=settings)
@@ -94,11 +90,8 @@ def resolve_all(
 
 def _write_marks(certificate: Certificate, own: Sequence[Resolution], agent: str) -> None:
     marks = {one.comment: one.mark for one in own if one.mark is not None}
-    try:
-        if marks:
-            write_marks(Path(certificate.instance.folder).parent, agent, {certificate.instance.id: marks})
-    except BadInput as error:
-        raise click.ClickException(str(error)) from error
+    if marks:
+        write_marks(Path(certificate.instance.folder).parent, agent, {certificate.instance.id: marks})
 
 
 def _resolve(

@@ -140,11 +140,8 @@ def check(
 
 
 def _error_lines(instances: Sequence[Instance]) -> Iterator[str]:
-    """Return the error rates on record of the oracles of these instances, as lines. Raises ClickException."""
-    try:
-        errors = [one for instance in instances for one in errors_of(instance).values()]
-    except BadInput as error:
-        raise click.ClickException(str(error)) from error
+    """Return the error rates on record of the oracles of these instances, as lines. Raises BadInput."""
+    errors = [one for instance in instances for one in errors_of(instance).values()]
     return error_lines(errors, sum(len(instance.with_oracles) for instance in instances))
 
 
@@ -265,15 +262,12 @@ def _audit(instances: Sequence[Instance], runtime: str, store: Path, jobs: int, 
 
     audited = 0
     timed: list[tuple[float, str]] = []
-    try:
-        for certificate, recorded in audit_instances(locked, runtime, store, jobs, skip):
-            audited += recorded
-            name = certificate.instance.id
-            timed += [(one.seconds, f"{name} {one.comment.id} on {one.slowest}") for one in certificate.proven]
-            for comment, problem in certificate.problems.items():
-                report.fault(_where(certificate.instance), f"the oracle of {comment}: {problem}")
-    except BadInput as error:
-        raise click.ClickException(str(error)) from error
+    for certificate, recorded in audit_instances(locked, runtime, store, jobs, skip):
+        audited += recorded
+        name = certificate.instance.id
+        timed += [(one.seconds, f"{name} {one.comment.id} on {one.slowest}") for one in certificate.proven]
+        for comment, problem in certificate.problems.items():
+            report.fault(_where(certificate.instance), f"the oracle of {comment}: {problem}")
     click.echo(f"{format_count(audited, 'oracle')} audited and recorded")
     for seconds, oracle in sorted(timed, reverse=True)[:_SLOWEST]:
         if seconds:

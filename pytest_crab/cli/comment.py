@@ -20,7 +20,7 @@ from pytest_crab.clients.forge_comments import (
     post_comment,
     read_address,
 )
-from pytest_crab.errors import BadInput, CrabError, ForgeError
+from pytest_crab.errors import BadInput, ForgeError
 from pytest_crab.gate.pairing import counterpart, full_names
 from pytest_crab.instances.loading import find_instances, load_instance
 from pytest_crab.results.loading import load_summary
@@ -77,20 +77,17 @@ def comment(
     GitLab from GITLAB_TOKEN.
     """
     environ = os.environ
-    try:
-        summary = load_summary(report)
-        comparisons = _comparisons(summary, baseline)
-        body = comment_body(summary, comparisons, _footer(environ))
-        if only_print:
-            click.echo(body)
-            return
-        if annotate or (annotate is None and environ.get("GITHUB_ACTIONS") == "true"):
-            for line in workflow_commands(summary, comparisons, _files(folder)):
-                click.echo(line)
-        place = _find_place(address, environ)
-        posted = post_comment(_connect(place, environ), name, body, wait=wait)
-    except CrabError as error:
-        raise click.ClickException(str(error)) from error
+    summary = load_summary(report)
+    comparisons = _comparisons(summary, baseline)
+    body = comment_body(summary, comparisons, _footer(environ))
+    if only_print:
+        click.echo(body)
+        return
+    if annotate or (annotate is None and environ.get("GITHUB_ACTIONS") == "true"):
+        for line in workflow_commands(summary, comparisons, _files(folder)):
+            click.echo(line)
+    place = _find_place(address, environ)
+    posted = post_comment(_connect(place, environ), name, body, wait=wait)
     click.echo(f"comment {posted.action}: {posted.url}")
 
 

@@ -185,8 +185,6 @@ def _write_page(page: Path, after: Path, compared: Sequence[ComparedReviewer], r
     """Write the page of the comparison. Raises ClickException."""
     try:
         write_comparison(page, after, compared, ruling)
-    except BadInput as error:
-        raise click.ClickException(str(error)) from error
     except OSError as error:
         raise click.ClickException(f"{page} cannot be written: {error.strerror}") from error
 

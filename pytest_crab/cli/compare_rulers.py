@@ -16,7 +16,6 @@ from pytest_crab.cli.shared_options import (
     location_rule_option,
     print_json,
 )
-from pytest_crab.errors import CrabError
 from pytest_crab.formats import NOTHING, format_count, format_decimal, format_percent, format_table
 from pytest_crab.results.loading import trials_file
 from pytest_crab.results.recorded_rulers import ruler_lines
@@ -64,26 +63,23 @@ def compare_rulers(
     _require_rulers(judges)
     wanted = [*(MEASURES if similarity else ()), *([f"{EMBEDDING}{embedding}"] if embedding is not None else [])]
     measures = load_similarities(wanted)
-    try:
-        file = trials_file(report)
-        trials = reviews_of(file)
-        with asking.open(dict.fromkeys(judges)) as benches:
+    file = trials_file(report)
+    trials = reviews_of(file)
+    with asking.open(dict.fromkeys(judges)) as benches:
+        for bench in benches:
+            require_hits(bench.judge, bench.name)
+        if asking.plan:
+            questions = list(questions_of(trials, file.parent))
             for bench in benches:
-                require_hits(bench.judge, bench.name)
-            if asking.plan:
-                questions = list(questions_of(trials, file.parent))
-                for bench in benches:
-                    print_plan(bench, questions, check=asking.check)
-                return
-            known = [None if labels is None else labels_of(trials, labels, bench.judge.labels) for bench in benches]
-            found = compare(file, similarities=measures, judges=benches, location_rule=rule)
-            uses = [
-                asking.use(bench, judged.findings, own)
-                for bench, judged, own in zip(benches, found.judged, known, strict=True)
-            ]
-            found = dataclasses.replace(found, judges=tuple(uses))
-    except CrabError as error:
-        raise click.ClickException(str(error)) from error
+                print_plan(bench, questions, check=asking.check)
+            return
+        known = [None if labels is None else labels_of(trials, labels, bench.judge.labels) for bench in benches]
+        found = compare(file, similarities=measures, judges=benches, location_rule=rule)
+        uses = [
+            asking.use(bench, judged.findings, own)
+            for bench, judged, own in zip(benches, found.judged, known, strict=True)
+        ]
+        found = dataclasses.replace(found, judges=tuple(uses))
     if as_json:
         print_json(found)
     else:

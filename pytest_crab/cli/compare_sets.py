@@ -8,7 +8,6 @@ from pathlib import Path
 import click
 
 from pytest_crab.cli.shared_options import json_option, print_json
-from pytest_crab.errors import BadInput
 from pytest_crab.formats import format_count, format_table
 from pytest_crab.results.loading import load_summary
 from pytest_crab.results.set_rankings import SetRankings, rank_sets
@@ -29,10 +28,7 @@ def compare_sets(one: Path, other: Path, *, names: Sequence[str], as_json: bool)
     trials.jsonl. Prints each reviewer's rate on either set, Kendall's tau-b of the two rankings with its 95% interval,
     and the pairs of reviewers that change places. Nothing is run, and no rate is over both sets.
     """
-    try:
-        found = rank_sets(load_summary(one), load_summary(other), names)
-    except BadInput as error:
-        raise click.ClickException(str(error)) from error
+    found = rank_sets(load_summary(one), load_summary(other), names)
     if as_json:
         print_json(found)
     else:

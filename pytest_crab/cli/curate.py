@@ -18,7 +18,6 @@ from pytest_crab.cli.shared_options import runtime_option, store_option
 from pytest_crab.curation.collect import Collection
 from pytest_crab.curation.listing import listing_path
 from pytest_crab.curation.stages import Stage, make_stages, usual_stages
-from pytest_crab.errors import CrabError
 from pytest_crab.settings import load_settings
 from pytest_crab.sources.remotes import mirrored
 from pytest_crab.store import FileStore
@@ -106,26 +105,23 @@ def run(
     if source is None and not status:
         raise click.UsageError("name a source, or ask for the funnel of an earlier run with --status")
     wanted = SourceArguments(source=source or "", comments=comments, url=url, only=only, since=since)
-    try:
-        settings = load_settings(Path.cwd())
-        kept = FileStore(store.absolute())
-        with ExitStack() as stack:
-            services = CurationServices(
-                stack=stack, settings=settings, store=store, runtime=runtime, jobs=jobs, budget=budget, replay=replay
-            )
-            later = make_stages(usual_stages(settings) if stages is None else stages.split(","), settings)
-            known = None if status else local_repository(wanted)
-            opened = None if status else open_source(wanted, known)
-            if known is not None:
-                stack.enter_context(mirrored(*known, store))
-            listing = list_candidates(listing_path(store, out), out, wanted.source, wanted.day, opened)
-            chain: list[Stage] = [Collection(source=opened, known=listing.source.identity), *later]
-            chain = chain[:1] if what_if else chain
-            notes = [] if status else run_stages(listing, chain, services, kept, out)
-        if what_if:
-            click.echo("\n".join(effects_lines(listing, chain, kept, settings)))
-            return
-        rows = account(listing, chain, kept, out)
-    except CrabError as error:
-        raise click.ClickException(str(error)) from error
+    settings = load_settings(Path.cwd())
+    kept = FileStore(store.absolute())
+    with ExitStack() as stack:
+        services = CurationServices(
+            stack=stack, settings=settings, store=store, runtime=runtime, jobs=jobs, budget=budget, replay=replay
+        )
+        later = make_stages(usual_stages(settings) if stages is None else stages.split(","), settings)
+        known = None if status else local_repository(wanted)
+        opened = None if status else open_source(wanted, known)
+        if known is not None:
+            stack.enter_context(mirrored(*known, store))
+        listing = list_candidates(listing_path(store, out), out, wanted.source, wanted.day, opened)
+        chain: list[Stage] = [Collection(source=opened, known=listing.source.identity), *later]
+        chain = chain[:1] if what_if else chain
+        notes = [] if status else run_stages(listing, chain, services, kept, out)
+    if what_if:
+        click.echo("\n".join(effects_lines(listing, chain, kept, settings)))
+        return
+    rows = account(listing, chain, kept, out)
     finish(rows, notes, status=status, as_json=as_json)

@@ -32,7 +32,7 @@ from pytest_crab.curation.listing import listing_path, read_listing
 from pytest_crab.curation.pipeline import walk
 from pytest_crab.curation.stages import make_stages
 from pytest_crab.diffs import excerpt, parse_hunks
-from pytest_crab.errors import BadInput, CrabError
+from pytest_crab.errors import BadInput
 from pytest_crab.formats import format_percent
 from pytest_crab.scoring.judges.label_judges import HIGH, LOW
 from pytest_crab.settings import load_settings
@@ -61,29 +61,26 @@ def annotate(out: Path, *, annotator: str, size: int, store: Path) -> None:
     Everyone labels the same comments. Each label is saved at once, so you can stop and continue later. Two people
     should label independently; then run it with --as resolved, to decide together where they differ.
     """
-    try:
-        if not annotator.isidentifier():
-            raise BadInput("--as", [f"{annotator!r} is no name for a file; it should be letters, digits and _"])
-        pairs = sample(_reaching_filter(out, store), size)
-        known = read_annotations(out)
-        if annotator == RESOLVED:
-            open_ones = set(disagreements(known))
-            pairs = [pair for pair in pairs if (pair[0].id, pair[1].comment.id) in open_ones]
-        done = known.get(annotator, {})
-        left = [pair for pair in pairs if (pair[0].id, pair[1].comment.id) not in done]
-        for at, (candidate, one) in enumerate(left, start=1):
-            click.echo(_render_comment(candidate, one, f"{at} of {len(left)}"))
-            answer = click.prompt("h high, l low, s skip, q quit", type=click.Choice(["h", "l", "s", "q"]))
-            if answer == "q":
-                break
-            if answer != "s":
-                why = click.prompt("why", default="", show_default=False)
-                label = Annotation(candidate=candidate.id, comment=one.comment.id, label=_ANSWERS[answer], why=why)
-                append_annotation(out, annotator, label)
-        for line in agreement_lines(read_annotations(out)):
-            click.echo(line)
-    except CrabError as error:
-        raise click.ClickException(str(error)) from error
+    if not annotator.isidentifier():
+        raise BadInput("--as", [f"{annotator!r} is no name for a file; it should be letters, digits and _"])
+    pairs = sample(_reaching_filter(out, store), size)
+    known = read_annotations(out)
+    if annotator == RESOLVED:
+        open_ones = set(disagreements(known))
+        pairs = [pair for pair in pairs if (pair[0].id, pair[1].comment.id) in open_ones]
+    done = known.get(annotator, {})
+    left = [pair for pair in pairs if (pair[0].id, pair[1].comment.id) not in done]
+    for at, (candidate, one) in enumerate(left, start=1):
+        click.echo(_render_comment(candidate, one, f"{at} of {len(left)}"))
+        answer = click.prompt("h high, l low, s skip, q quit", type=click.Choice(["h", "l", "s", "q"]))
+        if answer == "q":
+            break
+        if answer != "s":
+            why = click.prompt("why", default="", show_default=False)
+            label = Annotation(candidate=candidate.id, comment=one.comment.id, label=_ANSWERS[answer], why=why)
+            append_annotation(out, annotator, label)
+    for line in agreement_lines(read_annotations(out)):
+        click.echo(line)
 
 
 @click.command()
@@ -97,34 +94,31 @@ def calibrate(out: Path, *, judge: str, keep: str, asking: Asking) -> None:
     Mistakes are listed for the tuning part alone: a prompt that is refined on the test part proves nothing.
     """
     labels = keep.split(",")
-    try:
-        gold = gold_labels(read_annotations(out))
-        if not gold:
-            raise BadInput(str(out), ["it has no annotations yet: call pytest-crab set curate annotate"])
-        pulls = {one.id: one for one in _reaching_filter(out, asking.store)}
-        with asking.open({judge: (HIGH, LOW)}) as (bench,):
-            asked = {
-                (pull.id, one.comment.id): question
-                for pull in pulls.values()
-                for one in pull.comments
-                if (pull.id, one.comment.id) in gold
-                for question in comment_questions(pull, [one], bench.judge)
-            }
-            if asking.plan:
-                print_plan(bench, asked.values(), check=asking.check)
-                return
-            answers = bench.decide(asked.values())
-            unasked = [one.reason for one in answers.values() if len(one.votes) < bench.judge.votes]
-            if unasked:
-                raise BadInput(judge, [f"{len(unasked)} comments have no answer ({unasked[0]}); call it again"])
-            found = {key: answers[question.digest].label for key, question in asked.items()}
-            parts = {part: confusion(gold, found, part) for part in (TUNING, TEST)}
-            test = parts[TEST]
-            kept = FilterCalibration(compared=sum(test.counts.values()), precision=test.precision(labels))
-            keep_filter_calibration(bench, kept)
-            use = asking.use(bench)
-    except CrabError as error:
-        raise click.ClickException(str(error)) from error
+    gold = gold_labels(read_annotations(out))
+    if not gold:
+        raise BadInput(str(out), ["it has no annotations yet: call pytest-crab set curate annotate"])
+    pulls = {one.id: one for one in _reaching_filter(out, asking.store)}
+    with asking.open({judge: (HIGH, LOW)}) as (bench,):
+        asked = {
+            (pull.id, one.comment.id): question
+            for pull in pulls.values()
+            for one in pull.comments
+            if (pull.id, one.comment.id) in gold
+            for question in comment_questions(pull, [one], bench.judge)
+        }
+        if asking.plan:
+            print_plan(bench, asked.values(), check=asking.check)
+            return
+        answers = bench.decide(asked.values())
+        unasked = [one.reason for one in answers.values() if len(one.votes) < bench.judge.votes]
+        if unasked:
+            raise BadInput(judge, [f"{len(unasked)} comments have no answer ({unasked[0]}); call it again"])
+        found = {key: answers[question.digest].label for key, question in asked.items()}
+        parts = {part: confusion(gold, found, part) for part in (TUNING, TEST)}
+        test = parts[TEST]
+        kept = FilterCalibration(compared=sum(test.counts.values()), precision=test.precision(labels))
+        keep_filter_calibration(bench, kept)
+        use = asking.use(bench)
     click.echo("\n".join([asked_line(use), *check_lines(use), *_calibration_lines(parts, labels)]))
     for key, label in sorted(gold.items()):
         if part_of(key) == TUNING and key in found and found[key] != label:

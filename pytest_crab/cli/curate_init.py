@@ -7,7 +7,6 @@ from pathlib import Path
 
 import click
 
-from pytest_crab.errors import CrabError
 from pytest_crab.instances.files import replace_text
 from pytest_crab.settings import FILE, load_settings
 
@@ -30,8 +29,6 @@ def init() -> None:
         joint = "" if not text or text.endswith("\n") else "\n"
         replace_text(path, f"{text}{joint}" + "".join(f"{line}\n" for line in lines))
         load_settings(Path.cwd())
-    except CrabError as error:
-        raise click.ClickException(str(error)) from error
     except OSError as error:
         raise click.ClickException(f"{path} cannot be written ({error.strerror})") from error
     click.echo(f"written to {path}; now try: pytest-crab set curate SOURCE --out SET --what-if")

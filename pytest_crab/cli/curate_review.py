@@ -65,8 +65,6 @@ def review(
             click.echo(f"{page}: rule there, save rulings.json, and take it with --rulings")
             return
         server = open_review(out, store, name, port)
-    except CrabError as error:
-        raise click.ClickException(str(error)) from error
     except OSError as error:
         where = page if page is not None else f"port {port}"
         raise click.ClickException(f"{where} cannot be used: {error.strerror}") from error

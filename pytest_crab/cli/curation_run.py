@@ -99,7 +99,7 @@ class CurationServices:
             yield f"now run: {shlex.join([*words, str(out)])}"
 
     def proving(self) -> tuple[Crew, RunContext]:
-        """Return a crew and a run context for proofs. Raises ClickException."""
+        """Return a crew and a run context for proofs. Raises CrabError."""
         with self._opening:
             if not self._proving:
                 opened = proving_context(

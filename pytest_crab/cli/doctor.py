@@ -98,8 +98,6 @@ def _build(version: str, origin: str | None, node: str | None) -> None:
                 _, said = build_base(client, version, origin=origin)
             else:
                 _, said = build_node_base(client, node, version)
-    except CrabError as error:
-        raise click.ClickException(str(error)) from error
     finally:
         engine.close()
     click.echo(said)
@@ -139,11 +137,8 @@ def _slots() -> list[tuple[str, str]]:
 
 def _install(names: tuple[str, ...]) -> None:
     for name in names:
-        try:
-            client = installed.install(name)
-            click.echo(f"{name} {client.version} is installed in {installed.folder() / name}")
-        except CrabError as error:
-            raise click.ClickException(str(error)) from error
+        client = installed.install(name)
+        click.echo(f"{name} {client.version} is installed in {installed.folder() / name}")
 
 
 def _clients() -> list[tuple[str, str]]:
@@ -166,11 +161,8 @@ def _calls(asked: tuple[str, ...]) -> list[tuple[str, str]]:
     from pytest_crab.cli.model_call import call
     from pytest_crab.settings import load_settings
 
-    try:
-        settings = load_settings(Path.cwd()).models
-        return [(each, call(each, settings)) for each in asked]
-    except CrabError as error:
-        raise click.ClickException(str(error)) from error
+    settings = load_settings(Path.cwd()).models
+    return [(each, call(each, settings)) for each in asked]
 
 
 def _programs() -> list[tuple[str, str]]:

@@ -21,7 +21,7 @@ from pytest_crab.curation import briefs, near_misses
 from pytest_crab.curation.briefs import Authored
 from pytest_crab.curation.near_misses import ChangedTree
 from pytest_crab.curation.resolutions import measure_false_rejects
-from pytest_crab.errors import BadInput, CrabError
+from pytest_crab.errors import CrabError
 from pytest_crab.formats import NOTHING, format_count, format_percent, format_table
 from pytest_crab.instances import load_instance
 from pytest_crab.instances.oracle_errors import (
@@ -195,11 +195,8 @@ def _decide(names: Sequence[str], decisions: Sequence[tuple[str, ErrorDecision]]
         raise click.UsageError("--decide is about one oracle, named as INSTANCE-FOLDER:COMMENT")
     place, _, comment = names[0].rpartition(":")
     folder = Path(place)
-    try:
-        for name, decision in decisions:
-            write_decision(folder.parent, folder.name, comment, name, decision)
-    except BadInput as error:
-        raise click.ClickException(str(error)) from error
+    for name, decision in decisions:
+        write_decision(folder.parent, folder.name, comment, name, decision)
     click.echo(f"{format_count(len(decisions), 'decision')} recorded")
 
 
@@ -316,10 +313,7 @@ def _report(measured: MeasuredInstance, *, write: bool) -> None:
     if measured.problem is not None:
         click.echo(f"{instance.id}: not measured in full: {measured.problem.removeprefix(f'{instance.id}: ')}")
     if write and measured.by_comment:
-        try:
-            write_measurements(Path(instance.folder).parent, instance.id, measured.by_comment)
-        except BadInput as error:
-            raise click.ClickException(str(error)) from error
+        write_measurements(Path(instance.folder).parent, instance.id, measured.by_comment)
 
 
 def _summarise(found: Sequence[MeasuredInstance]) -> None:

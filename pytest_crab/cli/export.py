@@ -9,7 +9,6 @@ from pathlib import Path
 import click
 
 from pytest_crab.curation import set_rows
-from pytest_crab.errors import BadInput
 from pytest_crab.formats import format_names
 from pytest_crab.instances.loading import load_instances
 from pytest_crab.results.files import read_trials, write_report_file
@@ -49,10 +48,7 @@ def parquet(report: Path, out: Path) -> None:
 @click.argument("reports", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
 def leaderboard(reports: tuple[Path, ...]) -> None:
     """Print a Markdown table of the reviewers of all REPORTS, the highest rate first."""
-    try:
-        click.echo("\n".join(leaderboard_lines({str(path): load_summary(path) for path in reports})))
-    except BadInput as error:
-        raise click.ClickException(str(error)) from error
+    click.echo("\n".join(leaderboard_lines({str(path): load_summary(path) for path in reports})))
 
 
 @export.command()
@@ -61,10 +57,7 @@ def leaderboard(reports: tuple[Path, ...]) -> None:
 @_OUT
 def badge(report: Path, reviewer: str | None, out: Path) -> None:
     """Write a badge with a reviewer's rate: an SVG, or for a name in .json the JSON of a shields.io endpoint."""
-    try:
-        found = load_summary(report).contestants
-    except BadInput as error:
-        raise click.ClickException(str(error)) from error
+    found = load_summary(report).contestants
     name = next(iter(found)) if reviewer is None and len(found) == 1 else reviewer
     if name not in found:
         known = format_names(sorted(found), 20)
@@ -84,8 +77,6 @@ def export_set(place: Path, out: Path, *, as_parquet: bool) -> None:
     try:
         instances = load_instances(place)
         set_rows.export_set(place, instances, out, parquet=as_parquet)
-    except BadInput as error:
-        raise click.ClickException(str(error)) from error
     except ImportError as error:
         raise click.ClickException(f"parquet needs pyarrow ({error}); install pytest-crab[frames]") from error
     except (OSError, UnicodeDecodeError) as error:
@@ -96,8 +87,6 @@ def export_set(place: Path, out: Path, *, as_parquet: bool) -> None:
 def _write_table(name: str, report: Path, out: Path) -> None:
     try:
         _WRITERS[name](out, read_trials(trials_file(report)))
-    except BadInput as error:
-        raise click.ClickException(str(error)) from error
     except ImportError as error:
         raise click.ClickException(f"{name} needs pyarrow ({error}); install pytest-crab[frames]") from error
     except OSError as error:

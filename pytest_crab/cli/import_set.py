@@ -7,7 +7,6 @@ from pathlib import Path
 import click
 
 from pytest_crab.curation import set_rows
-from pytest_crab.errors import BadInput
 from pytest_crab.formats import format_count
 
 
@@ -18,8 +17,6 @@ def import_set(folder: Path, out: Path) -> None:
     """Make a set of a FOLDER that export set wrote. Nothing of it is run; check it before its first run."""
     try:
         count = set_rows.import_set(folder, out)
-    except BadInput as error:
-        raise click.ClickException(str(error)) from error
     except ImportError as error:
         raise click.ClickException(f"parquet needs pyarrow ({error}); install pytest-crab[frames]") from error
     click.echo(f"{out}: {format_count(count, 'instance')}; pytest-crab set check {out} says what would run")

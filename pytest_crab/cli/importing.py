@@ -9,7 +9,6 @@ from typing import Any
 
 import click
 
-from pytest_crab.errors import BadInput
 from pytest_crab.instances.native import Import
 
 #: So many of the sentences on what is missing are printed; the rest is counted, and --all prints it.
@@ -26,10 +25,7 @@ def import_command(
     """
 
     def command(release: Path, out: Path, *, everything: bool, **more: Any) -> None:
-        try:
-            done = importer(release, out, **more)
-        except BadInput as error:
-            raise click.ClickException(str(error)) from error
+        done = importer(release, out, **more)
         for line in (f"{out}: {done.counts()}", *done.details()):
             click.echo(line)
         _say(done.all_notes(), everything=everything)

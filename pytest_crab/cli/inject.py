@@ -16,7 +16,6 @@ from pytest_crab.curation.collect import Collection
 from pytest_crab.curation.listing import listing_path, read_listing
 from pytest_crab.curation.pipeline import walk
 from pytest_crab.curation.stages import Stage
-from pytest_crab.errors import CrabError
 from pytest_crab.injection.company import company_for
 from pytest_crab.injection.deciding import Deciding
 from pytest_crab.injection.faults import FaultSource
@@ -90,37 +89,34 @@ def inject(
     named = SourceArguments(source=source, url=url, since=since)
     asked = tuple(Method(each) for each in methods) or (*_OF_FIXES, Method.SEEDED)
     wanted = tuple(method for method in asked if method in _OF_FIXES)
-    try:
-        known = local_repository(named)
-        if known is None and Path(source).is_dir():
-            raise click.UsageError(f"{source} is no git repository; name one, or its https address")
-        settings = load_settings(Path.cwd())
-        kept = FileStore(store.absolute())
-        with ExitStack() as stack:
-            services = CurationServices(
-                stack=stack, settings=settings, store=store, runtime=runtime, jobs=jobs, budget=None, replay=True
-            )
-            folder, address = known or (bring_history(url or source, kept.cache), url or source)
-            repository = stack.enter_context(open_repository(folder))
-            fixes = FixSource(repository=repository, url=address, methods=wanted, since=named.day)
-            seeded = SeededSource(repository=repository, url=address, since=named.day, most=_FOR_ONE * until)
-            faults = FaultSource(fixes=fixes if wanted else None, seeded=seeded if Method.SEEDED in asked else None)
-            path = listing_path(store, out)
-            listed = status and read_listing(path) is not None
-            listing = list_candidates(path, out, source, named.day, None if listed else faults)
-            deciding = Deciding(repository=repository, python=python, others=fixes.propose_others)
-            chain: list[Stage] = [
-                Collection(source=faults, known=faults.identity()),
-                deciding,
-                Proving(runs=runs, company=lambda one: company_for(repository, fixes.line, fixes.files, one)),
-                Publishing(),
-            ]
-            passages = (passage for one in listing.candidates for passage in walk(one, chain[:2], kept))
-            ends = (passage.decision for passage in passages if passage.stage == deciding.name)
-            deciding.remember(end.candidate for end in ends if end is not None and end.candidate is not None)
-            twin = functools.partial(clean_twin, repository) if twins else None
-            notes = [] if status else run_stages(listing, chain, services, kept, out, until, twin)
-            rows = account(listing, chain, kept, out)
-    except CrabError as error:
-        raise click.ClickException(str(error)) from error
+    known = local_repository(named)
+    if known is None and Path(source).is_dir():
+        raise click.UsageError(f"{source} is no git repository; name one, or its https address")
+    settings = load_settings(Path.cwd())
+    kept = FileStore(store.absolute())
+    with ExitStack() as stack:
+        services = CurationServices(
+            stack=stack, settings=settings, store=store, runtime=runtime, jobs=jobs, budget=None, replay=True
+        )
+        folder, address = known or (bring_history(url or source, kept.cache), url or source)
+        repository = stack.enter_context(open_repository(folder))
+        fixes = FixSource(repository=repository, url=address, methods=wanted, since=named.day)
+        seeded = SeededSource(repository=repository, url=address, since=named.day, most=_FOR_ONE * until)
+        faults = FaultSource(fixes=fixes if wanted else None, seeded=seeded if Method.SEEDED in asked else None)
+        path = listing_path(store, out)
+        listed = status and read_listing(path) is not None
+        listing = list_candidates(path, out, source, named.day, None if listed else faults)
+        deciding = Deciding(repository=repository, python=python, others=fixes.propose_others)
+        chain: list[Stage] = [
+            Collection(source=faults, known=faults.identity()),
+            deciding,
+            Proving(runs=runs, company=lambda one: company_for(repository, fixes.line, fixes.files, one)),
+            Publishing(),
+        ]
+        passages = (passage for one in listing.candidates for passage in walk(one, chain[:2], kept))
+        ends = (passage.decision for passage in passages if passage.stage == deciding.name)
+        deciding.remember(end.candidate for end in ends if end is not None and end.candidate is not None)
+        twin = functools.partial(clean_twin, repository) if twins else None
+        notes = [] if status else run_stages(listing, chain, services, kept, out, until, twin)
+        rows = account(listing, chain, kept, out)
     finish(rows, notes, status=status, as_json=as_json)

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from pytest_crab import systems
-from pytest_crab.errors import BadInput
+from pytest_crab.errors import CrabError
 from pytest_crab.registry import Subcommand, load
 
 #: The subcommands below the headings of the help.
@@ -24,7 +24,7 @@ class LazyGroup(click.Group):
 
     def table(self) -> dict[str, Subcommand]:
         """Return the subcommands by name, in the order of the help."""
-        return {name: command for section in self._sections_here().values() for name, command in section.items()}
+        return {name: command for section in self._sections().values() for name, command in section.items()}
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's own signature
         """Name every subcommand."""
@@ -41,12 +41,16 @@ class LazyGroup(click.Group):
         return self.load(cmd_name, command)
 
     def load(self, name: str, command: Subcommand) -> click.Command:  # noqa: ARG002 - for groups of groups
-        """Return the command of a target. Raises ClickException."""
-        try:
-            found: click.Command = load(command.target)
-        except BadInput as error:
-            raise click.ClickException(str(error)) from error
+        """Return the command of a target. Raises BadInput."""
+        found: click.Command = load(command.target)
         return found
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Call the subcommand, and show what it raises as CrabError as its error: no command has to catch that."""
+        try:
+            return super().invoke(ctx)
+        except CrabError as error:
+            raise click.ClickException(str(error)) from error
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -61,12 +65,6 @@ class LazyGroup(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - the same
         """Write the table into the help, a section for each heading."""
         widest = max(map(len, self.table()), default=0)
-        for title, commands in self._sections_here().items():
+        for title, commands in self._sections().items():
             with formatter.section(title):
                 formatter.write_dl([(name.ljust(widest), command.summary) for name, command in commands.items()])
-
-    def _sections_here(self) -> Sections:
-        try:
-            return self._sections()
-        except BadInput as error:
-            raise click.ClickException(str(error)) from error

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import click
 
-from pytest_crab.errors import BadInput
 from pytest_crab.instances import FILE, find_instances, load_instance
 from pytest_crab.results.files import read_trials
 from pytest_crab.results.kept_runs import SHOWN, kept_runs
@@ -32,10 +31,7 @@ def one_instance(name: str) -> Instance:
     files = instance_files([name])
     if len(files) > 1:
         raise click.UsageError(f"{name} holds {len(files)} instances; name one of them, as in {files[0].parent.name}")
-    try:
-        return load_instance(files[0])
-    except BadInput as error:
-        raise click.ClickException(str(error)) from error
+    return load_instance(files[0])
 
 
 def find_trials(name: str, report: Path | None, store: Path) -> tuple[Path, list[Trial]]:

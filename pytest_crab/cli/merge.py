@@ -53,8 +53,6 @@ def merge(reports: Sequence[Path], into: Path, *, incomplete: bool) -> None:
             pull_requests.copy_subjects(file.parent, into)
             transcripts.copy_transcripts(file.parent, into)
         summary = remake(into, errors_as_misses=strict)
-    except BadInput as error:
-        raise click.ClickException(str(error)) from error
     except OSError as error:
         raise click.ClickException(f"{error.filename or into} cannot be written: {error.strerror}") from error
     width = shutil.get_terminal_size().columns

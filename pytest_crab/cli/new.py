@@ -14,7 +14,7 @@ from pytest_crab.cli.shared_options import store_option
 from pytest_crab.curation import pull_requests, template
 from pytest_crab.curation.locations import Location, parse_location
 from pytest_crab.curation.pull_requests import PullRequestDraft
-from pytest_crab.errors import BadInput, CrabError
+from pytest_crab.errors import BadInput
 from pytest_crab.sources.pull_request import PullRequestQuery
 from pytest_crab.sources.remotes import address_of, is_repository
 from pytest_crab.store import FileStore
@@ -90,13 +90,10 @@ def new(
         source=source, into=into, number=number, base=base, head=head, merged=merged, reference=reference, url=url,
         cache=FileStore(store).cache,
     )  # fmt: skip
-    try:
-        anchored = [parse_location(place) for place in places]
-        with _origin(asked) as origin:
-            folder = _make(_with_options(origin, title, number, repo), into, name, anchored)
-            warnings = origin.warnings
-    except CrabError as error:
-        raise click.ClickException(str(error)) from error
+    anchored = [parse_location(place) for place in places]
+    with _origin(asked) as origin:
+        folder = _make(_with_options(origin, title, number, repo), into, name, anchored)
+        warnings = origin.warnings
     click.echo(f"{folder}: written")
     for warning in warnings:
         click.echo(f"{folder}: note: {warning}")

@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from pytest_crab.cli.shared_options import store_option
-from pytest_crab.errors import CrabError, EngineError
+from pytest_crab.errors import EngineError
 from pytest_crab.formats import format_count
 from pytest_crab.results.kept_runs import old_runs
 from pytest_crab.runtimes import run_lock
@@ -58,7 +58,7 @@ def prune(
                     things += prune_inventory(inventory, older_than_days=older_than, dry_run=dry_run)
             except EngineError as error:  # many machines have none, and what was removed is to be printed
                 click.echo(f"images were left alone: {error}", err=True)
-    except (CrabError, OSError) as error:
+    except OSError as error:
         raise click.ClickException(str(error)) from error
     lines += [f"{'would remove' if dry_run else 'removed'} {thing}" for thing in things]
     for line in lines or ["nothing to remove"]:

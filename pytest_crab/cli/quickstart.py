@@ -7,7 +7,6 @@ from pathlib import Path
 
 import click
 
-from pytest_crab.errors import BadInput
 from pytest_crab.formats import format_count
 from pytest_crab.instances.quickstart import copy_quickstart
 
@@ -17,9 +16,6 @@ from pytest_crab.instances.quickstart import copy_quickstart
 def quickstart(folder: Path) -> None:
     """Copy the quickstart set to DIR, a new or empty folder, to run pytest on: small projects, no key needed."""
     folder = folder.absolute() if folder.name in ("", "..") else folder
-    try:
-        count = copy_quickstart(folder)
-    except BadInput as error:
-        raise click.ClickException(str(error)) from error
+    count = copy_quickstart(folder)
     click.echo(f"{folder}: {format_count(count, 'instance')}")
     click.echo(f"now run: pytest --reviewer=human {shlex.quote(str(folder))}")

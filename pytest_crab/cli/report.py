@@ -80,8 +80,6 @@ def report(
         else:
             assert folder is not None
             found, lines = _read_recorded(folder, trials) if out is None else _as_report(folder, out)
-    except BadInput as error:
-        raise click.ClickException(str(error)) from error
     except OSError as error:
         raise click.ClickException(f"{error.filename} cannot be written: {error.strerror}") from error
     if as_json:

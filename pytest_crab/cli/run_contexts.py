@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from importlib import metadata
 from pathlib import Path
 
 import click
 
 from pytest_crab.agents import AGENTS
-from pytest_crab.errors import CrabError
 from pytest_crab.reviewers import REVIEWERS
 from pytest_crab.runtimes import RuntimeSettings
 from pytest_crab.settings import Settings
@@ -27,7 +26,7 @@ def proving_context(
     """Yield a crew, which a trial context needs and proofs never ask, and a run context for proofs.
 
     With ``settings`` there is a gateway, which starts with the first question to a model; ``budget`` is US dollars.
-    Raises ClickException where the runtime cannot be had.
+    Raises CrabError where the runtime cannot be had.
     """
     here = Path.cwd()
     crew = Crew.build(
@@ -39,13 +38,7 @@ def proving_context(
         )
     )
     versions = {"pytest_crab": metadata.version("pytest-crab"), "python": platform.python_version()}
-    with ExitStack() as stack:
-        try:
-            run_context = stack.enter_context(
-                open_run_context(place, store, settings, budget=budget, versions=versions)
-            )
-        except CrabError as error:
-            raise click.ClickException(str(error)) from error
+    with open_run_context(place, store, settings, budget=budget, versions=versions) as run_context:
         yield crew, run_context
 
 

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import click
 
 from pytest_crab import runtimes, serialization
-from pytest_crab.errors import BadInput, CrabError
+from pytest_crab.errors import BadInput
 from pytest_crab.formats import format_names
 from pytest_crab.option_table import FIELDS, Options
 from pytest_crab.option_types import OptionType
@@ -107,13 +107,10 @@ def run_options(command: str) -> Callable[[Callable[..., None]], Callable[..., N
 def choose_runtime(name: str, pythons: Sequence[str] = ()) -> RuntimeSettings:
     """Return the settings with the runtime that ``name`` stands for on this machine; ``auto`` is the one that can.
 
-    ``pythons`` are the CPythons X.Y of which environments may be needed. Raises ClickException if it cannot be had.
+    ``pythons`` are the CPythons X.Y of which environments may be needed. Raises CrabError if it cannot be had.
     """
-    try:
-        chosen = runtimes.choose(RuntimeSettings(runtime=name))
-        able = runtimes.prefer_most_pythons(chosen, pythons) if name == "auto" else chosen
-    except CrabError as error:
-        raise click.ClickException(str(error)) from error
+    chosen = runtimes.choose(RuntimeSettings(runtime=name))
+    able = runtimes.prefer_most_pythons(chosen, pythons) if name == "auto" else chosen
     if able != chosen:
         click.echo(f"runtime {able.runtime}: {able.why}", err=True)
     return able

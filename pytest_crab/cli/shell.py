@@ -15,7 +15,7 @@ from pytest_crab.cli.run_contexts import proving_context, refuse_foreign
 from pytest_crab.cli.shared_options import choose_runtime, record_option, runtime_option, store_option
 from pytest_crab.curation import interactive
 from pytest_crab.diffs import is_inside
-from pytest_crab.errors import CrabError, DiffRejected, EngineError
+from pytest_crab.errors import DiffRejected, EngineError
 from pytest_crab.instances import lock
 from pytest_crab.protocols import Snapshot
 from pytest_crab.runtimes.slots import Slots
@@ -80,18 +80,15 @@ def shell(
     if trial is not None and trial.versions.get("instance") not in (None, lock.digest(instance)[:16]):
         click.echo(f"{instance.id} was changed since this trial: what you see may be something else", err=True)
     place = None if save is None else _place(instance, save)
-    try:
-        with proving_context(choose_runtime(runtime), store) as (crew, run_context):
-            refuse_foreign(run_context, [instance])
-            if trial is not None and run_context.unconfined:
-                raise EngineError(f"a contestant's revision needs a sandbox, and {run_context.no_sandbox}: use Docker")
-            context = TrialContext(instance, crew, run_context, _say_wait)
-            with interactive.open_workspace(context, state) as entered:
-                code = _run(context, entered, command, seconds)
-                if place is not None:
-                    _save(place, entered.diff())
-    except CrabError as error:
-        raise click.ClickException(str(error)) from error
+    with proving_context(choose_runtime(runtime), store) as (crew, run_context):
+        refuse_foreign(run_context, [instance])
+        if trial is not None and run_context.unconfined:
+            raise EngineError(f"a contestant's revision needs a sandbox, and {run_context.no_sandbox}: use Docker")
+        context = TrialContext(instance, crew, run_context, _say_wait)
+        with interactive.open_workspace(context, state) as entered:
+            code = _run(context, entered, command, seconds)
+            if place is not None:
+                _save(place, entered.diff())
     ctx.exit(code)
 
 

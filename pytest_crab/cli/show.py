@@ -10,7 +10,7 @@ import click
 
 from pytest_crab.cli.lookup import find_trials
 from pytest_crab.cli.shared_options import record_option, store_option
-from pytest_crab.errors import BadInput, CrabError, StoreError
+from pytest_crab.errors import CrabError
 from pytest_crab.instances import find_instances, load_instance
 from pytest_crab.instances.pull_requests import Subject, read_subject, subject_of
 from pytest_crab.registry import offered
@@ -43,29 +43,26 @@ def show(trial: str, report: Path | None, store: Path, folder: Path, *, transcri
     do. Without a reviewer every trial of the instance is shown. With --transcript it may also be a transcript's key, as
     errors name it.
     """
-    try:
-        key = _full_key(trial, store) if transcripts else None
-        if key is not None:
-            found = stored_transcript(FileStore(store), key)
-            _print([] if found is None else transcript_lines(found))
-            return
-        others = [one for _, shown in offered(lambda one: one.shown) for one in shown(trial, report or store)]
-        place, trials = _find(trial, report, store, may_miss=bool(others))
-        for one in others:
-            for line in (*one.lines, *(one.asked if transcripts else ())):
-                click.echo(escape_controls(line))
-            if transcripts and one.transcripts:
-                _print(show_transcripts(_transcripts(one.transcripts, one.report, store)))
-        for number, one in enumerate(trials):
-            if number or others:
-                click.echo()
-            _print(
-                (*trial_head(one), *show_transcripts(_transcripts(one.transcripts, place, store)))
-                if transcripts
-                else show_trial(one, _subject(one, place, folder, store))
-            )
-    except (BadInput, StoreError) as error:
-        raise click.ClickException(str(error)) from error
+    key = _full_key(trial, store) if transcripts else None
+    if key is not None:
+        found = stored_transcript(FileStore(store), key)
+        _print([] if found is None else transcript_lines(found))
+        return
+    others = [one for _, shown in offered(lambda one: one.shown) for one in shown(trial, report or store)]
+    place, trials = _find(trial, report, store, may_miss=bool(others))
+    for one in others:
+        for line in (*one.lines, *(one.asked if transcripts else ())):
+            click.echo(escape_controls(line))
+        if transcripts and one.transcripts:
+            _print(show_transcripts(_transcripts(one.transcripts, one.report, store)))
+    for number, one in enumerate(trials):
+        if number or others:
+            click.echo()
+        _print(
+            (*trial_head(one), *show_transcripts(_transcripts(one.transcripts, place, store)))
+            if transcripts
+            else show_trial(one, _subject(one, place, folder, store))
+        )
 
 
 def _find(trial: str, report: Path | None, store: Path, *, may_miss: bool) -> tuple[Path, Sequence[Trial]]:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from pytest_crab.cli.compare_sets import compare_sets
+from pytest_crab.cli import main
 from pytest_crab.results.files import write_trials
 from pytest_crab.types import Provenance, Reason, Trial
 
@@ -32,7 +32,7 @@ def run(tmp_path: Path, make_trial: MakeTrial) -> Callable[..., Result]:
     write_run(tmp_path / "other", make_trial, Provenance.GITHUB, {"good": 8, "fair": 1, "poor": 4, "else": 3})
 
     def invoke(*options: str) -> Result:
-        return CliRunner().invoke(compare_sets, [str(tmp_path / "one"), str(tmp_path / "other"), *options])
+        return CliRunner().invoke(main, ["compare-sets", str(tmp_path / "one"), str(tmp_path / "other"), *options])
 
     return invoke
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from pytest_crab.cli import main
 from pytest_crab.cli.compare import compare
-from pytest_crab.cli.merge import merge
 from pytest_crab.results.files import read_summary, read_trials, write_summary, write_trials
 from pytest_crab.results.summary import Summary, summarise
 from pytest_crab.testing.trials import comment_result, trial_of
@@ -41,7 +41,7 @@ def measured(instance: str, shard: str | None = None) -> list[Trial]:
 
 def merged(folder: Path, *parts: str) -> Result:
     names = [part if part.startswith("--") else str(folder / part) for part in parts]
-    return CliRunner().invoke(merge, [*names, f"--into={folder / 'whole'}"], catch_exceptions=False)
+    return CliRunner().invoke(main, ["merge", *names, f"--into={folder / 'whole'}"], catch_exceptions=False)
 
 
 @pytest.mark.parametrize("sets", [SETS, SETS[::-1]])

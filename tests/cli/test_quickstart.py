@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from pytest_crab.cli.quickstart import quickstart
+from pytest_crab.cli import main
 from pytest_crab.instances import load_instances
 
 SET = Path(__file__).parents[2] / "instances" / "quickstart"
@@ -25,7 +25,7 @@ def test_the_set_is_copied_whole(tmp_path: Path, *, there: bool) -> None:
     target = tmp_path / "my set"
     if there:
         target.mkdir()
-    result = CliRunner().invoke(quickstart, [str(target)])
+    result = CliRunner().invoke(main, ["quickstart", str(target)])
     assert result.exit_code == 0, result.output
     assert result.output.splitlines() == [f"{target}: 17 instances", f"now run: pytest --reviewer=human '{target}'"]
     assert files(target) == files(SET)
@@ -38,7 +38,7 @@ def test_what_is_there_stays(tmp_path: Path) -> None:
     (tmp_path / "set/mine").write_text("mine\n")
     (tmp_path / "file").write_text("mine\n")
     for name in ("set", "file", "file/below"):
-        result = CliRunner().invoke(quickstart, [str(tmp_path / name)])
+        result = CliRunner().invoke(main, ["quickstart", str(tmp_path / name)])
         assert result.exit_code == 1
         assert str(tmp_path / name) in result.output
         assert len(result.output.splitlines()) == 1
@@ -56,7 +56,7 @@ def test_a_copy_that_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.Mo
 
     monkeypatch.setattr(shutil, "copy2", full)
     monkeypatch.setattr(shutil.copytree, "__defaults__", (False, None, full, False, False))
-    result = CliRunner().invoke(quickstart, [str(tmp_path / "set")])
+    result = CliRunner().invoke(main, ["quickstart", str(tmp_path / "set")])
     assert result.exit_code == 1
     assert "cannot be copied there" in result.output
     assert os.listdir(tmp_path) == []

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from pytest_crab.cli import main
 from pytest_crab.cli.compare import compare
-from pytest_crab.cli.merge import merge
 
 pytestmark = pytest.mark.bubblewrap
 
@@ -127,7 +127,9 @@ def test_shards_merged_are_one_run(lab: Any, measured: Path) -> None:
     for at in (1, 2):
         result = lab.run("--reviewer=both", f"--crab-shard={at}/2", f"--crab-report=part{at}", *MINE)
         result.assert_outcomes(passed=1, deselected=1)
-    done = CliRunner().invoke(merge, [str(lab.path / "part2"), str(lab.path / "part1"), f"--into={lab.path / 'all'}"])
+    done = CliRunner().invoke(
+        main, ["merge", str(lab.path / "part2"), str(lab.path / "part1"), f"--into={lab.path / 'all'}"]
+    )
     assert done.exit_code == 0, done.output
     whole, merged = summary(measured), summary(lab.path / "all")
     for one in (whole, merged):
@@ -136,11 +138,13 @@ def test_shards_merged_are_one_run(lab: Any, measured: Path) -> None:
             one["reviewers"][0].pop(name, None)  # kept steps take no time
     assert merged == whole
     assert "4/4" in done.output
-    lacking = CliRunner().invoke(merge, [str(lab.path / "part1"), f"--into={lab.path / 'some'}"])
+    lacking = CliRunner().invoke(main, ["merge", str(lab.path / "part1"), f"--into={lab.path / 'some'}"])
     assert lacking.exit_code == 1
     assert "no report is that of shard 2/2; name it too, or merge with --incomplete" in lacking.output
     assert not (lab.path / "some").exists()
-    lacking = CliRunner().invoke(merge, [str(lab.path / "part1"), f"--into={lab.path / 'some'}", "--incomplete"])
+    lacking = CliRunner().invoke(
+        main, ["merge", str(lab.path / "part1"), f"--into={lab.path / 'some'}", "--incomplete"]
+    )
     assert lacking.exit_code == 0, lacking.output
     pair = [str(measured), str(lab.path / "some"), "--margin=90"]
     missing = CliRunner().invoke(compare, pair)

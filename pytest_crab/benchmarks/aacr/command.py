@@ -21,7 +21,6 @@ from pytest_crab.benchmarks.aacr.matching import (
 from pytest_crab.benchmarks.aacr.submissions import has_submissions, read_submissions
 from pytest_crab.cli.judges import Asking, judge_options, print_plan, require_judge, use_lines
 from pytest_crab.cli.shared_options import json_option, location_rule_option, print_json
-from pytest_crab.errors import CrabError
 from pytest_crab.formats import format_names
 from pytest_crab.results.loading import trials_file
 from pytest_crab.results.match_sources import count_without_review, stored_reviews
@@ -75,7 +74,7 @@ def match(
                     print_plan(bench, questions, check=asking.check and compares)
                 return
             found = _measure(reviews, rule, judge, benches, check=asking.check)
-    except (CrabError, ValueError) as error:
+    except ValueError as error:
         raise click.ClickException(str(error)) from error
     found = dataclasses.replace(found, left_out=left_out)
     if as_json:

@@ -29,10 +29,7 @@ _SHOWN = 3
 @click.option("--out", required=True, type=click.Path(path_type=Path), help="The folder to make; new or empty.")
 def export(report: Path, folder: Path, reviewer: str, repeat: int, out: Path) -> None:
     """Write a submission to AACR-Bench's leaderboard: one JSON file for each review that REPORT holds."""
-    try:
-        done = export_submissions(_reviews_by(reviewer, repeat, report), load_instances(folder), out)
-    except BadInput as error:
-        raise click.ClickException(str(error)) from error
+    done = export_submissions(_reviews_by(reviewer, repeat, report), load_instances(folder), out)
     click.echo(f"{out}: {format_count(done.files, 'review')} by {reviewer}")
     if done.missing:
         click.echo(f"no review of {format_names(done.missing, _SHOWN)}: each counts as missed there")

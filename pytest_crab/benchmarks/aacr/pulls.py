@@ -10,7 +10,6 @@ import click
 
 from pytest_crab.benchmarks.aacr.reader import AnnotatedPull, read_rows
 from pytest_crab.cli.shared_options import json_option, print_json
-from pytest_crab.errors import BadInput
 from pytest_crab.formats import format_table
 from pytest_crab.statistics.pull_classes import SIZES
 
@@ -20,10 +19,7 @@ from pytest_crab.statistics.pull_classes import SIZES
 @json_option
 def pulls(file: Path, *, as_json: bool) -> None:
     """Count the pull requests and comments of FILE, positive_samples.json, by domain, size and language."""
-    try:
-        rows = list(read_rows(file))
-    except BadInput as error:
-        raise click.ClickException(str(error)) from error
+    rows = list(read_rows(file))
     found = {
         "domain": _counts(rows, [row.category for row in rows]),
         "size": _counts(rows, [row.size for row in rows], order=list(SIZES)),

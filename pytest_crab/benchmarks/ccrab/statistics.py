@@ -13,7 +13,6 @@ from pytest_crab import diffs
 from pytest_crab.benchmarks.ccrab import reader as parts
 from pytest_crab.benchmarks.ccrab.recorded import HUMAN
 from pytest_crab.cli.shared_options import json_option, print_json
-from pytest_crab.errors import BadInput
 from pytest_crab.formats import format_decimal, format_percent, format_table
 from pytest_crab.instances.rows import read_rows
 from pytest_crab.text import split_lines
@@ -45,10 +44,7 @@ class ReleaseStatistics:
 @json_option
 def statistics(release: Path, *, as_json: bool) -> None:
     """Print the sizes of c-CRAB's RELEASE as the paper's table 4 has them: pull requests, tests and their kinds."""
-    try:
-        found = release_statistics(parts.read(parts.find(release)))
-    except BadInput as error:
-        raise click.ClickException(str(error)) from error
+    found = release_statistics(parts.read(parts.find(release)))
     if as_json:
         print_json(found)
     else:

@@ -11,7 +11,7 @@ from pytest_crab.benchmarks.codereviewqa.comprehension import comprehension as r
 from pytest_crab.benchmarks.codereviewqa.comprehension_text import comprehension_lines
 from pytest_crab.benchmarks.codereviewqa.records import FILE, ProbeRecord, read_records
 from pytest_crab.cli.shared_options import json_option, parse_scales, print_json, scale_option
-from pytest_crab.errors import BadInput, CrabError
+from pytest_crab.errors import BadInput
 from pytest_crab.results.files import read_trials
 from pytest_crab.results.loading import TRIALS, find_file
 from pytest_crab.statistics.exact_match import RULES, VARIANTS
@@ -39,10 +39,7 @@ def comprehension(
     name count as one model.
     """
     by_name = parse_scales(scales)
-    try:
-        trials, answers = _read(reports)
-    except CrabError as error:
-        raise click.ClickException(str(error)) from error
+    trials, answers = _read(reports)
     models = read_models(trials, answers, rule=rule, variant=variant, scales=by_name)
     if not models:
         raise click.ClickException("there are no answers to probes, and no refinement from the reviewer human")

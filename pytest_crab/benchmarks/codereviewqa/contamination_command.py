@@ -57,17 +57,14 @@ def contamination(
     log-probabilities of a text that it is sent: its completions endpoint must accept echo and logprobs.
     """
     by_name = parse_scales(scales, names)
-    try:
-        texts = [text for folder in sets for instance in load_instances(folder) for text in solved_texts(instance)]
-        if not texts:
-            raise BadInput(str(sets[0]), ["it holds no row of CodeReviewQA, so there is no text to measure"])
-        with _benches(asking, names) as benches:
-            if asking.plan:
-                click.echo("\n".join(_plan_line(bench, texts) for bench in benches))
-                return
-            scores = {bench.name: _score(bench, texts) for bench in benches}
-    except CrabError as error:
-        raise click.ClickException(str(error)) from error
+    texts = [text for folder in sets for instance in load_instances(folder) for text in solved_texts(instance)]
+    if not texts:
+        raise BadInput(str(sets[0]), ["it holds no row of CodeReviewQA, so there is no text to measure"])
+    with _benches(asking, names) as benches:
+        if asking.plan:
+            click.echo("\n".join(_plan_line(bench, texts) for bench in benches))
+            return
+        scores = {bench.name: _score(bench, texts) for bench in benches}
     models = [
         measure_model(name, texts, own, starts=starts, scale=by_name.get(name, "")) for name, own in scores.items()
     ]

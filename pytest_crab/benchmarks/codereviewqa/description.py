@@ -12,7 +12,7 @@ import click
 
 from pytest_crab.benchmarks.codereviewqa.choices.options import ChangeType, probes_in
 from pytest_crab.cli.shared_options import json_option, print_json
-from pytest_crab.errors import BadInput, CrabError
+from pytest_crab.errors import BadInput
 from pytest_crab.formats import format_table
 from pytest_crab.instances import load_instances
 from pytest_crab.instances.files import file_bytes
@@ -103,12 +103,9 @@ def _spread(name: str, values: Sequence[float]) -> Spread:
 @json_option
 def describe_command(sets: tuple[Path, ...], *, as_json: bool) -> None:
     """Print how long comments are and how large the changes they ask for, of SETS of CodeReviewQA's rows."""
-    try:
-        found = describe(instance for folder in sets for instance in load_instances(folder))
-        if not found:
-            raise BadInput(str(sets[0]), ["it holds no row of CodeReviewQA, so there is nothing to describe"])
-    except CrabError as error:
-        raise click.ClickException(str(error)) from error
+    found = describe(instance for folder in sets for instance in load_instances(folder))
+    if not found:
+        raise BadInput(str(sets[0]), ["it holds no row of CodeReviewQA, so there is nothing to describe"])
     if as_json:
         print_json(found)
         return

@@ -21,7 +21,7 @@ from pytest_crab.cli.asking import AskingOptions, asking_options, spent_line
 from pytest_crab.cli.shared_options import load_embedding
 from pytest_crab.clients.infill import AFTER, BEFORE
 from pytest_crab.clients.text_log_probabilities import CHECK
-from pytest_crab.errors import BadInput, CrabError
+from pytest_crab.errors import BadInput
 from pytest_crab.formats import format_count, format_names
 from pytest_crab.instances.archives import json_lines, read_record
 from pytest_crab.scoring.similarity import Similarity
@@ -74,8 +74,6 @@ def distractors(rows: Path, *, out: Path, everything: bool, asking: AskingOption
             click.echo("\n".join(lines or ["no model is needed: --surrogate names none"]))
             return
         write_atomically(out, [f"{json.dumps(row)}\n".encode() for row in found.made.values()], SHARED)
-    except CrabError as error:
-        raise click.ClickException(str(error)) from error
     except OSError as error:
         raise click.ClickException(f"{out} cannot be written ({error.strerror}): name another file") from error
     total = sum(map(len, found.left_out.values()))

@@ -10,7 +10,6 @@ from pytest_crab.benchmarks.codereviewqa.records import FILE, read_records
 from pytest_crab.benchmarks.codereviewqa.summary import summarise_probes
 from pytest_crab.benchmarks.codereviewqa.tables import probe_lines
 from pytest_crab.cli.shared_options import json_option, print_json
-from pytest_crab.errors import CrabError
 from pytest_crab.results.loading import report_file
 
 
@@ -19,10 +18,7 @@ from pytest_crab.results.loading import report_file
 @json_option
 def probes(reports: tuple[Path, ...], *, as_json: bool) -> None:
     """Print the results of answerers. REPORTS are folders of reports, stores, or probes.jsonl files."""
-    try:
-        records = [record for report in reports for record in read_records(report_file(report, FILE))]
-    except CrabError as error:
-        raise click.ClickException(str(error)) from error
+    records = [record for report in reports for record in read_records(report_file(report, FILE))]
     summary = summarise_probes(records)
     if as_json:
         print_json(summary)

@@ -11,7 +11,6 @@ import click
 
 from pytest_crab.benchmarks.martian.reader import MartianPull, MartianRelease, MartianResult, read_martian
 from pytest_crab.cli.shared_options import json_option, print_json
-from pytest_crab.errors import BadInput
 from pytest_crab.formats import format_percent, format_table
 from pytest_crab.statistics.signal import f_measure
 from pytest_crab.text import one_line
@@ -51,10 +50,7 @@ class LabelRates:
 @json_option
 def slices(release: Path, dimension: str, *, as_json: bool) -> None:
     """Print the rates of each tool in RELEASE by a label of its pull requests, or of its known issues."""
-    try:
-        found = list(rates_by(read_martian(release), dimension))
-    except BadInput as error:
-        raise click.ClickException(str(error)) from error
+    found = list(rates_by(read_martian(release), dimension))
     if not found:
         raise click.ClickException(f"{release}: no pull request has a {dimension}; is pr_labels.json there?")
     if as_json:

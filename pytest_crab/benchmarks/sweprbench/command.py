@@ -12,7 +12,6 @@ from pytest_crab.benchmarks.sweprbench.tables import score_trials
 from pytest_crab.benchmarks.sweprbench.text import prbench_lines
 from pytest_crab.cli.judges import Asking, judge_options, labels_option, print_plan, use_lines
 from pytest_crab.cli.shared_options import embedding_option, json_option, load_embedding, print_json
-from pytest_crab.errors import CrabError
 from pytest_crab.results.files import read_trials
 from pytest_crab.results.loading import trials_file
 from pytest_crab.scoring.judges.judging import judge_agreements, labels_by_finding, labels_of, questions_of
@@ -52,22 +51,17 @@ def score(
     against each human comment, and its judgements are stored.
     """
     similar = _similarity(embedding)
-    try:
-        file = trials_file(report)
-        trials = list({trial.id: trial for trial in read_trials(file)}.values())
-        known = None if labels is None else labels_of(trials, labels, LABELS)
-        with asking.open(dict.fromkeys(judges, LABELS)) as benches:
-            if asking.plan:
-                questions = list(questions_of([trial for trial in trials if trial.variant is None], file.parent))
-                for bench in benches:
-                    print_plan(bench, questions, check=asking.check)
-                return
-            found = [
-                score_trials(bench.name, trials, file.parent, bench.decide, similar, rule=rule) for bench in benches
-            ]
-            uses = [asking.use(bench, own.findings, known) for bench, own in zip(benches, found, strict=True)]
-    except CrabError as error:
-        raise click.ClickException(str(error)) from error
+    file = trials_file(report)
+    trials = list({trial.id: trial for trial in read_trials(file)}.values())
+    known = None if labels is None else labels_of(trials, labels, LABELS)
+    with asking.open(dict.fromkeys(judges, LABELS)) as benches:
+        if asking.plan:
+            questions = list(questions_of([trial for trial in trials if trial.variant is None], file.parent))
+            for bench in benches:
+                print_plan(bench, questions, check=asking.check)
+            return
+        found = [score_trials(bench.name, trials, file.parent, bench.decide, similar, rule=rule) for bench in benches]
+        uses = [asking.use(bench, own.findings, known) for bench, own in zip(benches, found, strict=True)]
     agreements = list(judge_agreements({own.judge: labels_by_finding(own.findings) for own in found}))
     if as_json:
         print_json({"similarity": embedding or "words", "reports": found, "agreements": agreements, "judges": uses})

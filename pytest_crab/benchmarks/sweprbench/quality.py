@@ -16,7 +16,6 @@ import click
 
 from pytest_crab.cli.shared_options import json_option, print_json
 from pytest_crab.curation.discussion import read_discussions
-from pytest_crab.errors import CrabError
 from pytest_crab.formats import format_count, format_decimal, format_table
 from pytest_crab.parsing.changed_paths import is_test
 from pytest_crab.parsing.review_comments import is_substantive
@@ -74,10 +73,7 @@ class ReviewedRepository:
 def quality(repository: Path, *, comments: Path, stars: int, at: datetime | None, as_json: bool) -> None:
     """Print the quality score (RQS) of REPOSITORY, a clone with refs/pull, by its components."""
     day = (at or datetime.now(timezone.utc)).date()
-    try:
-        counted = count_repository(PullRefs(repository), read_discussions(comments), stars, day)
-    except CrabError as error:
-        raise click.ClickException(str(error)) from error
+    counted = count_repository(PullRefs(repository), read_discussions(comments), stars, day)
     points = repository_quality(counted)
     total = sum(points.values())
     if as_json:
