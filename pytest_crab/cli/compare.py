@@ -19,7 +19,7 @@ from pytest_crab.gate.resolved import RATE
 from pytest_crab.gate.terms import GateTerms
 from pytest_crab.gate.wording import baseline_words, changed_line
 from pytest_crab.option_table import Options
-from pytest_crab.results.gate_record import Gate
+from pytest_crab.results.gate_record import Gate, GateRuling
 from pytest_crab.results.loading import last_comparable
 from pytest_crab.results.recorded_results import require_recorded
 from pytest_crab.show.label_changes import label_table
@@ -100,42 +100,55 @@ def compare(
             )
     except BadInput as error:
         raise click.UsageError(str(error)) from error  # 2, since 1 is a gate that failed
-    decision = decide(
-        RunOutcome(
-            terms=terms,
-            status=0,
-            only_trials_failed=True,
-            max_unknown_option="--max-unknown",
-            counts=tuple(counts),
-            baselines=tuple(against),
-        )
+    outcome = RunOutcome(
+        terms=terms,
+        status=0,
+        only_trials_failed=True,
+        max_unknown_option="--max-unknown",
+        counts=tuple(counts),
+        baselines=tuple(against),
     )
+    gate = decide(outcome) if terms.gated else None
+    words = [baseline_words(*pair) for pair in zip(against, rule_on_baselines(against), strict=True)]
     if page is not None:
-        compared = _reviewers_of_page([Path(before), *pool], anchor, against, pairs)
-        _write_page(page, Path(after), compared, decision.sentence if terms.gated else None)
+        compared = [
+            ComparedReviewer(
+                beside=one,
+                words=said,
+                runs=(anchor,) if one.anchored and anchor is not None else (Path(before), *pool),
+                before=was,
+                after=now,
+            )
+            for one, said, (was, now) in zip(against, words, pairs, strict=True)
+        ]
+        _write_page(page, Path(after), compared, gate)
     if as_json:
         print_json({one.name: one for one in against})
     else:
         look = "" if recorded is not None else f"Look next: pytest-crab compare {before} {after} --html FILE"
         shown = look if page is None else f"page: {page}"
-        gate = decision if terms.gated else None
-        _print_comparisons(against, gate, shown=shown, verbose=verbose, account=terms.account)
-    if terms.gated:
-        sys.exit(decision.exit_code)
+        _print_comparisons(against, words, gate, shown=shown, verbose=verbose, account=terms.account)
+    if gate is not None:
+        sys.exit(gate.exit_code)
 
 
 def _print_comparisons(
-    against: Sequence[BaselineComparison], gate: Gate | None, *, shown: str, verbose: bool, account: str
+    against: Sequence[BaselineComparison],
+    words: Sequence[GateRuling],
+    gate: Gate | None,
+    *,
+    shown: str,
+    verbose: bool,
+    account: str,
 ) -> None:
     """Print each comparison, or what the gate says of each reviewer, the verdict first and the exit status last.
 
     ``shown`` says where lost and gained oracles can be seen; empty: nowhere.
     """
-    words = [baseline_words(*pair) for pair in zip(against, rule_on_baselines(against), strict=True)]
-    several = [(one.lines, one.details) for one in (words if gate is None else gate.rulings)]
-    for (first, *lines), details in several:
+    for ruling in words if gate is None else gate.rulings:
+        first, *lines = ruling.lines
         click.echo(_visible(first))
-        for line in [*lines, *(details if verbose else ())]:
+        for line in [*lines, *(ruling.details if verbose else ())]:
             click.echo(f"  {_visible(line)}")
     found = [one.comparison for one in against if one.comparison is not None and one.problem is None]
     changed = [comparison for comparison in found if comparison.lost or comparison.gained]
@@ -154,37 +167,10 @@ def _print_comparisons(
         click.echo(gate.sentence)
 
 
-def _reviewers_of_page(
-    runs: Sequence[Path],
-    anchor: Path | None,
-    against: Sequence[BaselineComparison],
-    pairs: Sequence[tuple[str, str]],
-) -> list[ComparedReviewer]:
-    """Return the reviewers as the page of a comparison has them."""
-    rulings = rule_on_baselines(against)
-    return [
-        ComparedReviewer(
-            title=one.name,
-            runs=(anchor,) if one.anchored and anchor is not None else tuple(runs),
-            before=was,
-            after=now,
-            comparison=one.comparison,
-            labels=one.labels if one.problem is None else (),
-            margin=one.margin if one.gated else None,
-            word=words.word,
-            ruling=words.ruling,
-            lines=words.lines,
-            details=words.details,
-        )
-        for one, ruling, (was, now) in zip(against, rulings, pairs, strict=True)
-        for words in [baseline_words(one, ruling)]
-    ]
-
-
-def _write_page(page: Path, after: Path, compared: Sequence[ComparedReviewer], ruling: str | None) -> None:
+def _write_page(page: Path, after: Path, compared: Sequence[ComparedReviewer], gate: Gate | None) -> None:
     """Write the page of the comparison. Raises ClickException."""
     try:
-        write_comparison(page, after, compared, ruling)
+        write_comparison(page, after, compared, None if gate is None else gate.sentence)
     except OSError as error:
         raise click.ClickException(f"{page} cannot be written: {error.strerror}") from error
 

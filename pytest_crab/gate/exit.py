@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import NamedTuple
 
 from pytest_crab.gate.baseline import BaselineComparison, BaselineRuling, rule_on_baselines
 from pytest_crab.gate.results import CODES, ORDER, PASSED, GateResult
@@ -100,10 +99,10 @@ def decide(outcome: RunOutcome) -> Gate:
     gated = [own for own in outcome.counts if not own.is_control]
     against = list(zip(outcome.baselines or (), rule_on_baselines(outcome.baselines or ()), strict=True))
     rulings = [_worst(own.reviewer, list(_rulings(own, outcome, against))) for own in gated]
-    on_run = [_Ruled(GateResult.FAILED, (f"A hook objects: {text}",)) for text in outcome.objections]
-    on_run += [_Ruled(GateResult.INCONCLUSIVE, (f"The run has {text}.",)) for text in outcome.given_up]
+    on_run = [_ruled(GateResult.FAILED, f"A hook objects: {text}") for text in outcome.objections]
+    on_run += [_ruled(GateResult.INCONCLUSIVE, f"The run has {text}.") for text in outcome.given_up]
     if on_run or not rulings:
-        rulings.append(_worst(None, on_run or [_Ruled(GateResult.INCONCLUSIVE, ("No reviewer was measured.",))]))
+        rulings.append(_worst(None, on_run or [_ruled(GateResult.INCONCLUSIVE, "No reviewer was measured.")]))
     worst = min((GateResult(ruling.ruling) for ruling in rulings), key=ORDER.index)
     code, result, sentence = CODES[worst], worst, f"Gate {worst}, exit status {CODES[worst]}."
     forgiving = outcome.terms.fail_on == WORSE and not on_run and _measured_enough(gated, outcome)
@@ -188,20 +187,16 @@ def _exact(value: float) -> Fraction:
     return Fraction(value).limit_denominator(100_000)
 
 
-class _Ruled(NamedTuple):
-    """One of the rulings on a reviewer; see GateRuling."""
-
-    result: GateResult
-    lines: tuple[str, ...]
-    details: tuple[str, ...] = ()
-    word: str = ""
+def _ruled(result: GateResult, line: str, *details: str) -> GateRuling:
+    return GateRuling(ruling=result.value, lines=(line,), details=details)
 
 
-def _worst(reviewer: str | None, several: Sequence[_Ruled]) -> GateRuling:
-    worst = min(several, key=lambda one: ORDER.index(one.result))
+def _worst(reviewer: str | None, several: Sequence[GateRuling]) -> GateRuling:
+    """Return all rulings on a reviewer, or on the run, as one."""
+    worst = min(several, key=lambda one: ORDER.index(GateResult(one.ruling)))
     return GateRuling(
         reviewer=reviewer,
-        ruling=worst.result.value,
+        ruling=worst.ruling,
         word=next((one.word for one in (worst, *several) if one.word), ""),
         lines=tuple(line for one in several for line in one.lines),
         details=tuple(line for one in several for line in one.details),
@@ -210,42 +205,36 @@ def _worst(reviewer: str | None, several: Sequence[_Ruled]) -> GateRuling:
 
 def _rulings(
     own: OracleCounts, outcome: RunOutcome, against: Sequence[tuple[BaselineComparison, BaselineRuling]]
-) -> Iterator[_Ruled]:
+) -> Iterator[GateRuling]:
     """Yield the rulings on one reviewer, each with the sentences that say why."""
     total, broken = own.total, _exact(own.broken)
     if not total:
-        sentence = f"{own.reviewer}: no {own.counted} was selected, so there is no rate."
-        yield _Ruled(GateResult.INCONCLUSIVE, (sentence,))
+        yield _ruled(GateResult.INCONCLUSIVE, f"{own.reviewer}: no {own.counted} was selected, so there is no rate.")
         return
     if broken / total > _exact(outcome.terms.max_broken):
         share = f"{_count(broken)} of {_count(total)} {own.counted}s are broken ({_percent(broken / total)})"
         most = f"at most {_percent(_exact(outcome.terms.max_broken))} may be"
-        yield _Ruled(GateResult.BROKEN, (f"{own.reviewer}: {share}, and {most}.",))
+        yield _ruled(GateResult.BROKEN, f"{own.reviewer}: {share}, and {most}.")
         return
-    for one, ruling in against:
-        if one.reviewer == own.reviewer:
-            words = baseline_words(one, ruling)
-            word = ruling.word.value if one.problem is None else ""
-            yield _Ruled(ruling.result, words.lines, words.details, word)
+    yield from (baseline_words(one, ruling) for one, ruling in against if one.reviewer == own.reviewer)
     if own.unmeasured is not None:
-        yield _Ruled(GateResult.INCONCLUSIVE, (f"{own.reviewer}: {own.unmeasured}.",))
+        yield _ruled(GateResult.INCONCLUSIVE, f"{own.reviewer}: {own.unmeasured}.")
     if outcome.terms.fail_under is not None:
         yield _rule(own, outcome, _exact(outcome.terms.fail_under))
     unknown = _exact(own.unknown)
     if unknown / total > _exact(outcome.terms.max_unknown) and not outcome.terms.errors_as_misses:
         share = f"{_count(unknown)} of {_count(total)} {own.counted}s are unknown ({_percent(unknown / total)})"
         most = f"at most {_percent(_exact(outcome.terms.max_unknown))} may be ({outcome.max_unknown_option})"
-        yield _Ruled(GateResult.INCONCLUSIVE, (f"{own.reviewer}: {share}, and {most}.",))
+        yield _ruled(GateResult.INCONCLUSIVE, f"{own.reviewer}: {share}, and {most}.")
 
 
-def _rule(own: OracleCounts, outcome: RunOutcome, floor: Fraction) -> _Ruled:
+def _rule(own: OracleCounts, outcome: RunOutcome, floor: Fraction) -> GateRuling:
     """Return the ruling on one reviewer's rate with the sentence that says why."""
     total, caught = own.total, _exact(own.caught)
     low = caught / total
     high = low if outcome.terms.errors_as_misses else 1 - _exact(own.missed) / total
     ruling = GateResult.PASSED if low >= floor else GateResult.FAILED if high < floor else GateResult.INCONCLUSIVE
-    sentence = f"{own.reviewer}: {_account(own, outcome, low, high)}; {_against(floor, ruling)}."
-    return _Ruled(ruling, (sentence,), (NO_TEST,))
+    return _ruled(ruling, f"{own.reviewer}: {_account(own, outcome, low, high)}; {_against(floor, ruling)}.", NO_TEST)
 
 
 def _account(own: OracleCounts, outcome: RunOutcome, low: Fraction, high: Fraction) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from pytest_crab.formats import (
     format_change_interval,
@@ -17,6 +16,7 @@ from pytest_crab.formats import (
 from pytest_crab.gate.baseline import BaselineComparison, BaselineRuling
 from pytest_crab.gate.remedies import remedies
 from pytest_crab.gate.results import RESULTS, GateResult, Word
+from pytest_crab.results.gate_record import GateRuling
 from pytest_crab.results.provenance import INJECTED_NOTE
 from pytest_crab.results.rates import Rate
 from pytest_crab.statistics.comparison import Comparison, Interval
@@ -26,26 +26,18 @@ from pytest_crab.statistics.labels import LabelComparison
 _SHOWN = 50
 
 
-class BaselineWords(NamedTuple):
-    """The lines on a comparison, the verdict first, what else is known, and the verdict in a word with its ruling."""
-
-    lines: tuple[str, ...]
-    details: tuple[str, ...] = ()
-    word: str = ""
-    ruling: str = ""
-
-
-def baseline_words(one: BaselineComparison, ruling: BaselineRuling) -> BaselineWords:
-    """Return the words on a reviewer beside its baseline."""
+def baseline_words(one: BaselineComparison, ruling: BaselineRuling) -> GateRuling:
+    """Return the ruling on a reviewer beside its baseline in words; without a gate it is that of what is shown."""
     comparison = one.comparison
     if one.problem is not None or comparison is None:
-        return BaselineWords((one.problem or "",))
+        return GateRuling(reviewer=one.reviewer, ruling=ruling.result.value, lines=(one.problem or "",))
     shown = ruling.word if one.gated else _shown(comparison)
-    return BaselineWords(
+    return GateRuling(
+        reviewer=one.reviewer,
+        ruling=ruling.result.value if one.gated else "" if shown is None else RESULTS[shown].value,
+        word="no change shown" if shown is None else shown.value,
         lines=(_headline(one, comparison, ruling.word), *_lines(one, comparison, ruling)),
         details=tuple(_details(one, comparison, ruling)),
-        word="no change shown" if shown is None else shown.value,
-        ruling=ruling.result.value if one.gated else "" if shown is None else RESULTS[shown].value,
     )
 
 

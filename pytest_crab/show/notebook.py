@@ -9,7 +9,8 @@ from pathlib import Path
 
 from pytest_crab.gate.baseline import BaselineComparison, BaselineRuling
 from pytest_crab.gate.results import Word
-from pytest_crab.gate.wording import BaselineWords, baseline_words
+from pytest_crab.gate.wording import baseline_words
+from pytest_crab.results.gate_record import GateRuling
 from pytest_crab.results.kept_runs import named_report
 from pytest_crab.results.summary import Summary
 from pytest_crab.show.reviewer_numbers import markdown_rows
@@ -57,7 +58,7 @@ class RunComparison:
             for words in self._several()
         )
 
-    def _several(self) -> list[BaselineWords]:
+    def _several(self) -> list[GateRuling]:
         return [baseline_words(*pair) for pair in zip(self.comparisons, self.rulings, strict=True)]
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from pytest_crab.cli.export import export
+from pytest_crab.cli import main
 from pytest_crab.results.files import write_trials
 from pytest_crab.results.summary import summarise
 from pytest_crab.types import Reason, Trial
@@ -82,7 +82,7 @@ def test_every_command_runs(place: Path) -> None:
     (block,) = blocks("sh")
     for line in block.splitlines():
         assert line.startswith("pytest-crab export ")
-        result = CliRunner().invoke(export, shlex.split(line)[2:])
+        result = CliRunner().invoke(main, shlex.split(line)[1:])
         assert result.exit_code == 0, result.output
         if "leaderboard" in line:
             first, _, *rows = result.output.splitlines()
@@ -101,19 +101,19 @@ def test_a_leaderboard_of_several_reports_names_them(place: Path) -> None:
     trial = json.loads((place / ".crab" / "report" / "trials.jsonl").read_text().splitlines()[0])
     (place / "fewer").mkdir()
     (place / "fewer" / "trials.jsonl").write_text(json.dumps({**trial, "versions": {"instance": "0" * 64}}) + "\n")
-    lines = CliRunner().invoke(export, ["leaderboard", ".crab", "fewer"]).output.splitlines()
+    lines = CliRunner().invoke(main, ["export", "leaderboard", ".crab", "fewer"]).output.splitlines()
     assert lines[0].endswith("| Report |")
     assert [line.split("|")[-2].strip() for line in lines[2:] if line.startswith("|")].count("fewer") == 1
     assert lines[-1] == "- the reports are on different instances, so their rates cannot be compared"
 
 
 def test_a_badge_for_an_endpoint(place: Path) -> None:
-    result = CliRunner().invoke(export, ["badge", ".crab", "--reviewer=<b>", "--out=b.json"])
+    result = CliRunner().invoke(main, ["export", "badge", ".crab", "--reviewer=<b>", "--out=b.json"])
     assert result.exit_code == 0, result.output
     told = json.loads((place / "b.json").read_text())
     assert told["schemaVersion"] == 1
     assert (told["label"], told["color"]) == ("crab: <b>", "red")
-    assert CliRunner().invoke(export, ["badge", ".crab", "--reviewer=<b>", "--out=b.svg"]).exit_code == 0
+    assert CliRunner().invoke(main, ["export", "badge", ".crab", "--reviewer=<b>", "--out=b.svg"]).exit_code == 0
     assert "<b>" not in (place / "b.svg").read_text()
 
 
@@ -126,7 +126,7 @@ def test_a_badge_for_an_endpoint(place: Path) -> None:
     ],
 )
 def test_what_cannot_be_written_is_one_sentence(place: Path, arguments: list[str], sentence: str) -> None:
-    result = CliRunner().invoke(export, arguments)
+    result = CliRunner().invoke(main, ["export", *arguments])
     assert result.exit_code == 1
     assert sentence in result.output
     assert len(result.output.splitlines()) == 1

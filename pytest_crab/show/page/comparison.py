@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from pytest_crab.errors import BadInput
+from pytest_crab.gate.baseline import BaselineComparison
 from pytest_crab.instances.pull_requests import read_subject
 from pytest_crab.results.files import read_trials, write_report_file
+from pytest_crab.results.gate_record import GateRuling
 from pytest_crab.results.loading import TRIALS, trials_file
 from pytest_crab.show.page.rendering import packed_block, render_page
 from pytest_crab.show.page.rows import safe, subject_detail, trial_detail
-from pytest_crab.statistics.comparison import Comparison
-from pytest_crab.statistics.labels import LabelComparison
 from pytest_crab.text import label_words
 from pytest_crab.types import CommentResult, Trial, Verdict
 
@@ -29,24 +29,16 @@ _VERDICTS = {"lost": (Verdict.CAUGHT, Verdict.MISSED), "gained": (Verdict.MISSED
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComparedReviewer:
-    """One reviewer of two runs, with its name in each.
+    """One reviewer of two runs."""
 
-    ``runs`` are the paths that the first measurement is from: one, or several that were pooled. ``comparison`` is None
-    where the two cannot be compared; ``lines`` then say why, and else the verdict first. ``word`` is what is shown, and
-    ``margin`` None where no gate was asked for; ``ruling`` is the gate's, or the one that such a word would have.
-    """
-
-    title: str
+    beside: BaselineComparison
+    words: GateRuling
+    #: The paths that the first measurement is from: one, or several that were pooled.
     runs: tuple[Path, ...]
+    #: Its name in the first run.
     before: str
+    #: Its name in the second.
     after: str
-    comparison: Comparison | None
-    labels: tuple[LabelComparison, ...] = ()
-    margin: float | None = None
-    word: str = ""
-    ruling: str = ""
-    lines: tuple[str, ...]
-    details: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,8 +66,8 @@ def write_comparison(file: Path, after: Path, compared: Sequence[ComparedReviewe
     wanted = [
         ChangedOracle(place=place, change=change, instance=instance, comment=comment)
         for place, one in enumerate(compared)
-        if one.comparison is not None
-        for change, keys in (("lost", one.comparison.lost), ("gained", one.comparison.gained))
+        if (comparison := one.beside.comparison) is not None
+        for change, keys in (("lost", comparison.lost), ("gained", comparison.gained))
         for instance, _, comment in (key.rpartition("::") for key in keys)
     ]
     instances = {one.instance for one in wanted}
