@@ -140,18 +140,33 @@ def _laid_out(record: object, margin: str = "\n") -> Iterator[str]:
     No more of a record than such a line is plain data at a time.
     """
     value = serialization.unfold(record)
-    within = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    if not any(map(_is_nested, within)):
-        yield _encode(serialization.dump(value))
+    line = _one_line(value)
+    if line is not None:
+        yield line
         return
     inner = f"{margin}  "
-    start, end = "{}" if isinstance(value, dict) else "[]"
-    for at, item in enumerate(value):
-        yield f"{',' if at else start}{inner}"
-        if isinstance(value, dict):
-            yield f"{_encode(item)}: "
-        yield from _laid_out(value[item] if isinstance(value, dict) else item, inner)
+    lead, end = "{}" if isinstance(value, dict) else "[]"
+    for item in value:
+        text = f"{lead}{inner}{_encode(item)}: " if isinstance(value, dict) else f"{lead}{inner}"
+        part = serialization.unfold(value[item] if isinstance(value, dict) else item)
+        line = _one_line(part)
+        if line is None:
+            yield text
+            yield from _laid_out(part, inner)
+        else:
+            yield text + line
+        lead = ","
     yield f"{margin}{end}"
+
+
+def _one_line(value: object) -> str | None:
+    """Return the JSON of unfolded data; None if it holds something nested."""
+    if isinstance(value, (dict, list)):
+        if not value:
+            return "{}" if isinstance(value, dict) else "[]"
+        if any(map(_is_nested, value.values() if isinstance(value, dict) else value)):
+            return None
+    return _encode(serialization.dump(value))
 
 
 def _is_nested(value: object) -> bool:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
 from pytest_crab.statistics.distributions import sign_test
 
@@ -30,27 +31,35 @@ def swap_chances(sums: Iterable[float]) -> tuple[float, float]:
     if not parts:
         return 1.0, 1.0
     step = math.gcd(*parts)
-    sizes = [abs(part) // step for part in parts]
-    below = sum(size for size, part in zip(sizes, parts, strict=True) if part < 0)
-    above = sum(sizes) - below
-    width = len(parts) + 1  # the bits of one count: a number has the count of all swaps with each sum
+    below, above = -sum(one for one in parts if one < 0) // step, sum(one for one in parts if one > 0) // step
     shown = min(below, above)  # sums from both ends are alike, so only those up to the nearer end are counted
-    kept = (1 << ((shown + 1) * width)) - 1
-    ways = 1
-    for size in sizes:
-        ways = (ways + (ways << (size * width))) & kept if size <= shown else ways
-    near = _sum_of_counts(ways, shown + 1, width)
-    far = 2 ** len(parts) - near + (ways >> (shown * width))
-    chances = near / 2 ** len(parts), far / 2 ** len(parts)
+    (size, alike), *others = Counter(abs(part) // step for part in parts).most_common()
+    chosen = [
+        1
+    ]  # in how many ways 0, 1 and so on of those that are alike are taken: a formula, while others are counted
+    for at in range(min(alike, shown // size)):
+        chosen.append(chosen[-1] * (alike - at) // (at + 1))
+    up_to = list(itertools.accumulate(chosen))
+    near = exact = 0
+    for total, ways in enumerate(_ways(Counter(dict(others)).elements(), shown)):
+        number, rest = divmod(shown - total, size)
+        near += ways * up_to[min(number, alike)]
+        exact += ways * chosen[number] if not rest and number <= alike else 0
+    whole = 2 ** len(parts)
+    chances = near / whole, (whole - near + exact) / whole
     return chances if above < below else chances[::-1]
 
 
-def _sum_of_counts(ways: int, count: int, width: int) -> int:
-    """Return the sum of so many counts, of ``width`` bits each, in one number; the sum itself fits into them."""
-    while count > 1:
-        count = (count + 1) // 2
-        ways = (ways >> (count * width)) + (ways & ((1 << (count * width)) - 1))
-    return ways
+def _ways(sizes: Iterable[int], most: int) -> Iterator[int]:
+    """Yield in how many ways some of these sizes add up to 0, to 1 and so on, up to ``most``."""
+    parts = list(sizes)
+    width = len(parts) // 8 + 1  # the bytes of one count: one number has the counts of all sums, and is added at once
+    kept = (1 << (8 * width * (most + 1))) - 1
+    ways = 1
+    for size in parts:
+        ways = (ways + (ways << (8 * width * size))) & kept if size <= most else ways
+    packed = ways.to_bytes(width * (most + 1), "little")
+    return (int.from_bytes(packed[at : at + width], "little") for at in range(0, len(packed), width))
 
 
 def two_sided(chances: tuple[float, float]) -> float:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from pytest_crab.lazy import lazy
 from pytest_crab.types.enums import Provenance, Unit, Verdict
 from pytest_crab.types.explanations import Explanation
 from pytest_crab.types.reviews import Review, Revision, ScorerUsage, Usage
@@ -68,7 +69,7 @@ class StepRecord:
     deadline: float | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)  # without slots, for what is made once and kept
 class Trial:
     """One (instance, reviewer, repeat): the record behind every number."""
 
@@ -121,7 +122,7 @@ class Trial:
     #: The number of the review where several revisions are made of each; None: that of ``repeat``.
     review_number: int | None = None
 
-    @property
+    @lazy
     def id(self) -> TrialId:
         """Its name in the run."""
         return TrialId(self.instance, self.reviewer, self.repeat)
@@ -141,14 +142,14 @@ class Trial:
         holders = (self.review, self.revision, self)
         return tuple(one.failed for one in holders if one is not None and one.failed is not None)
 
-    @property
+    @lazy
     def results(self) -> tuple[CommentResult, ...]:
         """The verdicts of ``ruler``, in the order of ``comments``; none where it gives none."""
         ruler = self.ruler
         found = {score.subject: score for score in self.scores if score.scorer == ruler and score.unit is Unit.COMMENT}
         return tuple(CommentResult(comment, found[comment.id]) for comment in self.comments if comment.id in found)
 
-    @property
+    @lazy
     def ruler(self) -> str | None:
         """The first scorer that gave verdicts, which decides the outcome; None: there is none."""
         own = (score for score in self.scores if score.unit is Unit.COMMENT and score.label != COMPARED)
