@@ -19,6 +19,9 @@ FETCHERS = {
     "tree": "pytest_crab.sources.tree:FolderFetcher",
 }
 
+#: The kinds whose trees are made of files of the set, without a network.
+_IN_SETS = ("snippet", "tree")
+
 
 def fetcher_for(instance: Instance) -> Fetcher:
     """Return the fetcher of the instance's kind of source."""
@@ -30,6 +33,11 @@ def is_fetched(instance: Instance, folder: Path) -> bool:
     from pytest_crab.sources import snapshot_store
 
     return snapshot_store.find(folder, fetcher_for(instance).identity(instance)) is not None
+
+
+def is_at_hand(instance: Instance, folder: Path) -> bool:
+    """Return whether the instance's trees are on this machine, or in its set. Raises SourceError."""
+    return instance.source.key in _IN_SETS or is_fetched(instance, folder)
 
 
 def drop(instance: Instance, folder: Path, snapshot: Snapshot) -> None:

@@ -19,7 +19,7 @@ from pytest_crab.campaign.cluster import executor
 from pytest_crab.campaign.cluster.budget_ledger import BudgetLedger
 from pytest_crab.campaign.cluster.connection import WorkerState
 from pytest_crab.campaign.cluster.executor import ClusterExecutor
-from pytest_crab.campaign.cluster.plan import Handshake, RunPlan, TrialAnswer, TrialTask, release
+from pytest_crab.campaign.cluster.plan import Handshake, Place, RunPlan, TrialAnswer, TrialTask, release
 from pytest_crab.campaign.cluster.remote_store import StepServer
 from pytest_crab.campaign.cluster.workers import Workers
 from pytest_crab.campaign.trial_pool import TrialWork
@@ -50,6 +50,8 @@ PLAN = RunPlan(
 )
 
 
+LOCAL = Place(runtime="local", base_image="b")
+
 #: In the place of an answer: Dask has given the task up.
 GIVEN_UP = object()
 
@@ -73,6 +75,7 @@ class FakeConnection:
 
     def __init__(self, answer: Callable[[str], Any]) -> None:
         self.workers = {name: state(name) for name in ("w1", "w2")}
+        self.places: dict[str, Place] = {}
         self.files: list[Task] = []
         self.given: list[tuple[TrialTask, Task, Task]] = []
         self.answers: dict[str, Any] = {}
@@ -98,7 +101,10 @@ class FakeConnection:
     async def handshake(self, addresses: Sequence[str]) -> dict[str, Any]:
         self.asked += addresses
         await self.answering.wait()
-        return {name: Handshake(uid=self.workers[name].uid, release=release()) for name in addresses}
+        return {
+            name: Handshake(uid=self.workers[name].uid, release=release(), place=self.places.get(name, LOCAL))
+            for name in addresses
+        }
 
     async def listen(self, hear: Callable[[Any], Any]) -> None:
         """Send nothing."""
@@ -156,7 +162,7 @@ def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[
     monkeypatch.setattr(executor, "LOOK", 0.05)
     made: list[ClusterExecutor] = []
 
-    def starter(line: Any) -> ClusterExecutor:
+    def starter(line: Any, stored: Any = None) -> ClusterExecutor:
         line.thread.start()
         workers = Workers(line)
         line.spawn(workers.await_first()).result(SECONDS)
@@ -166,6 +172,7 @@ def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[
             PLAN,
             budget=BudgetLedger(tmp_path / "ledger", 5.0, 1.0),
             steps=StepServer(FileStore(tmp_path / "store"), (), ()),
+            stored=stored,
         )
         made.append(one)
         return one
@@ -183,8 +190,8 @@ def until(condition: Callable[[], object]) -> None:
         time.sleep(0.01)
 
 
-def submit(one: ClusterExecutor, instance: Instance, repeat: int = 1) -> Any:
-    work = TrialWork(instance=instance, crew=CREW, repeat=repeat, here=lambda *_: trial_of(instance))
+def submit(one: ClusterExecutor, instance: Instance, repeat: int = 1, heard: Any = lambda *_: None) -> Any:
+    work = TrialWork(instance=instance, crew=CREW, repeat=repeat, here=lambda *_: trial_of(instance), heard=heard)
     return one.submit(work, lambda step: None)
 
 
@@ -387,3 +394,58 @@ def test_files_that_dask_could_not_keep_are_put_anew(start: Any) -> None:
     line.given[1][1].end(record(FIRST))
     assert future.result(SECONDS) == trial_of(FIRST)
     assert len(line.files) == 2
+
+
+class Stored:
+    """A store that has the trials of one instance; nothing is looked up before ``go``."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, Place]] = []
+        self.go = threading.Event()
+        self.closed = False
+
+    def answer(self, work: TrialWork, place: Place) -> TrialAnswer | None:
+        assert self.go.wait(SECONDS)
+        self.asked.append((work.instance.id, place))
+        return record(FIRST) if work.instance is FIRST else None
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def test_a_stored_trial_asks_no_worker_and_is_heard_of_as_any_other(start: Any) -> None:
+    line, stored, heard = FakeConnection(lambda _: record(SECOND)), Stored(), []
+    one = start(line, stored)
+    first, second = (submit(one, each, heard=lambda *said: heard.append(said[1])) for each in (FIRST, SECOND))
+    stored.go.set()
+    assert (first.result(SECONDS), second.result(SECONDS)) == (trial_of(FIRST), trial_of(SECOND))
+    assert [task.key.rpartition("-")[0] for task, _, _ in line.given] == ["crab-trial-r-2"]
+    assert stored.asked == [(FIRST.id, LOCAL), (SECOND.id, LOCAL)]
+    assert sorted(heard, key=lambda trial: trial.instance) == sorted(
+        (trial_of(FIRST), trial_of(SECOND)), key=lambda trial: trial.instance
+    )
+    one.shutdown()
+    assert stored.closed
+
+
+def test_workers_of_several_kinds_leave_no_trial_to_the_store(start: Any) -> None:
+    line, stored = FakeConnection(lambda _: record(FIRST)), Stored()
+    line.places["w2"] = Place(runtime="docker", base_image="b")
+    assert submit(start(line, stored), FIRST).result(SECONDS) == trial_of(FIRST)
+    assert len(line.given) == 1
+    assert not stored.asked
+
+
+def test_what_waits_to_be_looked_up_ends_with_the_run(start: Any) -> None:
+    line, stored = FakeConnection(lambda _: None), Stored()
+    one = start(line, stored)
+    waiting = [submit(one, each) for each in (FIRST, SECOND, THIRD)]
+    ending = threading.Thread(target=one.shutdown)
+    ending.start()
+    until(lambda: one._gone)
+    stored.go.set()
+    ending.join(SECONDS)
+    assert not ending.is_alive()
+    assert all(future.done() for future in waiting)
+    assert len(stored.asked) == 1
+    assert not line.given

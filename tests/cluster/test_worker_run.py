@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import pickle
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
@@ -15,17 +16,20 @@ import yaml
 from pytest_crab.adapters import AdapterSpec
 from pytest_crab.agents import AGENTS
 from pytest_crab.campaign.cluster import bundles, worker_run
-from pytest_crab.campaign.cluster.plan import CrewPayload, RunPlan, TrialTask
+from pytest_crab.campaign.cluster.plan import CrewPayload, RunPlan, TrialAnswer, TrialTask
+from pytest_crab.campaign.cluster.remote_store import StepServer
+from pytest_crab.campaign.cluster.stored import StoredTrials
 from pytest_crab.campaign.cluster.worker_run import WorkerRun
-from pytest_crab.campaign.trial_pool import TRIALS
+from pytest_crab.campaign.trial_pool import TRIALS, TrialWork
 from pytest_crab.errors import Cancelled, GatewayError
 from pytest_crab.instances import load_instance
 from pytest_crab.model_access import ModelAccess
 from pytest_crab.reviewers import REVIEWERS
 from pytest_crab.runtimes import RuntimeSettings, bubblewrap, run_lock
 from pytest_crab.settings import Api, ModelSettings, Price, Provider
+from pytest_crab.store import FileStore
 from pytest_crab.testing.provider import ScriptedProvider, say
-from pytest_crab.trial import CrewSpec
+from pytest_crab.trial import Crew, CrewSpec
 
 
 class Keeper:
@@ -129,6 +133,42 @@ def test_a_trial_says_what_it_does_and_returns_its_record(make: Any, room: Any) 
     begun = keeper.of("notice")
     assert begun.index("proof") < begun.index("review") < begun.index("verdict")
     assert keeper.told[-1] == {"key": "k", "end": False}
+
+
+@pytest.mark.bubblewrap
+def test_what_a_worker_has_sent_pytest_answers_by_itself_as_long_as_no_step_lacks(
+    make: Any, room: Any, tmp_path: Path
+) -> None:
+    run, keeper = make()
+    assert run.prepare() == []
+    made = perform(run, room)
+    store = FileStore(tmp_path / "store")
+    server = StepServer(store, (), ())
+    for message in keeper.told:
+        if "value" in message:
+            assert server.answer(message) == {}
+    instance, (payload,) = load_instance(room.folder / "instances" / "pots-1" / "instance.yaml"), run.plan.crews
+
+    def answer(crew: Crew, **changes: Any) -> TrialAnswer | None:
+        stored = StoredTrials(dataclasses.replace(run.plan, **changes), store.folder, room.folder)
+        try:
+            return stored.answer(TrialWork(instance=instance, crew=crew, repeat=1, here=lambda *_: None), run.place)
+        finally:
+            stored.close()
+
+    human = Crew.build(payload.spec)
+    found = answer(human)
+    assert found is not None
+    assert found.shown == made.shown
+    assert found.trial.scores == made.trial.scores
+    assert [(step.step, step.reused) for step in found.trial.steps if step.step != "fetch"] == [
+        (name, True) for name in ("proof", "review", "revision", "verdict")
+    ]
+    assert answer(human, fresh=("review",)) is None
+    assert answer(human, proof_runs=2) is None
+    store.forget("revision", next(message["key"] for message in keeper.told if message.get("step") == "revision"))
+    assert answer(human) is None
+    assert not list((store.folder / "steps" / "revision").glob("*/*"))
 
 
 def test_a_worker_without_a_sandbox_says_so(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:

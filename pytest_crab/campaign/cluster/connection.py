@@ -20,7 +20,7 @@ from distributed import Client, Future, Queue, Security
 from pytest_crab import serialization
 from pytest_crab.campaign.cluster import inert, worker
 from pytest_crab.campaign.cluster.bundles import digest_of
-from pytest_crab.campaign.cluster.plan import Handshake, RunPlan, TrialAnswer, TrialTask, release
+from pytest_crab.campaign.cluster.plan import Handshake, Place, RunPlan, TrialAnswer, TrialTask, release
 from pytest_crab.campaign.cluster.worker import LOST
 from pytest_crab.errors import EngineError
 
@@ -47,13 +47,17 @@ RemoteFuture = Future
 
 @dataclass(eq=False)
 class WorkerState:
-    """A worker as the controller knows it; another process at the same address has another ``incarnation``."""
+    """A worker as the controller knows it; another process at the same address has another ``incarnation``.
+
+    Its handshake tells ``uid`` and ``place``.
+    """
 
     address: str
     name: str
     slots: int
     incarnation: str
     uid: str = ""
+    place: Place | None = None
 
     @property
     def title(self) -> str:

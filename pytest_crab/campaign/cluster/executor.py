@@ -6,7 +6,7 @@ import asyncio
 import itertools
 import logging
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from concurrent.futures import Executor, Future
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -15,14 +15,21 @@ from weakref import WeakValueDictionary
 from pytest_crab.campaign.cluster.budget_ledger import BudgetLedger, reserve_of
 from pytest_crab.campaign.cluster.bundles import pack_instance
 from pytest_crab.campaign.cluster.connection import ANSWER, Connection, RemoteFuture, WorkerState
-from pytest_crab.campaign.cluster.plan import RunPlan, TrialAnswer, TrialTask, fill_plan, refuse_key
+from pytest_crab.campaign.cluster.plan import (
+    RunPlan,
+    TrialAnswer,
+    TrialTask,
+    certified_runs_of,
+    fill_plan,
+    refuse_key,
+)
 from pytest_crab.campaign.cluster.remote_store import StepServer
+from pytest_crab.campaign.cluster.stored import StoredTrials
 from pytest_crab.campaign.cluster.worker import LOST
 from pytest_crab.campaign.cluster.workers import Workers
 from pytest_crab.campaign.trial_pool import Contestant, Notice, TrialWork, WorkKind
 from pytest_crab.errors import BadInput, Cancelled, EngineError
 from pytest_crab.formats import format_count
-from pytest_crab.instances.lock import certified_runs
 from pytest_crab.store import FileStore
 from pytest_crab.trial.run_context import secrets_of
 from pytest_crab.types import Instance, PullRequest
@@ -56,7 +63,8 @@ class ClusterExecutor(Executor):
     """A concurrent.futures.Executor whose work is TrialWork; a trial that the cluster fails at is recorded as broken.
 
     ``events`` are sentences for the terminal, ``steps`` answers what workers ask of the store, and ``beside`` names the
-    files of sets' own folders that workers need. All but the methods of an Executor belongs in the connection's loop.
+    files of sets' own folders that workers need. ``stored`` answers what needs no worker; None: nothing is stored. All
+    but the methods of an Executor belongs in the connection's loop.
     """
 
     def __init__(
@@ -68,6 +76,7 @@ class ClusterExecutor(Executor):
         budget: BudgetLedger,
         steps: StepServer,
         beside: Sequence[str] = (),
+        stored: StoredTrials | None = None,
     ) -> None:
         self.workers = workers
         self.events = workers.events
@@ -76,6 +85,8 @@ class ClusterExecutor(Executor):
         self._budget = budget
         self._steps = steps
         self._beside = beside
+        self._stored = stored
+        self._looking_up = ThreadPoolExecutor(max_workers=1, thread_name_prefix="crab-stored")
         self._numbers = itertools.count(1)
         self._jobs: dict[str, _Job] = {}
         self._running: set[Future[None]] = set()
@@ -93,10 +104,22 @@ class ClusterExecutor(Executor):
         """
         work, (notice,) = cast("TrialWork", fn), (*args, *kwargs.values())
         job = _Job(next(self._numbers), work, notice)
-        running = self._connection.spawn(self._guard(self._run(job)))
+        if self._stored is None:
+            self._begin(job)
+        else:
+            self._looking_up.submit(self._look_up, job, self._stored)
+        return cast("Future[R]", job.future)
+
+    def _look_up(self, job: _Job, stored: StoredTrials) -> None:
+        """Answer a trial from the store, or have it run; a trial waits for those before it, and pytest for none."""
+        place = self.workers.place
+        unwanted = place is None or self._gone is not None or job.future.done()
+        self._begin(job, None if unwanted or place is None else stored.answer(job.work, place))
+
+    def _begin(self, job: _Job, answer: TrialAnswer | None = None) -> None:
+        running = self._connection.spawn(self._guard(self._run(job, answer)))
         self._running.add(running)
         running.add_done_callback(self._running.discard)
-        return cast("Future[R]", job.future)
 
     def stop(self) -> None:
         """End what runs; nothing starts any more."""
@@ -108,9 +131,13 @@ class ClusterExecutor(Executor):
         if not self._closed:
             self._closed = True
             try:
+                self._connection.spawn(self._stop()).result()
+                self._looking_up.shutdown()
                 self._connection.spawn(self._leave()).result()
             finally:
                 self._connection.close()
+                if self._stored is not None:
+                    self._stored.close()
 
     async def _guard(self, work: Coroutine[Any, Any, None]) -> None:
         """Await a part of the run; whatever fails in it, no trial may be waited for without end."""
@@ -137,7 +164,7 @@ class ClusterExecutor(Executor):
             elif "end" in message:
                 self._budget.end(uid, key, short=message["end"])
             elif "begin" in message and worker is not None:  # others ask again: they are about to be taken in, or lost
-                answer = self._begin(worker, job, message["begin"])
+                answer = self._admit(worker, job, message["begin"])
             elif "notice" in message:
                 self._budget.note_step(uid, key, message["notice"])
                 answer = {} if worker is None else {"noted": True}
@@ -148,7 +175,7 @@ class ClusterExecutor(Executor):
         if "call" in message:
             await self._connection.answer(str(message["call"]), answer)
 
-    def _begin(self, worker: WorkerState, job: _Job | None, trial: str) -> Mapping[str, Any]:
+    def _admit(self, worker: WorkerState, job: _Job | None, trial: str) -> Mapping[str, Any]:
         """Return the answer to a worker that is to begin a trial: an allowance, to wait, or that it is unwanted."""
         if job is None or not _start(job.future):
             return {"unwanted": True}
@@ -181,12 +208,12 @@ class ClusterExecutor(Executor):
 
     # --- trials -----------------------------------------------------------------------------------------------------
 
-    async def _run(self, job: _Job) -> None:
-        """Have a trial run until there is a record of it, or its future is cancelled.
+    async def _run(self, job: _Job, stored: TrialAnswer | None) -> None:
+        """Have a trial run until there is a record of it, or its future is cancelled; not if one was ``stored``.
 
         Dask gives a trial up that waited where workers were lost, and it is submitted anew then.
         """
-        answer: TrialAnswer | Exception | None = None
+        answer: TrialAnswer | Exception | None = stored
         tries = 0
         while answer is None and tries < MOST_TRIES and len(job.lost) < MOST_LOST and not job.future.done():
             tries += 1
@@ -217,7 +244,7 @@ class ClusterExecutor(Executor):
             return TrialAnswer(problem=self._gone)
         crew, repeat = job.work.crew.spec.name, job.work.repeat
         try:
-            runs = certified_runs(job.work.instance) if self._plan.prove == "lock" else 0
+            runs = certified_runs_of(self._plan, job.work.instance)
             task = TrialTask(key=job.key, topic=self._plan.topic, crew=crew, repeat=repeat, certified_runs=runs)
             files = await self._put_files(job.work.instance)
             if job.future.done():
@@ -287,7 +314,6 @@ class ClusterExecutor(Executor):
 
     async def _leave(self) -> None:
         """Disconnect the workers, hear their last bookings, and wait for trials that are being kept."""
-        await self._stop()
         self._watcher.cancel()
         await _wait_for(self.workers.handshakes)  # else a worker that has just come would keep the run
         try:
@@ -336,6 +362,7 @@ def connect(
     except BaseException:
         connection.close()
         raise
+    is_used = any((store / "steps").glob("*/*/*.json"))
     return ClusterExecutor(
         connection,
         workers,
@@ -343,4 +370,5 @@ def connect(
         budget=BudgetLedger(store / "ledger" / f"{plan.run}.jsonl", plan.budget, reserve, asking),
         steps=StepServer(FileStore(store), plan.fresh, secrets_of(plan.models)),
         beside=sorted({name for kind, _ in members for name in kind.beside}),
+        stored=StoredTrials(plan, store, rootdir) if is_used else None,
     )

@@ -15,11 +15,12 @@ from pytest_crab.campaign.cluster import bundles
 from pytest_crab.campaign.trial_pool import TRIALS, ContestantSpec, WorkKind
 from pytest_crab.errors import BadInput
 from pytest_crab.instances.files import file_digest
+from pytest_crab.instances.lock import certified_runs
 from pytest_crab.redaction import Redactor
 from pytest_crab.runtimes import RuntimeSettings
 from pytest_crab.settings import FILE as SETTINGS, ModelSettings
 from pytest_crab.trial.run_context import secrets_of
-from pytest_crab.types import Explain, PullRequest
+from pytest_crab.types import Explain, Instance, PullRequest
 
 #: Modules of this project, whose release is compared as a whole.
 _OWN = "pytest_crab."
@@ -94,17 +95,34 @@ class TrialAnswer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """The settings of a worker that decide where its trials run, and so the keys of their steps."""
+
+    runtime: str
+    base_image: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Handshake:
-    """A worker's answer to a run that asks for it: the name of its process, and a sentence on each problem."""
+    """A worker's answer to a run that asks for it: the name of its process, and a sentence on each problem.
+
+    ``place`` is None where there is a problem.
+    """
 
     uid: str
     release: str
     problems: tuple[str, ...] = ()
+    place: Place | None = None
 
 
 def release() -> str:
     """Return the name of this installation, which must be the same on both sides for a verdict to mean the same."""
     return f"pytest-crab {metadata.version('pytest-crab')} with harness {harness.VERSION[:12]}"
+
+
+def certified_runs_of(plan: RunPlan, instance: Instance) -> int:
+    """Return the ``certified_runs`` of an instance for the run of a plan."""
+    return certified_runs(instance) if plan.prove == "lock" else 0
 
 
 def fill_plan(plan: RunPlan, specs: Iterable[tuple[WorkKind, ContestantSpec]], rootdir: Path) -> RunPlan:

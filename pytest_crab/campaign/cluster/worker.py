@@ -120,6 +120,7 @@ async def handshake(wanted: str, pickled: bytes, dask_worker: Worker) -> str:
     The answer is a Handshake as JSON, as pytest unpickles nothing.
     """
     problems: list[str] = []
+    place = None
     if release() == wanted:
         plan: RunPlan = pickle.loads(pickled)  # noqa: S301 - whoever reaches a worker of Dask runs code there
         run = WorkerRun(plan, str(dask_worker.name), DaskController(dask_worker, plan.topic))
@@ -127,9 +128,10 @@ async def handshake(wanted: str, pickled: bytes, dask_worker: Worker) -> str:
         if problems:
             await asyncio.to_thread(run.close)
         else:
+            place = run.place
             await dask_worker.plugin_add(plugin=RunPlugin(run), name=plan.topic)
             await dask_worker.set_resources(**{plan.topic: _ROOM})
-    return serialization.canonical(Handshake(uid=UID, release=release(), problems=tuple(problems)))
+    return serialization.canonical(Handshake(uid=UID, release=release(), problems=tuple(problems), place=place))
 
 
 async def disconnect(topic: str, dask_worker: Worker) -> None:

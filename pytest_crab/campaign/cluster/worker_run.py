@@ -17,7 +17,7 @@ from typing_extensions import override
 from pytest_crab import runtimes
 from pytest_crab.campaign.cluster.bundles import read_instance, unpack
 from pytest_crab.campaign.cluster.disk import disk_budget
-from pytest_crab.campaign.cluster.plan import CrewPayload, RunPlan, TrialAnswer, TrialTask, source_digest
+from pytest_crab.campaign.cluster.plan import CrewPayload, Place, RunPlan, TrialAnswer, TrialTask, source_digest
 from pytest_crab.campaign.cluster.remote_store import Controller, RemoteStore
 from pytest_crab.campaign.disk import DiskOfTrials
 from pytest_crab.campaign.trial_pool import Contestant, WorkKind
@@ -48,7 +48,8 @@ def store_folder() -> Path:
 class WorkerRun(Controller):
     """One run on this worker: bundles in a folder that contestants may be shown, and a context for its trials.
 
-    ``name`` is the worker's, ``keys`` are the trials that run. It is to be prepared first, and closed in any case.
+    ``name`` is the worker's, ``keys`` are the trials that run. It is to be prepared first, which finds its ``place``,
+    and closed in any case.
     """
 
     def __init__(self, plan: RunPlan, name: str, controller: Controller) -> None:
@@ -56,6 +57,7 @@ class WorkerRun(Controller):
         self.name = name
         self.keys: set[str] = set()
         self._controller = controller
+        self.place: Place | None = None
         self._crews: dict[str, tuple[WorkKind, Contestant]] = {}
         self._run_context: RunContext
         self._stopped = False
@@ -215,6 +217,7 @@ class WorkerRun(Controller):
         wanted = settings.runtime if settings.runtime != "auto" else os.environ.get(RUNTIME) or "auto"
         base = os.environ.get(BASE_IMAGE) or settings.base_image
         settings = runtimes.choose(replace(settings, runtime=wanted, base_image=base))
+        self.place = Place(runtime=settings.runtime, base_image=settings.base_image)
         rootdir = self._bundles if dockerfiles is None else unpack(dockerfiles, self._bundles)
         runtime = runtimes.make(settings, rootdir=rootdir, cache=cache, unconfined=problem is not None)
         self._stack.callback(runtime.close)

@@ -11,7 +11,7 @@ from concurrent.futures import Future
 from typing import Any
 
 from pytest_crab.campaign.cluster.connection import RESOURCE, Connection, WorkerState
-from pytest_crab.campaign.cluster.plan import Handshake, release
+from pytest_crab.campaign.cluster.plan import Handshake, Place, release
 from pytest_crab.campaign.cluster.worker import LOST
 from pytest_crab.errors import EngineError
 from pytest_crab.formats import format_count, format_names
@@ -78,6 +78,12 @@ class Workers:
     def slots(self) -> int:
         """The number of trials that may run at a time; any thread may ask."""
         return sum(each.slots for each in list(self.known.values()))
+
+    @property
+    def place(self) -> Place | None:
+        """The place that all of them have; None: they differ. Any thread may ask."""
+        places = {each.place for each in list(self.known.values())}
+        return places.pop() if len(places) == 1 else None
 
     async def await_first(self) -> None:
         """Wait for workers that take the run. Raises EngineError if none comes, offers slots, or takes the run."""
@@ -153,7 +159,7 @@ class Workers:
             for problem in problems:
                 refused[problem].append(worker.title)
             if not problems:
-                worker.uid = answers[address].uid
+                worker.uid, worker.place = answers[address].uid, answers[address].place
                 self.known[worker.uid] = worker
         return [f"{_names_of(names)}: {problem}" for problem, names in refused.items()]
 
