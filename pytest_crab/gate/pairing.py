@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 
 from pytest_crab.gate.baseline import BaselineComparison, Load
@@ -12,7 +13,7 @@ from pytest_crab.results.outcomes import oracle_counts
 from pytest_crab.results.reviewer_summary import ReviewerSummary
 from pytest_crab.results.summary import Summary
 from pytest_crab.statistics.clusters import correlation_of
-from pytest_crab.statistics.comparison import Key, Measured, clusters_of, compare, design_of, oracle_name
+from pytest_crab.statistics.comparison import Key, Measured, clusters_of, compare, oracle_name
 from pytest_crab.statistics.labels import absent_labels, compare_labels
 from pytest_crab.statistics.power import Design
 from pytest_crab.types import full_name
@@ -63,16 +64,16 @@ def design(
     repos = {key: own.repo for key, own in oracles.items()}
     values = list(known.values())
     unknown = sum(own.counts().doubt for own in oracles.values()) / len(oracles)
-    return design_of(
-        list(oracles),
-        repos,
+    clusters = clusters_of(list(oracles), repos, terms.unit)
+    return Design(
+        sizes=tuple(Counter(clusters.labels).values()),
+        by=clusters.by,
         rate=sum(values) / len(values),
         noise=_variance(noisy, _reviews_of(baseline), baseline.repeats) + _variance(noisy, reviews, repeats or reviews),
         unknown=unknown,
         unknown_before=unknown,
         correlation=correlation_of(values, clusters_of(list(known), repos, terms.unit).labels),
         level=terms.level,
-        unit=terms.unit,
     )
 
 

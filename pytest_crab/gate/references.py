@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,10 +14,11 @@ from pytest_crab.gate.pairing import conditions, known_flips
 from pytest_crab.gate.resolved import RATE, decided_on
 from pytest_crab.results.kept_runs import kept_runs
 from pytest_crab.results.loading import load_summary
+from pytest_crab.results.model_usage import whole_sum
 from pytest_crab.results.outcomes import OracleRecord
 from pytest_crab.results.reviewer_summary import ReviewerSummary
 from pytest_crab.results.stability import stability
-from pytest_crab.results.summary import Summary
+from pytest_crab.results.summary import Summary, union_of_words
 from pytest_crab.statistics.comparison import Key
 
 
@@ -95,7 +96,6 @@ def _pool_reviewer(several: Sequence[ReviewerSummary]) -> ReviewerSummary:
     """Return what comparisons read of a reviewer, over all runs; rates stay those of the first run."""
     oracles = _pool_oracles(several)
     comments = [own.comments_per_pull_request for own in several if own.comments_per_pull_request is not None]
-    costs = [own.cost_usd for own in several if own.cost_usd is not None]
     return dataclasses.replace(
         several[0],
         oracles=oracles,
@@ -103,9 +103,9 @@ def _pool_reviewer(several: Sequence[ReviewerSummary]) -> ReviewerSummary:
         trials=sum(own.trials for own in several),
         stability=stability(oracles),
         comments_per_pull_request=sum(comments) / len(comments) if comments else None,
-        cost_usd=sum(costs) if len(costs) == len(several) else None,
+        cost_usd=whole_sum([own.cost_usd for own in several]),
         unpriced=sum(own.unpriced for own in several),
-        versions=_union([own.versions for own in several]),
+        versions=union_of_words(own.versions for own in several),
     )
 
 
@@ -126,11 +126,3 @@ def _pool_reviews(one: OracleRecord, other: OracleRecord) -> tuple[int, ...]:
         return ()
     first = one.review_numbers
     return (*first, *(max(first) + number for number in other.review_numbers))
-
-
-def _union(several: Sequence[Mapping[str, tuple[str, ...]]]) -> dict[str, tuple[str, ...]]:
-    found: dict[str, dict[str, None]] = {}
-    for own in several:
-        for part, versions in own.items():
-            found.setdefault(part, {}).update(dict.fromkeys(versions))
-    return {part: tuple(versions) for part, versions in found.items()}

@@ -143,7 +143,7 @@ def together(contestants: Sequence[Entrant], *, all_pairs: bool = False) -> Toge
     return Together(
         reviewers=tuple(values),
         oracles=len(keys),
-        union=len(overlap.union(shared)),
+        union=len(frozenset().union(*shared.values())),
         unique=overlap.unique(shared),
         overlaps=tuple(
             Overlap(reviewers=who, oracles=count) for who, count in overlap.overlaps(keys, shared, every=every).items()
@@ -180,8 +180,8 @@ def _pair(
         comparison=compare(known[one.name], known[other.name]),
         p_holm=1.0,
         both=len(mine & theirs),
-        only_first=overlap.count_added(theirs, mine),
-        only_second=overlap.count_added(mine, theirs),
+        only_first=len(mine - theirs),
+        only_second=len(theirs - mine),
         kappa=kappa([key in mine for key in keys], [key in theirs for key in keys]),
         cost_of_first=one.cost_usd,
         cost_of_second=other.cost_usd,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from pytest_crab.types import Trial, Usage
@@ -60,6 +60,12 @@ def _sum(part: str, model: str, usages: list[Usage]) -> ModelUsage:
         output_tokens=_total(usage.output_tokens for usage in usages),
         cost_usd=sum(costs) if costs else None,
     )
+
+
+def whole_sum(costs: Sequence[float | None]) -> float | None:
+    """Return the sum of costs in dollars; None of none, or where one of them is not known."""
+    known = [cost for cost in costs if cost is not None]
+    return sum(known) if known and len(known) == len(costs) else None
 
 
 def _total(amounts: Iterable[int | None]) -> int | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -67,22 +67,17 @@ def rate_of(oracles: Sequence[OracleRecord], *, strict: bool) -> Rate:
 
 
 def rates_by_label(oracles: Sequence[OracleRecord], *, strict: bool) -> dict[str, dict[str, Rate]]:
-    """Return the rates of these oracles by dimension and label, in the order that tables have."""
-    return {
-        dimension: {word: rate_of(own, strict=strict) for word, own in groups.items()}
-        for dimension, groups in _group_by_label(oracles).items()
-    }
-
-
-def _group_by_label(oracles: Iterable[OracleRecord]) -> dict[str, dict[str, list[OracleRecord]]]:
-    """Return the oracles by dimension and label; c-CRAB's own words in their published order, others by name."""
+    """Return the rates of these oracles by dimension and label; c-CRAB's own words in their order, others by name."""
     found: dict[str, dict[str, list[OracleRecord]]] = {}
     for oracle in oracles:
         for dimension, word in oracle.labels.items():
             found.setdefault(dimension, {}).setdefault(word, []).append(oracle)
     order = {word.value: place for place, word in enumerate((*Kind, *Category))}
     return {
-        dimension: dict(sorted(found[dimension].items(), key=lambda group: (order.get(group[0], len(order)), group[0])))
+        dimension: {
+            word: rate_of(found[dimension][word], strict=strict)
+            for word in sorted(found[dimension], key=lambda word: (order.get(word, len(order)), word))
+        }
         for dimension in sorted(found)
     }
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from pytest_crab import serialization
 from pytest_crab.formats import format_count, format_dollars
+from pytest_crab.results.model_usage import whole_sum
 from pytest_crab.scoring.judges.calibration import CALIBRATIONS, Calibration, calibration_line
 from pytest_crab.text import one_line
 from pytest_crab.types import Trial
@@ -68,14 +69,12 @@ def merge_rulers(several: Iterable[Mapping[str, RecordedRuler]]) -> dict[str, Re
 
 
 def _merge(one: RecordedRuler, other: RecordedRuler) -> RecordedRuler:
-    costs = [own.cost_usd for own in (one, other) if own.votes]
-    known = [cost for cost in costs if cost is not None]
     return dataclasses.replace(
         other,
         versions=tuple(dict.fromkeys((*one.versions, *other.versions))),
         judge=one.judge or other.judge,
         votes=one.votes + other.votes,
-        cost_usd=sum(known) if known and len(known) == len(costs) else None,
+        cost_usd=whole_sum([own.cost_usd for own in (one, other) if own.votes]),
         calibration=other.calibration or one.calibration,
     )
 

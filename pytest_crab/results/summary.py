@@ -99,7 +99,7 @@ class Summary:
 
     def dimensions(self) -> dict[str, tuple[str, ...]]:
         """The labels of all comments by dimension; ``kind`` is left out, since tables show it as columns."""
-        found = _union(reviewer.by_label for reviewer in self.reviewers)
+        found = union_of_words(reviewer.by_label for reviewer in self.reviewers)
         return {dimension: words for dimension, words in found.items() if dimension != KIND}
 
     @property
@@ -123,11 +123,11 @@ class Summary:
 
     def finding_dimensions(self) -> dict[str, tuple[str, ...]]:
         """The labels of all findings by dimension."""
-        return _union(reviewer.findings_by_label for reviewer in self.reviewers)
+        return union_of_words(reviewer.findings_by_label for reviewer in self.reviewers)
 
 
-def _union(several: Iterable[Mapping[str, Mapping[str, object]]]) -> dict[str, tuple[str, ...]]:
-    """Return the labels of all by dimension, dimensions by name."""
+def union_of_words(several: Iterable[Mapping[str, Iterable[str]]]) -> dict[str, tuple[str, ...]]:
+    """Return the words of all by their dimension or part, these by name."""
     found: dict[str, dict[str, None]] = {}
     for one in several:
         for dimension, words in one.items():
@@ -211,10 +211,6 @@ def _caught_by_control(reviewers: Iterable[Sequence[TrialRow]]) -> dict[str, Abs
     }
 
 
-def _of_agent(unasked: Mapping[str, AbstractSet[Key]], agent: str) -> AbstractSet[Key]:
-    return unasked[agent] if agent in unasked else next(iter(unasked.values()), frozenset())
-
-
 def _reviewer(
     name: str, rows: Sequence[TrialRow], unasked: Mapping[str, AbstractSet[Key]], *, strict: bool
 ) -> ReviewerSummary:
@@ -224,7 +220,7 @@ def _reviewer(
     simulated = any(row.simulated for row in rows)
     resolvable = [oracle for oracle in oracles if oracle.resolvable]
     comments, reviewed = comments_of(rows)
-    spared = _of_agent(unasked, rows[0].agent)
+    spared = unasked.get(rows[0].agent, next(iter(unasked.values()), frozenset()))
     return ReviewerSummary(
         reviewer=name,
         agents=tuple(dict.fromkeys(row.agent for row in rows)),

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from pytest_crab.results.files import write_report_file
+from pytest_crab.results.model_usage import whole_sum
 from pytest_crab.results.trial_rows import costs_of
 from pytest_crab.types import Explanation, Trial, TrialId
 
@@ -97,7 +98,7 @@ def _rows(trial: Trial) -> Iterator[tuple[Any, ...]]:
         "repeat": trial.repeat,
         "findings": None if trial.review is None else trial.review.size,
         "regressions": trial.regressions,
-        "cost_usd": _cost(trial),
+        "cost_usd": whole_sum(costs_of(trial)),
         "seconds": trial.seconds,
         "variant": trial.variant,
         "privileged": ", ".join(trial.privileged) or None,
@@ -135,10 +136,3 @@ def _line(cells: Iterable[Any]) -> bytes:
     text = io.StringIO()
     csv.writer(text).writerow(cells)
     return text.getvalue().encode(errors="backslashreplace")  # JSON has half characters, UTF-8 has none
-
-
-def _cost(trial: Trial) -> float | None:
-    """The cost of review, revision and failed attempts; None where one of them is not known."""
-    costs = costs_of(trial)
-    known = [cost for cost in costs if cost is not None]
-    return sum(known) if known and len(known) == len(costs) else None

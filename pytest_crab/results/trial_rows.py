@@ -10,7 +10,7 @@ from fractions import Fraction
 
 from pytest_crab.results.explain import why
 from pytest_crab.results.labelled_findings import Label, labels_of
-from pytest_crab.results.model_usage import usages_of
+from pytest_crab.results.model_usage import usages_of, whole_sum
 from pytest_crab.results.outcomes import OracleRecord, letter, letter_alone
 from pytest_crab.results.recorded_rulers import RecordedRuler, rulers_of
 from pytest_crab.results.review_cost import TrialLoad, load
@@ -263,8 +263,7 @@ def costs_of(trial: Trial) -> tuple[float | None, ...]:
 
 def cost(row: TrialRow) -> float | None:
     """The dollars of a trial's review, revision and failed attempts, 0 if there was none; None: one is not known."""
-    known = [one for one in row.costs if one is not None]
-    return sum(known) if len(known) == len(row.costs) else None
+    return whole_sum(row.costs) if row.costs else 0.0
 
 
 def review_price(rows: Iterable[TrialRow]) -> float:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pytest_crab.formats import format_count
 from pytest_crab.statistics.clusters import LEVEL, difference_estimate
 from pytest_crab.statistics.paired import mcnemar, two_sided
-from pytest_crab.statistics.power import Design
 from pytest_crab.types import UNNAMED_REPOSITORY
 
 #: An oracle: its instance and its comment.
@@ -74,17 +72,13 @@ class Interval:
     def basis(self) -> str:
         """The number of clusters with their unit and, where it speaks for no others, of repositories."""
         clusters = format_count(self.clusters, self.by)
-        return f"{clusters}, for {these_only(self.only)}" if self.only else clusters
+        whose = "this 1 repository" if self.only == 1 else f"these {self.only} repositories"
+        return f"{clusters}, for {whose} only" if self.only else clusters
 
     @property
     def speaks_for(self) -> str:
         """The words for what it speaks for."""
         return "other repositories too" if self.by == REPOSITORY else f"{self.by}s like these"
-
-
-def these_only(repositories: int) -> str:
-    """Return the words for a number that speaks for no other repositories than its own."""
-    return "this 1 repository only" if repositories == 1 else f"these {repositories} repositories only"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -212,32 +206,6 @@ def clusters_of(keys: Sequence[Key], repos: Mapping[Key, str], unit: str = REPOS
         own = [instance if repo == UNNAMED_REPOSITORY else repo for instance, repo in pairs]
         return Clusters(labels=own, by=REPOSITORY)
     return Clusters(labels=instances, by=PULL_REQUEST, only=count)
-
-
-def design_of(
-    keys: Sequence[Key],
-    repos: Mapping[Key, str],
-    *,
-    rate: float,
-    noise: float,
-    unknown: float,
-    unknown_before: float,
-    correlation: float,
-    level: float,
-    unit: str,
-) -> Design:
-    """Return the design of the comparison that these oracles would make."""
-    clusters = clusters_of(keys, repos, unit)
-    return Design(
-        sizes=tuple(Counter(clusters.labels).values()),
-        by=clusters.by,
-        noise=noise,
-        rate=rate,
-        unknown=unknown,
-        unknown_before=unknown_before,
-        correlation=correlation,
-        level=level,
-    )
 
 
 def oracle_name(key: Key) -> str:

@@ -6,15 +6,11 @@ import functools
 import math
 from statistics import NormalDist
 
-_NORMAL = NormalDist()
+#: The chance that a standard normal variable is at most a number.
+normal_cdf = NormalDist().cdf
 
 #: Degrees of freedom from which on t is not told from the normal distribution.
 _MANY = 1e6
-
-
-def normal_cdf(x: float) -> float:
-    """The chance that a standard normal variable is at most ``x``."""
-    return _NORMAL.cdf(x)
 
 
 def t_cdf(x: float, df: float) -> float:

@@ -1,4 +1,4 @@
-"""Overlap of several reviewers: the union, what one alone catches, and what adding one is worth."""
+"""Overlap of several reviewers: what one alone catches, and what each choice of them does."""
 
 from __future__ import annotations
 
@@ -29,13 +29,3 @@ def overlaps(
         who = tuple(name for name in names if key in caught[name])
         counts[who] = counts.get(who, 0) + 1
     return counts
-
-
-def union(caught: Mapping[str, Collection[Hashable]]) -> set[Hashable]:
-    """Return the keys that any of them catches."""
-    return set().union(*caught.values())
-
-
-def count_added(first: Collection[Hashable], second: Collection[Hashable]) -> int:
-    """Return how many more are caught if ``second`` is asked beside ``first``."""
-    return len(set(second) - set(first))

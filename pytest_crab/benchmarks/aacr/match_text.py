@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from pytest_crab.benchmarks.aacr.match_rates import MatchRates
 from pytest_crab.benchmarks.aacr.matching import MatchReport, ReviewerMatches
 from pytest_crab.formats import format_count, format_decimal, format_percent, format_table
-from pytest_crab.statistics.matched import MatchRates
 from pytest_crab.text import one_line
 
 #: The dimensions of the paper's figure 3, table 4 and table 10.

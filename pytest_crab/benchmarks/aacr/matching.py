@@ -11,13 +11,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from pytest_crab.benchmarks.aacr.match_rates import Hit, MatchMeasures, measure, measure_by
 from pytest_crab.diffs import ChangedFile, Hunk, excerpt, parse_hunks
 from pytest_crab.scoring.judges.bench import JudgeUse
 from pytest_crab.scoring.judges.label_judges import CATEGORIES, DIFFERENT, SAME
 from pytest_crab.scoring.judges.votes import Decide, Gold, JudgeQuestion, VotedLabel
 from pytest_crab.scoring.location import RULES, LocationRule, Place, place_of_finding
 from pytest_crab.scoring.stored_reviews import OF_PULL_REQUESTS, StoredReview
-from pytest_crab.statistics.matched import Hit, MatchMeasures, measure, measure_by
 
 #: Compares texts instead of asking a model.
 EQUAL_TEXTS = "equal-texts"

@@ -91,7 +91,7 @@ def summarise_recording(recording: Recording) -> RecordedSummary:
         kinds={kind.value: sum(found is kind for found in kinds.values()) for kind in Kind},
         tools=tuple(rows[tool] for tool in tools),
         human=rows.get(HUMAN),
-        union=_share(keys, overlap.union(contest)),
+        union=_share(keys, set().union(*contest.values())),
         overlaps=tuple(ToolOverlap(tools=who, oracles=count) for who, count in found.items()),
         notes=(*recording.notes, *notes),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from fractions import Fraction
 
-from pytest_crab.statistics.matched import Hit, measure, measure_by
+from pytest_crab.benchmarks.aacr.match_rates import Hit, measure, measure_by
 
 
 def near(value: float | None, part: int, whole: int) -> bool:
