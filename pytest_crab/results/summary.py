@@ -10,10 +10,12 @@ from typing import Any
 
 from pytest_crab.campaign.giving_up import without_own
 from pytest_crab.formats import format_count
+from pytest_crab.lazy import lazy
 from pytest_crab.results.comparisons import MAJORITY, Entrant, Lift, Together, lifts, together
 from pytest_crab.results.explained import LookFirst, explained_rates, look_first
 from pytest_crab.results.gate_record import Gate
 from pytest_crab.results.labelled_findings import findings_by_label
+from pytest_crab.results.look_first import Looks, find_looks
 from pytest_crab.results.mediators import Mediators, mediators
 from pytest_crab.results.model_usage import sum_usages
 from pytest_crab.results.oracle_errors import MeasuredErrors, measured_errors
@@ -58,7 +60,7 @@ CAUSES = tuple(reason.value for reason in Reason if reason.verdict is Verdict.UN
 OUTCOMES = (Verdict.CAUGHT.value, Verdict.MISSED.value, *CAUSES)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Summary:
     """A run's reviewers as they come in the first instance."""
 
@@ -96,6 +98,12 @@ class Summary:
     def contestants(self) -> dict[str, ReviewerSummary]:
         """The reviewers that are not controls, by name."""
         return {own.reviewer: own for own in self.reviewers if own.variant is None}
+
+    @lazy
+    def looks(self) -> Looks:
+        """The comments to read first."""
+        compared = self.together.reviewers or self.contestants or [own.reviewer for own in self.reviewers]
+        return find_looks(self.reviewers, compared, self.gate, self.look_first, strict=self.errors_as_misses)
 
     def dimensions(self) -> dict[str, tuple[str, ...]]:
         """The labels of all comments by dimension; ``kind`` is left out, since tables show it as columns."""

@@ -128,9 +128,8 @@ def _pair_table(pairs: Sequence[Pair]) -> SummaryTable:
     )
     rows = [_pair_cells(pair) for pair in pairs]
     columns = [[head, *cells] for head, cells in zip(heads, zip(*rows, strict=True), strict=True)]
-    shown = [column for column in columns if set(column[1:]) - {NOTHING, format_dollars(0)}]
     names = [f"{ascii_line(pair.first)}, {ascii_line(pair.second)}" for pair in pairs]
-    return SummaryTable(PAIRS, "Caught: 1st, 2nd", names, shown)
+    return SummaryTable(PAIRS, "Caught: 1st, 2nd", names, columns).without_empty()
 
 
 def _pair_cells(pair: Pair) -> tuple[str, ...]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import bisect
 import re
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import unquote
 
 from pytest_crab.errors import BadInput
@@ -28,6 +28,8 @@ from pytest_crab.show.page.rows import subject_detail, trial_detail
 from pytest_crab.show.summary_tables import label
 from pytest_crab.show.transcripts import read_transcript
 from pytest_crab.types import TrialId
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,11 +99,7 @@ class LiveReport:
         self.folder = folder
         self._lock = threading.RLock()
         self._records: _Records | None = None
-        self._page: tuple[str, ServedPage] | None = None
-        self._summary: tuple[str, Summary] | None = None
-        self._ended: tuple[str, Summary | None] | None = None
-        self._numbers: tuple[str, Summary] | None = None
-        self._counted: tuple[str, int] | None = None
+        self._made: dict[str, tuple[str, Any]] = {}
 
     def state(self) -> str:
         """Return a tag that changes whenever the records, the summary or the plan do."""
@@ -113,10 +111,7 @@ class LiveReport:
 
     def ended(self) -> Summary | None:
         """Return the summary of a run that has ended; None if it lacks records: the run goes on, or was ended early."""
-        state, kept = self.state(), self._ended
-        if kept is None or kept[0] != state:
-            self._ended = kept = state, self._whole_summary()
-        return kept[1]
+        return self._once("ended", self._whole_summary)
 
     def _whole_summary(self) -> Summary | None:
         if has_plan(self.folder):
@@ -161,10 +156,7 @@ class LiveReport:
 
     def trials(self) -> int:
         """Return the number of records."""
-        state, kept = self.state(), self._counted
-        if kept is None or kept[0] != state:
-            self._counted = kept = state, self._count()
-        return kept[1]
+        return self._once("trials", self._count)
 
     def _count(self) -> int:
         file = self._records_file()
@@ -193,20 +185,15 @@ class LiveReport:
     def summary(self) -> Summary:
         """Return the numbers of the records as they are; a run without any has no reviewers. Raises BadInput."""
         with self._lock:
-            state = self.state()
-            if self._numbers is None or self._numbers[0] != state:
-                self._numbers = state, Summary() if self._records_file() is None else load_summary(self.folder)
-            return self._numbers[1]
+            return self._once(
+                "numbers", lambda: Summary() if self._records_file() is None else load_summary(self.folder)
+            )
 
     def page(self, *, several: bool) -> ServedPage:
         """Return the page of the records as they are. Raises BadInput, OSError."""
         with self._lock:
             state = self.state()
-            if self._page is None or self._page[0] != state:
-                records = self._read_on()
-                rendered = records.page.render(self._sum_up(state, records), self._live(state, several=several))
-                self._page = state, ServedPage(f"{rendered.head}{rendered.tail}".encode(), rendered.policy)
-            return self._page[1]
+            return self._once("page", lambda: self._render(state, several=several), state)
 
     def part(self, name: str, *, several: bool) -> str | None:
         """Return one part of the page as the records are; None: it has no such part. Raises BadInput, OSError."""
@@ -243,6 +230,19 @@ class LiveReport:
         found = (read_transcript(self.folder, key) for key in trial.transcripts[:TRANSCRIPTS])
         return trial_detail(trial, [one for one in found if one is not None])
 
+    def _once(self, name: str, make: Callable[[], T], state: str | None = None) -> T:
+        """Return what ``make`` returns, kept under this name until ``state`` (None: as it is now) changes."""
+        state, kept = self.state() if state is None else state, self._made.get(name)
+        if kept is None or kept[0] != state:
+            self._made[name] = kept = state, make()
+        made: T = kept[1]
+        return made
+
+    def _render(self, state: str, *, several: bool) -> ServedPage:
+        records = self._read_on()
+        rendered = records.page.render(self._sum_up(state, records), self._live(state, several=several))
+        return ServedPage(f"{rendered.head}{rendered.tail}".encode(), rendered.policy)
+
     def _live(self, state: str, *, several: bool) -> Live:
         assert self._records is not None
         number, end = self._records.number, self._records.end
@@ -263,16 +263,15 @@ class LiveReport:
         return records
 
     def _sum_up(self, state: str, records: _Records) -> Summary:
-        if self._summary is None or self._summary[0] != state:
-            summary = self.ended()
+        def make() -> Summary:
+            summary, file = self.ended(), self.folder / SUMMARY
             if summary is None:
                 assert records.summing is not None
-                summary = records.summing.summary(errors_as_misses=self._errors_as_misses())
-            self._summary = state, summary
-        return self._summary[1]
+                strict = file.is_file() and read_summary(file).errors_as_misses
+                summary = records.summing.summary(errors_as_misses=strict)
+            return summary
 
-    def _errors_as_misses(self) -> bool:
-        return (self.folder / SUMMARY).is_file() and read_summary(self.folder / SUMMARY).errors_as_misses
+        return self._once("summary", make, state)
 
 
 def find_reports(place: Path) -> list[Path]:

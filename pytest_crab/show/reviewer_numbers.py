@@ -149,9 +149,7 @@ def terminal_table(summary: Summary) -> SummaryTable:
 
 def page_table(summary: Summary) -> SummaryTable:
     """Return the page's table, without the columns that no reviewer has a number for."""
-    table = _table(summary, PAGE)
-    shown = [column for column in table.columns if set(column[1:]) - {NOTHING, format_dollars(0)}]
-    return SummaryTable(table.title, table.head, table.names, shown)
+    return _table(summary, PAGE).without_empty()
 
 
 def markdown_rows(summary: Summary) -> Iterator[list[str]]:

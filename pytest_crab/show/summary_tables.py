@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from pytest_crab.formats import NOTHING, format_decimal, format_number, format_percent
+from pytest_crab.formats import NOTHING, format_decimal, format_dollars, format_number, format_percent
 from pytest_crab.results.rates import Rate
 from pytest_crab.results.reviewer_summary import ReviewerSummary
 from pytest_crab.results.summary import Summary
@@ -28,6 +28,11 @@ class SummaryTable:
     head: str
     names: Sequence[str]
     columns: Sequence[Sequence[str]]
+
+    def without_empty(self) -> SummaryTable:
+        """Return the table without the columns that have no number but 0 dollars."""
+        shown = [column for column in self.columns if set(column[1:]) - {NOTHING, format_dollars(0)}]
+        return SummaryTable(self.title, self.head, self.names, shown)
 
 
 def rate_tables(summary: Summary) -> Iterator[SummaryTable]:

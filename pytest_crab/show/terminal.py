@@ -24,7 +24,6 @@ from pytest_crab.results.summary import CAUSES, Summary
 from pytest_crab.show.detail_tables import detail_tables
 from pytest_crab.show.headline import gate_reasons, headlines, unmeasured_line
 from pytest_crab.show.label_changes import change_tables
-from pytest_crab.show.look_first import find_looks
 from pytest_crab.show.mediator_text import mediator_lines, mediator_tables
 from pytest_crab.show.reviewer_numbers import terminal_table
 from pytest_crab.show.summary_tables import (
@@ -90,10 +89,10 @@ def _details(summary: Summary, width: int) -> list[list[Line]]:
         grid_lines(finding_tables(summary), width),
         grid_lines(explained_tables(summary), width),
         _rulers(summary, width),
-        [line for text in together_lines(summary.together) for line in _wrap(text, width)],
+        _wrap_all(together_lines(summary.together), width),
         grid_lines(detail_tables(summary), width),
-        [*grid_lines(mediator_tables(summary), width), *_mediators(summary, width)],
-        _notes(summary, width),
+        [*grid_lines(mediator_tables(summary), width), *_wrap_all(mediator_lines(summary), width)],
+        [line for text, style in remarks(summary) for line in _wrap(text, width, style)],
         usage_lines([(own.reviewer, own.usage) for own in summary.reviewers], width),
         _unknown(summary, width),
     ]
@@ -124,12 +123,7 @@ def _rulers(summary: Summary, width: int) -> list[Line]:
     """Return the means by ruler, then each ruler with its version and how far judges can be trusted."""
     means = grid_lines(ruler_tables(summary), width)
     told = ruler_lines(summary.rulers.values()) if means else ()
-    return [*means, *(line for text in told for line in _wrap(ascii_line(text), width))]
-
-
-def _mediators(summary: Summary, width: int) -> list[Line]:
-    """Return how much of a rate is the agent's, where several acted on the same reviews."""
-    return [line for text in mediator_lines(summary) for line in _wrap(text, width)]
+    return [*means, *_wrap_all(map(ascii_line, told), width)]
 
 
 def grid_lines(tables: Iterable[SummaryTable], width: int) -> list[Line]:
@@ -168,7 +162,7 @@ def _look_next(summary: Summary, width: int, most: int, report: Path | None) -> 
     """Return at most so many comments, those that lead the page, each with the command that shows it."""
     place = "" if report is None else f" --report {ascii_line(shlex.quote(str(report)), 4000)}"
     lines = []
-    for number, one in enumerate(find_looks(summary).comments[:most]):
+    for number, one in enumerate(summary.looks.comments[:most]):
         head = "            " if number else "Look next: "
         text = ascii_line(f"{one.comment}, {one.why}", 400)
         lines += _wrap(f"{head}{text}: pytest-crab show {ascii_line(one.trial)}{place}", width)
@@ -202,13 +196,13 @@ def _headlines(summary: Summary, width: int, *, details: bool) -> list[Line]:
         lines += _wrap(said, width, "bold")
         is_said = any((reviewer.unmeasured or "") in one for one in (said, *reasons))
         lines += _wrap("" if is_said else unmeasured_line(reviewer) or "", width, "red")
-    return [*lines, *(line for text in reasons for line in _wrap(one_line(text, 5000), width))]
+    return [*lines, *_wrap_all((one_line(text, 5000) for text in reasons), width)]
 
 
 def _brief_notes(summary: Summary, width: int) -> list[Line]:
     """Return what changes the meaning of rates, and what is unknown, a line each."""
     notes = [Line(ascii_line(note.partition(" (")[0], width), "yellow") for note in note_lines(summary.reviewers)]
-    return [*notes, *(line for text in unknown_lines(summary) for line in _wrap(text, width, "red"))]
+    return [*notes, *_wrap_all(unknown_lines(summary), width, "red")]
 
 
 def usage_lines(askers: Sequence[tuple[str, Sequence[ModelUsage]]], width: int) -> list[Line]:
@@ -237,7 +231,7 @@ def usage_rows(askers: Iterable[tuple[str, Sequence[ModelUsage]]]) -> Iterator[t
 
 
 def _unknown(summary: Summary, width: int) -> list[Line]:
-    lines = [line for text in unknown_lines(summary) for line in _wrap(text, width, "red")]
+    lines = _wrap_all(unknown_lines(summary), width, "red")
     return [Line(unknown_head(summary), "bold"), *lines] if lines else []
 
 
@@ -274,12 +268,12 @@ def _unknown_texts(own: ReviewerSummary) -> Iterator[str]:
         yield f"and {format_count(len(causes) - _CAUSES, 'more cause')}, in summary.json"
 
 
-def _notes(summary: Summary, width: int) -> list[Line]:
-    return [line for text, style in remarks(summary) for line in _wrap(text, width, style)]
-
-
 def _wrap(text: str, width: int, style: str = "") -> list[Line]:
     return [Line(part, style) for part in textwrap.wrap(text, width, subsequent_indent="    ")]
+
+
+def _wrap_all(texts: Iterable[str], width: int, style: str = "") -> list[Line]:
+    return [line for text in texts for line in _wrap(text, width, style)]
 
 
 def remarks(summary: Summary) -> Iterator[tuple[str, str]]:

@@ -19,7 +19,6 @@ from pytest_crab.results.files import write_report_file
 from pytest_crab.results.reviewer_summary import ReviewerSummary
 from pytest_crab.results.summary import Summary
 from pytest_crab.show.detail_tables import PAIRS, detail_tables
-from pytest_crab.show.look_first import Looks, find_looks
 from pytest_crab.show.mediator_text import mediator_lines, mediator_tables
 from pytest_crab.show.page.charts import Bar, cost_plot, forest_plot, heat_map, overlap_plot, timeline
 from pytest_crab.show.page.figures import (
@@ -49,6 +48,7 @@ from pytest_crab.show.reviewer_numbers import page_table
 from pytest_crab.show.summary_tables import explained_tables, finding_tables, label, rate_tables
 from pytest_crab.show.summary_text import advice_line, note_lines
 from pytest_crab.show.transcripts import Transcript, drop_transcripts, read_transcript
+from pytest_crab.statistics.comparison import Key
 from pytest_crab.types import Trial, TrialId
 
 #: The page's name in a report's folder.
@@ -242,10 +242,9 @@ class Charts:
                 self._overview[name] = render_template(f"{name}.html", **values) if name in shown else ""
         return self._overview
 
-    @lazy
-    def looks(self) -> Looks:
-        """The comments to look at first."""
-        return find_looks(self.summary, self._rulers.text)
+    def text(self, key: Key) -> str:
+        """Return the beginning of what a human comment says; empty where that is not on record."""
+        return self._rulers.text(key)
 
     @lazy
     def forest(self) -> str:
@@ -287,11 +286,6 @@ class Charts:
     def timeline(self) -> str:
         """The trials as bars along the time of the run."""
         return timeline(self._bars)
-
-    @property
-    def has_rulers(self) -> bool:
-        """True if two rulers measured one comment."""
-        return self._rulers.has_pair
 
     @lazy
     def rulers(self) -> RulersSection | None:

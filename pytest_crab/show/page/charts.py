@@ -168,18 +168,12 @@ def heat_map(reviewers: Sequence[str], rows: Sequence[tuple[str, Sequence[Rate |
 _NAMED = 20
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Priced:
-    """A reviewer with its rate and its mean cost per trial in dollars."""
+def cost_plot(priced: Sequence[tuple[str, float, Rate]]) -> Markup:
+    """Return each reviewer as a dot: cost to the right, rate upwards, the interval of the rate as a line.
 
-    name: str
-    cost: float
-    rate: Rate
-
-
-def cost_plot(priced: Sequence[Priced]) -> Markup:
-    """Return each reviewer as a dot: cost to the right, rate upwards, the interval of the rate as a line."""
-    most = max((one.cost for one in priced), default=0) or 1.0
+    A reviewer is its name, its mean cost per trial in dollars, and its rate.
+    """
+    most = max((cost for _, cost, _ in priced), default=0) or 1.0
     top, bottom = 12.0, 232.0
     parts = []
     for tick in (0, 25, 50, 75, 100):
@@ -187,14 +181,14 @@ def cost_plot(priced: Sequence[Priced]) -> Markup:
         parts += [_line(10, y, 98, y, "grid"), _text(9, y + 4, f"{tick}%", "end", "tick")]
     parts += [_text(10, bottom + 18, "0", "middle", "tick"), _text(98, bottom + 18, f"{most:.3g} USD", "end", "tick")]
     taken: list[tuple[float, float]] = []
-    for one in sorted(priced, key=lambda one: -(one.rate.micro or 0)):
-        x = 10 + 86 * one.cost / most
-        y = bottom - (bottom - top) * (one.rate.micro or 0)
-        words = f"{rate_words(one.name, one.rate)}, {one.cost:.3g} USD per trial"
-        ends = [bottom - (bottom - top) * end for end in _ends(one.rate)]
+    for who, cost, rate in sorted(priced, key=lambda one: -(one[2].micro or 0)):
+        x = 10 + 86 * cost / most
+        y = bottom - (bottom - top) * (rate.micro or 0)
+        words = f"{rate_words(who, rate)}, {cost:.3g} USD per trial"
+        ends = [bottom - (bottom - top) * end for end in _ends(rate)]
         whisker = [_line(x, ends[0], x, ends[1], "whisker")] if ends else []
         anchor, aside = ("end", -1.5) if x > 60 else ("start", 1.5)
-        name = [_text(x + aside, _free(taken, x, y - 8), one.name, anchor)] if len(taken) < _NAMED else []
+        name = [_text(x + aside, _free(taken, x, y - 8), who, anchor)] if len(taken) < _NAMED else []
         parts.append(_mark(words, *whisker, _dot(x, y, 6, "point"), *name))
     return _svg(bottom + 24, "Cost per trial in dollars (to the right) against rate (upwards)", parts)
 

@@ -12,9 +12,10 @@ from pytest_crab.formats import (
     format_percent,
 )
 from pytest_crab.results.comparisons import Overlap
+from pytest_crab.results.rates import Rate
 from pytest_crab.results.reviewer_summary import ReviewerSummary
 from pytest_crab.results.summary import Summary
-from pytest_crab.show.page.charts import Bar, Priced
+from pytest_crab.show.page.charts import Bar
 from pytest_crab.show.page.headline import parse_time
 from pytest_crab.show.page.rows import near
 from pytest_crab.show.summary_tables import SummaryTable, label
@@ -96,11 +97,11 @@ def overlaps_table(summary: Summary) -> list[Overlap]:
     return [*(one for one in found if one.reviewers), uncaught] if together.oracles else []
 
 
-def find_priced(reviewers: Sequence[ReviewerSummary]) -> Iterator[Priced]:
+def find_priced(reviewers: Sequence[ReviewerSummary]) -> Iterator[tuple[str, float, Rate]]:
     """Yield the reviewers whose cost and rate are known, with the cost per trial."""
     for one in reviewers:
         if one.cost_usd is not None and one.overall.micro is not None and one.trials:
-            yield Priced(name=label(one), cost=one.cost_usd / one.trials, rate=one.overall)
+            yield label(one), one.cost_usd / one.trials, one.overall
 
 
 def bar_of(trial: Trial) -> Bar | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 
 from pytest_crab.formats import format_count, format_names, format_percent
@@ -18,16 +17,14 @@ from pytest_crab.types import CONTROL, UNNAMED_REPOSITORY, Trial
 #: A rate is warned of where more than this share of its oracles is unknown, as gates do by default.
 MUCH_UNKNOWN = 0.05
 
+#: What a rate with a simulated agent is.
+_SIMULATED = (
+    "No model read the findings. A rate says how often a finding lies on the lines of a human comment, and a "
+    "reviewer that flags many lines gets a high one."
+)
+
 #: The most reviewers that a title names.
 NAMED = 3
-
-
-@dataclass(frozen=True, slots=True)
-class Banner:
-    """A warning above the rates: its first words, and the rest."""
-
-    head: str
-    text: str
 
 
 class Clock:
@@ -159,32 +156,29 @@ def _distinct(words: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(words))
 
 
-def banners(summary: Summary) -> Iterator[Banner]:
-    """Yield what a reader of the rates must know first: a simulated agent, reviewers that could cheat, unknowns."""
+def banners(summary: Summary) -> Iterator[tuple[str, str]]:
+    """Yield what a reader of the rates must know first, as first words and the rest.
+
+    That is a simulated agent, reviewers that could cheat, and what is unknown.
+    """
     reviewers = summary.reviewers
     for one in reviewers:
         if (line := unmeasured_line(one)) is not None:
-            yield Banner(f"{line}.", "Such a rate says nothing of the reviewer, and no gate passes on it.")
+            yield (f"{line}.", "Such a rate says nothing of the reviewer, and no gate passes on it.")
     if any(one.simulated for one in reviewers):
-        yield Banner(
-            "Simulated agent: location overlap only.",
-            "No model read the findings. A rate says how often a finding lies on the lines of a human comment, and a "
-            "reviewer that flags many lines gets a high one.",
-        )
+        yield "Simulated agent: location overlap only.", _SIMULATED
     leaky = [one.reviewer for one in reviewers if one.leaky]
     if leaky:
-        yield Banner(
+        yield (
             f"{_list(leaky)} worked on the public pull request.",
             "The discussion can be read there, so such a reviewer is not compared with others.",
         )
     for one in reviewers:
         share = one.overall.unknown / one.overall.oracles if one.overall.oracles else 0
         if share > MUCH_UNKNOWN:
-            yield Banner(
-                f"{one.reviewer}: {one.overall.unknown} of {one.overall.oracles} {one.counted}s have no verdict.",
-                f"The rate over all of them lies between {format_percent(one.overall.low)}% and "
-                f"{format_percent(one.overall.high)}%.",
-            )
+            low, high = format_percent(one.overall.low), format_percent(one.overall.high)
+            head = f"{one.reviewer}: {one.overall.unknown} of {one.overall.oracles} {one.counted}s have no verdict."
+            yield head, f"The rate over all of them lies between {low}% and {high}%."
 
 
 def _list(names: list[str]) -> str:

@@ -13,11 +13,12 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 from pytest_crab.formats import format_dollars, format_interval, format_number, format_percent, format_points
+from pytest_crab.results.look_first import RULE
 from pytest_crab.show.label_changes import label_table
-from pytest_crab.show.look_first import RULE
+from pytest_crab.show.mediator_text import ranks_text
 from pytest_crab.show.page.charts import change_picture
 from pytest_crab.show.page.tables import address_of, fit, is_words
-from pytest_crab.show.page.words import meaning
+from pytest_crab.show.page.words import MEANINGS
 from pytest_crab.show.summary_tables import label, rate_cell
 from pytest_crab.statistics.comparison import Interval
 from pytest_crab.text import escape_controls
@@ -57,7 +58,9 @@ def templates() -> Any:
     )
     environment.filters.update(unit=attrgetter("basis"))
     environment.globals.update(rate_cell=rate_cell, label=label, label_table=label_table, change_picture=change_picture)
-    environment.globals.update(address=address_of, fit=fit, is_words=is_words, meaning=meaning, look_rule=RULE)
+    environment.globals.update(
+        address=address_of, fit=fit, is_words=is_words, meanings=MEANINGS, look_rule=RULE, ranks_text=ranks_text
+    )
     return environment
 
 

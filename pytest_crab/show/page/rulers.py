@@ -10,8 +10,7 @@ from pytest_crab.formats import NOTHING, format_percent
 from pytest_crab.instances.pull_requests import Subject
 from pytest_crab.results.recorded_rulers import RecordedRuler, merge_rulers, rulers_of
 from pytest_crab.results.ruler_cells import Cell, cells_of, hit_rulers_of
-from pytest_crab.results.rulers import RulerComparison, RulerPair, compare_cells
-from pytest_crab.show.mediator_text import ranks_text
+from pytest_crab.results.rulers import RulerComparison, compare_cells
 from pytest_crab.statistics.comparison import Key
 from pytest_crab.text import one_line
 from pytest_crab.types import Trial, TrialId
@@ -48,10 +47,6 @@ class RulersSection:
     def cautions(self) -> Iterator[str]:
         """Yield how far each judge can be trusted."""
         yield from (f"{ruler.name}: {ruler.caution}" for ruler in self.found.recorded.values() if ruler.caution)
-
-    def ranks(self, pair: RulerPair) -> str:
-        """Return the rank agreement of two rulers with its interval, as 0.80 (0.33 to 1.00)."""
-        return ranks_text(pair.ranks)
 
     @property
     def has_ranks(self) -> bool:

@@ -25,8 +25,3 @@ MEANINGS: Mapping[str, str] = {
     "p (Holm)": "the chance of such a difference between equal reviewers, adjusted for the number of pairs",
     "both": "oracles that both caught",
 }
-
-
-def meaning(word: str) -> str:
-    """Return what a head means; empty where it says so itself."""
-    return MEANINGS.get(word, "")

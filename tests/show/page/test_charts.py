@@ -10,7 +10,6 @@ from pytest_crab.results.rates import Rate
 from pytest_crab.show.page.charts import (
     LANES,
     Bar,
-    Priced,
     cost_plot,
     forest_plot,
     heat_map,
@@ -69,7 +68,7 @@ def test_a_heat_map_has_a_mark_for_each_cell() -> None:
 
 
 def test_the_dearest_is_at_the_right_and_labels_do_not_lie_on_each_other() -> None:
-    svg = cost_plot([Priced(name="a", cost=0.5, rate=RATE), Priced(name="b", cost=0.5, rate=RATE)])
+    svg = cost_plot([("a", 0.5, RATE), ("b", 0.5, RATE)])
     assert [point["cx"] for point in parts(svg, "circle", "point")] == ["96.00%", "96.00%"]
     heights = [float(one["y"]) for one in parts(svg, "text", "") if one["text-anchor"] == "end"]
     assert abs(heights[0] - heights[1]) >= 13
@@ -114,7 +113,7 @@ def test_names_are_text_and_addresses() -> None:
     pictures = [
         forest_plot({HOSTILE: RATE}),
         heat_map([HOSTILE], [(HOSTILE, [RATE])]),
-        cost_plot([Priced(name=HOSTILE, cost=1.0, rate=RATE)]),
+        cost_plot([(HOSTILE, 1.0, RATE)]),
         overlap_plot([HOSTILE], [Overlap(reviewers=(HOSTILE,), oracles=1)]),
         timeline([bar(HOSTILE, 0, 1)]),
         history_plot([(HOSTILE, {HOSTILE: RATE})]),

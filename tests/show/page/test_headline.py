@@ -21,7 +21,7 @@ GREEN, RED, LOST = Reason.GREEN, Reason.FAILED, Reason.BROKEN
 
 
 def heads(*trials: Trial) -> list[str]:
-    return [banner.head for banner in banners(summarise(trials))]
+    return [banner[0] for banner in banners(summarise(trials))]
 
 
 def test_a_plain_run_has_no_banner(make_trial: Callable[..., Trial]) -> None:
@@ -39,8 +39,8 @@ def test_unknowns_are_a_banner_above_one_in_twenty(make_trial: Callable[..., Tri
     few, many = [LOST, *[GREEN] * 19], [LOST, *[GREEN] * 18]
     assert heads(make_trial("a", "one", *few)) == []
     (banner,) = banners(summarise([make_trial("a", "one", *many)]))
-    assert banner.head == "a: 1 of 19 oracles have no verdict."
-    assert "between 94.7% and 100.0%" in banner.text
+    assert banner[0] == "a: 1 of 19 oracles have no verdict."
+    assert "between 94.7% and 100.0%" in banner[1]
 
 
 def test_roles(make_trial: Callable[..., Trial]) -> None:

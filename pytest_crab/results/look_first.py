@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from pytest_crab.formats import format_count, format_names
 from pytest_crab.results.comparisons import MAJORITY
+from pytest_crab.results.explained import LookFirst
+from pytest_crab.results.gate_record import Gate
 from pytest_crab.results.outcomes import OracleRecord
-from pytest_crab.results.summary import Summary
+from pytest_crab.results.reviewer_summary import ReviewerSummary
 from pytest_crab.statistics.comparison import Key
 from pytest_crab.text import label_words
 from pytest_crab.types import Category, Kind, TrialId
@@ -50,7 +52,6 @@ class Look:
     outcome: str
     why: str
     labels: str = ""
-    text: str = ""
 
     @property
     def key(self) -> Key:
@@ -78,16 +79,28 @@ class Looks:
 #: The oracle and value of one comment by reviewer.
 _Row = dict[str, tuple[OracleRecord, float]]
 
+#: As a float, which is compared many times.
+_MAJORITY = float(MAJORITY)
 
-def find_looks(summary: Summary, text: Callable[[Key], str] = lambda _: "") -> Looks:
+
+def find_looks(
+    reviewers: Iterable[ReviewerSummary],
+    compared: Iterable[str],
+    gate: Gate | None,
+    told: Iterable[LookFirst],
+    *,
+    strict: bool,
+) -> Looks:
     """Return what a gate saw lost, what all missed, findings that led to nothing, and where reviewers disagree.
 
-    RULE says in which order. ``text`` returns the beginning of a comment.
+    RULE says in which order. ``compared`` are the names of those who can miss and disagree, ``told`` the explanations
+    to look at. ``strict``: what is unknown is missed.
     """
-    labels = {oracle.key: oracle.labels for own in summary.reviewers for oracle in own.oracles}
-    rows = _contested(summary)
+    oracles = {own.reviewer: own.oracles for own in reviewers}
+    labels = {oracle.key: oracle.labels for own in oracles.values() for oracle in own}
+    rows = _rows(oracles, compared, strict=strict)
     missed = [key for key, row in rows.items() if not any(value for _, value in row.values())]
-    apart = [key for key, row in rows.items() if len({value >= MAJORITY for _, value in row.values()}) > 1]
+    apart = [key for key, row in rows.items() if len({value >= _MAJORITY for _, value in row.values()}) > 1]
 
     def weight(one: Look) -> tuple[int, int, bool, Key]:
         return _weight(one.key, labels.get(one.key, {}))
@@ -99,41 +112,34 @@ def find_looks(summary: Summary, text: Callable[[Key], str] = lambda _: "") -> L
         seen.update(fresh)
         return sorted(fresh.values(), key=weight)[:MOST]
 
-    lost, told = foremost(_lost(summary)), foremost(_told(summary))
+    lost, near = foremost(_lost(gate)), foremost(_told(told))
     kinds = (
         lost,
         foremost(_missed(key, rows[key]) for key in missed),
-        told,
+        near,
         foremost(_apart(key, rows[key]) for key in apart),
     )
     first = [one for kind in kinds for one in kind[:1]]
     others = sorted((one for kind in kinds for one in kind[1:]), key=weight)
     return Looks(
-        tuple(
-            dataclasses.replace(one, labels=label_words(labels.get(one.key, {})), text=text(one.key))
-            for one in (*first, *others)
-        ),
+        tuple(dataclasses.replace(one, labels=label_words(labels.get(one.key, {}))) for one in (*first, *others)),
         len(missed),
     )
 
 
-def _contested(summary: Summary) -> dict[Key, _Row]:
-    """Return what each reviewer that is compared with others made of each comment, where that is known.
-
-    Where none is compared, those that ran take their place.
-    """
+def _rows(oracles: Mapping[str, Sequence[OracleRecord]], compared: Iterable[str], *, strict: bool) -> dict[Key, _Row]:
+    """Return what each of these reviewers made of each comment, where that is known."""
     found: dict[Key, _Row] = {}
-    everyone = {own.reviewer: own for own in summary.reviewers}
-    for name in summary.together.reviewers or summary.contestants or everyone:
-        for oracle in everyone[name].oracles:
-            value = oracle.value(strict=summary.errors_as_misses)
+    for name in compared:
+        for oracle in oracles[name]:
+            value = oracle.value(strict=strict)
             if value is not None:
                 found.setdefault(oracle.key, {})[name] = oracle, float(value)
     return found
 
 
-def _lost(summary: Summary) -> Iterator[Look]:
-    for name, comparison in summary.gate.comparisons.items() if summary.gate is not None else ():
+def _lost(gate: Gate | None) -> Iterator[Look]:
+    for name, comparison in gate.comparisons.items() if gate is not None else ():
         reviewer, _, other = name.partition(" against ")
         for instance, _, comment in (oracle.rpartition("::") for oracle in comparison.lost):
             yield Look(
@@ -146,8 +152,8 @@ def _lost(summary: Summary) -> Iterator[Look]:
             )
 
 
-def _told(summary: Summary) -> Iterator[Look]:
-    for one in summary.look_first:
+def _told(found: Iterable[LookFirst]) -> Iterator[Look]:
+    for one in found:
         trial = TrialId.parse(one.trial)
         yield Look(
             trial=one.trial,
@@ -166,7 +172,7 @@ def _missed(key: Key, row: _Row) -> Look:
 
 
 def _apart(key: Key, row: _Row) -> Look:
-    caught = [name for name, (_, value) in row.items() if value >= MAJORITY]
+    caught = [name for name, (_, value) in row.items() if value >= _MAJORITY]
     missed = [name for name in row if name not in caught]
     why = f"caught by {_names(caught)}, missed by {_names(missed)}"
     return _look(key, row, missed[0], "reviewers disagree", "some", why)

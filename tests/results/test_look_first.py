@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from pytest_crab.results.look_first import MOST, Look
 from pytest_crab.results.summary import summarise
-from pytest_crab.show.look_first import MOST, Look, find_looks
 from pytest_crab.show.terminal import summary_lines
 from pytest_crab.types import Category, CommentResult, ExplainedOutcome, Explanation, Kind, Reason, Trial
 
@@ -11,7 +11,7 @@ GREEN, RED, LOST = Reason.GREEN, Reason.FAILED, Reason.BROKEN
 
 
 def looks(*trials: Trial) -> list[Look]:
-    return list(find_looks(summarise(trials), lambda key: f"text of {key[1]}").comments)
+    return list(summarise(trials).looks.comments)
 
 
 def test_all_missed_and_disagreements_are_told_apart(make_trial: Callable[..., Trial]) -> None:
@@ -19,7 +19,7 @@ def test_all_missed_and_disagreements_are_told_apart(make_trial: Callable[..., T
     missed, apart = looks(*trials)
     assert (missed.comment, missed.kind, missed.why) == ("c1", "missed by all", "missed by a, b")
     assert (apart.comment, apart.kind, apart.why) == ("c2", "reviewers disagree", "caught by a, missed by b")
-    assert (apart.trial, apart.text) == ("one::b", "text of c2"), "the one that missed it is opened"
+    assert apart.trial == "one::b", "the one that missed it is opened"
 
 
 def test_who_is_shown_the_answer_does_not_take_part(make_trial: Callable[..., Trial]) -> None:
@@ -60,9 +60,7 @@ def test_what_matters_more_comes_first_on_the_page_and_in_the_terminal(
 
 
 def test_the_page_says_that_not_all_missed_comments_are_there(make_trial: Callable[..., Trial]) -> None:
-    few, many = (
-        find_looks(summarise([make_trial("a", f"i{at}", RED) for at in range(count)])) for count in (MOST, MOST + 3)
-    )
+    few, many = (summarise([make_trial("a", f"i{at}", RED) for at in range(count)]).looks for count in (MOST, MOST + 3))
     assert few.limit == ""
     assert len(many.comments) == MOST
     assert f"{MOST} of the {MOST + 3} comments" in many.limit
