@@ -16,7 +16,7 @@ from pytest_crab.cli.shared_options import store_option
 from pytest_crab.clients.services import StepServices
 from pytest_crab.formats import format_count, format_dollars
 from pytest_crab.models import Gateway
-from pytest_crab.scoring.step_cache import StepCache, StepPlan
+from pytest_crab.scoring.steps import StepCache, StepPlan
 from pytest_crab.scratch import scratch
 from pytest_crab.settings import Settings
 from pytest_crab.store import FileStore

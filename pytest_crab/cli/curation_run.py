@@ -36,7 +36,7 @@ from pytest_crab.formats import format_count
 from pytest_crab.injection.twins import TWIN, twin_id
 from pytest_crab.instances import FILE
 from pytest_crab.scoring.judges.bench import JudgeBench
-from pytest_crab.scoring.step_cache import StepCache
+from pytest_crab.scoring.steps import StepCache
 from pytest_crab.settings import Settings
 from pytest_crab.show.page.funnel import write_funnel_page
 from pytest_crab.side_by_side import side_by_side

@@ -21,7 +21,7 @@ from pytest_crab.scoring.oracles import keys
 from pytest_crab.scoring.oracles.oracle_runs import OracleRequest, run_oracles, tests_pass
 from pytest_crab.scoring.oracles.proof import ProvedComment
 from pytest_crab.scoring.oracles.states import company_of, goes_together
-from pytest_crab.scoring.protocols import Step
+from pytest_crab.scoring.steps import Step
 from pytest_crab.trial.context import TrialContext
 from pytest_crab.types import Comment, Ending, OracleError, Verdict
 
@@ -55,9 +55,6 @@ class OracleAnswerStep(Step[OracleAnswer]):
 
     name = "near-miss"
     record = OracleAnswer
-    paid = False
-    deadline = None
-    reruns = ()
 
     def __init__(self, context: TrialContext, one: ProvedComment, changes: Sequence[ChangedTree]) -> None:
         self._context = context

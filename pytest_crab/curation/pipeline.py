@@ -15,7 +15,7 @@ from pytest_crab import serialization
 from pytest_crab.curation.stages import CurationContext, Rejection, Stage
 from pytest_crab.errors import BadInput, Cancelled, CrabError, StoreError
 from pytest_crab.protocols import Store
-from pytest_crab.scoring.protocols import Step
+from pytest_crab.scoring.steps import Step
 from pytest_crab.types import PullCandidate, StrEnum
 
 #: The name of decisions in the store.
@@ -63,9 +63,6 @@ class DecisionStep(Step[StageDecision]):
 
     name = CURATION
     record = StageDecision
-    paid = False
-    deadline = None
-    reruns = ()
 
     def __init__(self, stage: Stage, candidate: PullCandidate, context: CurationContext | None = None) -> None:
         self._stage = stage

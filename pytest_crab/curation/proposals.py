@@ -10,7 +10,7 @@ from pytest_crab.clients.chat import ChatSettings
 from pytest_crab.clients.prompting import as_data
 from pytest_crab.curation.stages import CurationContext
 from pytest_crab.model_access import Services
-from pytest_crab.scoring.model_answer import ModelAnswerStep
+from pytest_crab.scoring.steps import ModelAnswerStep
 from pytest_crab.types import Usage
 
 T = TypeVar("T")

@@ -30,7 +30,7 @@ from pytest_crab import serialization
 from pytest_crab.adapters import Family
 from pytest_crab.errors import BadInput
 from pytest_crab.scoring.judges.bench import JudgeBench
-from pytest_crab.scoring.step_cache import StepCache
+from pytest_crab.scoring.steps import StepCache
 from pytest_crab.settings import Settings
 from pytest_crab.trial.crew import Crew
 from pytest_crab.trial.run_context import RunContext

@@ -1,84 +1,18 @@
-"""The seam of scorers: what a scorer promises, and the steps and the context that it works with."""
+"""The seam of scorers: what a scorer promises, and the context that it works with."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from pytest_crab.model_access import Services
-from pytest_crab.protocols import Command, Completed, Image, InstallResult, Limits, Snapshot, Store
+from pytest_crab.protocols import Command, Completed, Image, InstallResult, Limits, Snapshot
+from pytest_crab.scoring.steps import Step, StepCache, StepResults
 from pytest_crab.types import Artefact, Comment, Instance, PullRequest, Review, Revision, Score, Usage
 
 R = TypeVar("R")
-
-
-class Step(Protocol[R]):
-    """One step of a trial: results by subject (a comment's id, or "" where the step has only one).
-
-    Caching, retries, timing and the record are the context's: a step only names its keys and does its work.
-    """
-
-    @property
-    def name(self) -> str:
-        """The step's name on the record, in the store and in messages."""
-
-    @property
-    def record(self) -> type[R]:
-        """The record that a result is stored as."""
-
-    @property
-    def paid(self) -> bool:
-        """True if a result costs money: a damaged one in the store is then an error and is not made again."""
-
-    @property
-    def deadline(self) -> float | None:
-        """The seconds that its reviewer or agent has; None where none is set."""
-
-    @property
-    def reruns(self) -> Sequence[str]:
-        """The endings of runs inside the step that were made again, for the record."""
-
-    def keys(self) -> Mapping[str, str]:
-        """The store key of each result, by subject: a digest of everything that decides it. Runs nothing."""
-
-    def run(self, subjects: Sequence[str]) -> Mapping[str, R]:
-        """Make the results of these subjects. Raises CrabError where the machine failed, not a contestant."""
-
-    def lasts(self, result: R) -> bool:
-        """Return whether a result may be reused; one that a failure of this machine caused may not."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StepResults(Mapping[str, R]):
-    """The results of a step by subject; ``reused``: the store had all of them."""
-
-    results: Mapping[str, R]
-    reused: bool
-
-    def __getitem__(self, subject: str) -> R:
-        return self.results[subject]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.results)
-
-    def __len__(self) -> int:
-        return len(self.results)
-
-
-class ResultCache(Protocol):
-    """The results of steps in a store: a stored one is used again, a missing one is made once and stored."""
-
-    @property
-    def store(self) -> Store:
-        """The store."""
-
-    def find(self, step: Step[R]) -> dict[str, R]:
-        """Return those results of a step that the store has. Raises what the step's keys need, and StoreError."""
-
-    def results(self, step: Step[R]) -> StepResults[R]:
-        """Return all results of a step; the missing ones are made and stored. Raises what the step raises."""
 
 
 @dataclass
@@ -140,7 +74,7 @@ class ScoringContext(Protocol):
         """The pull request as contestants see it. Raises SourceUnreachable, SourceError."""
 
     @property
-    def cache(self) -> ResultCache:
+    def cache(self) -> StepCache:
         """The results of steps in the run's store."""
 
     def time_part(self, name: str) -> AbstractContextManager[StepClock]:
@@ -162,15 +96,12 @@ class ScoringContext(Protocol):
         """Install a revised tree; what that made. Raises InstallFailed, EngineError, Cancelled."""
 
 
-class ScorerEvidence(Protocol):
-    """The result of a scorer's ``prepare`` for one trial; ``decided`` are the scores that need no review."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScorerEvidence:
+    """The result of a scorer's ``prepare`` for one trial."""
 
-    @property
-    def decided(self) -> Iterable[Score]:
-        """Scores that need no review, such as that of a comment whose oracle is not proved.
-
-        They may be made one by one: those before a failure count. Raises as ``Scorer.prepare`` does.
-        """
+    #: The scores that need no review, such as that of a comment whose oracle is not proved.
+    decided: Sequence[Score] = ()
 
 
 class Scorer(Protocol):
@@ -192,12 +123,17 @@ class Scorer(Protocol):
         """The comments of this instance that get a score."""
 
     def plan_steps(
-        self, context: ScoringContext, review: Review | None, revision: Revision | None
+        self,
+        context: ScoringContext,
+        review: Review | None,
+        revision: Revision | None,  # noqa: ARG002 - none are needed
     ) -> Iterator[Step[Any]]:
-        """The steps whose keys are known by what is given, and were not by less."""
+        """The steps whose keys are known by what is given, and were not by less; none unless it says so."""
+        return iter(())
 
-    def prepare(self, context: ScoringContext) -> ScorerEvidence:
-        """Prepare what the scores rest on. Raises what keeps this machine from answering: CrabError."""
+    def prepare(self, context: ScoringContext) -> ScorerEvidence:  # noqa: ARG002 - nothing is prepared
+        """Prepare what the scores rest on, if anything. Raises what keeps this machine from answering: CrabError."""
+        return ScorerEvidence()
 
     def score(self, context: ScoringContext, evidence: Any, review: Review, revision: Revision) -> Sequence[Score]:
         """The scores of what is not decided yet. Raises as ``prepare`` does."""

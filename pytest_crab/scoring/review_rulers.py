@@ -11,8 +11,7 @@ from typing_extensions import override
 
 from pytest_crab.scoring import similarity
 from pytest_crab.scoring.location import RULES, Place, place_of_finding
-from pytest_crab.scoring.protocols import ScoringContext
-from pytest_crab.scoring.unprepared import UnpreparedScorer
+from pytest_crab.scoring.protocols import Scorer, ScoringContext
 from pytest_crab.types import (
     COMPARED,
     Artefact,
@@ -65,7 +64,7 @@ def best_match(
     return value, None if at is None else -at
 
 
-class ReviewRuler(UnpreparedScorer):
+class ReviewRuler(Scorer):
     """The part of a scorer that is the same for all that need a review and nothing else; ``scores`` is its rule."""
 
     name: str

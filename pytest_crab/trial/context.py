@@ -15,8 +15,8 @@ from pytest_crab.errors import AgentError, Cancelled, CrabError, ReviewerError, 
 from pytest_crab.instances.resolvability import settings_digest
 from pytest_crab.lazy import lazy
 from pytest_crab.protocols import Command, Completed, Image, InstallResult, Limits, Snapshot
-from pytest_crab.scoring.protocols import ScoringContext, Step, StepClock, StepResults
-from pytest_crab.scoring.step_cache import StepCache
+from pytest_crab.scoring.protocols import ScoringContext, StepClock
+from pytest_crab.scoring.steps import Step, StepCache, StepResults
 from pytest_crab.sources import drop, fetcher_for
 from pytest_crab.trial.checkout import TrialCheckout
 from pytest_crab.trial.crew import Crew
@@ -246,10 +246,6 @@ class StepContext(ScoringContext):
                 del self.snapshot
             if self.run_context.cancelled.wait(pause):
                 raise Cancelled(f"the run was stopped while {step.name} was to be tried again")
-
-    def stored_results(self, step: Step[R]) -> dict[str, R]:
-        """Those results of a step that the store has. Raises what the step's keys need, and StoreError."""
-        return self.cache.find(step)
 
     @property
     @override

@@ -11,7 +11,7 @@ from pytest_crab.errors import CrabError
 from pytest_crab.scoring.judges.votes import JUDGEMENT
 from pytest_crab.scoring.oracles.evaluation import EvaluationStep
 from pytest_crab.scoring.oracles.explanation import ExplanationStep, plan_explanations
-from pytest_crab.scoring.protocols import Step
+from pytest_crab.scoring.steps import Step
 from pytest_crab.sources import is_fetched
 from pytest_crab.trial.context import TrialContext
 from pytest_crab.trial.crew import Crew
@@ -129,7 +129,7 @@ class _Planner:
         if verdicts is None:
             self.states[_EXPLANATION] = NEEDLESS
         elif self.states["verdict"] == STORED:
-            scores = {name.removeprefix("/"): score for name, score in context.stored_results(verdicts).items()}
+            scores = {name.removeprefix("/"): score for name, score in context.cache.find(verdicts).items()}
             asked = {name: score for name, score in scores.items() if self._explains_all or not score.value}
             _, step = plan_explanations(context, verdicts.comments, review, revision, asked)
             self.states[_EXPLANATION] = NEEDLESS
@@ -138,7 +138,7 @@ class _Planner:
     def look_up_review(self) -> Review | None:
         """Return the stored review; with it, the later steps that it makes needless are known."""
         run = self._run
-        review = run.context.stored_results(ReviewStep(run.context, run.reviewer, run.review_number)).get("")
+        review = run.context.cache.find(ReviewStep(run.context, run.reviewer, run.review_number)).get("")
         self._note("review", review)
         if not run.revises or (review is not None and not review.size and not run.crew.spec.control):
             self.states |= dict.fromkeys(self.states.keys() & {"revision", "verdict", _EXPLANATION}, NEEDLESS)
@@ -151,7 +151,7 @@ class _Planner:
     def _count_votes(self, review: Review) -> None:
         run = self._run
         steps = [step for scorer in run.scorers for step in scorer.plan_steps(run.context, review, None)]
-        votes = [run.context.stored_results(step).get("") for step in steps]
+        votes = [run.context.cache.find(step).get("") for step in steps]
         stored = [vote for vote in votes if vote is not None]
         self._missing_votes = len(steps) - len(stored)
         self._vote_costs = known_costs(vote.usage for vote in stored)
@@ -162,7 +162,7 @@ class _Planner:
         """Return the stored revision that answers this review."""
         run = self._run
         step = RevisionStep(run.context, run.agent, run.first_findings(review).findings, run.repeat)
-        revision = run.context.stored_results(step).get("")
+        revision = run.context.cache.find(step).get("")
         self._note("revision", revision)
         return revision
 
@@ -176,7 +176,7 @@ class _Planner:
         counts: Counter[str] = Counter()
         missing: Counter[str] = Counter()
         for step in steps:
-            found, count = self._run.context.stored_results(step), len(step.keys())
+            found, count = self._run.context.cache.find(step), len(step.keys())
             counts[step.name] += count
             missing[step.name] += count - len(found)
             if costs := known_costs(getattr(result, "usage", None) for result in found.values()):

@@ -14,7 +14,7 @@ from pytest_crab import serialization
 from pytest_crab.errors import AgentError, CrabError, DiffRejected, ReviewerError, model_errors_as
 from pytest_crab.protocols import Agent, Checkout, Reviewer
 from pytest_crab.redaction import Redactor
-from pytest_crab.scoring.protocols import Step
+from pytest_crab.scoring.steps import Step
 from pytest_crab.trial.context import TrialContext
 from pytest_crab.types import Finding, Review, Revision
 from pytest_crab.types.reviews import FREE
@@ -30,7 +30,6 @@ class _AdapterStep(Step[R]):
     """
 
     paid = True
-    reruns = ()
 
     def __init__(self, context: TrialContext, adapter: object, repeat: int) -> None:
         self._context = context
@@ -73,10 +72,6 @@ class _AdapterStep(Step[R]):
                 error.args = (self._redactor.text(str(error)),)
             self._context.wasted.append(checkout.services.total_used() or (FREE if self._is_free else None))
             raise
-
-    @override
-    def lasts(self, result: R) -> bool:
-        return True
 
 
 class ReviewStep(_AdapterStep[Review]):

@@ -20,7 +20,7 @@ from pytest_crab.cli.run_contexts import proving_context
 from pytest_crab.curation.stages import CurationContext
 from pytest_crab.runtimes import RuntimeSettings
 from pytest_crab.scoring.judges.bench import JudgeBench
-from pytest_crab.scoring.step_cache import StepCache
+from pytest_crab.scoring.steps import StepCache
 from pytest_crab.settings import load_settings
 from pytest_crab.store import FileStore
 from pytest_crab.types import CandidateComment, Comment, GitSource, PullCandidate, PullRequestFacts

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pytest_crab.curation.stages import CurationContext
-from pytest_crab.scoring.step_cache import StepCache
+from pytest_crab.scoring.steps import StepCache
 from pytest_crab.store import FileStore
 
 SHOP = '''\

@@ -20,7 +20,7 @@ from pytest_crab.scoring.judges.label_judges import SameConcern
 from pytest_crab.scoring.judges.labelling import LabelJudge, read_label
 from pytest_crab.scoring.judges.reviews import label_of_finding
 from pytest_crab.scoring.judges.votes import Gold, JudgeQuestion, Vote, VotedLabel, decide
-from pytest_crab.scoring.step_cache import StepCache
+from pytest_crab.scoring.steps import StepCache
 from pytest_crab.scratch import scratch
 from pytest_crab.settings import Api, ModelSettings, Price, Provider
 from pytest_crab.statistics.signal import LABELS

@@ -14,10 +14,8 @@ from pytest_crab.clients.text_log_probabilities import require_own_places, score
 from pytest_crab.errors import Cancelled, CrabError, StoreError
 from pytest_crab.instances.files import file_bytes
 from pytest_crab.model_access import Services
-from pytest_crab.scoring.model_answer import ModelAnswerStep
-from pytest_crab.scoring.protocols import ResultCache
 from pytest_crab.scoring.refinement import RefinementScorer
-from pytest_crab.scoring.step_cache import StepPlan, plan_steps
+from pytest_crab.scoring.steps import ModelAnswerStep, StepCache, StepPlan, plan_steps
 from pytest_crab.side_by_side import side_by_side
 from pytest_crab.types import Instance, Usage, total_usage
 
@@ -87,7 +85,7 @@ class TextBench:
 
     name: str
     settings: ChatSettings
-    cache: ResultCache
+    cache: StepCache
     #: Makes what asks, given a text and the step's name.
     services: Callable[[SolvedText, str], Services]
     #: Breaks off what is under way once a text cannot be asked at all.

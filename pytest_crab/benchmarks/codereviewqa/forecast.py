@@ -74,7 +74,7 @@ class ProbeForecaster:
             seen: dict[str, object] = {}
             for probe in chosen_probes(item.instance, self._probes):
                 for step in steps_of(context, probe):
-                    seen.update(dict.fromkeys(step.keys().values(), context.stored_results(step).get(probe)))
+                    seen.update(dict.fromkeys(step.keys().values(), context.cache.find(step).get(probe)))
         except CrabError as error:
             return ProbePlan(answerer=name, problem=str(error))
         stored = [one for one in seen.values() if one is not None]

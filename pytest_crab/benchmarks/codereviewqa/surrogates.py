@@ -26,8 +26,7 @@ from pytest_crab.clients.infill import Filling, Gap, fill
 from pytest_crab.clients.text_log_probabilities import require_own_places, score_text
 from pytest_crab.errors import Cancelled, CrabError, EngineError, ModelError
 from pytest_crab.model_access import Services
-from pytest_crab.scoring.model_answer import ModelAnswerStep
-from pytest_crab.scoring.protocols import ResultCache
+from pytest_crab.scoring.steps import ModelAnswerStep, StepCache
 from pytest_crab.side_by_side import side_by_side
 from pytest_crab.types import Usage, total_usage
 
@@ -160,7 +159,7 @@ class SolutionBench:
     """Models that make the questions on solutions of rows, several rows at a time."""
 
     models: Surrogates
-    cache: ResultCache
+    cache: StepCache
     #: Makes what asks, given a row's name and the step's.
     services: Callable[[str, str], Services]
     #: Breaks off what is under way once an answer cannot be got.

@@ -21,9 +21,7 @@ from pytest_crab.scoring.judges.votes import (
     decide,
     vote_step,
 )
-from pytest_crab.scoring.model_answer import ModelAnswerStep
-from pytest_crab.scoring.protocols import ResultCache
-from pytest_crab.scoring.step_cache import StepPlan, plan_steps
+from pytest_crab.scoring.steps import ModelAnswerStep, StepCache, StepPlan, plan_steps
 from pytest_crab.side_by_side import side_by_side
 from pytest_crab.types import Usage, total_usage
 from pytest_crab.types.reviews import FREE
@@ -52,7 +50,7 @@ class JudgeBench:
 
     name: str
     judge: Judge
-    cache: ResultCache
+    cache: StepCache
     #: Makes what asks a question, given the question and the vote's step.
     services: Callable[[JudgeQuestion, str], Services]
     #: Breaks off what is under way once a question cannot be asked at all.

@@ -19,9 +19,9 @@ from pytest_crab.scoring.judges.reviews import (
     questions_of,
 )
 from pytest_crab.scoring.judges.votes import JUDGEMENT, Gold, Judge, JudgeQuestion, VotedLabel
-from pytest_crab.scoring.protocols import ScorerEvidence, ScoringContext, Step
+from pytest_crab.scoring.protocols import Scorer, ScorerEvidence, ScoringContext
 from pytest_crab.scoring.review_rulers import NOT_ON_RECORD, has_texts
-from pytest_crab.scoring.unprepared import UnpreparedScorer
+from pytest_crab.scoring.steps import Step
 from pytest_crab.types import (
     Artefact,
     Comment,
@@ -36,7 +36,7 @@ from pytest_crab.types import (
 )
 
 
-class JudgeScorer(UnpreparedScorer):
+class JudgeScorer(Scorer):
     """Asks a named judge. A comment is caught if a finding hits it; a failure to get a label is unknown."""
 
     needs = frozenset({Artefact.REVIEW, Artefact.MODEL})

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from pytest_crab import serialization
 from pytest_crab.model_access import Services
-from pytest_crab.scoring.model_answer import ModelAnswerStep
+from pytest_crab.scoring.steps import ModelAnswerStep
 from pytest_crab.types import Finding, Side, Usage
 
 #: The name of the step that asks a judge once.

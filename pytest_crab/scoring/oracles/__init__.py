@@ -14,13 +14,14 @@ from pytest_crab.errors import AgentError, DiffRejected
 from pytest_crab.instances.recorded import NOT_ON_RECORD
 from pytest_crab.scoring.oracles.evaluation import ORACLES, EvaluationStep, all_scores, score_of
 from pytest_crab.scoring.oracles.proof import ProofStep, ProvedComment, prove
-from pytest_crab.scoring.protocols import Scorer, ScoringContext, Step
+from pytest_crab.scoring.protocols import Scorer, ScorerEvidence, ScoringContext
+from pytest_crab.scoring.steps import Step
 from pytest_crab.types import Artefact, Comment, Instance, Judgement, Reason, Review, Revision, Score
 
 
-@dataclass(frozen=True, slots=True)
-class Proofs:
-    """The oracles of one trial, proved or not: the evidence of this scorer."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proofs(ScorerEvidence):
+    """The oracles of one trial, proved or not: the evidence of this scorer. One that is not proved is broken."""
 
     comments: tuple[ProvedComment, ...]
 
@@ -28,12 +29,6 @@ class Proofs:
     def proved(self) -> tuple[ProvedComment, ...]:
         """Those that are proved."""
         return tuple(one for one in self.comments if one.proof is not None)
-
-    @property
-    def decided(self) -> tuple[Score, ...]:
-        """The scores of those that are not proved: broken."""
-        unproved = (one for one in self.comments if one.proof is None)
-        return tuple(score_of(one.comment, Judgement(reason=Reason.BROKEN, detail=one.problem)) for one in unproved)
 
 
 class OracleScorer(Scorer):
@@ -68,7 +63,13 @@ class OracleScorer(Scorer):
 
     @override
     def prepare(self, context: ScoringContext) -> Proofs:
-        return Proofs(prove(context))
+        comments = prove(context)
+        broken = (
+            score_of(one.comment, Judgement(reason=Reason.BROKEN, detail=one.problem))
+            for one in comments
+            if one.proof is None
+        )
+        return Proofs(comments=comments, decided=tuple(broken))
 
     @override
     def score(self, context: ScoringContext, evidence: Proofs, review: Review, revision: Revision) -> Sequence[Score]:

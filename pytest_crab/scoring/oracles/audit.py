@@ -14,7 +14,8 @@ from pytest_crab.scoring.oracles import keys
 from pytest_crab.scoring.oracles.oracle_runs import OracleRequest, OracleResults, run_oracles
 from pytest_crab.scoring.oracles.proof import ProvedComment
 from pytest_crab.scoring.oracles.states import CheckedState, Role, applied_states, checked_states, goes_together
-from pytest_crab.scoring.protocols import ScoringContext, Step
+from pytest_crab.scoring.protocols import ScoringContext
+from pytest_crab.scoring.steps import Step
 from pytest_crab.types import Ending
 
 
@@ -58,9 +59,6 @@ class AuditStep(Step[AuditResult]):
 
     name = "audit"
     record = AuditResult
-    paid = False
-    deadline = None
-    reruns = ()
 
     def __init__(self, context: ScoringContext, proven: Sequence[ProvedComment]) -> None:
         self._context = context

@@ -14,7 +14,8 @@ from pytest_crab import serialization, verdict
 from pytest_crab.scoring.oracles import keys
 from pytest_crab.scoring.oracles.oracle_runs import OracleRequest, run_oracles
 from pytest_crab.scoring.oracles.proof import ProvedComment
-from pytest_crab.scoring.protocols import ScoringContext, Step
+from pytest_crab.scoring.protocols import ScoringContext
+from pytest_crab.scoring.steps import Step
 from pytest_crab.types import (
     PASS_TO_PASS,
     Comment,
@@ -54,8 +55,6 @@ class EvaluationStep(Step[Score]):
 
     name = "verdict"
     record = Score
-    paid = False
-    deadline = None
     reruns: Sequence[str] = ()
 
     def __init__(

@@ -18,7 +18,8 @@ from pytest_crab.line_moves import LineMoves, Lines
 from pytest_crab.scoring.location import Place, overlaps, place_of_finding
 from pytest_crab.scoring.oracles.evaluation import EvaluationStep
 from pytest_crab.scoring.oracles.proof import ProvedComment
-from pytest_crab.scoring.protocols import ScoringContext, Step
+from pytest_crab.scoring.protocols import ScoringContext
+from pytest_crab.scoring.steps import Step
 from pytest_crab.types import (
     Comment,
     ExplainedOutcome,
@@ -83,9 +84,6 @@ class ExplanationStep(Step[Explanation]):
 
     name = "explanation"
     record = Explanation
-    paid = False
-    deadline = None
-    reruns = ()
 
     def __init__(
         self,

@@ -10,7 +10,8 @@ from pytest_crab import serialization
 from pytest_crab.ecosystems import needs_install
 from pytest_crab.errors import InstallFailed
 from pytest_crab.protocols import FileChange, InstallResult
-from pytest_crab.scoring.protocols import ScoringContext, Step
+from pytest_crab.scoring.protocols import ScoringContext
+from pytest_crab.scoring.steps import Step
 
 
 def install_all(
@@ -41,9 +42,6 @@ class _InstallStep(Step[InstallResult]):
 
     name = "install"
     record = InstallResult
-    paid = False
-    deadline = None
-    reruns = ()
 
     def __init__(self, context: ScoringContext, tree: str) -> None:
         self._context = context
@@ -56,7 +54,3 @@ class _InstallStep(Step[InstallResult]):
     @override
     def run(self, subjects: Sequence[str]) -> Mapping[str, InstallResult]:
         return {subject: self._context.reinstall(self._tree) for subject in subjects}
-
-    @override
-    def lasts(self, result: InstallResult) -> bool:
-        return True

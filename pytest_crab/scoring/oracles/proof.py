@@ -16,7 +16,8 @@ from pytest_crab.scoring.oracles import keys
 from pytest_crab.scoring.oracles.clone_leaks import clone_leak
 from pytest_crab.scoring.oracles.oracle_runs import OracleRequest, OracleResults, run_oracles
 from pytest_crab.scoring.oracles.states import CheckedState, Role
-from pytest_crab.scoring.protocols import ScoringContext, Step
+from pytest_crab.scoring.protocols import ScoringContext
+from pytest_crab.scoring.steps import Step
 from pytest_crab.text import one_line
 from pytest_crab.types import PASS_TO_PASS, Comment, Ending, Proof, Run
 
@@ -79,9 +80,6 @@ class ProofStep(Step[ProofResult]):
 
     name = "proof"
     record = ProofResult
-    paid = False
-    deadline = None
-    reruns = ()
 
     def __init__(self, context: ScoringContext) -> None:
         self._context = context

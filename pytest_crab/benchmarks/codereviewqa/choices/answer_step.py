@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
 
 from typing_extensions import override
 
 from pytest_crab import serialization
-from pytest_crab.benchmarks.codereviewqa.choices.answers import Answerer, AnswererError, Answers, ChosenOption
+from pytest_crab.benchmarks.codereviewqa.choices.answers import AnswererError, Answers, ChosenOption
 from pytest_crab.benchmarks.codereviewqa.choices.questions import OURS, RELEASE, Question
+from pytest_crab.benchmarks.codereviewqa.context import ProbeContext
 from pytest_crab.errors import CrabError, model_errors_as
 from pytest_crab.lazy import lazy
 from pytest_crab.protocols import Store
-from pytest_crab.scoring.protocols import ScoringContext, Step
+from pytest_crab.scoring.steps import Step
 from pytest_crab.types import Usage, total_usage
 
 
@@ -27,28 +27,14 @@ class _Noted:
     usage: Usage | None = None
 
 
-class AnswerContext(ScoringContext, Protocol):
-    """The context of an answerer's steps."""
-
-    @property
-    def answerer(self) -> Answerer:
-        """The answerer."""
-
-    @property
-    def answerer_identity(self) -> Mapping[str, Any]:
-        """Everything that decides the answerer's answers, for a step's key."""
-
-
 class AnswerStep(Step[Answers]):
     """The step that asks the question of one probe in every order; one stored record, paid for once."""
 
     name = "answers"
     record = Answers
     paid = True
-    deadline = None
-    reruns = ()
 
-    def __init__(self, context: AnswerContext, probe: str, questions: Sequence[Question]) -> None:
+    def __init__(self, context: ProbeContext, probe: str, questions: Sequence[Question]) -> None:
         self._context = context
         self._probe = probe
         self._questions = questions
@@ -109,7 +95,3 @@ class AnswerStep(Step[Answers]):
         notes = self._notes.notes(self.name, self._keys[self._probe])
         read = (serialization.read(_Noted, one, []) for one in notes)
         return {one.number: one for one in read if one is not None and one.number < len(self._questions)}
-
-    @override
-    def lasts(self, result: Answers) -> bool:
-        return True

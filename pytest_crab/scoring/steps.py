@@ -1,20 +1,102 @@
-"""The cache of steps: a stored result is used again, a missing one is made once and stored."""
+"""Steps with stored results: a stored result is used again, a missing one is made once and stored."""
 
 from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar
+
+from typing_extensions import override
 
 from pytest_crab import serialization
 from pytest_crab.errors import StoreError
 from pytest_crab.protocols import Store
-from pytest_crab.scoring.protocols import ResultCache, Step, StepResults
 from pytest_crab.types.reviews import known_costs
 
 R = TypeVar("R")
+
+
+class Step(Protocol[R]):
+    """One step of a trial: results by subject (a comment's id, or "" where the step has only one).
+
+    Caching, retries, timing and the record are the context's: a step only names its keys and does its work.
+    """
+
+    @property
+    def name(self) -> str:
+        """The step's name on the record, in the store and in messages."""
+
+    @property
+    def record(self) -> type[R]:
+        """The record that a result is stored as."""
+
+    @property
+    def paid(self) -> bool:
+        """True if a result costs money: a damaged one in the store is then an error and is not made again."""
+        return False
+
+    @property
+    def deadline(self) -> float | None:
+        """The seconds that its reviewer or agent has; None where none is set."""
+        return None
+
+    @property
+    def reruns(self) -> Sequence[str]:
+        """The endings of runs inside the step that were made again, for the record."""
+        return ()
+
+    def keys(self) -> Mapping[str, str]:
+        """The store key of each result, by subject: a digest of everything that decides it. Runs nothing."""
+
+    def run(self, subjects: Sequence[str]) -> Mapping[str, R]:
+        """Make the results of these subjects. Raises CrabError where the machine failed, not a contestant."""
+
+    def lasts(self, result: R) -> bool:  # noqa: ARG002 - for those of which some may not
+        """Return whether a result may be reused; one that a failure of this machine caused may not."""
+        return True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelAnswerStep(Step[R]):
+    """The step that asks a model once, outside of trials and for the votes of judges; each answer is paid for once.
+
+    ``known`` is everything that decides the answer, as plain data, and ``ask`` asks. ``run`` raises what ``ask`` does:
+    ModelError, GatewayError.
+    """
+
+    name: str
+    record: type[R]
+    known: Mapping[str, Any]
+    ask: Callable[[], R]
+
+    paid: ClassVar[bool] = True
+
+    @override
+    def keys(self) -> Mapping[str, str]:
+        return {"": serialization.digest(self.known)}
+
+    @override
+    def run(self, subjects: Sequence[str]) -> Mapping[str, R]:
+        return dict.fromkeys(subjects, self.ask())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepResults(Mapping[str, R]):
+    """The results of a step by subject; ``reused``: the store had all of them."""
+
+    results: Mapping[str, R]
+    reused: bool
+
+    def __getitem__(self, subject: str) -> R:
+        return self.results[subject]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.results)
+
+    def __len__(self) -> int:
+        return len(self.results)
 
 
 def _advise_fresh(step: str, key: str) -> str:  # noqa: ARG001 - as every advice
@@ -90,7 +172,7 @@ class StepPlan:
     cost_usd: float | None
 
 
-def plan_steps(cache: ResultCache, steps: Iterable[Step[Any]]) -> StepPlan:
+def plan_steps(cache: StepCache, steps: Iterable[Step[Any]]) -> StepPlan:
     """Return what these steps need, each of which asks once and keeps its usage. Raises StoreError."""
     found = [list(cache.find(step).values()) for step in steps]
     stored = [result for results in found for result in results]
