@@ -108,6 +108,29 @@ def read(cls: type[T], value: Any, problems: list[str], at: str = "") -> T | Non
     return typing.cast("T", result) if len(problems) == before else None
 
 
+def without_others(kind: Any, value: Any) -> Any:
+    """Return plain data for a record of this type with only the keys that it has, at every level.
+
+    Null stands for an absent key.
+    """
+    if typing.get_origin(kind) in (typing.Union, types.UnionType):
+        (kind,) = (arg for arg in typing.get_args(kind) if arg is not type(None))
+    if dataclasses.is_dataclass(kind) and isinstance(value, Mapping):
+        kinds = _kinds(typing.cast("Any", kind))
+        kept = {key: item for key, item in value.items() if key in kinds and item is not None}
+        return {key: without_others(kinds[key], item) for key, item in kept.items()}
+    if typing.get_origin(kind) is tuple and isinstance(value, list):
+        return [without_others(typing.get_args(kind)[0], item) for item in value]
+    return value
+
+
+@functools.cache
+def _kinds(cls: Any) -> dict[str, Any]:
+    """Return the type of each key of a record."""
+    hints = typing.get_type_hints(cls)
+    return {key_of(field): hints[field.name] for field in dataclasses.fields(cls) if field.init}
+
+
 #: Turns one value into what a field holds, or appends a sentence to the problems of the key that it is given.
 _Converter = typing.Callable[[Any, "list[str]", str], Any]
 

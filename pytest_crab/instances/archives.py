@@ -31,18 +31,17 @@ MOST_BYTES_PER_LINE = 16 << 20
 _DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, NotImplementedError, ValueError)
 
 
-def results(place: Path, cls: type[T], nested: Mapping[str, type]) -> Iterator[tuple[str, T]]:
+def results(place: Path, cls: type[T]) -> Iterator[tuple[str, T]]:
     """Yield (instance id, record) for every <instance id>/result.json in ``place``, a zip or a folder, sorted by id.
 
-    ``nested`` says which keys hold lists of records; keys that no record has are passed over. When all are read,
-    raises BadInput with a sentence for each that is damaged, of another shape, too large or there twice; at once if the
-    archive cannot be opened.
+    Keys that no record has are passed over. When all are read, raises BadInput with a sentence for each that is
+    damaged, of another shape, too large or there twice; at once if the archive cannot be opened.
     """
     problems: list[str] = []
     seen: dict[str, str] = {}
     for member, content in _contents(place, problems):
         name = PurePosixPath(member).parent.name
-        record = read_record(content, cls, nested, problems, member)
+        record = read_record(content, cls, problems, member)
         if record is None:
             continue
         if getattr(record, "instance_id", None) != name or not INSTANCE_ID.fullmatch(name):
@@ -72,41 +71,51 @@ def json_lines(path: Path) -> Iterator[tuple[int, bytes]]:
         raise BadInput(str(path), [f"it cannot be read ({error.strerror})"]) from None
 
 
-def read_record(content: bytes, cls: type[T], nested: Mapping[str, type], problems: list[str], where: str) -> T | None:
+def json_records(path: Path, cls: type[T], problems: list[str]) -> Iterator[tuple[int, bytes, T]]:
+    """Yield number, line and record of each line of a JSON lines file that holds one.
+
+    A sentence on every other line is appended to ``problems``. Raises BadInput as ``json_lines`` does.
+    """
+    for number, line in json_lines(path):
+        record = read_record(line, cls, problems, f"line {number}")
+        if record is not None:
+            yield number, line, record
+
+
+def read_file(path: Path, cls: type[T], problems: list[str], where: str) -> T | None:
+    """The record that a file holds; if it holds none, one sentence that starts with ``where`` is appended."""
+    try:
+        with path.open("rb") as file:
+            content = file.read(MOST_BYTES_PER_LINE + 1)
+    except OSError as error:
+        problems.append(f"{where}: it cannot be read ({error.strerror})")
+        return None
+    if len(content) > MOST_BYTES_PER_LINE:
+        problems.append(f"{where}: it is larger than {MOST_BYTES_PER_LINE >> 20} MiB")
+        return None
+    return read_record(content, cls, problems, where)
+
+
+def read_record(content: bytes, cls: type[T], problems: list[str], where: str) -> T | None:
     """The record that one JSON text holds; if it holds none, one sentence that starts with ``where`` is appended."""
     try:
         data = json.loads(content)
     except (ValueError, RecursionError) as error:
         problems.append(f"{where}: it is no JSON ({error})")
         return None
-    return to_record(data, cls, nested, problems, where)
+    return to_record(data, cls, problems, where)
 
 
-def to_record(data: object, cls: type[T], nested: Mapping[str, type], problems: list[str], where: str) -> T | None:
+def to_record(data: object, cls: type[T], problems: list[str], where: str) -> T | None:
     """The record that a JSON value is; if it is none, one sentence that starts with ``where`` is appended."""
     faults: list[str] = []
-    record = serialization.read(cls, _known_keys(cls, nested, data), faults)
+    record = serialization.read(cls, serialization.without_others(cls, data), faults)
     if record is not None and _half_pair(record):
         faults.append("a text holds half a surrogate pair, which is no text")
     if faults:
         problems.append(f"{where}: {format_first(faults)}")
         return None
     return record
-
-
-def _known_keys(cls: type, nested: Mapping[str, type], value: object) -> object:
-    """Return ``value`` with only the keys that the record has, at every level; null stands for an absent key."""
-    if not isinstance(value, Mapping):
-        return value
-    names = {field.name for field in dataclasses.fields(cls)}
-    kept = {key: item for key, item in value.items() if key in names and item is not None}
-    for key, inner in nested.items():
-        item = kept.get(key)
-        if isinstance(item, list):
-            kept[key] = [_known_keys(inner, {}, entry) for entry in item]
-        elif isinstance(item, Mapping):
-            kept[key] = _known_keys(inner, {}, item)
-    return kept
 
 
 def _half_pair(value: Any) -> bool:

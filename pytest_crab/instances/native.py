@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from pytest_crab.errors import BadInput
 from pytest_crab.instances import FILE, load_instance
-from pytest_crab.instances.archives import json_lines, read_record
+from pytest_crab.instances.archives import json_records
 from pytest_crab.instances.dump import instance_yaml
 from pytest_crab.types import INSTANCE_ID, Instance
 
@@ -49,23 +49,19 @@ class Import:
         return self.notes
 
 
-def read_lines(path: Path, cls: type[T], nested: Mapping[str, type], key: str) -> Iterator[T]:
+def read_lines(path: Path, cls: type[T], key: str) -> Iterator[T]:
     """Yield the records of a JSON lines file, one held at a time; their field ``key`` is an instance's id.
 
     After the last, raises BadInput with a sentence for each line that is none, and for each id that is there twice.
     """
     problems: list[str] = []
     seen: dict[str, int] = {}
-    for number, line in json_lines(path):
-        at = f"line {number}"
-        row = read_record(line, cls, nested, problems, at)
-        if row is None:
-            continue
+    for number, _, row in json_records(path, cls, problems):
         name = str(getattr(row, key))
         if not INSTANCE_ID.fullmatch(name):
-            problems.append(f"{at}: {key} is {name[:60]!r}; it should be such as owner__name-7@1a2b3c4")
+            problems.append(f"line {number}: {key} is {name[:60]!r}; it should be such as owner__name-7@1a2b3c4")
         elif (first := seen.setdefault(name.lower(), number)) != number:
-            problems.append(f"{at}: {name} is also on line {first}; one should go")
+            problems.append(f"line {number}: {name} is also on line {first}; one should go")
         else:
             yield row
     if problems:

@@ -83,16 +83,9 @@ class PullRequestRow:
         return f"https://github.com/{self.repo}"
 
 
-_NESTED: Mapping[str, type] = {
-    "commit_to_review": Reviewed,
-    "reference_review_comments": ReviewComment,
-    "metadata": Metadata,
-}
-
-
 def read_rows(path: Path) -> Iterator[PullRequestRow]:
     """Yield the rows of a JSON lines file, as ``read_lines`` does."""
-    return read_lines(path, PullRequestRow, _NESTED, "instance_id")
+    return read_lines(path, PullRequestRow, "instance_id")
 
 
 def to_instance(

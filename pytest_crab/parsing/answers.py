@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections.abc import Mapping
 from typing import Any
@@ -31,12 +30,5 @@ def read_usage(value: Any, problems: list[str]) -> Usage | None:
     """Return a step's usage from its plain data; None is "not measured"."""
     if value is None:
         return None
-    return serialization.read(Usage, _known_keys(value), problems, "usage")
-
-
-def _known_keys(value: object) -> object:
-    """The keys that usage has; null stands for an absent key, and foreign keys are the reviewer's own business."""
-    if not isinstance(value, Mapping):
-        return value
-    names = {serialization.key_of(field) for field in dataclasses.fields(Usage)}
-    return {key: item for key, item in value.items() if key in names and item is not None}
+    # Other keys are the reviewer's own business.
+    return serialization.read(Usage, serialization.without_others(Usage, value), problems, "usage")

@@ -126,7 +126,7 @@ class Scorer(Protocol):
         self,
         context: ScoringContext,
         review: Review | None,
-        revision: Revision | None,  # noqa: ARG002 - none are needed
+        revision: Revision | None,  # noqa: ARG002 - not needed
     ) -> Iterator[Step[Any]]:
         """The steps whose keys are known by what is given, and were not by less; none unless it says so."""
         return iter(())

@@ -24,7 +24,7 @@ class Record:
 
 
 def read(place: Path) -> list[Record]:
-    return [record for _, record in archives.results(place, Record, {"results": Entry})]
+    return [record for _, record in archives.results(place, Record)]
 
 
 def problems(place: Path) -> list[str]:

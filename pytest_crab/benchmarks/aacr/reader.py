@@ -131,7 +131,7 @@ def read_rows(file: Path) -> Iterator[AnnotatedPull]:
         raise BadInput(str(file), ["it should be a list of pull requests, as positive_samples.json is"])
     seen: set[str] = set()
     for number, value in enumerate(rows):
-        row = to_record(value, AnnotatedPull, {"comments": AnnotatedComment}, problems, f"row {number}")
+        row = to_record(value, AnnotatedPull, problems, f"row {number}")
         try:
             if row is not None and row.instance_id in seen:
                 problems.append(f"row {number}: {row.githubPrUrl} is there twice; one should go")

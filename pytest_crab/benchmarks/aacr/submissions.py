@@ -209,7 +209,7 @@ def _read_gold(path: Path, problems: list[str]) -> dict[str, _KnownPull]:
     found: dict[str, _KnownPull] = {}
     for number, line in enumerate(split_lines(path.read_bytes()), 1):
         where = f"{path.name}, line {number}"
-        row = read_record(line, ReferencePull, {"reference_comments": ReferenceComment}, problems, where)
+        row = read_record(line, ReferencePull, problems, where)
         if row is None:
             continue
         if row.instance_id in found:
@@ -242,12 +242,10 @@ def _read_submission(
     except (OSError, ValueError, RecursionError) as error:
         problems.append(f"{where}: it cannot be read as JSON ({error})")
         return None
-    found = to_record(data, Submission, {}, problems, where)
+    found = to_record(data, Submission, problems, where)
     if found is None:
         return None
-    review = to_record(
-        data.get("review", {}), SubmittedReview, {"comments": SubmittedComment}, problems, f"{where}: review"
-    )
+    review = to_record(data.get("review", {}), SubmittedReview, problems, f"{where}: review")
     pull = known.get(found.instance_id)
     fault = None
     if found.instance_id != path.stem:

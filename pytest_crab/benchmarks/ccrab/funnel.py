@@ -56,6 +56,6 @@ def funnel_notes(stages: Iterable[Path], attempts: Mapping[str, tuple[int, int]]
 def _stated_stages(stages: Iterable[Path]) -> tuple[StatedStage, ...]:
     for path in sorted({stage.parent / STATED for stage in stages}):
         if path.is_file():
-            found = read_record(path.read_bytes(), _StatedFunnel, {"stages": StatedStage}, [], STATED)
+            found = read_record(path.read_bytes(), _StatedFunnel, [], STATED)
             return () if found is None else found.stages
     return ()

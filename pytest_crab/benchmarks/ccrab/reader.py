@@ -217,21 +217,18 @@ def read(place: ReleaseParts, only: re.Pattern[str] | None = None) -> Release:
                 diff=file.agent_diff,
                 verdicts=_verdicts([(one.comment_text, one.test_passed) for one in file.results]),
             )
-            for name, file in _results(path, _JudgedFile, _Judged, only)
+            for name, file in _results(path, _JudgedFile, only)
         }
     return release
 
 
-def _results(path: Path, cls: type[T], row: type, only: re.Pattern[str] | None) -> Iterator[tuple[str, T]]:
-    """Yield the records of an archive as ``archives.results`` does, of the instances that ``only`` finds something in.
-
-    ``row`` is the record of one of its results.
-    """
-    return (own for own in results(path, cls, {"results": row}) if only is None or only.search(own[0]))
+def _results(path: Path, cls: type[T], only: re.Pattern[str] | None) -> Iterator[tuple[str, T]]:
+    """Yield the records of an archive, as ``archives.results`` does, of instances that ``only`` finds something in."""
+    return (own for own in results(path, cls) if only is None or only.search(own[0]))
 
 
 def _read_tests(path: Path, release: Release, only: re.Pattern[str] | None) -> None:
-    for name, file in _results(path, _GeneratedFile, _Generated, only):
+    for name, file in _results(path, _GeneratedFile, only):
         found: dict[str, set[tuple[str, str]]] = {}
         types = {}
         for one in file.results:
@@ -252,7 +249,7 @@ def _read_tests(path: Path, release: Release, only: re.Pattern[str] | None) -> N
 
 def _read_resolution(path: Path, release: Release, only: re.Pattern[str] | None) -> None:
     outcomes = release.outcomes.setdefault(HUMAN, {})
-    for name, file in _results(path, _ResolvedFile, _Resolved, only):
+    for name, file in _results(path, _ResolvedFile, only):
         revisions = {one.agent_diff for one in file.results}
         if len(revisions) > 1:
             release.notes.append(f"{name}: {len(revisions)} different resolutions are recorded; none is taken")

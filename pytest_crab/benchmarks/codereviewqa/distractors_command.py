@@ -23,7 +23,7 @@ from pytest_crab.clients.infill import AFTER, BEFORE
 from pytest_crab.clients.text_log_probabilities import CHECK
 from pytest_crab.errors import BadInput
 from pytest_crab.formats import format_count, format_names
-from pytest_crab.instances.archives import json_lines, read_record
+from pytest_crab.instances.archives import json_records
 from pytest_crab.scoring.similarity import Similarity
 from pytest_crab.settings import Api, Settings, load_settings
 from pytest_crab.types import TrialId
@@ -97,10 +97,7 @@ def _read_rows(file: Path, *, everything: bool) -> _Rows:
     """Return the rows with their questions on type and lines. Raises BadInput."""
     rows = _Rows()
     problems: list[str] = []
-    for number, line in json_lines(file):
-        row = read_record(line, ReviewedCode, {}, problems, f"line {number}")
-        if row is None:
-            continue
+    for number, line, row in json_records(file, ReviewedCode, problems):
         fault = None if everything else fault_of_comment(row.review)
         found = fault or questions_on(row)
         if isinstance(found, str):

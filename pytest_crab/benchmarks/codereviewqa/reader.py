@@ -19,7 +19,7 @@ from pytest_crab.benchmarks.codereviewqa.choices.options import KEY, ChangeType,
 from pytest_crab.benchmarks.codereviewqa.choices.templates import FILE as TEMPLATES, read_release
 from pytest_crab.cli.importing import import_command
 from pytest_crab.errors import BadInput
-from pytest_crab.instances.archives import json_lines, read_record
+from pytest_crab.instances.archives import json_records
 from pytest_crab.instances.native import LICENSE, MISSING, Import, import_rows
 from pytest_crab.types import (
     UNNAMED_REPOSITORY,
@@ -111,11 +111,9 @@ def read_rows(file: Path) -> Iterator[tuple[str, QuestionRow]]:
     """Yield the rows with their ids. After the last, raises BadInput with a sentence for each line that is none."""
     problems: list[str] = []
     counts: Counter[str] = Counter()
-    for number, line in json_lines(file):
-        row = read_record(line, QuestionRow, {}, problems, f"line {number}")
-        if row is not None:
-            yield f"{row.lang}-{counts[row.lang]:03d}", row
-            counts[row.lang] += 1
+    for _, _, row in json_records(file, QuestionRow, problems):
+        yield f"{row.lang}-{counts[row.lang]:03d}", row
+        counts[row.lang] += 1
     if problems:
         raise BadInput(str(file), problems)
 

@@ -109,7 +109,7 @@ def _read_lines(path: Path, cls: type[T], problems: list[str]) -> list[T]:
         problems.append(f"{path.name}: it cannot be read ({error.strerror})")
         return []
     rows = [
-        read_record(line, cls, {}, problems, f"{path.name}, line {number}")
+        read_record(line, cls, problems, f"{path.name}, line {number}")
         for number, line in enumerate(lines, 1)
         if line.strip()
     ]

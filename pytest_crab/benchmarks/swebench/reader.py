@@ -40,7 +40,7 @@ def issue_candidates(file: Path) -> Iterator[PullCandidate]:
 
     The issue is the candidate's text, the patch its file. After the last, raises BadInput for rows that are none.
     """
-    for row in read_lines(file, IssueRow, {}, "instance_id"):
+    for row in read_lines(file, IssueRow, "instance_id"):
         yield PullCandidate(
             id=row.instance_id,
             origin=KIND,

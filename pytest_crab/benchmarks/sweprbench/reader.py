@@ -7,24 +7,21 @@ known issues, and ``evals/*.json`` the samples that were published about.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
 
 import click
 
 from pytest_crab.cli.importing import import_command
 from pytest_crab.errors import BadInput
-from pytest_crab.instances.archives import MOST_BYTES_PER_LINE, read_record
+from pytest_crab.instances.archives import read_file
 from pytest_crab.instances.native import LICENSE, Import, import_rows, language_name, read_lines
 from pytest_crab.parsing.review_comments import is_bot
 from pytest_crab.sources.merge_base import known_base
 from pytest_crab.statistics.pull_classes import DIFFICULTIES
 from pytest_crab.statistics.review_value import ReviewValue
 from pytest_crab.types import Comment, GitSource, Instance, Provenance, PullRequestFacts, Source
-
-T = TypeVar("T")
 
 #: The revision of the data set whose layout this reads.
 REVISION = "b87f5797aef3ed2c3153bb1304ea4d801d36ba6e"
@@ -139,7 +136,7 @@ def read_tasks(folder: Path, only: re.Pattern[str] | None = None) -> Iterator[An
     problems: list[str] = []
     samples = dict(_read_samples(folder, problems))
     try:
-        for pull in read_lines(folder / "prs.jsonl", BenchPull, {"rvs_breakdown": ReviewValue}, "task_id"):
+        for pull in read_lines(folder / "prs.jsonl", BenchPull, "task_id"):
             if only is not None and not only.search(pull.task_id):
                 continue
             annotation = _read_annotation(folder, pull, problems)
@@ -154,15 +151,15 @@ def read_tasks(folder: Path, only: re.Pattern[str] | None = None) -> Iterator[An
 
 def _read_samples(folder: Path, problems: list[str]) -> Iterator[tuple[str, frozenset[str]]]:
     for path in sorted((folder / "evals").glob("*.json")):
-        sample = _read(path, folder, BenchSample, {}, problems)
+        sample = read_file(path, BenchSample, problems, str(path.relative_to(folder)))
         if sample is not None:
             yield path.stem, frozenset(sample.task_ids)
 
 
 def _read_annotation(folder: Path, pull: BenchPull, problems: list[str]) -> BenchAnnotation | None:
     path = folder / "annotations" / f"{pull.task_id}_human.json"
-    found = _read(path, folder, BenchAnnotation, {"comments": BenchComment}, problems)
-    where = path.relative_to(folder)
+    where = str(path.relative_to(folder))
+    found = read_file(path, BenchAnnotation, problems, where)
     if found is None:
         return None
     missing = set(found.substantive_comment_ids) - {comment.comment_id for comment in found.comments}
@@ -177,20 +174,6 @@ def _read_annotation(folder: Path, pull: BenchPull, problems: list[str]) -> Benc
     else:
         return found
     return None
-
-
-def _read(path: Path, folder: Path, cls: type[T], nested: Mapping[str, type], problems: list[str]) -> T | None:
-    where = str(path.relative_to(folder))
-    try:
-        with path.open("rb") as file:
-            content = file.read(MOST_BYTES_PER_LINE + 1)
-    except OSError as error:
-        problems.append(f"{where}: it cannot be read ({error.strerror})")
-        return None
-    if len(content) > MOST_BYTES_PER_LINE:
-        problems.append(f"{where}: it is larger than {MOST_BYTES_PER_LINE >> 20} MiB")
-        return None
-    return read_record(content, cls, nested, problems, where)
 
 
 def to_instance(task: AnnotatedTask, folder: Path) -> Instance:
