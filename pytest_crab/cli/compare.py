@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from pytest_crab.cli.shared_options import STORE, json_option, print_json, run_options
+from pytest_crab.cli.shared_options import STORE, json_flag, print_json, run_options
 from pytest_crab.errors import BadInput
 from pytest_crab.formats import format_table
 from pytest_crab.gate.baseline import BaselineComparison, rule_on_baselines
@@ -53,7 +53,7 @@ _NAMED = 2
     help="Compare recorded verdicts: BEFORE and AFTER name tools of this set, or of a benchmark's release.",
 )
 @click.option("-v", "--verbose", is_flag=True, help="Say all that is known of each comparison.")
-@json_option
+@json_flag
 @click.option(
     "--html",
     "page",

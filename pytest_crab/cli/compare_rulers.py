@@ -14,10 +14,10 @@ from pytest_crab.cli.shared_options import (
     json_option,
     load_similarities,
     location_rule_option,
-    print_json,
 )
 from pytest_crab.formats import NOTHING, format_count, format_decimal, format_percent, format_table
 from pytest_crab.results.loading import trials_file
+from pytest_crab.results.recorded_results import Told
 from pytest_crab.results.recorded_rulers import ruler_lines
 from pytest_crab.results.ruler_cells import BINARY, Cell
 from pytest_crab.results.rulers import RulerComparison, RulerPair, compare_rulers as compare, reviews_of
@@ -52,8 +52,7 @@ def compare_rulers(
     asking: Asking,
     labels: str | None,
     everything: bool,
-    as_json: bool,
-) -> None:
+) -> Told | None:
     """Measure the reviews that REPORT holds by tests, by location, by similarity and by judges.
 
     REPORT is a report's folder, a store, or a trials.jsonl. Prints each reviewer's rate by each ruler, how far the
@@ -72,7 +71,7 @@ def compare_rulers(
             questions = list(questions_of(trials, file.parent))
             for bench in benches:
                 print_plan(bench, questions, check=asking.check)
-            return
+            return None
         known = [None if labels is None else labels_of(trials, labels, bench.judge.labels) for bench in benches]
         found = compare(file, similarities=measures, judges=benches, location_rule=rule)
         uses = [
@@ -80,10 +79,7 @@ def compare_rulers(
             for bench, judged, own in zip(benches, found.judged, known, strict=True)
         ]
         found = dataclasses.replace(found, judges=tuple(uses))
-    if as_json:
-        print_json(found)
-    else:
-        click.echo("\n".join(_lines(found, everything=everything)))
+    return found, _lines(found, everything=everything)
 
 
 def _require_rulers(judges: Sequence[str]) -> None:

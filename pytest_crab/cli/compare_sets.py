@@ -7,9 +7,10 @@ from pathlib import Path
 
 import click
 
-from pytest_crab.cli.shared_options import json_option, print_json
+from pytest_crab.cli.shared_options import json_option
 from pytest_crab.formats import format_count, format_table
 from pytest_crab.results.loading import load_summary
+from pytest_crab.results.recorded_results import Told
 from pytest_crab.results.set_rankings import SetRankings, rank_sets
 from pytest_crab.show.mediator_text import ranks_text
 from pytest_crab.show.summary_tables import rate_with_interval
@@ -21,7 +22,7 @@ from pytest_crab.text import one_line
 @click.argument("other", type=click.Path(exists=True, path_type=Path))
 @click.option("--reviewer", "names", multiple=True, metavar="NAME", help="Rank these reviewers alone; repeatable.")
 @json_option
-def compare_sets(one: Path, other: Path, *, names: Sequence[str], as_json: bool) -> None:
+def compare_sets(one: Path, other: Path, *, names: Sequence[str]) -> Told:
     """Say how far two sets rank reviewers alike.
 
     ONE and OTHER are runs of the same reviewers on different sets: a report's folder, a store, a summary.json or a
@@ -29,10 +30,7 @@ def compare_sets(one: Path, other: Path, *, names: Sequence[str], as_json: bool)
     and the pairs of reviewers that change places. Nothing is run, and no rate is over both sets.
     """
     found = rank_sets(load_summary(one), load_summary(other), names)
-    if as_json:
-        print_json(found)
-    else:
-        click.echo("\n".join(_lines(found)))
+    return found, _lines(found)
 
 
 def _lines(found: SetRankings) -> Iterator[str]:

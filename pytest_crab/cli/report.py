@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import click
 
-from pytest_crab.cli.shared_options import STORE, json_option, print_json
+from pytest_crab.cli.shared_options import STORE, json_option
 from pytest_crab.errors import BadInput
 from pytest_crab.results.files import read_summary, read_trials
 from pytest_crab.results.finding_labels import add_finding_labels
 from pytest_crab.results.kept_runs import named_report
 from pytest_crab.results.loading import SUMMARY, trials_file
-from pytest_crab.results.recorded_results import require_recorded
+from pytest_crab.results.recorded_results import Told, require_recorded
 from pytest_crab.results.summary import Summary
 from pytest_crab.show.page import FILE as PAGE
 from pytest_crab.show.stored_report import write_reviews
@@ -58,8 +56,7 @@ def report(
     labels: Path | None,
     *,
     all_pairs: bool,
-    as_json: bool,
-) -> None:
+) -> Told:
     """Print recorded results and write their pages, running nothing.
 
     PLACE is a report's folder, its trials.jsonl, or a store; .crab if not given. Prints the summary, and writes
@@ -76,20 +73,14 @@ def report(
         raise click.UsageError("--finding-labels and --all-pairs go with a report's folder")
     try:
         if place is not None:
-            found, lines = _again(place, labels, all_pairs=all_pairs)
-        else:
-            assert folder is not None
-            found, lines = _read_recorded(folder, trials) if out is None else _as_report(folder, out)
+            return _again(place, labels, all_pairs=all_pairs)
+        assert folder is not None
+        return _read_recorded(folder, trials) if out is None else _as_report(folder, out)
     except OSError as error:
         raise click.ClickException(f"{error.filename} cannot be written: {error.strerror}") from error
-    if as_json:
-        print_json(found)
-        return
-    for line in lines:
-        click.echo(line)
 
 
-def _again(place: Path, labels: Path | None, *, all_pairs: bool) -> tuple[Any, Iterable[str]]:
+def _again(place: Path, labels: Path | None, *, all_pairs: bool) -> Told:
     file = trials_file(place)
     if labels is not None:
         add_finding_labels(file, labels)
@@ -104,7 +95,7 @@ def _again(place: Path, labels: Path | None, *, all_pairs: bool) -> tuple[Any, I
     return summary, _report_lines(summary, file.with_name(PAGE))
 
 
-def _as_report(folder: Path, out: Path) -> tuple[Any, Iterable[str]]:
+def _as_report(folder: Path, out: Path) -> Told:
     found = next((one.reviews for one in require_recorded(folder) if one.reviews is not None), None)
     if found is None:
         raise BadInput(str(folder), ["it has no texts of reviews, which --out writes"])
@@ -119,7 +110,7 @@ def _report_lines(summary: Summary, page: Path) -> list[str]:
     return [*(line.text for line in lines), f"report: {page}"]
 
 
-def _read_recorded(folder: Path, trials: Path | None) -> tuple[Any, Iterable[str]]:
+def _read_recorded(folder: Path, trials: Path | None) -> Told:
     found = require_recorded(folder)
     if trials is None:
         return found[0].report()

@@ -15,6 +15,7 @@ from pytest_crab.errors import BadInput
 from pytest_crab.formats import format_names
 from pytest_crab.option_table import FIELDS, Options
 from pytest_crab.option_types import OptionType
+from pytest_crab.results.recorded_results import Told
 from pytest_crab.runtimes import RuntimeSettings
 from pytest_crab.scoring.location import RULES
 from pytest_crab.scoring.similarity import EMBEDDING, Similarity, load_measures
@@ -42,7 +43,25 @@ location_rule_option: Callable[[F], F] = click.option(
     help="How places match: as arXiv 2601.19494 says, or as one of its releases computes.",
 )  # fmt: skip
 
-json_option: Callable[[F], F] = click.option("--json", "as_json", is_flag=True, help="Print data instead of text.")
+json_flag: Callable[[F], F] = click.option("--json", "as_json", is_flag=True, help="Print data instead of text.")
+
+
+def json_option(command: Callable[..., Told | None]) -> Callable[..., None]:
+    """Add the option ``--json`` to a command: what it returns is printed as data or as text. None: it has printed."""
+
+    @functools.wraps(command)
+    def called(*, as_json: bool, **given: Any) -> None:
+        told = command(**given)
+        if told is None:
+            return
+        found, lines = told
+        if as_json:
+            print_json(found)
+            return
+        for line in lines:
+            click.echo(line)
+
+    return json_flag(called)
 
 
 def print_json(found: object) -> None:

@@ -124,9 +124,9 @@ class Scorer(Protocol):
 
     def plan_steps(
         self,
-        context: ScoringContext,
-        review: Review | None,
-        revision: Revision | None,  # noqa: ARG002 - not needed
+        context: ScoringContext,  # noqa: ARG002 - nothing is planned
+        review: Review | None,  # noqa: ARG002
+        revision: Revision | None,  # noqa: ARG002
     ) -> Iterator[Step[Any]]:
         """The steps whose keys are known by what is given, and were not by less; none unless it says so."""
         return iter(())

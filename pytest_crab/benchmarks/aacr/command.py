@@ -20,10 +20,11 @@ from pytest_crab.benchmarks.aacr.matching import (
 )
 from pytest_crab.benchmarks.aacr.submissions import has_submissions, read_submissions
 from pytest_crab.cli.judges import Asking, judge_options, print_plan, require_judge, use_lines
-from pytest_crab.cli.shared_options import json_option, location_rule_option, print_json
+from pytest_crab.cli.shared_options import json_option, location_rule_option
 from pytest_crab.formats import format_names
 from pytest_crab.results.loading import trials_file
 from pytest_crab.results.match_sources import count_without_review, stored_reviews
+from pytest_crab.results.recorded_results import Told
 from pytest_crab.scoring.judges.bench import JudgeBench
 from pytest_crab.scoring.judges.label_judges import CATEGORIES, CONCERNS
 from pytest_crab.scoring.stored_reviews import StoredReview
@@ -51,8 +52,7 @@ def match(
     categories: str | None,
     dimensions: tuple[str, ...],
     asking: Asking,
-    as_json: bool,
-) -> None:
+) -> Told | None:
     """Match the findings of stored reviews with the known comments of their pull requests.
 
     PLACE is a report's folder, a store or a trials.jsonl; or a checkout of AACR-Bench's leaderboard, or an imported
@@ -72,17 +72,13 @@ def match(
                     compares = bench.judge.knows_hits
                     questions = concern_questions(reviews, rule) if compares else category_questions(reviews)
                     print_plan(bench, questions, check=asking.check and compares)
-                return
+                return None
             found = _measure(reviews, rule, judge, benches, check=asking.check)
     except ValueError as error:
         raise click.ClickException(str(error)) from error
     found = dataclasses.replace(found, left_out=left_out)
-    if as_json:
-        print_json(found)
-    else:
-        click.echo("\n".join(match_lines(found, dimensions)))
-        for use in found.judges:
-            click.echo("\n".join(use_lines(use)))
+    uses = (line for use in found.judges for line in use_lines(use))
+    return found, [*match_lines(found, dimensions), *uses]
 
 
 def _measure(

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import click
 
 from pytest_crab.benchmarks.aacr.reader import AnnotatedPull, read_rows
-from pytest_crab.cli.shared_options import json_option, print_json
+from pytest_crab.cli.shared_options import json_option
 from pytest_crab.formats import format_table
+from pytest_crab.results.recorded_results import Told
 from pytest_crab.statistics.pull_classes import SIZES
 
 
 @click.command()
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @json_option
-def pulls(file: Path, *, as_json: bool) -> None:
+def pulls(file: Path) -> Told:
     """Count the pull requests and comments of FILE, positive_samples.json, by domain, size and language."""
     rows = list(read_rows(file))
     found = {
@@ -25,12 +26,14 @@ def pulls(file: Path, *, as_json: bool) -> None:
         "size": _counts(rows, [row.size for row in rows], order=list(SIZES)),
         "language": _counts(rows, [row.project_main_language for row in rows]),
     }
-    if as_json:
-        print_json(found)
-        return
+    return found, _lines(found)
+
+
+def _lines(found: Mapping[str, Mapping[str, tuple[int, int]]]) -> Iterator[str]:
     for dimension, counts in found.items():
         cells = [(label or "not stated", str(count[0]), str(count[1])) for label, count in counts.items()]
-        click.echo("\n".join([*format_table([(dimension, "pull requests", "comments"), *cells]), ""]))
+        yield from format_table([(dimension, "pull requests", "comments"), *cells])
+        yield ""
 
 
 def _counts(

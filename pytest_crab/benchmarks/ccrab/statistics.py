@@ -12,9 +12,10 @@ import click
 from pytest_crab import diffs
 from pytest_crab.benchmarks.ccrab import reader as parts
 from pytest_crab.benchmarks.ccrab.recorded import HUMAN
-from pytest_crab.cli.shared_options import json_option, print_json
+from pytest_crab.cli.shared_options import json_option
 from pytest_crab.formats import format_decimal, format_percent, format_table
 from pytest_crab.instances.rows import read_rows
+from pytest_crab.results.recorded_results import Told
 from pytest_crab.text import split_lines
 from pytest_crab.types import Kind
 
@@ -42,13 +43,10 @@ class ReleaseStatistics:
 @click.command()
 @click.argument("release", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @json_option
-def statistics(release: Path, *, as_json: bool) -> None:
+def statistics(release: Path) -> Told:
     """Print the sizes of c-CRAB's RELEASE as the paper's table 4 has them: pull requests, tests and their kinds."""
     found = release_statistics(parts.read(parts.find(release)))
-    if as_json:
-        print_json(found)
-    else:
-        click.echo("\n".join(format_table(_rows(found))))
+    return found, format_table(_rows(found))
 
 
 def release_statistics(release: parts.Release) -> ReleaseStatistics:

@@ -10,10 +10,11 @@ import click
 from pytest_crab.benchmarks.codereviewqa.comprehension import comprehension as read_models
 from pytest_crab.benchmarks.codereviewqa.comprehension_text import comprehension_lines
 from pytest_crab.benchmarks.codereviewqa.records import FILE, ProbeRecord, read_records
-from pytest_crab.cli.shared_options import json_option, parse_scales, print_json, scale_option
+from pytest_crab.cli.shared_options import json_option, parse_scales, scale_option
 from pytest_crab.errors import BadInput
 from pytest_crab.results.files import read_trials
 from pytest_crab.results.loading import TRIALS, find_file
+from pytest_crab.results.recorded_results import Told
 from pytest_crab.statistics.exact_match import RULES, VARIANTS
 from pytest_crab.types import Trial
 
@@ -30,9 +31,7 @@ from pytest_crab.types import Trial
     help="The variant of exact match that counts.",
 )  # fmt: skip
 @json_option
-def comprehension(
-    reports: tuple[Path, ...], *, scales: tuple[str, ...], rule: str, variant: str, as_json: bool
-) -> None:
+def comprehension(reports: tuple[Path, ...], *, scales: tuple[str, ...], rule: str, variant: str) -> Told:
     """Print how well models read review comments, from runs on a set of CodeReviewQA.
 
     REPORTS are folders of reports, stores, or trials.jsonl and probes.jsonl files. An answerer and an agent of the same
@@ -44,10 +43,7 @@ def comprehension(
     if not models:
         raise click.ClickException("there are no answers to probes, and no refinement from the reviewer human")
     parse_scales(scales, [model.name for model in models])
-    if as_json:
-        print_json(models)
-    else:
-        click.echo("\n".join(comprehension_lines(models, rule=rule, variant=variant)))
+    return models, comprehension_lines(models, rule=rule, variant=variant)
 
 
 def _read(reports: Sequence[Path]) -> tuple[list[Trial], list[ProbeRecord]]:

@@ -15,13 +15,14 @@ from pytest_crab.benchmarks.codereviewqa.contamination import SolvedText, TextBe
 from pytest_crab.benchmarks.codereviewqa.contamination_statistics import STARTS
 from pytest_crab.benchmarks.codereviewqa.contamination_tables import contamination_lines, measure_model
 from pytest_crab.cli.asking import AskingOptions, AskingSession, asking_options, plan_line, spent_line
-from pytest_crab.cli.shared_options import json_option, parse_scales, print_json, scale_option
+from pytest_crab.cli.shared_options import json_option, parse_scales, scale_option
 from pytest_crab.clients.chat import ChatSettings
 from pytest_crab.clients.services import StepServices
 from pytest_crab.clients.text_log_probabilities import CHECK
 from pytest_crab.errors import BadInput, Cancelled, CrabError, StoreError
 from pytest_crab.formats import format_first
 from pytest_crab.instances import load_instances
+from pytest_crab.results.recorded_results import Told
 from pytest_crab.settings import Api, Settings, load_settings
 from pytest_crab.types import TrialId
 
@@ -49,8 +50,7 @@ def contamination(
     starts: int,
     scales: tuple[str, ...],
     asking: AskingOptions,
-    as_json: bool,
-) -> None:
+) -> Told | None:
     """Measure perplexity and 5-gram accuracy of models on SETS, folders of CodeReviewQA's rows.
 
     A low perplexity and a high accuracy mean that a model may have seen the rows before. The provider must give the
@@ -63,16 +63,13 @@ def contamination(
     with _benches(asking, names) as benches:
         if asking.plan:
             click.echo("\n".join(_plan_line(bench, texts) for bench in benches))
-            return
+            return None
         scores = {bench.name: _score(bench, texts) for bench in benches}
     models = [
         measure_model(name, texts, own, starts=starts, scale=by_name.get(name, "")) for name, own in scores.items()
     ]
     models = sort_by_scale(models, by_name)
-    if as_json:
-        print_json(models)
-    else:
-        click.echo("\n".join([*contamination_lines(models, starts), *map(_cost_line, benches)]))
+    return models, [*contamination_lines(models, starts), *map(_cost_line, benches)]
 
 
 @contextmanager

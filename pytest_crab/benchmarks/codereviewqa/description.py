@@ -11,11 +11,12 @@ from pathlib import Path
 import click
 
 from pytest_crab.benchmarks.codereviewqa.choices.options import ChangeType, probes_in
-from pytest_crab.cli.shared_options import json_option, print_json
+from pytest_crab.cli.shared_options import json_option
 from pytest_crab.errors import BadInput
 from pytest_crab.formats import format_table
 from pytest_crab.instances import load_instances
 from pytest_crab.instances.files import file_bytes
+from pytest_crab.results.recorded_results import Told
 from pytest_crab.types import Instance
 
 _CODE = re.compile(r"`([^`]+)`")
@@ -101,21 +102,18 @@ def _spread(name: str, values: Sequence[float]) -> Spread:
 @click.command("statistics")
 @click.argument("sets", nargs=-1, required=True, type=click.Path(exists=True, file_okay=False, path_type=Path))
 @json_option
-def describe_command(sets: tuple[Path, ...], *, as_json: bool) -> None:
+def describe_command(sets: tuple[Path, ...]) -> Told:
     """Print how long comments are and how large the changes they ask for, of SETS of CodeReviewQA's rows."""
     found = describe(instance for folder in sets for instance in load_instances(folder))
     if not found:
         raise BadInput(str(sets[0]), ["it holds no row of CodeReviewQA, so there is nothing to describe"])
-    if as_json:
-        print_json(found)
-        return
     heads = ("", "rows", "min", "max", "mean", "SD", "Q1", "median", "Q3")
     rows = [
         [one.name, str(one.rows), *(_figure(each) for each in (one.least, one.most, one.mean, one.sd)),
          *(_figure(each) for each in (one.q1, one.median, one.q3))]
         for one in found
     ]  # fmt: skip
-    click.echo("\n".join(format_table([heads, *rows])))
+    return found, format_table([heads, *rows])
 
 
 def _figure(value: float | None) -> str:

@@ -10,8 +10,9 @@ from pathlib import Path
 import click
 
 from pytest_crab.benchmarks.martian.reader import MartianPull, MartianRelease, MartianResult, read_martian
-from pytest_crab.cli.shared_options import json_option, print_json
+from pytest_crab.cli.shared_options import json_option
 from pytest_crab.formats import format_percent, format_table
+from pytest_crab.results.recorded_results import Told
 from pytest_crab.statistics.signal import f_measure
 from pytest_crab.text import one_line
 
@@ -48,15 +49,12 @@ class LabelRates:
     help="The labels to slice by.",
 )
 @json_option
-def slices(release: Path, dimension: str, *, as_json: bool) -> None:
+def slices(release: Path, dimension: str) -> Told:
     """Print the rates of each tool in RELEASE by a label of its pull requests, or of its known issues."""
     found = list(rates_by(read_martian(release), dimension))
     if not found:
         raise click.ClickException(f"{release}: no pull request has a {dimension}; is pr_labels.json there?")
-    if as_json:
-        print_json(found)
-    else:
-        click.echo("\n".join(_lines(found, dimension)))
+    return found, _lines(found, dimension)
 
 
 def rates_by(release: MartianRelease, dimension: str) -> Iterator[LabelRates]:

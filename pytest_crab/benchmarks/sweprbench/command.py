@@ -11,9 +11,10 @@ from pytest_crab.benchmarks.sweprbench.scorer import word_overlap
 from pytest_crab.benchmarks.sweprbench.tables import score_trials
 from pytest_crab.benchmarks.sweprbench.text import prbench_lines
 from pytest_crab.cli.judges import Asking, judge_options, labels_option, print_plan, use_lines
-from pytest_crab.cli.shared_options import embedding_option, json_option, load_embedding, print_json
+from pytest_crab.cli.shared_options import embedding_option, json_option, load_embedding
 from pytest_crab.results.files import read_trials
 from pytest_crab.results.loading import trials_file
+from pytest_crab.results.recorded_results import Told
 from pytest_crab.scoring.judges.judging import judge_agreements, labels_by_finding, labels_of, questions_of
 from pytest_crab.scoring.similarity import Similarity
 from pytest_crab.show.judge_text import agreement_line
@@ -43,8 +44,7 @@ def score(
     embedding: str | None,
     labels: str | None,
     asking: Asking,
-    as_json: bool,
-) -> None:
+) -> Told | None:
     """Score the reviews that REPORT holds by SWE-PRBench's equation 2, with every component.
 
     REPORT is a report's folder, a store, or a trials.jsonl. Nothing is reviewed again; a judge labels each finding
@@ -59,18 +59,15 @@ def score(
             questions = list(questions_of([trial for trial in trials if trial.variant is None], file.parent))
             for bench in benches:
                 print_plan(bench, questions, check=asking.check)
-            return
+            return None
         found = [score_trials(bench.name, trials, file.parent, bench.decide, similar, rule=rule) for bench in benches]
         uses = [asking.use(bench, own.findings, known) for bench, own in zip(benches, found, strict=True)]
     agreements = list(judge_agreements({own.judge: labels_by_finding(own.findings) for own in found}))
-    if as_json:
-        print_json({"similarity": embedding or "words", "reports": found, "agreements": agreements, "judges": uses})
-        return
-    click.echo(f"rule {rule}; texts compared by {embedding or 'their common words'}; numbers from 0 to 1")
+    lines = [f"rule {rule}; texts compared by {embedding or 'their common words'}; numbers from 0 to 1"]
     for own, use in zip(found, uses, strict=True):
-        click.echo("\n".join([*prbench_lines(own), *use_lines(use)]))
-    for agreement in agreements:
-        click.echo(agreement_line(agreement))
+        lines += [*prbench_lines(own), *use_lines(use)]
+    lines += map(agreement_line, agreements)
+    return {"similarity": embedding or "words", "reports": found, "agreements": agreements, "judges": uses}, lines
 
 
 def _similarity(embedding: str | None) -> Similarity:

@@ -14,11 +14,12 @@ from pathlib import Path, PurePosixPath
 
 import click
 
-from pytest_crab.cli.shared_options import json_option, print_json
+from pytest_crab.cli.shared_options import json_option
 from pytest_crab.curation.discussion import read_discussions
 from pytest_crab.formats import format_count, format_decimal, format_table
 from pytest_crab.parsing.changed_paths import is_test
 from pytest_crab.parsing.review_comments import is_substantive
+from pytest_crab.results.recorded_results import Told
 from pytest_crab.sources.pull_refs import PullRefs
 from pytest_crab.types import CandidateComment
 
@@ -70,25 +71,23 @@ class ReviewedRepository:
 )
 @click.option("--at", type=click.DateTime(["%Y-%m-%d"]), metavar="DAY", help="The last day that counts; else today.")
 @json_option
-def quality(repository: Path, *, comments: Path, stars: int, at: datetime | None, as_json: bool) -> None:
+def quality(repository: Path, *, comments: Path, stars: int, at: datetime | None) -> Told:
     """Print the quality score (RQS) of REPOSITORY, a clone with refs/pull, by its components."""
     day = (at or datetime.now(timezone.utc)).date()
     counted = count_repository(PullRefs(repository), read_discussions(comments), stars, day)
     points = repository_quality(counted)
     total = sum(points.values())
-    if as_json:
-        print_json({"day": day.isoformat(), "counts": counted, "points": points, "rqs": total})
-        return
     merged = format_count(counted.merged_in_90_days, "pull request")
     said = format_count(counted.comments, "comment")
-    click.echo(f"{repository} on {day}: {merged} merged in 90 days")
-    click.echo(f"{said} on the latest {_LATEST} of them, {counted.substantive_comments} substantive")
     rows = [(name, format_decimal(points[name], 1), str(most)) for name, most in POINTS.items()]
-    click.echo(
-        "\n".join(format_table([("component", "points", "of"), *rows, ("RQS", format_decimal(total, 1), "100")]))
-    )
+    lines = [
+        f"{repository} on {day}: {merged} merged in 90 days",
+        f"{said} on the latest {_LATEST} of them, {counted.substantive_comments} substantive",
+        *format_table([("component", "points", "of"), *rows, ("RQS", format_decimal(total, 1), "100")]),
+    ]
     if total < LEAST_RQS:
-        click.echo(f"the benchmark leaves repositories below {LEAST_RQS} out")
+        lines.append(f"the benchmark leaves repositories below {LEAST_RQS} out")
+    return {"day": day.isoformat(), "counts": counted, "points": points, "rqs": total}, lines
 
 
 def count_repository(
