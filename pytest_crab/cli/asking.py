@@ -21,7 +21,7 @@ from pytest_crab.scratch import scratch
 from pytest_crab.settings import Settings
 from pytest_crab.store import FileStore
 from pytest_crab.trial.run_context import secrets_of
-from pytest_crab.types import Usage
+from pytest_crab.types import TrialId, Usage
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -36,6 +36,10 @@ class AskingSession:
     cache: StepCache
     services: Callable[[str, str], StepServices]
     stop: Callable[[], None]
+
+    def services_of(self, name: str) -> Callable[[str, str], StepServices]:
+        """Return what makes the services of a question about an instance, booked on its trial of this name."""
+        return lambda instance, step: self.services(str(TrialId(instance, name)), step)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,7 +12,6 @@ import click
 from click.core import ParameterSource
 
 from pytest_crab.cli.asking import AskingOptions, asking_options, plan_line, spent_line
-from pytest_crab.clients.services import StepServices
 from pytest_crab.errors import BadInput
 from pytest_crab.formats import format_count
 from pytest_crab.scoring.judges import JUDGES, build_judge
@@ -24,7 +22,6 @@ from pytest_crab.scoring.judges.reviews import JudgedFinding
 from pytest_crab.scoring.judges.votes import JudgeQuestion
 from pytest_crab.settings import Settings, load_settings
 from pytest_crab.text import one_line
-from pytest_crab.types import TrialId
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -68,16 +65,12 @@ class Asking(AskingOptions):
         settings = load_settings(Path.cwd())
         judges = {name: _build(name, settings, labels) for name, labels in wanted.items()}
         with self.open_session(settings, "judge") as session:
-
-            def services(judge: str, question: JudgeQuestion, step: str) -> StepServices:
-                return session.services(str(TrialId(question.instance, judge)), step)
-
             yield [
                 JudgeBench(
                     name=name,
                     judge=judge,
                     cache=session.cache,
-                    services=functools.partial(services, name),
+                    services=session.services_of(name),
                     stop=session.stop,
                     jobs=self.jobs,
                 )

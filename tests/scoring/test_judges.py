@@ -111,8 +111,8 @@ def make_bench(provider: ScriptedProvider, tmp_path: Path) -> Iterator[Callable[
             judge = cls(model="m", provider="local", folder=str(tmp_path), **settings)
             store = FileStore(tmp_path / "store")
 
-            def services(asked: JudgeQuestion, step: str) -> StepServices:
-                return StepServices(gateway, store.put, trial=f"{asked.instance}::sonnet", step=step)
+            def services(instance: str, step: str) -> StepServices:
+                return StepServices(gateway, store.put, trial=f"{instance}::sonnet", step=step)
 
             return JudgeBench(name="sonnet", judge=judge, cache=StepCache(store=store), services=services)
 

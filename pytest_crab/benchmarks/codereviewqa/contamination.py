@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_crab import serialization
@@ -14,10 +14,10 @@ from pytest_crab.clients.text_log_probabilities import require_own_places, score
 from pytest_crab.errors import Cancelled, CrabError, StoreError
 from pytest_crab.instances.files import file_bytes
 from pytest_crab.model_access import Services
+from pytest_crab.scoring.bench import Bench
 from pytest_crab.scoring.refinement import RefinementScorer
-from pytest_crab.scoring.steps import ModelAnswerStep, StepCache, StepPlan, plan_steps
-from pytest_crab.side_by_side import side_by_side
-from pytest_crab.types import Instance, Usage, total_usage
+from pytest_crab.scoring.steps import ModelAnswerStep, StepPlan, plan_steps
+from pytest_crab.types import Instance, Usage
 
 #: The task whose text ends with the revised code; every other task is a probe, whose text ends with the options.
 REFINEMENT = RefinementScorer.name
@@ -80,23 +80,11 @@ def _score(settings: ChatSettings, services: Services, text: str) -> TextScore:
 
 
 @dataclass(kw_only=True)
-class TextBench:
-    """A model that scores texts, several at a time."""
+class TextBench(Bench):
+    """A model that scores texts."""
 
     name: str
     settings: ChatSettings
-    cache: StepCache
-    #: Makes what asks, given a text and the step's name.
-    services: Callable[[SolvedText, str], Services]
-    #: Breaks off what is under way once a text cannot be asked at all.
-    stop: Callable[[], None] = lambda: None
-    jobs: int = 4
-    #: The scores that were not in the store.
-    asked: list[TextScore] = field(default_factory=list)
-    #: What the server's check before them used.
-    checks: list[Usage | None] = field(default_factory=list)
-    #: The reasons of those that could not be got.
-    failed: list[str] = field(default_factory=list)
 
     def score(self, texts: Iterable[SolvedText]) -> dict[str, TextScore | None]:
         """Return the score of each text by its digest, None where it could not be got.
@@ -110,21 +98,14 @@ class TextBench:
         first = min(unique.values(), key=lambda text: len(text.text))
         plan = self.plan(unique.values())
         if plan.stored < plan.steps:
-            self.checks.append(require_own_places(self.settings, self.services(first, _STEP)))
+            self.checks.append(require_own_places(self.settings, self.services(first.instance, _STEP)))
         found: dict[str, TextScore | None] = {first.digest: self._score(first)}
         rest = [text for digest, text in unique.items() if digest not in found]
-        with side_by_side(self.jobs, self.stop) as pool:
-            found |= zip((text.digest for text in rest), pool.map(self._try_to_score, rest), strict=True)
-        return found
+        return found | dict(zip((text.digest for text in rest), self.each(self._try_to_score, rest), strict=True))
 
     def plan(self, texts: Iterable[SolvedText]) -> StepPlan:
         """Return what these texts need; asks nothing. Raises StoreError."""
         return plan_steps(self.cache, map(self._step, {text.digest: text for text in texts}.values()))
-
-    @property
-    def usage(self) -> Usage | None:
-        """The usage of what was asked here; None if all scores were stored."""
-        return total_usage([*self.checks, *(score.usage for score in self.asked)])
 
     def _try_to_score(self, text: SolvedText) -> TextScore | None:
         try:
@@ -136,10 +117,8 @@ class TextBench:
             return None
 
     def _score(self, text: SolvedText) -> TextScore:
-        results = self.cache.results(self._step(text))
-        if not results.reused:
-            self.asked.append(results[""])
-        return results[""]
+        score: TextScore = self.answer(self._step(text))
+        return score
 
     def _step(self, text: SolvedText) -> ModelAnswerStep[TextScore]:
         settings = self.settings
@@ -149,6 +128,5 @@ class TextBench:
             "options": settings.options,
             "text": text.text,
         }
-        services = self.services(text, _STEP)
-        ask = functools.partial(_score, settings, services, text.text)
+        ask = functools.partial(_score, settings, self.services(text.instance, _STEP), text.text)
         return ModelAnswerStep(name=_STEP, record=TextScore, known=known, ask=ask)

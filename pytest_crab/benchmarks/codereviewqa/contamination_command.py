@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,17 +13,15 @@ from pytest_crab.benchmarks.codereviewqa.comprehension import sort_by_scale
 from pytest_crab.benchmarks.codereviewqa.contamination import SolvedText, TextBench, TextScore, solved_texts
 from pytest_crab.benchmarks.codereviewqa.contamination_statistics import STARTS
 from pytest_crab.benchmarks.codereviewqa.contamination_tables import contamination_lines, measure_model
-from pytest_crab.cli.asking import AskingOptions, AskingSession, asking_options, plan_line, spent_line
+from pytest_crab.cli.asking import AskingOptions, asking_options, plan_line, spent_line
 from pytest_crab.cli.shared_options import json_option, parse_scales, scale_option
 from pytest_crab.clients.chat import ChatSettings
-from pytest_crab.clients.services import StepServices
 from pytest_crab.clients.text_log_probabilities import CHECK
 from pytest_crab.errors import BadInput, Cancelled, CrabError, StoreError
 from pytest_crab.formats import format_first
 from pytest_crab.instances import load_instances
 from pytest_crab.results.recorded_results import Told
 from pytest_crab.settings import Api, Settings, load_settings
-from pytest_crab.types import TrialId
 
 #: What one step gets from a model, for sentences.
 _NOUN = "text score"
@@ -83,16 +80,12 @@ def _benches(asking: AskingOptions, names: Sequence[str]) -> Iterator[list[TextB
                 name=name,
                 settings=model,
                 cache=session.cache,
-                services=functools.partial(_services, session, name),
+                services=session.services_of(name),
                 stop=session.stop,
                 jobs=asking.jobs,
             )
             for name, model in models.items()
         ]
-
-
-def _services(session: AskingSession, name: str, text: SolvedText, step: str) -> StepServices:
-    return session.services(str(TrialId(text.instance, name)), step)
 
 
 def _model(name: str, settings: Settings) -> ChatSettings:

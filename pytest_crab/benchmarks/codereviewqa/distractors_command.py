@@ -26,7 +26,6 @@ from pytest_crab.formats import format_count, format_names
 from pytest_crab.instances.archives import json_records
 from pytest_crab.scoring.similarity import Similarity
 from pytest_crab.settings import Api, Settings, load_settings
-from pytest_crab.types import TrialId
 
 _PROVIDED = "PROVIDER:MODEL"
 
@@ -145,7 +144,7 @@ def _open_bench(models: Surrogates, settings: Settings, asking: AskingOptions) -
         yield SolutionBench(
             models=models,
             cache=session.cache,
-            services=lambda name, step: session.services(str(TrialId(name, "distractors")), step),
+            services=session.services_of("distractors"),
             stop=session.stop,
             jobs=asking.jobs,
         )

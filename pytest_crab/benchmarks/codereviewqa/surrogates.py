@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
@@ -26,9 +26,9 @@ from pytest_crab.clients.infill import Filling, Gap, fill
 from pytest_crab.clients.text_log_probabilities import require_own_places, score_text
 from pytest_crab.errors import Cancelled, CrabError, EngineError, ModelError
 from pytest_crab.model_access import Services
-from pytest_crab.scoring.steps import ModelAnswerStep, StepCache
-from pytest_crab.side_by_side import side_by_side
-from pytest_crab.types import Usage, total_usage
+from pytest_crab.scoring.bench import Bench
+from pytest_crab.scoring.steps import ModelAnswerStep
+from pytest_crab.types import Usage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,20 +155,10 @@ _NEEDED = {
 
 
 @dataclass(kw_only=True)
-class SolutionBench:
-    """Models that make the questions on solutions of rows, several rows at a time."""
+class SolutionBench(Bench):
+    """Models that make the questions on solutions of rows."""
 
     models: Surrogates
-    cache: StepCache
-    #: Makes what asks, given a row's name and the step's.
-    services: Callable[[str, str], Services]
-    #: Breaks off what is under way once an answer cannot be got.
-    stop: Callable[[], None] = lambda: None
-    jobs: int = 4
-    #: The usage of each answer that was not in the store.
-    asked: list[Usage | None] = field(default_factory=list)
-    #: That of the server's check before them.
-    checks: list[Usage | None] = field(default_factory=list)
 
     def make(self, rows: Mapping[str, ReviewedCode]) -> dict[str, Mapping[str, object] | str]:
         """Return what ``wrong_solutions`` makes of each row, by its name.
@@ -180,21 +170,15 @@ class SolutionBench:
             model = self.models.surprised
             with _name_failure("surprisal", model):
                 self.checks.append(require_own_places(model, self.services(next(iter(rows)), "surprisal")))
-        with side_by_side(self.jobs, self.stop) as pool:
-            return dict(zip(rows, pool.map(self._make, rows, rows.values()), strict=True))
+        return dict(zip(rows, self.each(lambda name: self._make(name, rows[name]), rows), strict=True))
 
     def count_stored(self, rows: Mapping[str, ReviewedCode]) -> int:
         """Return how many rows need no answer that is not stored; asks nothing. Raises StoreError."""
         return sum(self._is_stored(name, row) for name, row in rows.items())
 
-    @property
-    def usage(self) -> Usage | None:
-        """The usage of what was asked here; None if all answers were stored."""
-        return total_usage([*self.checks, *self.asked])
-
     def _make(self, name: str, row: ReviewedCode) -> Mapping[str, object] | str:
         try:
-            return self._solutions(name, row, self._perform)
+            return self._solutions(name, row, self.answer)
         except Cancelled:
             raise
         except CrabError as error:
@@ -213,12 +197,6 @@ class SolutionBench:
         answers = RowAnswers(models=self.models, services=lambda step: self.services(name, step), perform=perform)
         head = surrogate_head(self.models.surprised.instructions(), row)
         return wrong_solutions(row, head, answers, draws=self.models.draws)
-
-    def _perform(self, step: ModelAnswerStep[R]) -> R:
-        results = self.cache.results(step)
-        if not results.reused:
-            self.asked.append(results[""].usage)
-        return results[""]
 
     def _find(self, step: ModelAnswerStep[R]) -> R:
         found = self.cache.find(step)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_crab.errors import Cancelled, CrabError, StoreError
-from pytest_crab.model_access import Services
+from pytest_crab.scoring.bench import Bench
 from pytest_crab.scoring.judges.calibration import Calibration, find_calibration, keep_calibration
 from pytest_crab.scoring.judges.votes import (
     FORMS,
@@ -21,9 +21,8 @@ from pytest_crab.scoring.judges.votes import (
     decide,
     vote_step,
 )
-from pytest_crab.scoring.steps import ModelAnswerStep, StepCache, StepPlan, plan_steps
-from pytest_crab.side_by_side import side_by_side
-from pytest_crab.types import Usage, total_usage
+from pytest_crab.scoring.steps import ModelAnswerStep, StepPlan, plan_steps
+from pytest_crab.types import Usage
 from pytest_crab.types.reviews import FREE
 
 
@@ -45,21 +44,11 @@ class JudgeUse:
 
 
 @dataclass(kw_only=True)
-class JudgeBench:
-    """A named judge with its store."""
+class JudgeBench(Bench):
+    """A named judge, whose votes are the answers."""
 
     name: str
     judge: Judge
-    cache: StepCache
-    #: Makes what asks a question, given the question and the vote's step.
-    services: Callable[[JudgeQuestion, str], Services]
-    #: Breaks off what is under way once a question cannot be asked at all.
-    stop: Callable[[], None] = lambda: None
-    jobs: int = 4
-    #: The votes that were not in the store, so what this bench has paid for.
-    asked: list[Vote] = field(default_factory=list)
-    #: The reasons of those that could not be got.
-    failed: list[str] = field(default_factory=list)
     #: The questions with their decisions.
     decided: dict[str, tuple[JudgeQuestion, VotedLabel]] = field(default_factory=dict)
 
@@ -75,8 +64,7 @@ class JudgeBench:
         def ask(question: JudgeQuestion) -> VotedLabel:
             return self._decide(question, identity)
 
-        with side_by_side(self.jobs, self.stop) as pool:
-            found = dict(zip(unique, pool.map(ask, unique.values()), strict=True))
+        found = dict(zip(unique, self.each(ask, unique.values()), strict=True))
         self.decided |= {digest: (unique[digest], decision) for digest, decision in found.items()}
         return found
 
@@ -113,7 +101,7 @@ class JudgeBench:
             judge=self.name,
             asked=len(self.asked),
             failed=len(self.failed),
-            usage=total_usage(vote.usage for vote in self.asked) or FREE,
+            usage=self.usage or FREE,
             checks=checks,
             calibration=calibration or self.calibration,
         )
@@ -127,15 +115,12 @@ class JudgeBench:
         votes: list[Vote] = []
         for step in self._steps(question, identity):
             try:
-                found = self.cache.results(step)
+                votes.append(self.answer(step))
             except (Cancelled, StoreError):
                 raise
             except CrabError as error:
                 self.failed.append(str(error))
                 return VotedLabel(label=None, reason=f"not judged: {error}", votes=tuple(votes))
-            votes.append(found[""])
-            if not found.reused:
-                self.asked.append(found[""])
         return decide(votes)
 
     def steps(self, questions: Iterable[JudgeQuestion]) -> Iterator[ModelAnswerStep[Vote]]:
@@ -149,4 +134,4 @@ class JudgeBench:
         for number in range(1, self.judge.votes + 1):
             # A recording is named by its trial and step, and each vote is a draw of its own.
             step = JUDGEMENT if number == 1 else f"{JUDGEMENT}-{number}"
-            yield vote_step(self.judge, identity, question, number, self.services(question, step))
+            yield vote_step(self.judge, identity, question, number, self.services(question.instance, step))

@@ -87,7 +87,7 @@ class JudgeScorer(Scorer):
                 found = bench.decide(questions.values())
                 clock.reused = not bench.asked
             votes = [vote.usage for decision in found.values() for vote in decision.votes]
-            context.book(self.name, votes, asked=[vote.usage for vote in bench.asked], judge=True)
+            context.book(self.name, votes, asked=bench.asked, judge=True)
         decisions = {pair: found[question.digest] for pair, question in questions.items()}
         judged = judged_trial("", len(review.findings), comments, decisions, self.judge.labels)
         return [
@@ -100,7 +100,7 @@ class JudgeScorer(Scorer):
             name=self.name,
             judge=self.judge,
             cache=context.cache,
-            services=lambda _question, step: context.services(step),
+            services=lambda _instance, step: context.services(step),
         )
 
     def _questions(self, context: ScoringContext, review: Review) -> dict[AskedPair, JudgeQuestion]:
