@@ -1,4 +1,4 @@
-"""Adapters by name: one table per family, specs that are plain JSON, and the reader that builds what they name."""
+"""Adapters by name: one family for each kind, specs that are plain JSON, and the reader that builds what they name."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class AdapterSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Family:
-    """One kind of adapter: ``noun`` names it, ``verb`` is what it does, ``table`` is its own members.
+    """One kind of adapter: ``noun`` names it, ``verb`` is what it does; ``members``: its own, "module:Class" by name.
 
     A member is a frozen dataclass whose fields are its settings; a privileged one has ``bind`` instead of ``verb``, and
     so has one whose class attribute ``leaky`` is true: it gets the address of the public pull request.
@@ -43,7 +43,7 @@ class Family:
 
     noun: str
     verb: str
-    table: Mapping[str, str]
+    members: Mapping[str, str]
 
     def spec(
         self,
@@ -59,9 +59,9 @@ class Family:
         ``entries`` are the names that crab.yaml gives, which the error can then explain: no entry uses another.
         ``others`` are names that would do here too.
         """
-        path = self.table.get(name, name)
+        path = self.members.get(name, name)
         if not _CLASS_PATH.fullmatch(path):
-            names = sorted({*self.table, *others})
+            names = sorted({*self.members, *others})
             known = ", ".join(names)
             what = (
                 f"an entry of crab.yaml and no {self.noun} itself"
@@ -82,7 +82,7 @@ class Family:
         problems: list[str] = []
         adapter = serialization.read(cls, settings, problems)
         if adapter is None:
-            use = next((name for name, path in self.table.items() if path == spec.path), spec.path)
+            use = next((name for name, path in self.members.items() if path == spec.path), spec.path)
             raise BadInput(place, [_with_advice(problem, self.noun, use) for problem in problems])
         return adapter
 

@@ -122,7 +122,7 @@ def offered(part: Callable[[Benchmark], str | None]) -> Iterator[tuple[str, Any]
 
 
 class Members(Mapping[str, T]):
-    """The members of a table: its own, and those of benchmarks, which are looked up for a name that is no own one."""
+    """Values by name: our own, and those of benchmarks, which are looked up for a name that is no own one."""
 
     def __init__(
         self, own: Mapping[str, T], more: Callable[[Benchmark], Mapping[str, str]], read: Callable[[str], T]

@@ -7,7 +7,7 @@ from pytest_crab.adapters import Family
 AGENTS = Family(
     noun="agent",
     verb="revise",
-    table={
+    members={
         "claude-code": "pytest_crab.agents.claude_code:ClaudeCodeAgent",
         "codex": "pytest_crab.agents.codex:CodexAgent",
         "command": "pytest_crab.agents.command:CommandAgent",

@@ -73,7 +73,7 @@ def init(
 
     Three things are asked for: the reviewer, the set and the CI. On the command line they are --reviewer, --set, --ci.
     """
-    built_in = ", ".join(sorted(REVIEWERS.table))
+    built_in = ", ".join(sorted(REVIEWERS.members))
     reviewer = _ask("--reviewer", reviewer, f"Which reviewer is measured ({built_in}, or module:Class)?", "claude-code")
     own = _settings_of(reviewer, settings)
     lacks = _check(AGENTS, agent, {}, "--agent")

@@ -114,8 +114,8 @@ def _provider(base: str, seconds: float) -> tuple[str, str, str, str]:
         "stream_max_retries": "1",
         "stream_idle_timeout_ms": str(int(seconds * 1000)),
     }
-    table = ",".join(f"{name}={value}" for name, value in fields.items())
-    return ("-c", "model_provider=crab", "-c", f"model_providers.crab={{{table}}}")
+    provider = ",".join(f"{name}={value}" for name, value in fields.items())
+    return ("-c", "model_provider=crab", "-c", f"model_providers.crab={{{provider}}}")
 
 
 def _lines(text: bytes) -> Iterator[Mapping[str, Any]]:

@@ -42,7 +42,7 @@ COLLECT = "collect"
 STAGES = Family(
     noun="stage",
     verb="run",
-    table={
+    members={
         "permit": "pytest_crab.curation.permission:Permission",
         "select": "pytest_crab.curation.select:Selection",
         "filter": "pytest_crab.curation.filter:Filter",
@@ -63,7 +63,7 @@ ASKING = frozenset({"environment", "oracles", "validate"})
 
 def usual_stages(settings: Settings) -> list[str]:
     """Return the names of the stages that run where none are named."""
-    return [COLLECT, *(name for name in STAGES.table if name not in ASKING or name in settings.curate)]
+    return [COLLECT, *(name for name in STAGES.members if name not in ASKING or name in settings.curate)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,13 +147,13 @@ class KnownStage(Stage):
 
 def make_stages(names: Sequence[str], settings: Settings) -> list[Stage]:
     """Return the stages of these names in the order of the table, with their settings. Raises BadInput."""
-    known = (COLLECT, *(name for name in STAGES.table if name != PERMIT))
+    known = (COLLECT, *(name for name in STAGES.members if name != PERMIT))
     unknown = [name for name in names if name not in (PERMIT, *known)]
     unknown += [name for name in settings.curate if name not in known]
     if unknown:
         raise BadInput("curate", [f"there is no stage {unknown[0]!r}; the stages are {', '.join(known)}"])
     wanted = {*names, PERMIT} if {*names} - {COLLECT} else {*names}
-    return [make_stage(name, settings) for name in STAGES.table if name in wanted]
+    return [make_stage(name, settings) for name in STAGES.members if name in wanted]
 
 
 def make_stage(name: str, settings: Settings) -> KnownStage:

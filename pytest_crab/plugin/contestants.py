@@ -194,7 +194,7 @@ def _variants(whole: CrewSpec, options: Options) -> Iterator[CrewSpec]:
 
 def _default_agent(settings: Settings) -> tuple[tuple[str, ...], str]:
     """Return the agent where none is named, and why: claude-code with its key, else the simulated one."""
-    known = set(AGENTS.table) | set(settings.agents)
+    known = set(AGENTS.members) | set(settings.agents)
     if "claude-code" not in known or not os.environ.get("ANTHROPIC_API_KEY"):
         return ("simulated",), "the default, since ANTHROPIC_API_KEY is not set; --agent names another"
     if not is_there("claude-code"):
@@ -204,7 +204,7 @@ def _default_agent(settings: Settings) -> tuple[tuple[str, ...], str]:
 
 def _replaying(agent: AdapterSpec, reviewer: str) -> AdapterSpec:
     """Return the agent's spec; a replay agent without a folder takes this reviewer's revisions from the set."""
-    if agent.path != AGENTS.table["replay"] or agent.settings.keys() & {"revisions", "reviewer"}:
+    if agent.path != AGENTS.members["replay"] or agent.settings.keys() & {"revisions", "reviewer"}:
         return agent
     return dataclasses.replace(agent, settings={**agent.settings, "reviewer": reviewer})
 

@@ -33,7 +33,7 @@ from pytest_crab.types import Explain, Instance, PullRequest
 log = logging.getLogger(__name__)
 
 #: Runtimes that a hook makes; each is a dataclass whose fields are its settings.
-RUNTIME = Family(noun="runtime", verb="execute", table=runtimes.RUNTIMES)
+RUNTIME = Family(noun="runtime", verb="execute", members=runtimes.RUNTIMES)
 
 
 class Resources:

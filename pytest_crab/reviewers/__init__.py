@@ -7,7 +7,7 @@ from pytest_crab.adapters import Family
 REVIEWERS = Family(
     noun="reviewer",
     verb="review",
-    table={
+    members={
         "claude-code": "pytest_crab.reviewers.claude_code:ClaudeCodeReviewer",
         "codex": "pytest_crab.reviewers.codex:CodexReviewer",
         "command": "pytest_crab.reviewers.command:CommandReviewer",

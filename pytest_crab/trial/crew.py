@@ -149,9 +149,9 @@ class Crew:
     def built_in(self) -> bool:
         """True if reviewer and agent are code of this package that runs no other code."""
         specs = (self.spec.reviewer_spec.path, self.spec.agent_spec.path)
-        foreign = {table[name] for table in (REVIEWERS.table, AGENTS.table) for name in _FOREIGN if name in table}
-        tables = (REVIEWERS.table, AGENTS.table)
-        return all(path in {path for table in tables for path in table.values()} - foreign for path in specs)
+        members = (member for family in (REVIEWERS, AGENTS) for member in family.members.items())
+        own = {path for name, path in members if name not in _FOREIGN}
+        return own.issuperset(specs)
 
     @property
     def simulated(self) -> bool:

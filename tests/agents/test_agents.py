@@ -54,7 +54,7 @@ def made(name: str, folder: Path, instance: Instance) -> Agent:
 
 
 def test_every_built_in_agent_is_under_this_contract() -> None:
-    assert set(AGENTS.table) - set(SETTINGS) - set(ASKING) == set()
+    assert set(AGENTS.members) - set(SETTINGS) - set(ASKING) == set()
 
 
 @pytest.mark.parametrize("name", sorted(SETTINGS))
@@ -113,7 +113,7 @@ def test_a_missing_recording_is_named(folder: Path, instance: Instance, checkout
 @pytest.mark.parametrize(
     ("name", "settings", "said"),
     [
-        ("nobody", {}, f"'nobody' is no agent; use one of {', '.join(sorted(AGENTS.table))}"),
+        ("nobody", {}, f"'nobody' is no agent; use one of {', '.join(sorted(AGENTS.members))}"),
         ("pytest_crab.reviewers.none:NoReviewer", {}, "neither revise nor bind"),
         ("replay", {"revisions": "nowhere"}, "which is no folder"),
         ("simulated", {"simulated": "no"}, "simulated is not a known key"),

@@ -81,7 +81,7 @@ def test_crab_yaml_examples_load_and_name_what_exists(tmp_path: Path) -> None:
         (tmp_path / "crab.yaml").write_text(text)
         settings = load_settings(tmp_path)
         for family, variants in ((REVIEWERS, settings.reviewers), (AGENTS, settings.agents), (JUDGES, settings.judges)):
-            assert {variant.use for variant in variants.values()} <= set(family.table), page
+            assert {variant.use for variant in variants.values()} <= set(family.members), page
 
 
 def test_the_example_of_an_instance_has_no_unknown_key(tmp_path: Path) -> None:

@@ -80,7 +80,7 @@ def test_needed_keys_are_called_needed(heading: str) -> None:
 
 
 ADAPTERS = [
-    (family.noun, name, path) for family in (REVIEWERS, AGENTS, JUDGES) for name, path in sorted(family.table.items())
+    (family.noun, name, path) for family in (REVIEWERS, AGENTS, JUDGES) for name, path in sorted(family.members.items())
 ]
 
 
@@ -89,7 +89,7 @@ def test_adapters_page_has_every_setting_and_no_other(noun: str, name: str, path
     module, _, cls = path.partition(":")
     fields = dataclasses.fields(getattr(importlib.import_module(module), cls))
     page = REFERENCE / "reviewers-and-agents.md"
-    both = name in REVIEWERS.table and name in AGENTS.table
+    both = name in REVIEWERS.members and name in AGENTS.members
     heading = f"{name} ({noun})" if both else name
     heading = heading if f"\n### {heading}\n" in page.read_text() else f"{noun.capitalize()}s"
     shared = re.findall(r"\[(settings of a \w+)\]\(#", section(page, heading))
@@ -100,13 +100,13 @@ def test_adapters_page_has_every_setting_and_no_other(noun: str, name: str, path
 
 def test_adapters_page_lists_every_name() -> None:
     page = REFERENCE / "reviewers-and-agents.md"
-    assert sorted(keys(page, "Reviewers")) == sorted(REVIEWERS.table)
-    assert sorted(keys(page, "Agents")) == sorted(AGENTS.table)
-    assert sorted(keys(page, "Judges")) == sorted(JUDGES.table)
+    assert sorted(keys(page, "Reviewers")) == sorted(REVIEWERS.members)
+    assert sorted(keys(page, "Agents")) == sorted(AGENTS.members)
+    assert sorted(keys(page, "Judges")) == sorted(JUDGES.members)
 
 
-@pytest.mark.parametrize("name", sorted({*STAGES.table} - {PERMIT}))
+@pytest.mark.parametrize("name", sorted({*STAGES.members} - {PERMIT}))
 def test_page_on_curation_has_every_setting_and_no_other(name: str) -> None:
-    module, _, cls = STAGES.table[name].partition(":")
+    module, _, cls = STAGES.members[name].partition(":")
     fields = dataclasses.fields(getattr(importlib.import_module(module), cls))
     assert keys(DOCS / "how-to" / "curate.md", f"The rules of {name}") == [field.name for field in fields]

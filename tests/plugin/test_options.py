@@ -26,8 +26,8 @@ def header(bare: Any, *arguments: str) -> str:
 
 def test_the_help_names_what_is_built_in() -> None:
     by_name = {option.name: option.help for option in OPTIONS}
-    assert f"(built in: {', '.join(sorted(REVIEWERS.table))};" in by_name["reviewer"]
-    assert f"(built in: {', '.join(sorted(AGENTS.table))};" in by_name["agent"]
+    assert f"(built in: {', '.join(sorted(REVIEWERS.members))};" in by_name["reviewer"]
+    assert f"(built in: {', '.join(sorted(AGENTS.members))};" in by_name["agent"]
 
 
 def test_the_command_line_beats_the_environment_beats_the_ini_file_beats_the_default(

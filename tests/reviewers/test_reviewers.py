@@ -50,7 +50,7 @@ def made(name: str, folder: Path, instance: Instance) -> Reviewer:
 
 
 def test_every_built_in_reviewer_is_under_this_contract() -> None:
-    assert set(REVIEWERS.table) - set(SETTINGS) - set(ASKING) == set()
+    assert set(REVIEWERS.members) - set(SETTINGS) - set(ASKING) == set()
 
 
 @pytest.mark.parametrize("name", sorted(SETTINGS))
@@ -125,7 +125,7 @@ def test_an_own_class_is_named_by_its_path(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "settings", "said"),
     [
-        ("nobody", {}, f"'nobody' is no reviewer; use one of {', '.join(sorted(REVIEWERS.table))}"),
+        ("nobody", {}, f"'nobody' is no reviewer; use one of {', '.join(sorted(REVIEWERS.members))}"),
         ("pytest_crab.nowhere:Reviewer", {}, "cannot be imported"),
         ("pytest_crab.reviewers.ruff:Nothing", {}, "cannot be imported"),
         ("pytest_crab.errors:CrabError", {}, "is no dataclass"),

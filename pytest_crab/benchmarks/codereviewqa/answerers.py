@@ -46,7 +46,7 @@ def _spec(name: str, settings: Settings, config: pytest.Config) -> tuple[Adapter
     variants = _variants(settings)
     variant = variants.get(name)
     use, own = (name, {}) if variant is None else (variant.use, variant.settings)
-    if use not in ANSWERERS.table and (use in settings.agents or use in AGENTS.table):
+    if use not in ANSWERERS.members and (use in settings.agents or use in AGENTS.members):
         make = config.hook.pytest_crab_make_agent
         spec, _ = spec_of(AGENTS, use, settings.agents, settings.folder, make, config)
         return dataclasses.replace(spec, settings={**spec.settings, **own}), True

@@ -66,7 +66,7 @@ class AskedAnswerer:
     @property
     def built_in(self) -> bool:
         """True of an answerer of this package."""
-        return self.named.spec.path in ANSWERERS.table.values()
+        return self.named.spec.path in ANSWERERS.members.values()
 
 
 def build(spec: AnswererSpec) -> AskedAnswerer:

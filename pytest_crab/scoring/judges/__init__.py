@@ -13,7 +13,7 @@ from pytest_crab.settings import Settings
 JUDGES = Family(
     noun="judge",
     verb="judge",
-    table=Members(
+    members=Members(
         {
             "bug-category": "pytest_crab.scoring.judges.label_judges:BugCategory",
             "bug-impact": "pytest_crab.scoring.judges.label_judges:BugImpact",

@@ -10,7 +10,7 @@ SECTION = "answerers"
 ANSWERERS = Family(
     noun="answerer",
     verb="answer",
-    table={
+    members={
         "constant": "pytest_crab.benchmarks.codereviewqa.choices.fixed:ConstantAnswerer",
         "letters": "pytest_crab.benchmarks.codereviewqa.choices.letters:LetterAnswerer",
         "log-probabilities": "pytest_crab.benchmarks.codereviewqa.choices.log_probabilities:LogProbabilityAnswerer",

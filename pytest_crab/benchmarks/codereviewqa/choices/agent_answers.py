@@ -1,4 +1,4 @@
-"""An agent as an answerer: the mediator of a benchmark run is given a question as its task, in its own sandbox."""
+"""An agent as an answerer: the mediator of a run is given a question as its task, in its own sandbox."""
 
 from __future__ import annotations
 
