@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
@@ -17,6 +17,9 @@ from pytest_crab.errors import SourceError
 from pytest_crab.parsing.descriptions import without_review
 from pytest_crab.sources.git_cli import Git, GitError
 from pytest_crab.text import split_lines
+
+#: How a pull request was merged of which the main line has only copies.
+REWRITTEN = "rewritten"
 
 #: A repository on this machine may belong to another user.
 _SAFE = {"safe.directory": "*"}
@@ -55,6 +58,7 @@ class HistoryCommit:
 class MergedPull:
     """A pull request in the history: ``how`` it was merged is ``merge``, ``squash`` or ``rebase``.
 
+    It is ``rewritten`` where the main line was rewritten after the merge, and has only copies of its base.
     ``merged_at`` is a time in UTC (ISO 8601), ``author`` the e-mail address of its last commit's author.
     """
 
@@ -134,12 +138,28 @@ class PullRefs:
         A main line that was rewritten afterwards shares no commit with it, and neither does a part of one: a shallow
         clone tells nothing. Raises SourceError.
         """
-        if self._run("rev-parse", "--is-shallow-repository").strip() != "false":
-            return None
         self._read_history()
         found = self._merge_of(number, head)
-        apart = found is not None and not self._run("merge-base", head, found[0].sha, fine=(0, 1)).split()
-        return found[0].sha if found is not None and apart else None
+        return found[0].sha if found is not None and self._is_apart(head, found[0]) else None
+
+    def _is_apart(self, head: str, merge: HistoryCommit) -> bool:
+        whole = self._run("rev-parse", "--is-shallow-repository").strip() == "false"
+        return whole and not self._run("merge-base", head, merge.sha, fine=(0, 1)).split()
+
+    def _old_base(self, head: str, merge: HistoryCommit) -> str | None:
+        """Return where a pull request begins whose history the main line no longer has.
+
+        It is the last commit before it that has a copy, of the same author, time and subject, in the main line before
+        the merge; None where there is none, or where several are last.
+        """
+        if not merge.parents or not self._is_apart(head, merge):
+            return None
+        copies = {one.authored for one in self._log(merge.parents[0])}
+        commits = list(self._log(head))
+        known = {one.sha for one in commits if one.authored in copies}
+        edges = {parent for one in commits if one.sha not in known for parent in one.parents} & known
+        last = self._run("merge-base", "--independent", *sorted(edges)).split() if edges else []
+        return last[0] if len(last) == 1 else None
 
     def find(self, number: int, head: str, reviewed: str | None = None) -> MergedPull | None:
         """Return how a pull request with this last commit was merged; None where the history does not tell.
@@ -154,6 +174,8 @@ class PullRefs:
         start = (
             self._run("merge-base", reviewed or head, merge.parents[0], fine=(0, 1)).split() if merge.parents else []
         )
+        if not start and (old := self._old_base(reviewed or head, merge)):
+            start, how = [old], REWRITTEN
         if not start:
             return None
         title, body = self._texts(merge, reviewed or head)
@@ -172,12 +194,19 @@ class PullRefs:
     def own_fix(self, pull: MergedPull, last: str) -> OwnFix | None:
         """Return the end of a pull request's own commits, ``last`` being the last; None: nothing changed after head.
 
-        Where head is the last commit, what was mended while merging counts, and then it is the merged commit. Raises
-        SourceError.
+        Where head is the last commit, what was mended while merging counts, and then it is the merged commit; not where
+        the main line was rewritten, since its commits differ in more than the pull request. Raises SourceError.
         """
+        if pull.how == REWRITTEN:
+            own = set(self._paths(pull.base, last)) | set(self._paths(pull.base, pull.head))
+            return self._fix_among(pull, own, (last,))
         before = self._run("rev-parse", "--verify", "--quiet", f"{pull.merged}^1", fine=(0, 1)).strip() or pull.base
         own = set(self._paths(f"{before}...{last}")) | set(self._paths(pull.base, pull.head))
-        for commit in (last, pull.merged):
+        return self._fix_among(pull, own, (last, pull.merged))
+
+    def _fix_among(self, pull: MergedPull, own: set[str], commits: Sequence[str]) -> OwnFix | None:
+        """Return the first of these commits that changes a pull request's own files after its head."""
+        for commit in commits:
             changed = self._paths(pull.head, commit)
             if not own.isdisjoint(changed):
                 return OwnFix(commit=commit, others=tuple(path for path in changed if path not in own))

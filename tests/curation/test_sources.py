@@ -132,6 +132,22 @@ def test_a_main_line_that_was_rewritten_after_the_merge_is_told_from_no_merge(sh
     assert merged[:12] in told
 
 
+def test_a_pull_request_from_before_a_rewrite_begins_where_the_main_line_has_a_copy(shop: Shop, curate: Curate) -> None:
+    base = shop.git("rev-parse", "HEAD")
+    first, *_, last = shop.long_pull(9, "till.py", ["a = 1\n", "a = 2\n"], "Fix number 9 (#9)")
+    shop.remark(9, "till.py", first, REMARKS[0])
+    shop.write_comments()
+    shop.git("filter-branch", "--force", "--msg-filter", "cat; echo; echo Rewritten.", "--", "main")
+    shop.git("update-ref", "-d", "refs/original/refs/heads/main")
+    assert shop.git("rev-list", "--max-parents=0", "main") != shop.git("rev-list", "--max-parents=0", last)
+    assert curate("--only", "9").exit_code == 0
+    (instance,) = load_instances(Path("set"))
+    assert instance.source.git is not None
+    assert (instance.source.git.base, instance.source.git.head, instance.source.git.merged) == (base, first, last)
+    assert instance.tags["merged_by"] == "rewritten"
+    assert instance.pull_request.title == "Fix number 9"
+
+
 def test_a_description_tells_nothing_of_the_review(shop: Shop, curate: Curate) -> None:
     body = "Adds a.\n\n* Step 0 of 9\n\n* Step 1 of 9\n\n* Apply review comment https://git.example/owner/shop/pull/9#discussion_r1"
     first, *_ = shop.long_pull(9, "till.py", ["a = 1\n", "a = 2\n"], f"Fix number 9 (#9)\n\n{body}")
