@@ -36,6 +36,21 @@ function line([mark, old, fresh, text], paint) {
     make("td", null, mark === "@" || mark === "#" ? "" : mark, paint(mark, text)));
 }
 
+// The rows of the hunk that a remark is on, cut where it is long; null where no hunk shows its line.
+function hunkAt(rows, remark) {
+  let [hunk, found] = [[], 0];
+  for (const each of numbered(rows)) {
+    if (each[0] === "@") { if (found) break; hunk = []; }
+    if (at(remark) && (remark.side === "left" ? each[1] : each[2]) === at(remark)) found = hunk.length;
+    hunk.push(each);
+  }
+  if (!found) return null;
+  const from = Math.max(1, found - 40);
+  const kept = hunk.slice(from, found + 20);
+  const first = (side) => kept.find((each) => each[side])?.[side] || 0;
+  return [from > 1 ? "@@ -" + first(1) + " +" + first(2) + " @@" : "@" + hunk[0][3], ...kept.map((each) => each[0] + each[3])];
+}
+
 // Remarks are put below the last line that they name; what names no line that is shown goes above the file.
 function file(data, remarks, what, open = true) {
   const body = make("tbody");

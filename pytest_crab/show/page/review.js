@@ -7,8 +7,8 @@ async function review() {
   let place = Math.max(0, items.findIndex((one) => !one.ruling));
   const reason = make("input", { id: "reason", autocomplete: "off" });
   const name = make("input", { id: "by", value: by, autocomplete: "off" });
-  const text = make("textarea", { id: "text", rows: "6" });
-  const test = make("textarea", { id: "oracle", class: "code-text", rows: "20", spellcheck: "false" });
+  const text = make("textarea", { id: "text", rows: "6", "aria-label": "The comment's text" });
+  const test = make("textarea", { id: "oracle", class: "code-text", rows: "20", spellcheck: "false", "aria-label": "The oracle's file" });
   const status = make("p", { id: "status", role: "status" });
 
   const plain = (one) => ({ candidate: one.candidate, comment: one.id, ...one.ruling });
@@ -27,8 +27,9 @@ async function review() {
     if (!name.value.trim()) { status.textContent = "Say who rules, in the field by."; name.focus(); return; }
     if (word === "reject" && !reason.value.trim()) { status.textContent = "A rejection needs a reason."; reason.focus(); return; }
     const edited = one.raw_oracle !== null && test.value.trim() && test.value !== one.raw_oracle.replace(/\r\n?/g, "\n");
-    if (word === "edit" && (!text.value.trim() || (text.value === one.raw && !edited))) { status.textContent = "Change the text of the comment or of its oracle, then press edit."; text.focus(); return; }
-    const ruling = { ruling: word, by: name.value.trim(), reason: reason.value.trim(), body: word === "edit" ? text.value : "", oracle: word === "edit" && edited ? test.value : "" };
+    if (word === "edit" && (!text.value.trim() || (text.value === one.raw && !edited))) { status.textContent = "Change the text of the comment or of its oracle, then press edit."; texts.open = true; text.focus(); return; }
+    const old = one.ruling && one.ruling.ruling !== word && reason.value === one.ruling.reason;  // the reason of another ruling is none of this
+    const ruling = { ruling: word, by: name.value.trim(), reason: old ? "" : reason.value.trim(), body: word === "edit" ? text.value : "", oracle: word === "edit" && edited ? test.value : "" };
     if (served) {
       const answer = await fetch("rule", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ candidate: one.candidate, comment: one.id, ...ruling }) }).catch((error) => ({ ok: false, text: async () => String(error) }));
       if (!answer.ok) { status.textContent = "Not saved: " + await answer.text(); return; }
@@ -46,47 +47,65 @@ async function review() {
     link.click();
   }
 
-  const button = (words, act) => { const node = make("button", { type: "button" }, words); node.addEventListener("click", act); return node; };
+  // The reasons of rejections so far: each has a digit as its key.
+  const given = () => [...new Set(items.map((one) => one.ruling?.ruling === "reject" ? one.ruling.reason : "").filter(Boolean))].slice(0, 9);
+  const again = (nth) => { const words = given()[nth]; if (words && !busy) { reason.value = words; rule("reject"); } };
+
+  const button = (words, key, act) => { const node = make("button", { type: "button" }, words, key ? make("kbd", null, key) : null); node.addEventListener("click", act); return node; };
   const fold = (words, ...inner) => make("details", { class: "file" }, make("summary", null, words), ...inner);
+  const texts = fold("Edit the comment", text);
   const code = (source) => make("pre", { class: "code-text" }, source);
-  const sign = (one) => one.held === null ? badge("unknown", "unknown") : badge(one.held ? "caught" : "missed", one.held ? "right" : "wrong");
-  const list = (words, all) => all.length ? make("section", null, make("h3", null, words), make("ul", null, all.map((each) => make("li", null, each)))) : null;
+  const sign = (one) => one.disputed ? badge("unknown", "disputed") : one.held === null ? badge("unknown", "unknown") : badge(one.held ? "caught" : "missed", one.held ? "right" : "wrong");
+  const list = (words, all) => all.map((each) => make("p", { class: "told" }, make("strong", null, words + ": "), each));
+
+  // The comment at its lines: the hunk that it is on, with what the hunk is of.
+  function around(one, remark) {
+    const own = one.files.find((each) => each.path === one.path);
+    const rows = own && hunkAt(own.rows, remark);
+    return rows ? file({ path: own.path, rows }, [[remark, true]], "Pull request") : make("div", { class: "remark" }, box(remark, true));
+  }
 
   function show() {
     const one = items[place];
     if (!one) { main.replaceChildren(make("p", null, "There is no comment to rule on.")); return; }
     const done = items.filter((each) => each.ruling).length;
+    const before = given();
     reason.value = one.ruling?.reason || ""; text.value = one.ruling?.body || one.raw; test.value = one.ruling?.oracle || one.raw_oracle || ""; status.textContent = "";
     if (one.ruling?.by) name.value = one.ruling.by;
-    const remark = { ...one, body: one.text, id: one.id, verdict: null };
-    main.replaceChildren(make("article", null,
+    texts.open = false;
+    const remark = { ...one, body: one.text, id: one.id + (one.author ? " by " + one.author : ""), verdict: null };
+    main.replaceChildren(make("div", { class: "bar" },
       make("p", { id: "progress" }, make("strong", null, (place + 1) + " of " + items.length), make("span", { class: "quiet" }, " · " + done + " ruled on"), one.ruling ? badge("some", WORDS[one.ruling.ruling]) : null),
-      make("div", { class: "filters" }, make("label", null, "Reason", reason), make("label", null, "By", name),
-        button("Keep (k)", () => rule("keep")), button("Reject (r)", () => rule("reject")), button("Edit (e)", () => rule("edit")),
-        button("Previous (p)", () => go(-1)), button("Next (n)", () => go(1)), served ? null : button("Save rulings.json", save)),
-      status,
+      make("div", { class: "filters" }, button("Keep", "k", () => rule("keep")), button("Reject", "r", () => rule("reject")), button("Edit", "e", () => rule("edit")),
+        button("Previous", "p", () => go(-1)), button("Next", "n", () => go(1)),
+        make("label", null, "Reason", reason), make("label", null, "By", name), served ? null : button("Save rulings.json", "", save)),
+      before.length ? make("p", { class: "filters", id: "before" }, make("span", { class: "quiet" }, "Reject as before:"), before.map((words, nth) => button(words, String(nth + 1), () => again(nth)))) : null,
+      status),
+    make("article", null,
       make("h2", null, one.url ? make("a", { href: one.url, rel: "noreferrer noopener" }, one.title) : one.title, make("span", { class: "quiet" }, " " + one.candidate + " " + one.id)),
-      make("label", { class: "below" }, "The comment on " + place_of(one) + (one.author ? " by " + one.author : ""), text),
-      list("Doubts", one.doubts), list("What judges said", one.reasons),
-      make("section", { id: "diff", "aria-label": "Pull request" }, changes(one.files, null, [[remark, true]], "")),
-      make("h3", null, "Fix"), one.fix.length ? one.fix.map((each) => file(each, [], "Fix")) : make("p", { class: "quiet" }, "No reference."),
-      make("h3", null, "Oracle"), one.oracle ? [code(one.oracle), fold("Edit the oracle", test)] : make("p", { class: "quiet" }, "It has no oracle."),
+      list("Doubt", one.doubts), list("Judge", one.reasons),
+      around(one, remark), texts,
+      make("h3", { id: "fix" }, "Fix"), one.fix.length ? one.fix.map((each) => file(each, [], "Fix")) : make("p", { class: "quiet" }, "No reference."),
+      make("h3", { id: "test" }, "Oracle"), one.oracle ? [code(one.oracle), fold("Edit the oracle", test)] : make("p", { class: "quiet" }, "It has no oracle."),
+      one.changes.length ? make("h3", { id: "judged" }, "Changes that it was judged by") : null,
+      one.changes.map((each) => make("details", { class: "file", open: each.held === false ? "" : null }, make("summary", null, sign(each), each.kind + " " + each.name, make("span", { class: "quiet" }, each.fresh ? "fresh" : "mended on")), make("p", { class: "remark" }, each.why), each.disputed ? make("p", { class: "remark" }, "The oracle's author: " + each.disputed) : null, each.files.map((part) => file(part, [], each.kind)))),
       one.attempts.map((each, nth) => each.fault ? fold("Attempt " + (nth + 1) + ": " + each.fault, code(each.source)) : null),
-      one.changes.length ? make("h3", null, "Changes that it was judged by") : null,
-      one.changes.map((each) => make("details", { class: "file", open: each.held === false ? "" : null }, make("summary", null, sign(each), each.kind + " " + each.name, make("span", { class: "quiet" }, each.fresh ? "fresh" : "mended on")), make("p", { class: "remark" }, each.why), each.files.map((part) => file(part, [], each.kind)))),
+      make("details", { id: "diff", class: "file" }, make("summary", null, "The whole pull request"), changes(one.files, null, [[remark, true]], "")),
       one.labels.length ? make("dl", { class: "facts" }, one.labels.map(([label, value]) => [make("dt", null, label), make("dd", null, value)])) : null,
     ));
     document.activeElement.blur();  // keys are commands again
     scrollTo(0, 0);
   }
 
-  const place_of = (one) => one.path + (one.lines ? ":" + one.lines[0] + (one.lines[1] > one.lines[0] ? "-" + one.lines[1] : "") : "");
   const go = (step) => { if (busy) return; place = Math.min(items.length - 1, Math.max(0, place + step)); show(); };
   const KEYS = { k: () => rule("keep"), r: () => rule("reject"), e: () => rule("edit"), n: () => go(1), p: () => go(-1) };
   document.addEventListener("keydown", (event) => {
     if (event.key === "Escape") { document.activeElement.blur(); return; }
+    if (event.key === "Enter" && document.activeElement === reason) { event.preventDefault(); rule("reject"); return; }
+    if (event.key === "Enter" && event.ctrlKey && document.activeElement.tagName === "TEXTAREA") { event.preventDefault(); rule("edit"); return; }
     if (event.ctrlKey || event.metaKey || event.altKey || ["INPUT", "TEXTAREA"].includes(document.activeElement.tagName)) return;
     if (KEYS[event.key]) { event.preventDefault(); KEYS[event.key](); }
+    else if (/^[1-9]$/.test(event.key)) again(Number(event.key) - 1);
   });
   show();
 }

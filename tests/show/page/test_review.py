@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -34,6 +35,7 @@ def candidate() -> PullCandidate:
     changes = (
         JudgedChange(kind=ChangeKind.RIGHT, name="turned", why=HOSTILE, diff=DIFF, held=True),
         JudgedChange(kind=ChangeKind.NEAR, name="half", why="Half of it.", diff=DIFF, held=False),
+        JudgedChange(kind=ChangeKind.RIGHT, name="other", why="So.", diff=DIFF, held=False, disputed="It is no fix."),
     )
     comments = tuple(
         CandidateComment(
@@ -78,20 +80,29 @@ def test_a_comment_is_ruled_on_by_a_key_with_everything_in_view(
     look(page, "review")
     told = page.text_content("main") or ""
     assert "[object" not in told
-    for part in ("green at head", "Half of it.", "its oracle accepts half", "fit: HIGH", "near half"):
+    for part in (
+        "green at head",
+        "Half of it.",
+        "its oracle accepts half",
+        "fit: HIGH",
+        "near half",
+        "disputed",
+        "It is no fix.",
+    ):
         assert part in told
     assert page.locator("#diff .human").count() == 1
+    assert page.locator(".human:visible").count() == 1  # in its place, without the rest of the pull request
     page.keyboard.press("r")  # a rejection without a reason is none, and asks for it
     page.keyboard.type("keeps nothing")
-    page.keyboard.press("Escape")
-    page.keyboard.press("r")
+    page.keyboard.press("Enter")
+    page.keyboard.press("1")  # for the same reason
+    page.keyboard.press("p")
     page.keyboard.press("k")
     page.keyboard.press("e")
     page.fill("#text", "In our words.")
     page.get_by_text("Edit the oracle").click()
     page.fill("#oracle", "def test_mine():\n    assert True\n")
-    page.keyboard.press("Escape")
-    page.keyboard.press("e")
+    page.keyboard.press("Control+Enter")
     with page.expect_download() as saved:
         page.get_by_text("Save rulings.json").click()
     rulings = json.loads(Path(saved.value.path()).read_text())
@@ -103,3 +114,20 @@ def test_a_comment_is_ruled_on_by_a_key_with_everything_in_view(
     assert [one["oracle"] for one in rulings] == ["", "", "def test_mine():\n    assert True\n"]
     assert page.title() == "pytest-crab: comments to rule on"
     assert not faults
+
+
+def test_a_comment_in_a_long_hunk_is_shown_with_the_lines_around_it(browser: Browser, tmp_path: Path) -> None:
+    rows = "".join(f"+row {number}\n" for number in range(1, 301))
+    long = f"diff --git a/src/m.py b/src/m.py\n--- /dev/null\n+++ b/src/m.py\n@@ -0,0 +1,300 @@\n{rows}"
+    whole = candidate()
+    (one, *_) = whole.comments
+    there = dataclasses.replace(one, comment=dataclasses.replace(one.comment, lines=(200, 201)))
+    items = review_items(dataclasses.replace(whole, diff=long, comments=(there,)), {})
+    file = tmp_path / "review.html"
+    file.write_bytes(review_page("shop", items, by="ann", served=False).body)
+    page = browser.new_page()
+    page.goto(file.as_uri())
+    page.wait_for_selector("#progress")
+    above = page.locator("tr:has(+ tr .human):visible")
+    assert [above.locator("td").nth(column).inner_text() for column in (1, 2)] == ["201", "+row 201"]
+    assert 30 < page.locator("tr.add:visible").count() < 100
