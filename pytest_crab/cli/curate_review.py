@@ -172,6 +172,7 @@ def _item(candidate: PullCandidate, one: CandidateComment, rulings: Rulings) -> 
                 "why": safe(each.why),
                 "held": each.held,
                 "fresh": each.fresh,
+                "disputed": safe(each.disputed),
                 "files": list(diff_files(each.diff)),
             }
             for each in one.changes

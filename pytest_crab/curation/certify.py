@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import functools
 import json
+import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -40,6 +41,9 @@ from pytest_crab.trial.run_context import RunContext
 from pytest_crab.types import Comment, Environment, Instance, OracleRunner
 from pytest_crab.verdict import safe_name
 from pytest_crab.waiting import FOR_A_SLOT, waits_counted
+
+#: An object's address differs from run to run, and who is told the same again need not be asked again.
+_ADDRESS = re.compile(r"\b0x[0-9a-f]+")
 
 #: The words of so many failed tests are shown for each state.
 _SAID = 3
@@ -191,7 +195,7 @@ def _said(
         said = {} if found is None else found.said
         alike = [(name, kind, words) for name, (kind, words) in said.items() if raised.get(name) == kind and words]
         for name, kind, words in alike[:_SAID]:
-            quoted = escape_controls(json.dumps(words, ensure_ascii=False))
+            quoted = escape_controls(json.dumps(_ADDRESS.sub("0x…", words), ensure_ascii=False))
             test, error = safe_name(name), safe_name(kind)
             yield f"on {state.name} {test} ends with {error}, in the words of the code under test: {quoted}"
 

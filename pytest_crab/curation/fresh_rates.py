@@ -57,7 +57,8 @@ def _measurements(changes: Sequence[JudgedChange], digest: str) -> Iterator[tupl
                 Measurement(
                     error=error,
                     total=len(own),
-                    wrong=tuple(change.name for change in own if not change.held),
+                    wrong=tuple(change.name for change in own if not change.held and not change.disputed),
+                    undecided=tuple(change.name for change in own if not change.held and change.disputed),
                     oracle=digest,
                     date=today,
                     authors=1,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -22,6 +22,7 @@ from pytest_crab.curation.proposals import Proposing
 from pytest_crab.curation.stages import CurationContext
 from pytest_crab.errors import DiffRejected
 from pytest_crab.model_access import Services
+from pytest_crab.parsing.changed_paths import is_test
 from pytest_crab.scoring.oracles.proof import ProvedComment
 from pytest_crab.scoring.oracles.states import goes_together
 from pytest_crab.trial.context import TrialContext
@@ -33,7 +34,11 @@ Oracle = TypeVar("Oracle")
 #: So many characters of the files of the pull request are shown to who writes changes.
 _LONGEST_FILES = 60_000
 
+#: Stands between the names of a right fix and of its company.
+_WITH = "-with-"
+
 _BLOCK = re.compile(r"```json\s*\n(.*?)^```", re.DOTALL | re.MULTILINE)
+_DISPUTED = re.compile(r"^disputed: ([a-z0-9][a-z0-9_-]*): (\S.*)$", re.MULTILINE)
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,30}")
 
 
@@ -164,9 +169,25 @@ def _make(written: WrittenChange, context: TrialContext) -> ChangedTree | str:
             tree = snapshot.apply(changed, tree)
         except (DiffRejected, ValueError) as error:
             return str(error)
-    if written.kind is not ChangeKind.NEAR and not goes_together(context, tree):
+    if written.kind is not ChangeKind.NEAR and not _leaves_green(context, tree):
         return "the project's own tests fail with it"
     return ChangedTree(name=written.name, tree=tree)
+
+
+def _leaves_green(context: TrialContext, tree: str) -> bool:
+    """Return whether the project's own tests pass on a tree, as they are or as the fix changes them.
+
+    The tests of the pull request may ask for just what its comment is against. Raises EngineError, Cancelled.
+    """
+    if goes_together(context, tree):
+        return True
+    snapshot = context.snapshot
+    parts = diffs.split_files(snapshot.diff(snapshot.reference_tree))
+    tests = "".join(part.text for part in parts if is_test(part.new or part.old or ""))
+    try:
+        return bool(tests) and goes_together(context, snapshot.apply(tests, tree))
+    except DiffRejected:
+        return False
 
 
 def judge(context: TrialContext, one: ProvedComment, written: Sequence[JudgedChange]) -> tuple[JudgedChange, ...]:
@@ -183,7 +204,7 @@ def judge(context: TrialContext, one: ProvedComment, written: Sequence[JudgedCha
     for change in asked:
         verdict = answers[change.name].verdict
         held = None if verdict is Verdict.UNKNOWN else (verdict is Verdict.CAUGHT) == change.kind.resolves
-        if change.kind is not ChangeKind.IN_COMPANY or held or goes_together(context, trees[change.name]):
+        if change.kind is not ChangeKind.IN_COMPANY or held or _leaves_green(context, trees[change.name]):
             found.append(dataclasses.replace(change, held=held))
     return tuple(found)
 
@@ -196,8 +217,27 @@ def _pairs(context: TrialContext, written: Sequence[JudgedChange]) -> Iterator[J
                 tree = snapshot.apply(other.diff, snapshot.apply(fix.diff))
             except DiffRejected:
                 continue
-            name, why = f"{fix.name}-with-{other.name}", f"{fix.why} With it: {other.why}"
+            name, why = f"{fix.name}{_WITH}{other.name}", f"{fix.why} With it: {other.why}"
             yield JudgedChange(kind=ChangeKind.IN_COMPANY, name=name, why=why, diff=snapshot.diff(tree))
+
+
+def disputed_in(answer: str, failed: Sequence[JudgedChange]) -> dict[str, str]:
+    """Return why its author says that some of these changes are not what they are called, by name."""
+    names = {one.name for one in failed}
+    return {name: why for name, why in _DISPUTED.findall(answer) if name in names}
+
+
+def dispute(changes: Sequence[JudgedChange], disputed: Mapping[str, str]) -> tuple[JudgedChange, ...]:
+    """Return the changes with what an oracle's author says against some; it holds for them in company too."""
+    return tuple(
+        dataclasses.replace(one, disputed=disputed.get(one.name) or disputed.get(_alone(one)) or one.disputed)
+        for one in changes
+    )
+
+
+def _alone(change: JudgedChange) -> str:
+    """Return the name of the right fix that stands in company here, else the change's own."""
+    return change.name.partition(_WITH)[0] if change.kind is ChangeKind.IN_COMPANY else change.name
 
 
 def told(failed: Sequence[JudgedChange]) -> str:
@@ -212,12 +252,15 @@ def strengthen(
     rounds: int,
     write: Callable[[int, Sequence[JudgedChange]], tuple[JudgedChange, ...] | str],
     answer: Callable[[Oracle, Sequence[JudgedChange]], tuple[JudgedChange, ...]],
-    mend: Callable[[Oracle, int, str, Sequence[JudgedChange]], Oracle | str],
+    mend: Callable[
+        [Oracle, int, Sequence[JudgedChange], Sequence[JudgedChange]], tuple[Oracle, Mapping[str, str]] | str
+    ],
 ) -> tuple[Oracle, tuple[JudgedChange, ...], str]:
     """Return the oracle after at most so many mends, every change that it was judged by, and what remains.
 
-    ``write`` makes changes that differ from those that are known, ``answer`` judges an oracle by them, and ``mend``
-    makes one that is right on all that are given. What remains is a sentence, empty where nothing does.
+    ``write`` makes changes that differ from those that are known, ``answer`` judges an oracle by them. ``mend`` gets
+    those that it is wrong on, and all; it makes one that is right on all, but for those that it disputes, by name. What
+    remains is a sentence, empty where nothing does.
     """
     known: tuple[JudgedChange, ...] = ()
     for number in range(1, rounds + 2):
@@ -231,10 +274,13 @@ def strengthen(
         wrong = f"its oracle {_sentence(failed)}"
         if number > rounds:
             break
-        mended = mend(found, number, told(failed), (*known, *judged))
+        mended = mend(found, number, failed, (*known, *judged))
         if isinstance(mended, str):
             break
-        found, known = mended, tuple(dataclasses.replace(one, fresh=False) for one in (*known, *judged))
+        found, disputed = mended
+        known = tuple(
+            dataclasses.replace(one, fresh=bool(one.disputed)) for one in dispute((*known, *judged), disputed)
+        )
     return found, (*known, *judged), wrong
 
 
@@ -245,9 +291,17 @@ def _sentence(failed: Sequence[JudgedChange]) -> str:
     return " and ".join(f"{verb} {', '.join(own)}" for verb, own in names.items())
 
 
+def doubts(changes: Sequence[JudgedChange]) -> Iterator[str]:
+    """Yield a sentence on each change that the oracle's author disputes."""
+    for one in changes:
+        if one.disputed:
+            verb = "refuses" if one.kind.resolves else "accepts"
+            yield f"its oracle {verb} {one.name}, which its author disputes: {one.disputed}"
+
+
 def checks_of(changes: Sequence[JudgedChange]) -> list[JudgedChange]:
     """Return the changes on which an oracle must stay right: those that it was mended on, and was right on."""
-    return [one for one in changes if one.held is not None and (one.held or not one.fresh)]
+    return [one for one in changes if one.held is not None and (one.held or not one.fresh) and not one.disputed]
 
 
 def settings_of(stage: Proposing, number: int) -> dict[str, Any]:

@@ -24,7 +24,17 @@ from pytest_crab.curation.certify import SOURCE, Certificate, certify, is_given,
 from pytest_crab.curation.discussion import OTHERS
 from pytest_crab.curation.environment_search import BARE
 from pytest_crab.curation.explanations import explain_own_pytest
-from pytest_crab.curation.oracle_mending import ChangeWriting, checks_of, judge, settings_of, strengthen
+from pytest_crab.curation.oracle_mending import (
+    ChangeWriting,
+    checks_of,
+    dispute,
+    disputed_in,
+    doubts,
+    judge,
+    settings_of,
+    strengthen,
+    told,
+)
 from pytest_crab.curation.pinning import Requirements
 from pytest_crab.curation.proposals import Proposing
 from pytest_crab.curation.publish import to_instance
@@ -58,6 +68,13 @@ LONGEST_DIFF = 60_000
 
 #: So many characters say why a ready oracle is not proved.
 LONGEST_REASON = 1_000
+
+#: What follows the changes that an oracle is wrong on.
+_MEND = (
+    "Mend it, so that it is right on these too. If one of them is not what it is called, since a right fix leaves the "
+    "concern or breaks what worked, or a near miss resolves it, leave the oracle as it is on that one, and write "
+    "before the file a line `disputed: NAME: WHY` that says what the code does there. A person decides then."
+)
 
 _BLOCK = re.compile(r"```python\s*\n(.*?)^```", re.DOTALL | re.MULTILINE)
 _CATEGORY = re.compile(r"^(?:# )?category:\s*([a-z-]+)\s*$", re.MULTILINE)
@@ -120,7 +137,7 @@ class OracleWriting(Proposing, Stage):
 
     role = "write-oracle"
     name = "oracles"
-    version = 11
+    version = 12
 
     model: str = ""
     regime: Regime = Regime.SAW_FIX
@@ -230,19 +247,26 @@ class OracleWriting(Proposing, Stage):
                 facts, known, opened, functools.partial(proving.services, what=f"changes-{number}"), context
             )
 
-        def mend(oracle: ProvedOracle, number: int, fault: str, checks: Sequence[JudgedChange]) -> ProvedOracle | str:
+        def mend(
+            oracle: ProvedOracle, number: int, failed: Sequence[JudgedChange], every: Sequence[JudgedChange]
+        ) -> tuple[ProvedOracle, Mapping[str, str]] | str:
             after = [
                 {"role": "assistant", "content": f"kind: {oracle.comment.kind}\n\n```python\n{oracle.text}```\n"},
-                {"role": "user", "content": f"{fault}\nMend it, so that it is right on these too."},
+                {"role": "user", "content": f"{told(failed)}\n{_MEND}"},
             ]
-            verify = self._verify(proving, checks_of([dataclasses.replace(one, fresh=False) for one in checks]), number)
+
+            def verify(answer: str, attempt: int) -> tuple[ProvedOracle, Mapping[str, str]] | str:
+                disputed = disputed_in(answer, failed)
+                given = [dataclasses.replace(one, fresh=False) for one in dispute(every, disputed)]
+                made = self._verify(proving, checks_of(given), number)(answer, attempt)
+                return made if isinstance(made, str) else (_labelled(made, oracle.comment.labels), disputed)
+
             services = functools.partial(proving.services, what=f"mend-{number}")
-            made = self.propose(as_data(self._told(proving), facts), verify, services, context, after=after)
-            return made if isinstance(made, str) else _labelled(made, oracle.comment.labels)
+            return self.propose(as_data(self._told(proving), facts), verify, services, context, after=after)
 
         oracle, changes, remains = strengthen(found, self.mends, write, proving.judge, mend)
         oracle = proving.with_checks(oracle, checks_of(changes))
-        flags = (remains,) if remains else ()
+        flags = (*([remains] if remains else []), *doubts(changes))
         return dataclasses.replace(oracle, attempts=tuple(proving.attempts), changes=changes, flags=flags)
 
     def _told(self, proving: _Proving) -> str:

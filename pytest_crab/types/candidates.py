@@ -41,6 +41,8 @@ class JudgedChange:
     held: bool | None = None
     #: Whether the oracle was not mended on it afterwards, so that it measures the oracle.
     fresh: bool = True
+    #: Why the oracle's author says that it is not what its kind says; a person decides.
+    disputed: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -157,17 +157,28 @@ def test_an_oracle_is_mended_on_changes_that_did_not_see_it_and_measured_by_othe
     provider: ScriptedProvider, reviewed: Callable[..., PullCandidate], context: CurationContext
 ) -> None:
     unit = "UNIT = 'euro'\n\n\n\n\n"
-    pull = reviewed({"shop_py": ""}, {"shop_py": unit + HEAD}, {"shop_py": unit + FIX})
-    pull = dataclasses.replace(pull, environment=Environment(dockerfile="python", packages=("pytest==8.3.4",)))
+    # The pull request's own test asks for just what the comment is against; the fix changes it.
+    own = "from shop import price\n\n\ndef test_ten():\n    assert (price(10) == 100) is {}\n"
+    pull = reviewed(
+        {"shop_py": ""},
+        {"shop_py": unit + HEAD, "test_shop_py": own.format(True)},
+        {"shop_py": unit + FIX, "test_shop_py": own.format(False)},
+    )
+    environment = Environment(dockerfile="python", packages=("pytest==8.3.4",))
+    pull = dataclasses.replace(
+        pull, environment=environment, pass_to_pass=("python", "-m", "pytest", "-q", "test_shop.py")
+    )
     loose = "from shop import price\n\n\ndef test_edge():\n    assert price(10) == 90\n"
     mended = f"{loose}    assert (price(9), price(30)) == (100, 90)\n"
     edit = {"path": "shop.py", "old": "'euro'", "new": "'dollar'"}
+    wrongly = change("right", "cheaper", "return 100 if count < 10 else 80")
     first = [
         change("right", "turned", "return 90 if count >= 10 else 100"),
+        wrongly,
         change("near", "half", "return 100 if count < 10 or count > 20 else 90"),
         {"kind": "company", "name": "unit", "why": "Another unit.", "edits": [edit]},
     ]
-    broken = {**first[1], "name": "lost", "edits": [{**edit, "old": "'yen'"}]}
+    broken = {**first[2], "name": "lost", "edits": [{**edit, "old": "'yen'"}]}
     second = [
         change("right", "late", "return 100 if not count > 9 else 90"),
         change("near", "far", "return 100 if count < 10 or count > 40 else 90"),
@@ -176,7 +187,9 @@ def test_an_oracle_is_mended_on_changes_that_did_not_see_it_and_measured_by_othe
     def script(asked: Asked) -> Reply:
         texts = [message["content"] for message in asked.body["messages"]]
         if not texts[0].startswith("You write small changes"):
-            return answer(mended if any("Mend it" in text for text in texts) else loose)
+            if not any("Mend it" in text for text in texts):
+                return answer(loose)
+            return say(f"kind: behavioral\ndisputed: cheaper: It gives 80.\n\n```python\n{mended}```\n", pieces=1)
         if "Write none of these again" in texts[0]:
             return fresh(*second)
         return fresh(*first) if len(texts) > 1 else fresh(*first, broken)
@@ -188,10 +201,11 @@ def test_an_oracle_is_mended_on_changes_that_did_not_see_it_and_measured_by_othe
     assert found.files["oracles/test_pull_7_c0.py"] == mended
     assert {each.name: (each.held, each.fresh) for each in one.changes} == {
         "turned": (True, False), "half": (False, False), "unit": (True, False), "turned-with-unit": (True, False),
-        "late": (True, True), "far": (False, True),
+        "cheaper": (False, True), "cheaper-with-unit": (False, True), "late": (True, True), "far": (False, True),
     }  # fmt: skip
-    # What the mended oracle is still wrong on is a doubt and no check; all else is one.
-    assert one.flags == ("its oracle accepts far",)
+    # What the mended oracle is still wrong on is a doubt and no check, as is what its author disputes; all else is one.
+    assert one.flags[0] == "its oracle accepts far"
+    assert ["disputes: It gives 80." in flag for flag in one.flags] == [False, True, True]
     accepted, rejected = ([f"checks/c0-{name}.diff" for name in names] for names in (
         ("turned", "turned-with-unit", "late"), ("half", "unit"),
     ))  # fmt: skip
@@ -200,8 +214,9 @@ def test_an_oracle_is_mended_on_changes_that_did_not_see_it_and_measured_by_othe
     # The set says how often the oracle as it stays was wrong on what nobody mended it on, the rest as its checks.
     assert not list(write_set(Path("set"), [found]))
     measured = read_errors(Path("set"))[found.id]["c0"].measurements
-    assert {name: (own.total, own.wrong, own.authors) for name, own in measured.items()} == {
-        "right fixes": (1, (), 1), "near misses": (1, ("far",), 1),
+    assert {name: (own.total, own.wrong, own.undecided, own.authors) for name, own in measured.items()} == {
+        "right fixes": (2, (), ("cheaper",), 1), "right fixes in company": (1, (), ("cheaper-with-unit",), 1),
+        "near misses": (1, ("far",), (), 1),
     }  # fmt: skip
     assert list(rate_lines(Path("set"), [found.id]))
     dialogues = [[message["content"] for message in asked.body["messages"]] for asked in provider.asked]
