@@ -182,8 +182,9 @@ def _leaves_green(context: TrialContext, tree: str) -> bool:
     if goes_together(context, tree):
         return True
     snapshot = context.snapshot
+    own = {path for path in diffs.touched_paths(snapshot.pull_request_diff()) if is_test(path)}
     parts = diffs.split_files(snapshot.diff(snapshot.reference_tree))
-    tests = "".join(part.text for part in parts if is_test(part.new or part.old or ""))
+    tests = "".join(part.text for part in parts if not own.isdisjoint({part.old, part.new}))
     try:
         return bool(tests) and goes_together(context, snapshot.apply(tests, tree))
     except DiffRejected:

@@ -137,7 +137,7 @@ class OracleWriting(Proposing, Stage):
 
     role = "write-oracle"
     name = "oracles"
-    version = 12
+    version = 13
 
     model: str = ""
     regime: Regime = Regime.SAW_FIX
@@ -332,9 +332,15 @@ class _Proving:
         return f"Tests run on CPython {python_of(environment)}{''.join(pytest)}."
 
     def fix(self) -> str:
-        """Return the diff from head to the merged commit."""
+        """Return the diff from head to the merged commit, without other people's work where it has such."""
         snapshot = self._plain.snapshot
-        return snapshot.diff(snapshot.reference_tree)
+        whole = snapshot.diff(snapshot.reference_tree)
+        own = self._own_part(whole)
+        return own if own and OTHERS in self._candidate.tags else whole
+
+    def _own_part(self, diff: str) -> str:
+        """Return the files of a git diff that the pull request has too."""
+        return _part(diff, diffs.touched_paths(self._candidate.diff))
 
     def prove(self, written: WrittenOracle, name: str, checks: Sequence[JudgedChange] = ()) -> ProvedOracle | str:
         """Return the oracle if it is proved, and right on the checks, else why not, in words for its author."""
@@ -403,7 +409,7 @@ class _Proving:
         if len(self._candidate.comments) > 1:
             return found
         name, whole = f"reference/{self._comment.id}.diff", self.fix()
-        own = _part(whole, diffs.touched_paths(self._candidate.diff))
+        own = self._own_part(whole)
         parts = dict.fromkeys((own,) if OTHERS in self._candidate.tags else (own, whole))
         for number, fix in enumerate(filter(None, parts)):
             comment, files = dataclasses.replace(found.comment, reference=name), {**found.files, name: fix}

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from pytest_crab.curation.discussion import OTHERS
 from pytest_crab.curation.environments import EnvironmentFinding
 from pytest_crab.curation.fresh_rates import rate_lines
 from pytest_crab.curation.oracle_writing import ATTEMPTS, REGIME, OracleWriting, Regime, read_oracle
@@ -261,6 +262,18 @@ def test_the_author_is_told_what_will_run_an_oracle_whose_environment_is_not_fou
     writing(Regime.SAW_FIX, attempts=1).run(dataclasses.replace(candidate, environment=None), context)
     (asked,) = provider.asked
     assert re.search(r"Tests run on CPython 3\.\d+ and pytest \d+\.\d+\.\d+\.", texts(asked)[0])
+
+
+def test_the_author_is_shown_no_fix_of_other_people(
+    provider: ScriptedProvider, reviewed: Callable[..., PullCandidate], context: CurationContext
+) -> None:
+    pull = reviewed({"shop_py": ""}, {"shop_py": HEAD}, {"shop_py": FIX, "other_py": "theirs = 1\n"})
+    pull = dataclasses.replace(pull, environment=Environment(dockerfile="python", packages=("pytest==8.3.4",)))
+    provider.script = lambda _: say("No test.", pieces=1)
+    for tags in ({}, {OTHERS: "other.py"}):
+        writing(Regime.SAW_FIX, attempts=1).run(dataclasses.replace(pull, tags=tags), context)
+    assert ["# the edge" in texts(asked)[0] for asked in provider.asked] == [True, True]
+    assert ["theirs = 1" in texts(asked)[0] for asked in provider.asked] == [True, False]
 
 
 @pytest.mark.bubblewrap
