@@ -20,7 +20,7 @@ from pytest_crab.option_table import FIELDS
 from pytest_crab.results.files import TrialLog, read_trials
 from pytest_crab.results.kept_runs import commit_of, new_run, show_run
 from pytest_crab.results.loading import TRIALS, lacks_beside_shown, load_summary, trials_file
-from pytest_crab.results.tables import COLUMNS, oracle_rows
+from pytest_crab.results.oracle_rows import COLUMNS, oracle_rows
 from pytest_crab.reviewers import REVIEWERS
 from pytest_crab.runtimes import RuntimeSettings, choose
 from pytest_crab.runtimes.hidden_paths import hide_set

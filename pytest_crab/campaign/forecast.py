@@ -118,7 +118,7 @@ def forecast(
     taken to be like them; nothing is fetched, built or run. ``whole`` looks up every step of every trial, and fetches
     sources for that. ``stock`` None: what is built is not known.
     """
-    plans = share_reviews(trials, _all_plans(trials, run_context) if whole else _some_plans(trials, run_context))
+    plans = share_reviews(trials, _plans(trials, run_context, whole=whole))
     share = len(trials) / len(plans) if plans else 0.0
     made = {step: round(share * sum(one.runs(step) for one in plans.values())) for step in PAID}
     instances = {instance.id: instance for instance, _, _ in trials}
@@ -143,11 +143,9 @@ def forecast(
     return replace(told, disk=disk, seconds=seconds)
 
 
-def _all_plans(trials: Sequence[PlannedTrial], run_context: RunContext) -> dict[TrialId, TrialPlan]:
-    return {_id(trial): plan_trial(trial[0], trial[1], run_context, repeat=trial[2]) for trial in trials}
-
-
-def _some_plans(trials: Sequence[PlannedTrial], run_context: RunContext) -> dict[TrialId, TrialPlan]:
+def _plans(trials: Sequence[PlannedTrial], run_context: RunContext, *, whole: bool) -> dict[TrialId, TrialPlan]:
+    if whole:
+        return {_id(trial): plan_trial(*trial[:2], run_context, repeat=trial[2]) for trial in trials}
     steps = Path(getattr(run_context.store, "folder", "")) / "steps"
     if not any((steps / "review").glob("*")):
         return {_id(trial): nothing_stored(trial[1], run_context.explain) for trial in trials}
@@ -213,18 +211,14 @@ def _needs(plans: Mapping[TrialId, TrialPlan], share: float) -> dict[str, Review
             votes = [cost for plan in own for cost in plan.vote_costs]
             known |= {JUDGEMENT: steps[JUDGEMENT] * statistics.fmean(votes)} if votes else {}
         whole = bool(known) and all(step in known for step in (*paid_steps, JUDGEMENT) if steps.get(step))
-        unknown = tuple(step for step, count in steps.items() if not count and _is_open(step, own))
+        depends = {step for plan in own for step, state in plan.steps.items() if state == OPEN}
+        unknown = tuple(step for step, count in steps.items() if not count and step in depends)
         found[reviewer] = ReviewerNeed(
             steps={step: count for step, count in steps.items() if step not in unknown},
             usd=sum(known.values()) if whole else None,
             open=unknown,
         )
     return found
-
-
-def _is_open(step: str, plans: Iterable[TrialPlan]) -> bool:
-    """Return whether some trial's need of a step is not known before earlier steps have run."""
-    return any(plan.steps.get(step) == OPEN for plan in plans)
 
 
 @dataclass(slots=True)

@@ -1,4 +1,4 @@
-"""The pytest-crab command: its table of subcommands, each imported when it is called."""
+"""The pytest-crab command: its subcommands, each imported when it is called."""
 
 from __future__ import annotations
 

@@ -20,7 +20,6 @@ from pytest_crab.instances.resolvability import write_marks
 from pytest_crab.reviewers import REVIEWERS
 from pytest_crab.settings import Settings, load_settings
 from pytest_crab.trial import Crew, CrewSpec, RunContext
-from pytest_crab.types import Instance
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,8 +76,9 @@ def resolve_all(
         for name, own in ended:
             for one in own:
                 click.echo(_line(one, crew.spec.agent))
-            if write:
-                _write_marks(proved[name], own, crew.spec.agent)
+            marks = {one.comment: one.mark for one in own if one.mark is not None}
+            if write and marks:
+                write_marks(Path(proved[name].instance.folder).parent, crew.spec.agent, {name: marks})
             found.extend(own)
     marks_made = [one.mark for one in found if one.mark is not None]
     unknown = len(found) - len(marks_made)
@@ -86,12 +86,6 @@ def resolve_all(
     rest = f"; {unknown} unknown" if unknown else ""
     click.echo(f"{crew.spec.agent} resolves {resolved} of {len(marks_made)} oracles from the human comment{rest}")
     return found
-
-
-def _write_marks(certificate: Certificate, own: Sequence[Resolution], agent: str) -> None:
-    marks = {one.comment: one.mark for one in own if one.mark is not None}
-    if marks:
-        write_marks(Path(certificate.instance.folder).parent, agent, {certificate.instance.id: marks})
 
 
 def _resolve(
@@ -103,15 +97,12 @@ def _resolve(
     attempts: int,
     write: bool,
 ) -> tuple[Resolution, ...]:
-    instance = _as_written(certificate.instance) if write and certificate.changed else certificate.instance
+    instance = certificate.instance
+    if write and certificate.changed:
+        instance = load_instance(Path(instance.folder))  # what later runs will see
     proved = {one.comment.id for one in certificate.proven if one.proof is not None}
     comments = [comment for comment in instance.with_oracles if comment.id in proved]
     return measure_resolvability(instance, comments, crew, run_context, attempts=attempts, notice=notice)
-
-
-def _as_written(instance: Instance) -> Instance:
-    """The instance as its file now says, since that is what later runs will see."""
-    return load_instance(Path(instance.folder))
 
 
 def _line(one: Resolution, agent: str) -> str:

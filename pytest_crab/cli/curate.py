@@ -96,7 +96,7 @@ def run(
     """Make a set of instances of the merged pull requests of SOURCE.
 
     SOURCE is a repository's folder with refs/pull, a repository on GitHub (OWNER/NAME), a set of instances (import
-    makes one of another benchmark), or a benchmark's file of fixed issues. Each pull request passes the stages in their
+    makes one of a benchmark), or a benchmark's file of fixed issues. Each pull request passes the stages in their
     order; each decision is stored with its reason, so an interrupted command continues where it stopped.
 
     The exit status is 1 if a pull request failed, for example because of the network: run the command again.

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import click
 
+from pytest_crab.cli.curation_run import finished
 from pytest_crab.cli.judges import Asking, asked_line, check_lines, judge_options, print_plan
 from pytest_crab.cli.shared_options import store_option
-from pytest_crab.curation.collect import Collection
 from pytest_crab.curation.filter import comment_questions
 from pytest_crab.curation.gold import (
     RESOLVED,
@@ -28,15 +28,10 @@ from pytest_crab.curation.gold import (
     read_annotations,
     sample,
 )
-from pytest_crab.curation.listing import listing_path, read_listing
-from pytest_crab.curation.pipeline import walk
-from pytest_crab.curation.stages import make_stages
 from pytest_crab.diffs import excerpt, parse_hunks
 from pytest_crab.errors import BadInput
 from pytest_crab.formats import format_percent
 from pytest_crab.scoring.judges.label_judges import HIGH, LOW
-from pytest_crab.settings import load_settings
-from pytest_crab.store import FileStore
 from pytest_crab.text import escape_controls
 from pytest_crab.types import CandidateComment, PullCandidate
 
@@ -44,6 +39,8 @@ _OUT = click.option(
     "--out", required=True, type=click.Path(exists=True, file_okay=False, path_type=Path), help="The set's folder."
 )
 _STORE = store_option("The folder in which decisions and judgements are kept.")
+#: The stages that a comment passes before it comes to the filter.
+_TO_FILTER = ("select",)
 #: The answers to a comment that is shown, and their labels.
 _ANSWERS = {"h": HIGH, "l": LOW}
 
@@ -63,7 +60,7 @@ def annotate(out: Path, *, annotator: str, size: int, store: Path) -> None:
     """
     if not annotator.isidentifier():
         raise BadInput("--as", [f"{annotator!r} is no name for a file; it should be letters, digits and _"])
-    pairs = sample(_reaching_filter(out, store), size)
+    pairs = sample(finished(out, store, _TO_FILTER), size)
     known = read_annotations(out)
     if annotator == RESOLVED:
         open_ones = set(disagreements(known))
@@ -97,7 +94,7 @@ def calibrate(out: Path, *, judge: str, keep: str, asking: Asking) -> None:
     gold = gold_labels(read_annotations(out))
     if not gold:
         raise BadInput(str(out), ["it has no annotations yet: call pytest-crab set curate annotate"])
-    pulls = {one.id: one for one in _reaching_filter(out, asking.store)}
+    pulls = {one.id: one for one in finished(out, asking.store, _TO_FILTER)}
     with asking.open({judge: (HIGH, LOW)}) as (bench,):
         asked = {
             (pull.id, one.comment.id): question
@@ -132,20 +129,6 @@ def _calibration_lines(parts: dict[str, Confusion], keep: Sequence[str]) -> Iter
         yield f"{part}: {total} comments, precision {precision}%, recall {recall}%"
         if total:
             yield from matrix.lines()
-
-
-def _reaching_filter(out: Path, store: Path) -> Iterator[PullCandidate]:
-    """Yield the candidates as they come to the filter, from the store. Raises BadInput."""
-    listing = read_listing(listing_path(store, out))
-    if listing is None:
-        raise BadInput(str(out), ["nothing was curated here yet: call pytest-crab set curate SOURCE --out first"])
-    settings = load_settings(Path.cwd())
-    chain = [Collection(known=listing.source.identity), *make_stages(["select"], settings)]
-    kept = FileStore(store.absolute())
-    for candidate in listing.candidates:
-        *_, last = walk(candidate, chain, kept)
-        if last.stage == chain[-1].name and last.decision is not None and last.decision.candidate is not None:
-            yield last.decision.candidate
 
 
 def _render_comment(candidate: PullCandidate, one: CandidateComment, place: str) -> str:

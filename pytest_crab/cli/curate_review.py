@@ -10,23 +10,18 @@ from typing import Any
 
 import click
 
+from pytest_crab.cli.curation_run import finished
 from pytest_crab.cli.serving import serve
 from pytest_crab.cli.shared_options import store_option
-from pytest_crab.curation.collect import Collection
 from pytest_crab.curation.licence_notes import write_notes
-from pytest_crab.curation.listing import listing_path, read_listing
-from pytest_crab.curation.pipeline import walk
 from pytest_crab.curation.rulings import Rulings, keep_ruling, read_ruling_list, read_rulings, write_ruled
-from pytest_crab.curation.stages import make_stages, usual_stages
 from pytest_crab.errors import BadInput, CrabError
 from pytest_crab.formats import format_count
 from pytest_crab.results.files import write_report_file
-from pytest_crab.settings import load_settings
 from pytest_crab.show.live import ServedPage
 from pytest_crab.show.page.review import review_page
 from pytest_crab.show.page.rows import diff_files, safe
 from pytest_crab.show.ruling_server import RulingServer
-from pytest_crab.store import FileStore
 from pytest_crab.types import CandidateComment, PullCandidate
 
 
@@ -91,17 +86,7 @@ def _made(out: Path, candidates: dict[str, PullCandidate], by: str, *, served: b
 
 def _finished(out: Path, store: Path) -> dict[str, PullCandidate]:
     """Return the candidates that passed all stages, by id, as the store has them. Raises BadInput, StoreError."""
-    listing = read_listing(listing_path(store, out))
-    if listing is None:
-        raise BadInput(str(out), ["nothing was curated here yet: call pytest-crab set curate SOURCE --out first"])
-    settings = load_settings(Path.cwd())
-    chain = [Collection(known=listing.source.identity), *make_stages(usual_stages(settings), settings)]
-    kept = FileStore(store.absolute())
-    found = {}
-    for candidate in listing.candidates:
-        *_, last = walk(candidate, chain, kept)
-        if last.stage == chain[-1].name and last.decision is not None and last.decision.candidate is not None:
-            found[candidate.id] = last.decision.candidate
+    found = {one.id: one for one in finished(out, store)}
     if not found:
         raise BadInput(str(out), ["no pull request has passed all stages by the settings of crab.yaml: curate first"])
     return found

@@ -21,23 +21,23 @@ from pytest_crab.cli.judges import Asking, asked_line
 from pytest_crab.cli.progress import as_they_end
 from pytest_crab.cli.run_contexts import proving_context
 from pytest_crab.cli.shared_options import choose_runtime
-from pytest_crab.curation.collect import CandidateSource
+from pytest_crab.curation.collect import CandidateSource, Collection
 from pytest_crab.curation.fresh_rates import rate_lines
 from pytest_crab.curation.funnel import FunnelStage, count_funnel, funnel_data, funnel_lines
 from pytest_crab.curation.licence_notes import write_notes
-from pytest_crab.curation.listing import ListedSource, Listing, read_listing, write_listing
+from pytest_crab.curation.listing import ListedSource, Listing, listing_path, read_listing, write_listing
 from pytest_crab.curation.pipeline import Fate, Passage, run_candidate, walk
 from pytest_crab.curation.publish import remove_rejected, write_set
 from pytest_crab.curation.python_version import RELEASED
 from pytest_crab.curation.rulings import read_rulings, ruled
-from pytest_crab.curation.stages import CurationContext, Stage
+from pytest_crab.curation.stages import CurationContext, Stage, make_stages, usual_stages
 from pytest_crab.errors import BadInput
 from pytest_crab.formats import format_count
 from pytest_crab.injection.twins import TWIN, twin_id
 from pytest_crab.instances import FILE
 from pytest_crab.scoring.judges.bench import JudgeBench
 from pytest_crab.scoring.steps import StepCache
-from pytest_crab.settings import Settings
+from pytest_crab.settings import Settings, load_settings
 from pytest_crab.show.page.funnel import write_funnel_page
 from pytest_crab.side_by_side import side_by_side
 from pytest_crab.store import FileStore
@@ -127,6 +127,20 @@ def list_candidates(path: Path, out: Path, name: str, since: str | None, source:
     made = Listing(source=named, candidates=found if known is None else known.extend(found))
     write_listing(path, made)
     return made
+
+
+def finished(out: Path, store: Path, stages: Sequence[str] | None = None) -> Iterator[PullCandidate]:
+    """Yield the candidates that passed these stages (None: all), as the store has them. Raises BadInput, StoreError."""
+    listing = read_listing(listing_path(store, out))
+    if listing is None:
+        raise BadInput(str(out), ["nothing was curated here yet: call pytest-crab set curate SOURCE --out first"])
+    settings = load_settings(Path.cwd())
+    later = make_stages(usual_stages(settings) if stages is None else stages, settings)
+    chain = [Collection(known=listing.source.identity), *later]
+    for candidate in listing.candidates:
+        *_, last = walk(candidate, chain, FileStore(store.absolute()))
+        if last.stage == chain[-1].name and last.decision is not None and last.decision.candidate is not None:
+            yield last.decision.candidate
 
 
 def run_stages(

@@ -13,7 +13,7 @@ from pytest_crab.formats import format_names
 from pytest_crab.instances.loading import load_instances
 from pytest_crab.results.files import read_trials, write_report_file
 from pytest_crab.results.loading import load_summary, trials_file
-from pytest_crab.results.tables import write_csv, write_parquet
+from pytest_crab.results.oracle_rows import write_csv, write_parquet
 from pytest_crab.show.leaderboard import badge as badge_of, badge_svg, leaderboard_lines
 from pytest_crab.types import Trial
 

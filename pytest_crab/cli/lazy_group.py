@@ -1,4 +1,4 @@
-"""A click group that knows its commands by a table alone, and imports each when it is called."""
+"""A click group that knows its commands by their names alone, and imports each when it is called."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ class LazyGroup(click.Group):
         super().__init__(*args, **settings)
         self._sections = sections
 
-    def table(self) -> dict[str, Subcommand]:
+    def subcommands(self) -> dict[str, Subcommand]:
         """Return the subcommands by name, in the order of the help."""
         return {name: command for section in self._sections().values() for name, command in section.items()}
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's own signature
         """Name every subcommand."""
-        return sorted(self.table())
+        return sorted(self.subcommands())
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - the same
         """Import the subcommand that was called."""
-        command = self.table().get(cmd_name)
+        command = self.subcommands().get(cmd_name)
         if command is None:
             return None
         reason = systems.refusal()
@@ -56,15 +56,15 @@ class LazyGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Name the nearest subcommand where there is none of that name."""
-        if args and args[0] not in self.table() and not args[0].startswith("-"):
+        if args and args[0] not in self.subcommands() and not args[0].startswith("-"):
             from pytest_crab.formats import format_near
 
-            ctx.fail(f"No such command {args[0]!r}{format_near(args[0], self.table())}.")
+            ctx.fail(f"No such command {args[0]!r}{format_near(args[0], self.subcommands())}.")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - the same
-        """Write the table into the help, a section for each heading."""
-        widest = max(map(len, self.table()), default=0)
+        """Write the subcommands into the help, a section for each heading."""
+        widest = max(map(len, self.subcommands()), default=0)
         for title, commands in self._sections().items():
             with formatter.section(title):
                 formatter.write_dl([(name.ljust(widest), command.summary) for name, command in commands.items()])

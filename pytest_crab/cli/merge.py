@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
+from pytest_crab.cli.report import printed_lines
 from pytest_crab.errors import BadInput
 from pytest_crab.instances import pull_requests
 from pytest_crab.results.files import copy_trials, locate_trials
-from pytest_crab.results.kept_runs import named_report
 from pytest_crab.results.loading import SUMMARY, TRIALS, load_summary, trials_file
 from pytest_crab.results.provenance import require_one_kind
 from pytest_crab.show import transcripts
-from pytest_crab.show.terminal import summary_lines
 from pytest_crab.show.write_report import remake
 from pytest_crab.types import Provenance, Reason, TrialId
 
@@ -55,9 +53,8 @@ def merge(reports: Sequence[Path], into: Path, *, incomplete: bool) -> None:
         summary = remake(into, errors_as_misses=strict)
     except OSError as error:
         raise click.ClickException(f"{error.filename or into} cannot be written: {error.strerror}") from error
-    width = shutil.get_terminal_size().columns
-    for line in summary_lines(summary, max(80, width), report=named_report(into)):
-        click.echo(line.text)
+    for line in printed_lines(summary, into):
+        click.echo(line)
 
 
 def _insist(into: Path, shards: set[str]) -> None:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -67,32 +68,17 @@ class NewArguments:
 @click.option("--url", help="The https address of a repository that is given as a folder.")
 @store_option("The folder in which fetched sources are kept.")
 def new(
-    source: str,
-    into: Path,
-    name: str | None,
-    places: tuple[str, ...],
-    title: str | None,
-    number: int | None,
-    repo: str | None,
-    base: str | None,
-    head: str | None,
-    merged: str | None,
-    reference: Path | None,
-    url: str | None,
-    store: Path,
+    name: str | None, places: tuple[str, ...], title: str | None, repo: str | None, store: Path, **given: Any
 ) -> None:
     """Write the skeleton of an instance of SOURCE, overwriting nothing.
 
     SOURCE is a pull request's address (or OWNER/NAME#NUMBER), a repository's address or folder with --head SHA, a
     release as NAME==VERSION, or a project's folder. It fills in all that it can find, and lists the rest.
     """
-    asked = NewArguments(
-        source=source, into=into, number=number, base=base, head=head, merged=merged, reference=reference, url=url,
-        cache=FileStore(store).cache,
-    )  # fmt: skip
+    asked = NewArguments(cache=FileStore(store).cache, **given)
     anchored = [parse_location(place) for place in places]
     with _origin(asked) as origin:
-        folder = _make(_with_options(origin, title, number, repo), into, name, anchored)
+        folder = _make(_with_options(origin, title, asked.number, repo), asked.into, name, anchored)
         warnings = origin.warnings
     click.echo(f"{folder}: written")
     for warning in warnings:

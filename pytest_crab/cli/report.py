@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -92,7 +93,7 @@ def _again(place: Path, labels: Path | None, *, all_pairs: bool) -> Told:
         gate=before.gate,
         all_pairs=all_pairs,
     )
-    return summary, _report_lines(summary, file.with_name(PAGE))
+    return summary, [*printed_lines(summary, file.parent), f"report: {file.with_name(PAGE)}"]
 
 
 def _as_report(folder: Path, out: Path) -> Told:
@@ -101,13 +102,13 @@ def _as_report(folder: Path, out: Path) -> Told:
         raise BadInput(str(folder), ["it has no texts of reviews, which --out writes"])
     reviews, version = found()
     summary = write_reviews(reviews, out, version)
-    return summary, _report_lines(summary, out / PAGE)
+    return summary, [*printed_lines(summary, out), f"report: {out / PAGE}"]
 
 
-def _report_lines(summary: Summary, page: Path) -> list[str]:
-    width = shutil.get_terminal_size().columns
-    lines = summary_lines(summary, max(80, width), report=named_report(page.parent))
-    return [*(line.text for line in lines), f"report: {page}"]
+def printed_lines(summary: Summary, report: Path) -> Iterator[str]:
+    """Yield the lines of a run's results, as wide as this terminal; ``report`` is where its report is."""
+    width = max(80, shutil.get_terminal_size().columns)
+    yield from (line.text for line in summary_lines(summary, width, report=named_report(report)))
 
 
 def _read_recorded(folder: Path, trials: Path | None) -> Told:

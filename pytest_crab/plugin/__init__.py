@@ -56,11 +56,13 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "crab_instances(path, ...): where the instances of crab_instance lie")
     if options.named_reviewers(config):
         refuse_system()
+        from pytest_crab.errors import CrabError
         from pytest_crab.plugin.registration import register
 
         try:
             register(config)
-        except pytest.PytestDeprecationWarning as warning:  # where the project's filterwarnings make it an error
-            raise pytest.UsageError(str(warning)) from warning
+        # A warning is raised where the project's filterwarnings make it an error.
+        except (CrabError, pytest.PytestDeprecationWarning) as error:
+            raise pytest.UsageError(str(error)) from error
     else:
         config.pluginmanager.register(Inert(config), "crab-inert")

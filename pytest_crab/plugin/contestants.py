@@ -1,4 +1,4 @@
-"""Reviewers and agent of a run, from names: crab.yaml first, then hooks, then the built-in tables."""
+"""Reviewers and agent of a run, from names: crab.yaml first, then hooks, then what is built in."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class Contestants:
 
 
 def build_contestants(options: Options, settings: Settings, config: pytest.Config) -> Contestants:
-    """Build a crew for every named reviewer. Raises pytest.UsageError with every fault."""
+    """Build a crew for every named reviewer. Raises pytest.UsageError, BadInput."""
     try:
         names, why = (options.agents, "") if options.agents else _default_agent(settings)
         agents = _agent_specs(names, settings, config)
@@ -100,8 +100,6 @@ def build_contestants(options: Options, settings: Settings, config: pytest.Confi
     except UnknownName as error:
         hint = f" ({settings.whereabouts})" if error.where.startswith("--") else ""
         raise pytest.UsageError(f"{error}{hint}") from error
-    except BadInput as error:
-        raise pytest.UsageError(str(error)) from error
     return Contestants(
         by_reviewer=crews,
         agents=tuple(agents) if options.reviewers else (),

@@ -26,17 +26,17 @@ def pytest_crab_load_instances(path: Path, config: pytest.Config) -> Sequence[In
 
 @pytest.hookspec(firstresult=True)
 def pytest_crab_make_reviewer(name: str, config: pytest.Config) -> AdapterSpec | None:
-    """Say how to build the reviewer ``name``; runs in every process. None: others, or the built-in table, answer."""
+    """Say how to build the reviewer ``name``; runs in every process. None: others, or what is built in, answer."""
 
 
 @pytest.hookspec(firstresult=True)
 def pytest_crab_make_agent(name: str, config: pytest.Config) -> AdapterSpec | None:
-    """Say how to build the agent ``name``; runs in every process. None: others, or the built-in table, answer."""
+    """Say how to build the agent ``name``; runs in every process. None: others, or what is built in, answer."""
 
 
 @pytest.hookspec(firstresult=True)
 def pytest_crab_make_runtime(name: str, config: pytest.Config) -> AdapterSpec | None:
-    """Say how to build the runtime ``name``; runs in every process. None: others, or the built-in table, answer."""
+    """Say how to build the runtime ``name``; runs in every process. None: others, or what is built in, answer."""
 
 
 @pytest.hookspec

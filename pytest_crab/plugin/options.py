@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def register(parser: pytest.Parser) -> None:
-    """Register the whole table under its long names."""
+    """Register all options under their long names."""
     register_long(parser, OPTIONS)
 
 

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import pytest
 
-from pytest_crab.errors import BadInput
 from pytest_crab.option_table import Options
 from pytest_crab.plugin.attachments import Attachments
 from pytest_crab.plugin.contestants import Contestants, build_contestants
@@ -17,6 +16,7 @@ from pytest_crab.plugin.items import Items
 from pytest_crab.plugin.kinds import Kind, Run
 from pytest_crab.plugin.one_kind import OneKind
 from pytest_crab.plugin.options import named_experiment, read_options, runs_items, runs_trials
+from pytest_crab.plugin.output import Header, Outcomes, RecordedAgreement
 from pytest_crab.plugin.progress import WorkersProgress
 from pytest_crab.plugin.recorder import RunRecorder
 from pytest_crab.plugin.resources import Resources, SharedDecisions
@@ -24,18 +24,17 @@ from pytest_crab.plugin.run_file import RunFile
 from pytest_crab.plugin.run_keeper import RunKeeper, place_run
 from pytest_crab.plugin.runner import Runner
 from pytest_crab.plugin.selection import Shards, Since, SoundOracles
-from pytest_crab.plugin.table import Header, RecordedAgreement, Table
 from pytest_crab.plugin.trust import SetsOnly, require_trust, settings_places
 from pytest_crab.settings import Settings, find_settings
 
 
 def register(config: pytest.Config) -> None:
-    """Register the plugins of a run that names reviewers.
+    """Register the plugins of a run that names reviewers. Raises CrabError, pytest.UsageError.
 
     pytest calls the hooks of the last one first: at the end trials are stopped, then the record is completed, then the
-    table is printed.
+    results are printed.
     """
-    settings = _settings(config)
+    settings = find_settings(settings_places(config), config.rootpath)
     asked = _options(config, settings)
     is_worker = hasattr(config, "workerinput")
     measures = runs_trials(asked, config)
@@ -73,7 +72,7 @@ def register(config: pytest.Config) -> None:
         **_selections(options),
         "shards": shards,
         "disk": _disk(options, resources, recorder, config),
-        **_tables(options, contestants, recorder, keeper, config),
+        **_outputs(options, contestants, recorder, keeper, config),
         "recorder": recorder,
         "workers-progress": workers,
         "run-file": _run_file(options, recorder, workers or runner),
@@ -102,7 +101,7 @@ def _selections(options: Options) -> dict[str, object | None]:
     }
 
 
-def _tables(
+def _outputs(
     options: Options,
     contestants: Contestants,
     recorder: RunRecorder | None,
@@ -111,16 +110,9 @@ def _tables(
 ) -> dict[str, object | None]:
     """Return the plugins that print what was measured."""
     return {
-        "table": None if recorder is None or keeper is None else Table(options, recorder, keeper, config),
+        "outcomes": None if recorder is None or keeper is None else Outcomes(options, recorder, keeper, config),
         "agreement": RecordedAgreement(recorder) if recorder is not None and contestants.replays else None,
     }
-
-
-def _settings(config: pytest.Config) -> Settings:
-    try:
-        return find_settings(settings_places(config), config.rootpath)
-    except BadInput as error:
-        raise pytest.UsageError(str(error)) from error
 
 
 def _options(config: pytest.Config, settings: Settings) -> Options:

@@ -22,15 +22,12 @@ T = TypeVar("T")
 class TrialLog(AbstractContextManager["TrialLog"]):
     """A trials.jsonl, or another file of records, one a line, that grows; each is written before ``append`` returns.
 
-    A new log replaces the file; ``resume`` keeps what is there but for a last line that a killed run left half-written.
-    Use it as a context, from one thread. Raises OSError.
+    It replaces the file. Use it as a context, from one thread. Raises OSError.
     """
 
-    def __init__(self, path: Path, *, resume: bool = False) -> None:
+    def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
-        if resume and path.exists():
-            _mend(path)
-        self._file: BinaryIO = path.open("ab", buffering=0) if resume else _made_anew(path)
+        self._file: BinaryIO = _made_anew(path)
 
     def append(self, record: object) -> None:
         """Add one record, or nothing of it. Raises OSError."""
@@ -250,17 +247,3 @@ def _contradictions(trial: Trial) -> Iterator[str]:
 
 #: Labels that a reason can contradict.
 _OPPOSED = (Verdict.CAUGHT, Verdict.MISSED)
-
-
-def _mend(path: Path) -> None:
-    """Cut off a half-written last line, or end one that only lacks its line's end."""
-    with path.open("rb+") as file:
-        content = file.read()
-        tail = content[content.rfind(b"\n") + 1 :]
-        if not tail:
-            return
-        if _load(tail, str(path), last=True) is None:
-            file.truncate(len(content) - len(tail))
-        else:
-            file.seek(0, os.SEEK_END)
-            file.write(b"\n")

@@ -33,7 +33,7 @@ from pytest_crab.types.reviews import SuggestionCounts
 #: The scorer whose errors are measured.
 _ORACLES = "oracles"
 
-#: The steps whose time is a reviewer's: proofs, images and downloads are the benchmark's.
+#: The steps whose time is a reviewer's: proofs, images and downloads are none of it.
 _OWN_STEPS = ("review", "revision", "verdict")
 
 

@@ -1,4 +1,4 @@
-"""Reviews of another benchmark's release as a report of their own, so that every ruler and the page can read them."""
+"""Reviews of a benchmark's release as a report of their own, so that every ruler and the page can read them."""
 
 from __future__ import annotations
 

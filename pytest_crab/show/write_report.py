@@ -6,13 +6,13 @@ import dataclasses
 from collections.abc import Iterator
 from pathlib import Path
 
-from pytest_crab.results import tables
+from pytest_crab.results import oracle_rows
 from pytest_crab.results.files import read_trials, write_summary
 from pytest_crab.results.gate_record import Gate
 from pytest_crab.results.loading import SUMMARY, TRIALS
+from pytest_crab.results.oracle_rows import write_csv
 from pytest_crab.results.run_progress import remove_dead_run
 from pytest_crab.results.summary import Summary, SummaryBuilder
-from pytest_crab.results.tables import write_csv
 from pytest_crab.show import markdown
 from pytest_crab.show.markdown import write_markdown
 from pytest_crab.show.page import FILE, Page, open_page
@@ -35,7 +35,7 @@ def remake(
     """
     summing = SummaryBuilder()
     with open_page(report) as page:
-        write_csv(report / tables.FILE, _pass_to(report, page, summing))
+        write_csv(report / oracle_rows.FILE, _pass_to(report, page, summing))
         found = summing.summary(errors_as_misses=errors_as_misses, all_pairs=all_pairs)
         summary = dataclasses.replace(found, shard=shard, gate=gate)
         write_summary(report / SUMMARY, summary)
@@ -52,7 +52,7 @@ def render(report: Path, summary: Summary) -> Path:
     """
     write_markdown(report / markdown.FILE, summary)
     with open_page(report) as page:
-        write_csv(report / tables.FILE, _pass_to(report, page))
+        write_csv(report / oracle_rows.FILE, _pass_to(report, page))
         page.write(summary)
     return report / FILE
 

@@ -47,7 +47,7 @@ class Calls:
     ("walk", "ends"),
     [
         (TRIAL, ("InstanceFile.collect", "summary_lines")),
-        (DECISION, ("load_reference", "Table.pytest_terminal_summary")),
+        (DECISION, ("load_reference", "Outcomes.pytest_terminal_summary")),
     ],
     ids=["trial", "decision"],
 )

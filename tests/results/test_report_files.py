@@ -60,12 +60,12 @@ def test_a_log_is_readable_while_it_grows(tmp_path: Path, make_trial: MakeTrial)
     log.close()
 
 
-def test_a_new_log_replaces_and_a_resumed_one_goes_on(tmp_path: Path, make_trial: MakeTrial) -> None:
+def test_a_new_log_replaces_the_file(tmp_path: Path, make_trial: MakeTrial) -> None:
     path = tmp_path / "trials.jsonl"
-    for instance, resume in (("a", True), ("b", True), ("c", False), ("d", True)):
-        with TrialLog(path, resume=resume) as log:
+    for instance in "ab":
+        with TrialLog(path) as log:
             log.append(make_trial("codex", instance, Reason.GREEN))
-    assert [trial.instance for trial in read_trials(path)] == ["c", "d"]
+    assert [trial.instance for trial in read_trials(path)] == ["b"]
 
 
 def test_two_runs_that_write_the_same_report_leave_whole_records(tmp_path: Path, make_trial: MakeTrial) -> None:
@@ -79,9 +79,9 @@ def test_two_runs_that_write_the_same_report_leave_whole_records(tmp_path: Path,
     assert list(read_trials(path)) == [second]
 
 
-def test_what_a_kill_leaves_at_any_byte_is_read_and_resumed(tmp_path: Path, make_trial: MakeTrial) -> None:
+def test_what_a_kill_leaves_at_any_byte_is_read(tmp_path: Path, make_trial: MakeTrial) -> None:
     path = tmp_path / "trials.jsonl"
-    first, second, third = (make_trial("codex", name, Reason.GREEN) for name in "abc")
+    first, second = (make_trial("codex", name, Reason.GREEN) for name in "ab")
     write_trials(path, [first])
     size = path.stat().st_size
     write_trials(path, [first, second])
@@ -90,9 +90,6 @@ def test_what_a_kill_leaves_at_any_byte_is_read_and_resumed(tmp_path: Path, make
         path.write_bytes(whole[:length])
         expected = [first, second] if length >= len(whole) - 1 else [first]
         assert list(read_trials(path)) == expected
-        with TrialLog(path, resume=True) as log:
-            log.append(third)
-        assert list(read_trials(path)) == [*expected, third]
 
 
 def damaged(trial: Trial) -> Iterator[tuple[bytes, str]]:

@@ -1,4 +1,4 @@
-"""Reads the files of a report as a person would, without the package: trials.jsonl by lines, the page by its tables."""
+"""Reads the files of a report as a person would: trials.jsonl by lines, the page by its tables; a run adds to them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,16 @@ import re
 from pathlib import Path
 from typing import Any
 
+from pytest_crab import serialization
+from pytest_crab.types import Trial
+
 Rows = list[list[str]]
+
+
+def append(trials_file: Path, *trials: Trial) -> None:
+    """Add records to a trials.jsonl, as a run that goes on does."""
+    with trials_file.open("ab") as file:
+        file.writelines(serialization.canonical(trial).encode() + b"\n" for trial in trials)
 
 
 def results(trial: dict[str, Any]) -> list[dict[str, Any]]:

@@ -20,13 +20,14 @@ import pytest
 from click.testing import CliRunner
 
 from pytest_crab.cli import main
-from pytest_crab.results.files import TrialLog, write_trials
+from pytest_crab.results.files import write_trials
 from pytest_crab.results.kept_runs import show_run
 from pytest_crab.results.run_progress import PlannedRun, RunningTrial, RunState, write_plan, write_progress
 from pytest_crab.show.live import LiveReport, find_reports
 from pytest_crab.show.view_server import ViewServer
 from pytest_crab.show.write_report import remake
 from pytest_crab.types import Reason, Trial
+from tests.show.report_reading import append
 
 HOSTILE = "<script>alert(1)</script>"
 
@@ -94,8 +95,7 @@ def test_a_page_follows_its_records(report: Path, make_trial: Callable[..., Tria
         before = json.loads(get(server, path + "state")[2])
         assert before["words"] == "The run is under way or was ended early: 1 trial on record so far."
         assert '"i":"two"' not in get(server, path)[2]
-        with TrialLog(report / "trials.jsonl", resume=True) as log:
-            log.append(make_trial("mine", "two", Reason.FAILED))
+        append(report / "trials.jsonl", make_trial("mine", "two", Reason.FAILED))
         after = json.loads(get(server, path + "state")[2])
         assert after["state"] != before["state"]
         assert '"i":"two"' in get(server, path)[2]
@@ -104,8 +104,7 @@ def test_a_page_follows_its_records(report: Path, make_trial: Callable[..., Tria
 
 
 def test_a_trial_is_read_once_it_is_opened(report: Path, make_trial: Callable[..., Trial]) -> None:
-    with TrialLog(report / "trials.jsonl", resume=True) as log:
-        log.append(make_trial("mine", "t/w o", Reason.FAILED))
+    append(report / "trials.jsonl", make_trial("mine", "t/w o", Reason.FAILED))
     with serving(report) as server:
         path = urlsplit(server.url).path
         first, second = re.findall(r'"d":"([^"]+)"', get(server, path)[2])

@@ -12,11 +12,12 @@ from urllib.parse import unquote
 
 import pytest
 
-from pytest_crab.results.files import TrialLog, write_trials
+from pytest_crab.results.files import write_trials
 from pytest_crab.results.run_progress import PlannedRun, RunningTrial, RunState, write_plan, write_progress
 from pytest_crab.show.view_server import ViewServer
 from pytest_crab.show.write_report import remake
 from pytest_crab.types import Reason, Trial
+from tests.show.report_reading import append
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -382,8 +383,7 @@ def test_a_served_page_offers_new_records(
         watched = Watched(browser.new_page(), server.url + address)
         watched.page.fill("#f-text", "name-")
         watched.open_trial(2)
-        with TrialLog(tmp_path / "first" / "trials.jsonl", resume=True) as log:
-            log.append(make_trial("codex", "name-new", Reason.GREEN))
+        append(tmp_path / "first" / "trials.jsonl", make_trial("codex", "name-new", Reason.GREEN))
         watched.page.wait_for_selector("#live:has-text('5 trials')")
         assert watched.page.is_visible("#trial .oracle"), "the reader stays on the trial"
         watched.page.evaluate("location.hash = '#trials'")
@@ -409,9 +409,11 @@ def test_a_served_page_follows_its_run(
         assert page.locator("#cells .cell-planned").count() == 3
         look(page, "view-start")
         page.set_viewport_size({"width": 1280, "height": 900})
-        with TrialLog(tmp_path / "trials.jsonl", resume=True) as log:
-            log.append(make_trial("codex", "one", Reason.GREEN))
-            log.append(make_trial("ruff", "one", Reason.FAILED))
+        append(
+            tmp_path / "trials.jsonl",
+            make_trial("codex", "one", Reason.GREEN),
+            make_trial("ruff", "one", Reason.FAILED),
+        )
         page.wait_for_selector("#rates tbody tr:nth-child(2)")
         assert page.locator("#cells .cell-planned").count() == 2
         page.click("#rates thead th:has-text('Rate %') button")
@@ -419,8 +421,7 @@ def test_a_served_page_follows_its_run(
         rates = page.locator("#rates tbody td:nth-child(2)")
         order = rates.all_inner_texts()
         page.evaluate("document.activeElement.blur()")
-        with TrialLog(tmp_path / "trials.jsonl", resume=True) as log:
-            log.append(make_trial("codex", "two", Reason.FAILED))
+        append(tmp_path / "trials.jsonl", make_trial("codex", "two", Reason.FAILED))
         page.wait_for_selector("#rates td:nth-child(2):has-text('50.0')")
         assert [order, rates.all_inner_texts()] == [["0.0", "100.0"], ["0.0", "50.0"]], "its order is kept"
         assert page.locator("#rates .tools").count() == 1

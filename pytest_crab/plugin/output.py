@@ -101,8 +101,8 @@ class Header:
         return [] if workers is None else [f"{self._options.cluster} with {format_count(workers, 'worker')}"]
 
 
-class Table:
-    """Prints the outcomes and the tables; registered on the controller of a run that measures."""
+class Outcomes:
+    """Prints the outcome of each item, and at the end the results; registered on the controller that records."""
 
     def __init__(self, options: Options, recorder: RunRecorder, keeper: RunKeeper, config: pytest.Config) -> None:
         self._options = options

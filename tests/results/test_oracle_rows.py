@@ -9,7 +9,7 @@ import pytest
 
 import pytest_crab
 from pytest_crab.results.files import write_trials
-from pytest_crab.results.tables import COLUMNS, oracle_rows, write_csv
+from pytest_crab.results.oracle_rows import COLUMNS, oracle_rows, write_csv
 from pytest_crab.types import CommentResult, Reason, Review, Revision, Trial, Usage
 
 
