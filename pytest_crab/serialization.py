@@ -149,7 +149,8 @@ def _converter(kind: Any) -> _Converter:
     if origin is tuple:
         return functools.partial(_tuple, typing.get_args(kind))
     if isinstance(origin, type) and issubclass(origin, Mapping):
-        return functools.partial(_mapping, _converter(typing.get_args(kind)[1]))
+        inner = typing.get_args(kind)[1]
+        return _words if inner is str else functools.partial(_mapping, _converter(inner))
     return functools.partial(_member if isinstance(kind, enum.EnumMeta) else _scalar, kind)
 
 
@@ -229,6 +230,17 @@ def _mapping(convert: _Converter, value: Any, problems: list[str], at: str) -> A
         problems.append(f"{_name(at)} is {_show(value)}; it should be a mapping")
         return None
     return {str(key): convert(item, problems, _join(at, str(key))) for key, item in value.items()}
+
+
+def _words(value: Any, problems: list[str], at: str) -> Any:
+    """Read labels and the like; equal ones are held once, as short texts are."""
+    words = _mapping(_converter(str), value, problems, at)
+    return words if problems else _same_words(tuple(words.items()))
+
+
+@functools.lru_cache(4096)
+def _same_words(pairs: tuple[tuple[str, str], ...]) -> Mapping[str, str]:
+    return dict(pairs)
 
 
 def _member(kind: type[enum.Enum], value: Any, problems: list[str], at: str) -> Any:

@@ -50,6 +50,7 @@ class Outer:
     inner: Inner | None = None
     inners: tuple[Inner, ...] = ()
     env: Mapping[str, int] = field(default_factory=dict)
+    labels: Mapping[str, str] = field(default_factory=dict)
     anything: Any = None
     from_: str | None = field(default=None, metadata={"key": "from"})
     derived: int = field(default=0, init=False)
@@ -67,6 +68,12 @@ def read(value: Any) -> Outer:
     assert outer is not None, problems
     assert not problems
     return outer
+
+
+def test_equal_labels_are_held_once_and_others_are_not_mixed_up() -> None:
+    one, same, other = (read({"name": "x", "labels": dict(pairs)}).labels for pairs in (["ab"], ["ab"], ["ba"]))
+    assert one is same
+    assert (one, other) == ({"a": "b"}, {"b": "a"})
 
 
 def test_texts_become_what_the_field_is() -> None:

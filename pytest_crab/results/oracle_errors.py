@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from pytest_crab.results.trial_rows import TrialRow
+from pytest_crab.results.trial_rows import ORACLES, TrialRow
 from pytest_crab.types import ErrorRate, OracleError
 
 
@@ -37,7 +37,12 @@ def measured_errors(rows: Iterable[TrialRow]) -> MeasuredErrors | None:
 
     What a record calls a rate and was measured by no author is none: older versions recorded rates after repair.
     """
-    by_oracle = {(row.instance, comment): rates for row in rows for comment, rates in row.error_rates.items()}
+    by_oracle = {
+        oracle.key: row.error_rates.get(oracle.comment, {})
+        for row in rows
+        if row.decided_by == ORACLES
+        for oracle in row.oracles
+    }
     if not by_oracle:
         return None
     found = {

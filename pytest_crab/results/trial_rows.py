@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from types import MappingProxyType
+from typing import Any, TypeVar
 
 from pytest_crab.results.explain import why
 from pytest_crab.results.labelled_findings import Label, labels_of
@@ -30,8 +33,13 @@ from pytest_crab.types import (
 )
 from pytest_crab.types.reviews import SuggestionCounts
 
+T = TypeVar("T")
+
 #: The scorer whose errors are measured.
-_ORACLES = "oracles"
+ORACLES = "oracles"
+
+#: What all rows hold that have none of something.
+_NONE: Mapping[Any, Any] = MappingProxyType({})
 
 #: The steps whose time is a reviewer's: proofs, images and downloads are none of it.
 _OWN_STEPS = ("review", "revision", "verdict")
@@ -87,7 +95,7 @@ class TrialRow:
     shared_cost: float = 0.0
     #: The cost of its review and of its revision in US dollars.
     prices: tuple[float | None, float | None] = (None, None)
-    #: The error rates of the oracle of each comment that has an oracle's verdict.
+    #: The error rates of the oracles that have measured ones, by comment.
     error_rates: Mapping[str, Mapping[OracleError, ErrorRate]] = field(default_factory=dict)
     explanations: Mapping[str, Explanation] = field(default_factory=dict)
     #: Those, reviewer or agent, whose prompt did not hold all of the pull request.
@@ -119,27 +127,33 @@ def row_of(trial: Trial) -> TrialRow:
         own_seconds=_seconds(trial),
         versions=_versions(trial),
         digest=trial.versions.get("instance"),
-        error_rates={
-            result.comment: result.place.error_rates for result in trial.results if result.score.scorer == _ORACLES
-        },
+        error_rates={one.id: rates for one in trial.comments if (rates := one.error_rates)} or _NONE,
         oracles=tuple(_oracles(trial)),
         causes=tuple(map(why, trial.having(Verdict.UNKNOWN))),
         usages=tuple(usages_of(own)),
-        finding_labels=labels_of(trial),
+        finding_labels=labels_of(trial) or _NONE,
         review_seconds=_review_seconds(trial),
         decided_by=trial.ruler,
-        ruler_values=tuple((one.scorer, one.subject, one.value) for one in trial.scores if one.unit is Unit.COMMENT),
-        rulers=rulers_of(trial),
+        ruler_values=_same(
+            tuple((one.scorer, one.subject, one.value) for one in trial.scores if one.unit is Unit.COMMENT)
+        ),
+        rulers=rulers_of(trial) or _NONE,
         review_by=trial.review_by,
         shared_cost=_sum_known(costs_of(trial)) - _sum_known(costs_of(own)),
         prices=(_price(trial.review), _price(trial.revision)),
-        explanations=trial.explanations,
+        explanations=trial.explanations or _NONE,
         cut=tuple(
             who
             for who, step in (("reviewer", trial.review), ("agent", trial.revision))
             if step is not None and step.cut
         ),
     )
+
+
+@functools.lru_cache(4096)
+def _same(values: T) -> T:
+    """Return values that earlier rows with equal ones hold."""
+    return values
 
 
 def _oracles(trial: Trial) -> Iterator[OracleRecord]:

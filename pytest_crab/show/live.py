@@ -241,7 +241,7 @@ class LiveReport:
     def _render(self, state: str, *, several: bool) -> ServedPage:
         records = self._read_on()
         rendered = records.page.render(self._sum_up(state, records), self._live(state, several=several))
-        return ServedPage(f"{rendered.head}{rendered.tail}".encode(), rendered.policy)
+        return ServedPage(b"".join(records.page.chunks(rendered)), rendered.policy)
 
     def _live(self, state: str, *, several: bool) -> Live:
         assert self._records is not None

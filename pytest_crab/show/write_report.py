@@ -37,6 +37,7 @@ def remake(
     with open_page(report) as page:
         write_csv(report / oracle_rows.FILE, _pass_to(report, page, summing))
         found = summing.summary(errors_as_misses=errors_as_misses, all_pairs=all_pairs)
+        del summing  # it holds a row of each trial, and the page has those of its own
         summary = dataclasses.replace(found, shard=shard, gate=gate)
         write_summary(report / SUMMARY, summary)
         write_markdown(report / markdown.FILE, summary)

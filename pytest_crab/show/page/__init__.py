@@ -41,7 +41,7 @@ from pytest_crab.show.page.headline import (
     title_words,
 )
 from pytest_crab.show.page.more import more_sections
-from pytest_crab.show.page.rendering import Rendered, packed_block, render_page, render_template, safe_json
+from pytest_crab.show.page.rendering import INDEX, Rendered, packed_block, render_page, render_template, safe_json
 from pytest_crab.show.page.rows import index_row, subject_detail, trial_detail
 from pytest_crab.show.page.rulers import RulersBuilder, RulersSection
 from pytest_crab.show.reviewer_numbers import page_table
@@ -113,7 +113,7 @@ class Page:
         self._report = report
         self._blocks = blocks
         self._rows: dict[TrialId, str] = {}  # as JSON, which takes a quarter of the memory
-        self._near: dict[TrialId, Counter[str]] = {}
+        self._near: dict[TrialId, tuple[str, ...]] = {}
         self._subjects: dict[str, int | str | None] = {}
         self._rulers = RulersBuilder()
         self._named: set[str] = set()
@@ -160,7 +160,6 @@ class Page:
             overview=overview,
             followed=PARTS,
             links=_links(overview),
-            index=f"[{','.join(self._rows.values())}]",
         )
 
     def render_part(self, part: str, summary: Summary, live: Live) -> str:
@@ -189,11 +188,14 @@ class Page:
     def chunks(self, rendered: Rendered) -> Iterator[bytes]:
         """Yield the whole page in pieces."""
         yield rendered.head.encode()
-        assert self._blocks is not None
-        self._blocks.seek(0)
-        while chunk := self._blocks.read(_CHUNK):
-            yield chunk
-        yield rendered.tail.encode()
+        if self._blocks is not None:
+            self._blocks.seek(0)
+            while chunk := self._blocks.read(_CHUNK):
+                yield chunk
+        before, _, after = rendered.tail.partition(INDEX)
+        yield before.encode()
+        yield from (f"{',' if at else '['}{row}".encode() for at, row in enumerate(self._rows.values()))
+        yield f"{'' if self._rows else '['}]{after}".encode()
 
     def _transcripts(self, trial: Trial) -> Iterator[Transcript]:
         """The copies of a trial's transcripts in the report, as long as there is room for them."""
@@ -290,7 +292,7 @@ class Charts:
     @lazy
     def rulers(self) -> RulersSection | None:
         """The comparison of rulers; None where no two of them measured one comment."""
-        return self._rulers.section()
+        return self._rulers.section(self.summary.rulers)
 
 
 def _links(overview: Mapping[str, str]) -> str:

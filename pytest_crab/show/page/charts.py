@@ -28,6 +28,7 @@ from pytest_crab.results.comparisons import Overlap
 from pytest_crab.results.rates import Rate
 from pytest_crab.statistics.comparison import Comparison
 from pytest_crab.text import escape_controls
+from pytest_crab.types import TrialId, Verdict
 
 #: The height of a row of a picture, and of a bar of the timeline, in pixels.
 ROW, LANE = 26, 10
@@ -262,18 +263,32 @@ def overlap_plot(reviewers: Sequence[str], overlaps: Sequence[Overlap]) -> Marku
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bar:
-    """One trial on the timeline: its address on the page, its words, its time, and its outcome as a class."""
+    """One trial on the timeline: its time, how often it has each verdict, and the seconds of its steps in words."""
 
-    name: str
-    words: str
+    trial: TrialId
     start: datetime
     seconds: float
-    outcome: str
+    counts: tuple[int, ...]
+    steps: str = ""
+
+    @property
+    def words(self) -> str:
+        """Its name, verdicts and seconds in words."""
+        counts = ", ".join(f"{count} {verdict}" for count, verdict in zip(self.counts, Verdict, strict=True))
+        return f"{self.trial}: {counts}, {self.seconds:.1f} s ({self.steps or 'from the store'})"
+
+    @property
+    def outcome(self) -> str:
+        """Its class: caught or missed if all known oracles are, some if they differ, else unknown."""
+        caught, missed, _ = self.counts
+        if not caught and not missed:
+            return "unknown"
+        return "some" if caught and missed else "caught" if caught else "missed"
 
 
 def timeline(bars: Iterable[Bar]) -> Markup:
     """Return trials as bars from the first start to the last end, those that overlap in time in rows of their own."""
-    ordered = sorted(bars, key=lambda one: (one.start, one.name))[:BARS]
+    ordered = sorted(bars, key=lambda one: (one.start, str(one.trial)))[:BARS]
     if not ordered:
         return Markup("")
     first = ordered[0].start
@@ -294,7 +309,7 @@ def timeline(bars: Iterable[Bar]) -> Markup:
         )
         parts.append(
             Markup('<a href="#t={}" class="mark" tabindex="-1" aria-label="{}">{}</a>').format(
-                quote(one.name, safe=""), escape_controls(one.words), shape
+                quote(str(one.trial), safe=""), escape_controls(one.words), shape
             )
         )
     bottom = 4 + LANE * len(free)

@@ -36,10 +36,10 @@ def turn(table: SummaryTable) -> SummaryTable:
     return SummaryTable(table.title, "Reviewer", [cells[0] for cells in table.columns], columns)
 
 
-def near_words(trial: Trial) -> Counter[str]:
-    """Count a trial's findings by the category of the comment that they are near, or as elsewhere."""
+def near_words(trial: Trial) -> tuple[str, ...]:
+    """Return for each of a trial's findings the category of the comment that it is near, or elsewhere."""
     findings = () if trial.review is None else trial.review.findings
-    return Counter(word or ELSEWHERE for word in near(findings, trial.results))
+    return tuple(word or ELSEWHERE for word in near(findings, trial.results))
 
 
 def findings_tables(counts: Mapping[str, Counter[str]], labels: Mapping[str, str]) -> Iterator[SummaryTable]:
@@ -109,21 +109,10 @@ def bar_of(trial: Trial) -> Bar | None:
     start = parse_time(trial.started)
     if start is None:
         return None
-    counts = {verdict: len(trial.having(verdict)) for verdict in Verdict}
-    name = str(trial.id)
-    steps = ", ".join(f"{one.step} {one.seconds:.1f} s" for one in trial.steps if not one.reused)
     return Bar(
-        name=name,
-        words=f"{name}: {', '.join(f'{count} {verdict}' for verdict, count in counts.items())}, "
-        f"{trial.seconds:.1f} s ({steps or 'from the store'})",
+        trial=trial.id,
         start=start,
         seconds=trial.seconds,
-        outcome=outcome_word(counts[Verdict.CAUGHT], counts[Verdict.MISSED]),
+        counts=tuple(len(trial.having(verdict)) for verdict in Verdict),
+        steps=", ".join(f"{one.step} {one.seconds:.1f} s" for one in trial.steps if not one.reused),
     )
-
-
-def outcome_word(caught: int, missed: int) -> str:
-    """Return one word for a trial: caught or missed if all known oracles are, some if they differ, else unknown."""
-    if not caught and not missed:
-        return "unknown"
-    return "some" if caught and missed else "caught" if caught else "missed"

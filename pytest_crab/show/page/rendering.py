@@ -26,6 +26,9 @@ from pytest_crab.text import escape_controls
 #: Stands in a template where the packed data of trials belong, which are too long to pass through it.
 DETAILS = "<!-- details -->"
 
+#: The same of the rows of the list of trials.
+INDEX = "<!-- index -->"
+
 _CONNECT = "connect-src 'self'; "
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from pytest_crab.formats import NOTHING, format_percent
 from pytest_crab.instances.pull_requests import Subject
-from pytest_crab.results.recorded_rulers import RecordedRuler, merge_rulers, rulers_of
+from pytest_crab.results.recorded_rulers import RecordedRuler
 from pytest_crab.results.ruler_cells import Cell, cells_of, hit_rulers_of
 from pytest_crab.results.rulers import RulerComparison, compare_cells
 from pytest_crab.statistics.comparison import Key
@@ -84,7 +84,6 @@ class RulersBuilder:
     def __init__(self) -> None:
         self._cells: dict[TrialId, list[Cell]] = {}
         self._hit_rulers: dict[str, None] = {}
-        self._recorded: dict[TrialId, Mapping[str, RecordedRuler]] = {}
         self._texts: dict[str, dict[str, str]] = {}
         self._values: dict[tuple[tuple[str, float | None], ...], Mapping[str, float | None]] = {}
         self._found: dict[tuple[tuple[str, int], ...], Mapping[str, int]] = {}
@@ -99,7 +98,6 @@ class RulersBuilder:
 
     def add(self, trial: Trial) -> None:
         """Take a trial in; a later record of the same one replaces it. Controls and other variants are left out."""
-        self._recorded[trial.id] = rulers_of(trial)
         if trial.review is None or trial.variant is not None:
             return
         rulers = hit_rulers_of(trial)
@@ -119,12 +117,11 @@ class RulersBuilder:
         cells = (cell for own in self._cells.values() for cell in own)
         return any(sum(value is not None for value in cell.values.values()) > 1 for cell in cells)
 
-    def section(self) -> RulersSection | None:
-        """Return the section; None where no two rulers measured one comment."""
+    def section(self, recorded: Mapping[str, RecordedRuler]) -> RulersSection | None:
+        """Return the section, with what is on record of the rulers; None where no two of them measured one comment."""
         if not self.has_pair:
             return None
         cells = [cell for own in self._cells.values() for cell in own]
-        recorded = merge_rulers(self._recorded.values())
         return RulersSection(compare_cells(cells, hit_rulers=list(self._hit_rulers), recorded=recorded))
 
 

@@ -18,6 +18,7 @@ from pytest_crab.show.page.charts import (
     timeline,
 )
 from pytest_crab.statistics.comparison import Interval
+from pytest_crab.types import TrialId
 
 HOSTILE = "<script>\x1b[31m</script>\u202e\"'&"
 RATE = Rate(
@@ -36,15 +37,9 @@ def labels(svg: str) -> list[str]:
 
 
 def bar(name: str, start: float, seconds: float, **fields: Any) -> Bar:
+    start_time = FIRST + timedelta(seconds=start)
     return Bar(
-        **{
-            "name": name,
-            "words": name,
-            "start": FIRST + timedelta(seconds=start),
-            "seconds": seconds,
-            "outcome": "caught",
-            **fields,
-        }
+        **{"trial": TrialId("i/1", name), "start": start_time, "seconds": seconds, "counts": (1, 0, 0), **fields}
     )
 
 
@@ -123,5 +118,5 @@ def test_names_are_text_and_addresses() -> None:
         assert {one.tag for one in tree.iter()} <= {"svg", "g", "a", "line", "rect", "circle", "text"}
         assert "\x1b" not in svg
         assert "\u202e" not in svg
-    (link,) = parts(timeline([bar("i/1::x[2]", 0, 1)]), "a", "mark")
+    (link,) = parts(timeline([bar("x[2]", 0, 1)]), "a", "mark")
     assert link["href"] == "#t=i%2F1%3A%3Ax%5B2%5D"
