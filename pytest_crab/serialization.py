@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
+from pytest_crab.errors import BadInput
 from pytest_crab.text import cut
 
 T = TypeVar("T")
@@ -80,6 +81,18 @@ def load(path: Path) -> Any:
         return json.loads(path.read_bytes())
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
+
+
+def read_file(cls: type[T], path: Path) -> T:
+    """Return the record that a file holds, which may be anybody's, as JSON. Raises BadInput."""
+    problems: list[str] = []
+    try:
+        record = read(cls, load(path), problems)
+    except (OSError, ValueError) as error:
+        raise BadInput(str(path), [f"cannot be read: {error}"]) from error
+    if record is None:
+        raise BadInput(str(path), problems)
+    return record
 
 
 @functools.cache

@@ -11,7 +11,6 @@ from pathlib import Path
 
 from pytest_crab import serialization
 from pytest_crab.atomic import SHARED, write_atomically
-from pytest_crab.errors import BadInput
 from pytest_crab.types import SCHEMA, Instance, Side
 
 #: Where these files lie in a report's folder.
@@ -92,11 +91,15 @@ def write_subject(report: Path, subject: Subject) -> None:
 
 def copy_subjects(report: Path, into: Path) -> None:
     """Put the subjects of one report into another's folder; what lies behind a link is none. Raises OSError."""
-    folder = report / FOLDER
-    for path in () if folder.is_symlink() or not folder.is_dir() else sorted(folder.glob("*.json")):
-        if path.is_file() and not path.is_symlink():
-            (into / FOLDER).mkdir(exist_ok=True)
-            shutil.copyfile(path, into / FOLDER / path.name)
+    for path in files_of(report / FOLDER):
+        (into / FOLDER).mkdir(exist_ok=True)
+        shutil.copyfile(path, into / FOLDER / path.name)
+
+
+def files_of(folder: Path) -> list[Path]:
+    """Return the files with JSON of a folder of a report; what lies behind a link is none."""
+    found = [] if folder.is_symlink() or not folder.is_dir() else sorted(folder.glob("*.json"))
+    return [path for path in found if path.is_file() and not path.is_symlink()]
 
 
 def subject_reader(report: Path) -> Callable[[str], Subject | None]:
@@ -109,11 +112,4 @@ def read_subject(report: Path, instance: str) -> Subject | None:
     path = report / FOLDER / f"{instance}.json"
     if Path(instance).name != instance or not path.is_file():
         return None
-    problems: list[str] = []
-    try:
-        subject = serialization.read(Subject, serialization.load(path), problems)
-    except (OSError, ValueError) as error:
-        raise BadInput(str(path), [f"cannot be read: {error}"]) from error
-    if subject is None:
-        raise BadInput(str(path), problems)
-    return subject
+    return serialization.read_file(Subject, path)

@@ -11,14 +11,11 @@ from pytest_crab.errors import BadInput
 from pytest_crab.formats import format_names
 from pytest_crab.registry import benchmarks, offered
 from pytest_crab.scoring.stored_reviews import StoredReview
-from pytest_crab.statistics.comparison import Measured
+from pytest_crab.statistics.comparison import Key, Measured
 from pytest_crab.types import Trial
 
 #: A record, to be printed as data, and its lines of text.
 Told = tuple[Any, Iterable[str]]
-
-#: One oracle: its instance and its comment.
-Key = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,6 +14,7 @@ from typing import TypeVar
 
 from pytest_crab import serialization
 from pytest_crab.atomic import SHARED, write_atomically
+from pytest_crab.errors import BadInput
 from pytest_crab.formats import format_count, format_dollars, format_duration
 
 T = TypeVar("T")
@@ -134,6 +135,6 @@ def _write(path: Path, record: object) -> None:
 
 def _read(cls: type[T], path: Path) -> T | None:
     try:
-        return serialization.read(cls, serialization.load(path), [])
-    except (OSError, ValueError):
+        return serialization.read_file(cls, path)
+    except BadInput:
         return None

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from pytest_crab import serialization
-from pytest_crab.errors import BadInput, StoreError
+from pytest_crab.errors import StoreError
+from pytest_crab.instances.pull_requests import files_of
 from pytest_crab.protocols import Store
 from pytest_crab.results.files import write_report_file
 from pytest_crab.text import cut_middle, split_lines
@@ -83,14 +84,7 @@ def read_transcript(report: Path, key: str) -> Transcript | None:
     path = report / FOLDER / f"{key}.json"
     if not _KEY.fullmatch(key) or not path.is_file():
         return None
-    problems: list[str] = []
-    try:
-        transcript = serialization.read(Transcript, serialization.load(path), problems)
-    except (OSError, ValueError) as error:
-        raise BadInput(str(path), [f"cannot be read: {error}"]) from error
-    if transcript is None:
-        raise BadInput(str(path), problems)
-    return transcript
+    return serialization.read_file(Transcript, path)
 
 
 def copy_transcripts(report: Path, into: Path) -> None:
@@ -108,11 +102,7 @@ def drop_transcripts(report: Path, but: Collection[str]) -> None:
 
 
 def _copies(report: Path) -> list[Path]:
-    folder = report / FOLDER
-    if folder.is_symlink() or not folder.is_dir():
-        return []
-    found = sorted(folder.glob("*.json"))
-    return [path for path in found if _KEY.fullmatch(path.stem) and path.is_file() and not path.is_symlink()]
+    return [path for path in files_of(report / FOLDER) if _KEY.fullmatch(path.stem)]
 
 
 def _laid_out(value: Any, depth: int) -> Iterator[str]:
