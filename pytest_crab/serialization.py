@@ -159,11 +159,13 @@ def _converter(kind: Any) -> _Converter:
         return functools.partial(_optional, _converter(inner), inner in _NUMBERS)
     if dataclasses.is_dataclass(kind):
         return functools.partial(_record, kind)
+    kinds = typing.get_args(kind)
+    if origin is tuple and kinds[-1] is Ellipsis:
+        return functools.partial(_list, kinds[0], _converter(kinds[0]))
     if origin is tuple:
-        return functools.partial(_tuple, typing.get_args(kind))
+        return functools.partial(_tuple, tuple(map(_converter, kinds)))
     if isinstance(origin, type) and issubclass(origin, Mapping):
-        inner = typing.get_args(kind)[1]
-        return _words if inner is str else functools.partial(_mapping, _converter(inner))
+        return _words if kinds[1] is str else functools.partial(_mapping, _converter(kinds[1]))
     return functools.partial(_member if isinstance(kind, enum.EnumMeta) else _scalar, kind)
 
 
@@ -177,40 +179,43 @@ def key_of(field: dataclasses.Field[Any]) -> str:
     return str(field.metadata.get("key", field.name))
 
 
+class _Plan(typing.NamedTuple):
+    """The plan by which a record is read: for each key the field's name, what needs no reader, and its reader."""
+
+    fields: Mapping[str, tuple[str, type | None, _Converter]]
+    needed: tuple[str, ...]
+
+
 @functools.cache
-def _plan(cls: Any) -> dict[str, tuple[str, bool, type | None, _Converter]]:
-    """For each key of a record: the field's name, whether it must be there, what needs no reader, and its reader."""
+def _plan(cls: Any) -> _Plan:
     hints = typing.get_type_hints(cls)
-    return {
+    fields = [field for field in dataclasses.fields(cls) if field.init]
+    readers = {
         key_of(field): (
             field.name,
-            field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING,
             next((kind for kind in _EXACT if hints[field.name] in (kind, kind | None)), None),
             _converter(hints[field.name]),
         )
-        for field in dataclasses.fields(cls)
-        if field.init
+        for field in fields
     }
+    given = dataclasses.MISSING
+    return _Plan(readers, tuple(key_of(one) for one in fields if one.default is one.default_factory is given))
 
 
 def _record(cls: Any, value: Any, problems: list[str], at: str) -> Any:
-    plan = _plan(cls)
-    if type(value) is not dict and not isinstance(value, Mapping):
-        problems.append(f"{_name(at)} is {_show(value)}; it should be a mapping with {_commas(plan)}")
+    fields, needed = _plan(cls)
+    if not _is_mapping(value):
+        problems.append(f"{_name(at)} is {_show(value)}; it should be a mapping with {_commas(fields)}")
         return None
     before = len(problems)
-    if not value.keys() <= plan.keys():
-        problems.extend(
-            f"{_join(at, key)} is not a known key; the keys here are {_commas(plan)}"
-            for key in sorted(map(str, value.keys() - plan.keys()))
-        )
-    values, missing = {}, []
-    for key, (name, needed, exact, convert) in plan.items():
-        if key in value:
-            item = value[key]
-            values[name] = _shared(item) if type(item) is exact else convert(item, problems, _join(at, key))
-        elif needed:
-            missing.append(_join(at, key))
+    values: dict[str, Any] = {}
+    for key, item in value.items():
+        if key not in fields:
+            problems.append(f"{_join(at, key)} is not a known key; the keys here are {_commas(fields)}")
+            continue
+        name, exact, convert = fields[key]
+        values[name] = _shared(item) if type(item) is exact else convert(item, problems, _join(at, key))
+    missing = [_join(at, key) for key in needed if key not in value]
     if missing:
         problems.append(f"{_commas(missing)} {'is' if len(missing) == 1 else 'are'} missing")
     if len(problems) > before:
@@ -222,24 +227,37 @@ def _record(cls: Any, value: Any, problems: list[str], at: str) -> Any:
         return None
 
 
-def _tuple(kinds: tuple[Any, ...], value: Any, problems: list[str], at: str) -> Any:
-    if isinstance(value, (str, bytes)) or not isinstance(value, Sequence):
-        problems.append(f"{_name(at)} is {_show(value)}; it should be a list")
+def _is_mapping(value: Any) -> bool:
+    return type(value) is dict or isinstance(value, Mapping)
+
+
+def _is_list(value: Any, problems: list[str], at: str) -> bool:
+    if type(value) is list or (isinstance(value, Sequence) and not isinstance(value, (str, bytes))):
+        return True
+    problems.append(f"{_name(at)} is {_show(value)}; it should be a list")
+    return False
+
+
+def _list(kind: Any, convert: _Converter, value: Any, problems: list[str], at: str) -> Any:
+    if not _is_list(value, problems, at):
         return None
-    if len(kinds) == 2 and kinds[1] is Ellipsis:
-        if kinds[0] is str and all(type(item) is str for item in value):
-            return tuple(map(_shared, value))
-        convert = _converter(kinds[0])
-        return tuple([convert(item, problems, f"{at}[{n}]") for n, item in enumerate(value)])
-    if len(value) != len(kinds):
-        problems.append(f"{_name(at)} has {len(value)} entries; it should have {len(kinds)}")
+    if kind is str and all([type(item) is str for item in value]):  # noqa: C419 - a generator takes twice as long
+        return tuple(map(_shared, value))
+    return tuple([convert(item, problems, f"{at}[{n}]") for n, item in enumerate(value)])
+
+
+def _tuple(converters: tuple[_Converter, ...], value: Any, problems: list[str], at: str) -> Any:
+    if not _is_list(value, problems, at):
         return None
-    pairs = zip(kinds, value, strict=True)
-    return tuple([_converter(kind)(item, problems, f"{at}[{n}]") for n, (kind, item) in enumerate(pairs)])
+    if len(value) != len(converters):
+        problems.append(f"{_name(at)} has {len(value)} entries; it should have {len(converters)}")
+        return None
+    pairs = zip(converters, value, strict=True)
+    return tuple([convert(item, problems, f"{at}[{n}]") for n, (convert, item) in enumerate(pairs)])
 
 
 def _mapping(convert: _Converter, value: Any, problems: list[str], at: str) -> Any:
-    if not isinstance(value, Mapping):
+    if not _is_mapping(value):
         problems.append(f"{_name(at)} is {_show(value)}; it should be a mapping")
         return None
     return {str(key): convert(item, problems, _join(at, str(key))) for key, item in value.items()}

@@ -133,7 +133,8 @@ def environment_faults(environment: Environment) -> Iterator[str]:
     for number, path in enumerate(environment.paths):
         if not _is_below(path) and path != ".":
             yield f"{at}.paths[{number}] is {path!r}; it should be relative to the tree, without .."
-    yield from _workdir_faults(environment.workdir)
+    if (fault := _workdir_fault(environment.workdir)) is not None:
+        yield fault
     if environment.timeout > _MOST_SECONDS:
         yield f"{at}.timeout is {environment.timeout}; it should be at most {_MOST_SECONDS} seconds"
     resolved = [environment.resolved] if environment.resolved is not None else []
@@ -141,16 +142,18 @@ def environment_faults(environment: Environment) -> Iterator[str]:
     yield from _variable_faults(environment.env)
 
 
-def _workdir_faults(workdir: str) -> Iterator[str]:
+@functools.lru_cache(maxsize=256)
+def _workdir_fault(workdir: str) -> str | None:
     """A sandbox has a file system of its own there, which would cover what is the system's or the harness's."""
     at, path = f"environment.workdir is {workdir!r}", PurePosixPath(workdir)
     within = f"{path}/"
     if not _WORKDIR.fullmatch(workdir) or ".." in path.parts:
-        yield f"{at}; it should be an absolute path such as /workspace"
-    elif path.parts[1] in _SYSTEM_FOLDERS or (path.parts[1] == "usr" and not path.is_relative_to("/usr/src")):
-        yield f"{at}, which is the system's; it should be a path such as /workspace"
-    elif any(within.startswith(place) or place.startswith(within) for place in _OWN_PLACES):
-        yield f"{at}, which is the harness's; it should be a path such as /workspace"
+        return f"{at}; it should be an absolute path such as /workspace"
+    if path.parts[1] in _SYSTEM_FOLDERS or (path.parts[1] == "usr" and not path.is_relative_to("/usr/src")):
+        return f"{at}, which is the system's; it should be a path such as /workspace"
+    if any(within.startswith(place) or place.startswith(within) for place in _OWN_PLACES):
+        return f"{at}, which is the harness's; it should be a path such as /workspace"
+    return None
 
 
 def runner_faults(environment: Environment, comments: Iterable[Comment]) -> Iterator[str]:
@@ -211,7 +214,7 @@ def oracle_faults(comments: Iterable[Comment]) -> Iterator[str]:
     for comment in comments:
         if comment.oracle is None:
             continue
-        name = PurePosixPath(comment.oracle.file).name.lower()
+        name = comment.oracle.file.rpartition("/")[2].lower()
         if name in seen:
             yield f"comments {seen[name]} and {comment.id} have oracles called {name}; each should have its own name"
         seen.setdefault(name, comment.id)
@@ -220,7 +223,8 @@ def oracle_faults(comments: Iterable[Comment]) -> Iterator[str]:
 def listed_faults(key: str, names: Iterable[str], files: Files) -> Iterator[str]:
     """A list of files: each is in the instance's folder."""
     for number, name in enumerate(names):
-        yield from file_faults(f"{key}[{number}]", name, files)
+        if not is_file(name, files):
+            yield from file_faults(f"{key}[{number}]", name, files)
 
 
 def file_faults(key: str, name: str, files: Files) -> Iterator[str]:

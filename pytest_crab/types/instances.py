@@ -220,9 +220,10 @@ class Comment:
             raise ValueError("kind is missing; it says whether the oracle is behavioral or structural")
         if self.oracle is None and (self.kind or self.reference or self.accepts or self.rejects):
             raise ValueError("oracle is missing; kind, reference, accepts and rejects say something about one")
-        doubled = sorted({"category", "kind"} & set(self.labels))
-        if doubled and (self.category is not None or self.kind is not None):
-            raise ValueError(f"labels.{doubled[0]} stands beside {doubled[0]}; write one of them")
+        if self.labels and (self.category is not None or self.kind is not None):
+            doubled = sorted({"category", "kind"} & set(self.labels))
+            if doubled:
+                raise ValueError(f"labels.{doubled[0]} stands beside {doubled[0]}; write one of them")
 
     @property
     def dimensions(self) -> dict[str, str]:
