@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
@@ -15,13 +15,19 @@ if TYPE_CHECKING:
     import pytest
 
 
-class _Timed(Protocol):
+class ItemRecord(Protocol):
+    """What is recorded of an item."""
+
     @property
     def seconds(self) -> float:
-        """The seconds that the work of the item took."""
+        """The seconds that its work took."""
+
+    @property
+    def transcripts(self) -> Sequence[str]:
+        """The keys of its transcripts in the store."""
 
 
-R = TypeVar("R", bound=_Timed)
+R = TypeVar("R", bound=ItemRecord)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

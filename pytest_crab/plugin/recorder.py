@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
+from typing_extensions import override
 
 from pytest_crab.campaign.giving_up import was_given_up
 from pytest_crab.errors import CrabError
@@ -16,26 +16,30 @@ from pytest_crab.option_table import Options
 from pytest_crab.plugin.carried import TRIAL
 from pytest_crab.plugin.contestants import Contestants
 from pytest_crab.plugin.gate import RunGate
+from pytest_crab.plugin.item_records import ItemRecords
 from pytest_crab.plugin.items import Planned, TrialItem
-from pytest_crab.plugin.planned import PlannedNodes
 from pytest_crab.plugin.resources import Resources
 from pytest_crab.plugin.selection import Shards
-from pytest_crab.results.files import TrialLog, write_summary, write_trials
+from pytest_crab.results.files import write_summary, write_trials
+from pytest_crab.results.loading import TRIALS
 from pytest_crab.results.summary import Summary, summarise
 from pytest_crab.show.junit import write_junit
-from pytest_crab.show.transcripts import write_transcripts
 from pytest_crab.show.write_report import render
-from pytest_crab.store import FileStore
 from pytest_crab.trial import unmeasured_trial
 from pytest_crab.types import Reason, Trial, TrialId
 
 
-class RunRecorder:
+class RunRecorder(ItemRecords[Trial]):
     """Records trials as their reports arrive, and completes the record; registered on the controller.
 
-    ``summary`` is there once the session has ended. ``problems`` are files that could not be written, ``given_up`` the
-    sentences on reviewers whose trials were not all run, and ``is_complete`` says that each trial came to its end.
+    ``summary`` is there once the session has ended. ``given_up`` are the sentences on reviewers whose trials were not
+    all run, and ``is_complete`` says that each trial came to its end.
     """
+
+    kind = TrialItem
+    carried = TRIAL
+    file = TRIALS
+    lost = "the worker process that ran this trial died; run again, finished steps are kept"
 
     def __init__(
         self,
@@ -46,62 +50,23 @@ class RunRecorder:
         shards: Shards | None,
         config: pytest.Config,
     ) -> None:
+        super().__init__(contestants.by_reviewer, options, config)
         self.summary: Summary | None = None
-        self.problems: list[str] = []
         self.given_up: dict[str, None] = {}
         self.trials: dict[TrialId, Trial] = {}
-        self._options = options
         self._contestants = contestants
         self._resources = resources
         self._gate = gate
         self._shards = shards
-        self._config = config
-        self._planned = PlannedNodes(contestants.by_reviewer, config)
-        self._reported: dict[str, Trial] = {}
         self._places: dict[str, int] = {}
-        self._faults: dict[str, str] = {}
-        self._log: TrialLog | None = None
         self.is_complete = False
 
     # --- while trials run -------------------------------------------------------------------------------------------
 
-    @pytest.hookimpl(trylast=True)
-    def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """Note the items that will be run in this process."""
-        self._planned.add_items(item for item in session.items if isinstance(item, TrialItem))
-
-    @pytest.hookimpl(optionalhook=True, tryfirst=True)
-    def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
-        """Note the items that workers will run, of which each reports the same ids; one is resolved when it matters."""
-        self._planned.add_nodes(ids)
-
-    @pytest.hookimpl(optionalhook=True)
-    def pytest_handlecrashitem(self, crashitem: str, report: pytest.TestReport) -> None:
-        """Note that a worker died and took a trial with it: broken, not missed."""
-        self._faults[crashitem] = "the worker process that ran this trial died; run again, finished steps are kept"
-        if self.find_plan(crashitem) is not None:
-            report.crab_item = True  # type: ignore[attr-defined]
-
-    @pytest.hookimpl(wrapper=True)
-    def pytest_report_from_serializable(self) -> Generator[None, Any, Any]:
-        """Read the trial of a worker's report."""
-        report = yield
-        TRIAL.read(report)
-        return report
-
-    @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> Generator[None, object, object]:
-        """Record the trial of a report, and take it off again once all plugins have seen it: pytest keeps reports."""
-        fault, trial = getattr(report, "crab_fault", None), getattr(report, "crab_trial", None)
-        if fault is not None:
-            self._faults[report.nodeid] = fault
-        if trial is not None:
-            self._reported[report.nodeid] = trial
-            self._places[report.nodeid] = getattr(report, "crab_place", 0)
-            self._add(trial)
-        result = yield
-        vars(report).pop("crab_trial", None)
-        return result
+    @override
+    def note(self, report: pytest.TestReport, record: Trial) -> None:
+        self._places[report.nodeid] = getattr(report, "crab_place", 0)
+        self._add(record)
 
     @property
     def empty_shard(self) -> int:
@@ -119,14 +84,8 @@ class RunRecorder:
         self.trials[trial.id] = trial
         if trial.error is not None and was_given_up(trial):
             self.given_up[trial.error] = None
-        self._write(self._options.report / "trials.jsonl", lambda: self._append(trial))
+        self.keep(trial)
         self._config.hook.pytest_crab_trial_done(trial=trial, config=self._config)
-
-    def _append(self, trial: Trial) -> None:
-        if self._log is None:
-            self._log = TrialLog(self._options.report / "trials.jsonl")
-        self._log.append(trial)
-        write_transcripts(self._options.report, FileStore(self._options.store), trial.transcripts)
 
     # --- at the end -------------------------------------------------------------------------------------------------
 
@@ -149,14 +108,14 @@ class RunRecorder:
         """Write the files and return the exit status."""
         report, trials = self._options.report, self.in_order()
         if self.empty_shard:  # replaces the records of an earlier run
-            self._write(report / "trials.jsonl", lambda: write_trials(report / "trials.jsonl", ()))
+            self.write(report / TRIALS, lambda: write_trials(report / TRIALS, ()))
         if self._log is not None:
             self._log.close()
         summary = summarise(trials, errors_as_misses=self._options.errors_as_misses)
         summary = dataclasses.replace(summary, shard=self._options.part)
         is_reported = bool(self.trials or self.empty_shard)
         if is_reported:  # before hooks and the gate, which may fail
-            self._write(report / "summary.json", lambda: write_summary(report / "summary.json", summary))
+            self.write(report / "summary.json", lambda: write_summary(report / "summary.json", summary))
         self._write_junit(trials, summary)
         if self._gate is not None:
             planned = [one for one in map(self.find_plan, self._planned) if one is not None]
@@ -165,13 +124,13 @@ class RunRecorder:
             summary = ruled = dataclasses.replace(summary, gate=decision)
             self._write_junit(trials, ruled)
             if is_reported:
-                self._write(report / "summary.json", lambda: write_summary(report / "summary.json", ruled))
+                self.write(report / "summary.json", lambda: write_summary(report / "summary.json", ruled))
         self.summary = summary
         if is_reported:
             try:
-                self._write(report, lambda: render(report, summary))
+                self.write(report, lambda: render(report, summary))
             except CrabError as error:
-                self._note_problem(f"{report}: the pages cannot be written: {error}")
+                self.note_problem(f"{report}: the pages cannot be written: {error}")
         return status
 
     def _write_junit(self, trials: Sequence[Trial], summary: Summary) -> None:
@@ -179,7 +138,7 @@ class RunRecorder:
         if path is not None:
             found = self._config.hook.pytest_crab_junit_suites(misses=misses, config=self._config)
             more = [suite for suites in found for suite in suites or ()]
-            self._write(path, lambda: write_junit(path, trials, summary, misses=misses, more=more))
+            self.write(path, lambda: write_junit(path, trials, summary, misses=misses, more=more))
 
     def in_order(self) -> list[Trial]:
         """Return the trials in the order of their items, whichever was reported first."""
@@ -203,17 +162,6 @@ class RunRecorder:
                 repeat=planned.trial_id.repeat,
                 shard=self._options.part,
             )
-
-    def _write(self, path: Path, write: Callable[[], object]) -> None:
-        """Write a file; note as a problem that it cannot be written."""
-        try:
-            write()
-        except OSError as error:
-            self._note_problem(f"{path} cannot be written: {error.strerror}")
-
-    def _note_problem(self, problem: str) -> None:
-        if problem not in self.problems:
-            self.problems.append(problem)
 
     # --- what items stand for ---------------------------------------------------------------------------------------
 

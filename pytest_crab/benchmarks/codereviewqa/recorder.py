@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -22,15 +21,13 @@ from pytest_crab.benchmarks.codereviewqa.summary import SUMMARY, ProbeSummary, s
 from pytest_crab.benchmarks.codereviewqa.tables import missed_text, probe_lines, probe_markdown
 from pytest_crab.errors import SourceError
 from pytest_crab.gate.results import worse_status
+from pytest_crab.plugin.item_records import ItemRecords
 from pytest_crab.plugin.items import Planned
 from pytest_crab.plugin.kinds import Run
-from pytest_crab.plugin.planned import PlannedNodes
 from pytest_crab.plugin.statuses import MISSED, SHOWN_MISSES, Sections, Status, status_of
-from pytest_crab.results.files import TrialLog, write_data, write_records, write_report_file
+from pytest_crab.results.files import write_data, write_records, write_report_file
 from pytest_crab.results.summary import Summary
 from pytest_crab.show.page import FILE as PAGE, open_page
-from pytest_crab.show.transcripts import write_transcripts
-from pytest_crab.store import FileStore
 from pytest_crab.types import TrialId, Verdict
 
 if TYPE_CHECKING:
@@ -40,8 +37,13 @@ if TYPE_CHECKING:
 TEXT = "probes.md"
 
 
-class ProbeRecorder:
+class ProbeRecorder(ItemRecords[ProbeRecord]):
     """Records as reports arrive, completes the record and prints the results; registered on the controller."""
+
+    kind = ProbeItem
+    carried = CARRIED
+    file = FILE
+    lost = "the worker process that asked these died; run again, stored answers are kept"
 
     def __init__(
         self,
@@ -51,58 +53,13 @@ class ProbeRecorder:
         gate: ProbeGate | None,
         config: pytest.Config,
     ) -> None:
+        super().__init__(answerers, run.options, config)
         self.summary: ProbeSummary | None = None
-        self._options = run.options
         self._probes = probes
         self._has_reviewers = bool(run.reviewers)
         self._gate = gate
-        self._config = config
-        self._planned = PlannedNodes(answerers, config)
         self._records: list[ProbeRecord] = []
-        self._reported: dict[str, ProbeRecord] = {}
-        self._faults: dict[str, str] = {}
-        self._problems: dict[str, None] = {}
-        self._log: TrialLog | None = None
         self._sections = Sections(lambda report: report.nodeid in self._reported)
-
-    @pytest.hookimpl(trylast=True)
-    def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """Note the items that will be run in this process."""
-        self._planned.add_items(item for item in session.items if isinstance(item, ProbeItem))
-
-    @pytest.hookimpl(optionalhook=True, tryfirst=True)
-    def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
-        """Note the items that workers will run."""
-        self._planned.add_nodes(ids)
-
-    @pytest.hookimpl(optionalhook=True)
-    def pytest_handlecrashitem(self, crashitem: str, report: pytest.TestReport) -> None:
-        """Note that a worker died and took an item with it: broken, not missed."""
-        if self._planned.find(crashitem) is not None:
-            self._faults[crashitem] = "the worker process that asked these died; run again, stored answers are kept"
-            report.crab_item = True  # type: ignore[attr-defined]
-
-    @pytest.hookimpl(wrapper=True)
-    def pytest_report_from_serializable(self) -> Generator[None, Any, Any]:
-        """Read the record of a worker's report."""
-        report = yield
-        CARRIED.read(report)
-        return report
-
-    @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> Generator[None, object, object]:
-        """Record what a report carries, and take it off again once all plugins have seen it: pytest keeps reports."""
-        record = vars(report).pop("crab_probes", None)
-        if record is not None:
-            self._reported[report.nodeid] = record
-            self._write(self._options.report / FILE, lambda: self._append(record))
-        return (yield)
-
-    def _append(self, record: ProbeRecord) -> None:
-        if self._log is None:
-            self._log = TrialLog(self._options.report / FILE)
-        self._log.append(record)
-        write_transcripts(self._options.report, FileStore(self._options.store), record.transcripts)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> Generator[None, object, object]:
@@ -118,7 +75,7 @@ class ProbeRecorder:
         report = self._options.report
         if self.summary is not None and not self._has_reviewers:
             with open_page(report) as page:
-                self._write(report / PAGE, lambda: page.write(Summary()))
+                self.write(report / PAGE, lambda: page.write(Summary()))
         return result
 
     def _complete(self, exitstatus: int) -> None:
@@ -131,17 +88,17 @@ class ProbeRecorder:
         report, options = self._options.report, self._options
         summary = summarise_probes(records, errors_as_misses=options.errors_as_misses, shard=options.part)
         planned = [one for one in map(self._planned.find, self._planned) if one is not None]
-        self._write(report / FILE, lambda: write_records(report / FILE, records))
-        self._write(report / ROWS, lambda: write_records(report / ROWS, self._rows(planned)))
+        self.write(report / FILE, lambda: write_records(report / FILE, records))
+        self.write(report / ROWS, lambda: write_records(report / ROWS, self._rows(planned)))
         if self._gate is not None:
             names: dict[str, set[str]] = {}
             for one in planned:
                 names.setdefault(one.trial_id.reviewer, set()).add(one.instance.id)
-            summary = replace(summary, gate=self._gate.decide(exitstatus, summary, names, problems=self._problems))
+            summary = replace(summary, gate=self._gate.decide(exitstatus, summary, names, problems=self.problems))
         self.summary, self._records = summary, records
-        self._write(report / SUMMARY, lambda: write_data(report / SUMMARY, summary))
+        self.write(report / SUMMARY, lambda: write_data(report / SUMMARY, summary))
         text = "\n".join(probe_markdown(summary)).encode() + b"\n"
-        self._write(report / TEXT, lambda: write_report_file(report / TEXT, [text]))
+        self.write(report / TEXT, lambda: write_report_file(report / TEXT, [text]))
 
     def _rows(self, planned: Iterable[Planned]) -> Iterator[AskedRow]:
         """Yield what was asked of each instance, as far as its files are still there."""
@@ -168,12 +125,6 @@ class ProbeRecorder:
             if record is not None:
                 found.setdefault(record.id, record)
         return list(found.values())
-
-    def _write(self, path: Path, write: Callable[[], object]) -> None:
-        try:
-            write()
-        except OSError as error:
-            self._problems[f"{path} cannot be written: {error.strerror}"] = None
 
     # --- what is printed --------------------------------------------------------------------------------------------
 
@@ -220,5 +171,5 @@ class ProbeRecorder:
             reporter.write_line(f"probes: {self._options.report / TEXT} (records: {FILE} beside it)")
         for text in () if self._gate is None else self._gate.lines(80):
             reporter.write_line(text, bold=True)
-        for problem in self._problems:
+        for problem in self.problems:
             reporter.write_line(problem, red=True)
