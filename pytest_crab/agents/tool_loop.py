@@ -30,10 +30,10 @@ class ToolLoopAgent(ToolLoopSettings):
         """Return the text that goes before the data, which asks for a series of commits unless ``series`` is false."""
         return instructions(revising(series=self.series), self.prompt, self.folder)
 
-    def identity(self) -> Mapping[str, Any] | None:
+    def identity(self) -> Mapping[str, Any]:
         """Return the identity of every chat, with the tools."""
         offered = [dataclasses.asdict(tool) for tool in tools(self.timeout, "")]
-        return {**(ChatSettings.identity(self) or {}), "adapter": "anthropic agent", "tools": offered}
+        return {**ChatSettings.identity(self), "adapter": "anthropic agent", "tools": offered}
 
     def revise(self, pull_request: PullRequest, findings: Sequence[Finding], checkout: Checkout) -> Revision:
         """Let the model change the code. Raises ModelError, GatewayError, Cancelled, EngineError."""

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from pytest_crab import serialization
 from pytest_crab.clients.answer_limits import most_tokens
 from pytest_crab.clients.conversation import Conversation, Turn, open_conversation
+from pytest_crab.clients.model_http import checked, connection, post
 from pytest_crab.clients.prompting import digest_of, instructions
 from pytest_crab.clients.status_table import Status, model_error
 from pytest_crab.errors import ModelError
 from pytest_crab.model_access import ModelAccess, Services
 from pytest_crab.settings import Api, TokenLimit, load_settings
 from pytest_crab.types import Usage
+
+T = TypeVar("T")
 
 
 def endpoint_of(provider: str, folder: Path) -> Mapping[str, str] | None:
@@ -47,6 +50,8 @@ class ChatSettings:
     package: ClassVar[str] = "pytest_crab.clients"
     #: The diff is shown with numbers, which the answer is to give. Part of the identity, so that reviews are made anew.
     numbered: ClassVar[bool] = False
+    #: The settings that are no part of the identity: they decide no answer, or stand in it as something else.
+    beside_identity: ClassVar[frozenset[str]] = frozenset({"prompt", "folder"})
 
     model: str
     provider: str = "anthropic"
@@ -69,11 +74,9 @@ class ChatSettings:
         """Return the text that goes before the data."""
         return instructions(self.role, self.prompt, self.folder, self.package)
 
-    def identity(self) -> Mapping[str, Any] | None:
+    def identity(self) -> Mapping[str, Any]:
         """The model, its endpoint, the prompt's digest and every other setting. Raises BadInput."""
-        settings = serialization.dump(self)
-        settings.pop("prompt", None)
-        settings.pop("folder", None)
+        settings = {name: value for name, value in serialization.dump(self).items() if name not in self.beside_identity}
         return {
             "adapter": self.role,
             "model": self.model,
@@ -121,6 +124,19 @@ class ChatSettings:
         """Open a way to the model for one step. Raises ModelError, GatewayError."""
         with services.models(self.provider) as access, open_conversation(self, access) as conversation:
             yield Chat(self, services, access, conversation)
+
+    def request(
+        self, services: Services, path: str, fields: Mapping[str, Any], read: Callable[[Any], T]
+    ) -> tuple[T, Usage]:
+        """Return what ``read`` takes from the answer to one request of the provider's ``path``, and what it used.
+
+        Instructions are not sent. Raises ModelError and GatewayError.
+        """
+        document = {"model": self.model, **self.typed_options(), **fields}
+        with services.models(self.provider) as access, connection(access) as client:
+            answer = post(client, self.provider, path, document, token=access.token, timeout=self.timeout)
+            found = read(checked(answer))
+        return found, services.usage(access)
 
 
 class Chat:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_crab.clients.chat import ChatSettings
-from pytest_crab.clients.model_http import connection, post_checked
 from pytest_crab.errors import MalformedAnswer
 from pytest_crab.model_access import Services
 from pytest_crab.types import Usage
@@ -27,11 +26,11 @@ def compare_embeddings(settings: ChatSettings, services: Services, text: str, ot
 
     Raises ModelError, also for an answer without a vector for each text, and GatewayError.
     """
-    document = {"model": settings.model, **settings.typed_options(), "input": [text, *others]}
-    with services.models(settings.provider) as access, connection(access) as client:
-        answer = post_checked(client, settings.provider, "embeddings", document, access.token, settings.timeout)
-        first, *rest = read_vectors(answer, 1 + len(others))
-    return Cosines(values=tuple(_cosine(first, each) for each in rest), usage=services.usage(access))
+    texts = [text, *others]
+    (first, *rest), usage = settings.request(
+        services, "embeddings", {"input": texts}, lambda answer: read_vectors(answer, len(texts))
+    )
+    return Cosines(values=tuple(_cosine(first, each) for each in rest), usage=usage)
 
 
 def read_vectors(document: Any, count: int) -> list[list[float]]:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_crab.clients.chat import ChatSettings
-from pytest_crab.clients.model_http import connection, post_checked
 from pytest_crab.errors import MalformedAnswer
 from pytest_crab.model_access import Services
 from pytest_crab.types import Usage
@@ -41,19 +40,15 @@ def fill(
     The provider gets the text behind the gap as ``suffix``, or both texts as one prompt by ``template``, in which
     {before} and {after} stand for them. Raises ModelError, also for an answer that has no text, and GatewayError.
     """
-    document = {
-        "model": settings.model,
-        **settings.typed_options(),
+    fields = {
         **_texts(gap, template),
         "max_tokens": gap.tokens,
         "temperature": temperature,
         "seed": seed,
         **({"stop": ["\n"]} if gap.one_line else {}),
     }
-    with services.models(settings.provider) as access, connection(access) as client:
-        answer = post_checked(client, settings.provider, "completions", document, access.token, settings.timeout)
-        text = _read_text(answer)
-    return Filling(text=text, usage=services.usage(access))
+    text, usage = settings.request(services, "completions", fields, _read_text)
+    return Filling(text=text, usage=usage)
 
 
 def _texts(gap: Gap, template: str | None) -> dict[str, str]:

@@ -71,13 +71,6 @@ def post_each(
         raise model_error(Status.CLIENT_ERROR, f"the connection broke ({error or type(error).__name__})") from error
 
 
-def post_checked(
-    client: GatewayConnection, provider: str, path: str, document: Mapping[str, Any], token: str, timeout: float
-) -> Any:
-    """Send one request to a provider's path and return its good answer, as ``checked`` does. Raises ModelError."""
-    return checked(post(client, provider, path, document, token=token, timeout=timeout))
-
-
 def checked(answer: GatewayAnswer) -> Any:
     """Return a good answer, as ``as_json`` reads it. Raises ModelError for any other."""
     require_success(answer)

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_crab.clients.chat import ChatSettings
-from pytest_crab.clients.model_http import connection, post_checked
 from pytest_crab.errors import MalformedAnswer
 from pytest_crab.model_access import Services
 from pytest_crab.types import Usage, total_usage
@@ -43,18 +42,14 @@ def score_text(settings: ChatSettings, services: Services, text: str) -> ScoredT
 
     Raises ModelError, also for a provider that does not echo the text with its log-probabilities, and GatewayError.
     """
-    document = {
-        "model": settings.model,
-        **settings.typed_options(),
+    fields = {
         "prompt": text,
         "max_tokens": 1,  # some servers take 0 for no limit
         "echo": True,
         "logprobs": 1,
     }
-    with services.models(settings.provider) as access, connection(access) as client:
-        answer = post_checked(client, settings.provider, "completions", document, access.token, settings.timeout)
-        tokens = read_tokens(answer, text)
-    return ScoredText(tokens=tokens, usage=services.usage(access))
+    tokens, usage = settings.request(services, "completions", fields, lambda answer: read_tokens(answer, text))
+    return ScoredText(tokens=tokens, usage=usage)
 
 
 def require_own_places(settings: ChatSettings, services: Services) -> Usage | None:

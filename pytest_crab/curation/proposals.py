@@ -38,7 +38,7 @@ class Proposing(ChatSettings):
 
     def writer_identity(self) -> Mapping[str, Any]:
         """Return what decides the answers of the model; nothing where none is named, whose endpoint is not asked."""
-        return ChatSettings.identity(self) or {} if self.model else {}
+        return ChatSettings.identity(self) if self.model else {}
 
     def propose(
         self,
@@ -70,7 +70,7 @@ class Proposing(ChatSettings):
         self, messages: Sequence[Mapping[str, str]], number: int, services: Services, context: CurationContext
     ) -> ModelAnswerStep[Proposal]:
         """Return the step of one attempt; how many may follow it does not decide its answer."""
-        identity = dict(ChatSettings.identity(self) or {})
+        identity = dict(ChatSettings.identity(self))
         settings = {name: value for name, value in identity["settings"].items() if name not in ("attempts", "timeout")}
 
         def ask() -> Proposal:

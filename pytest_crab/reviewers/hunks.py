@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import importlib.util
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from pytest_crab.clients.chat import ChatSettings
 from pytest_crab.clients.prompting import LONGEST_DIFF, as_data, shown_diff
@@ -37,6 +37,7 @@ class HunksReviewer(ChatSettings):
     """
 
     role: ClassVar[str] = "hunks"
+    beside_identity = ChatSettings.beside_identity | {"jobs"}
 
     timeout: float = 3600.0
     context: Context = Context.NONE
@@ -55,11 +56,6 @@ class HunksReviewer(ChatSettings):
         module, extra = _LIBRARIES.get(self.context, ("json", ""))
         if importlib.util.find_spec(module) is None:
             raise ValueError(f"context {self.context} needs {module}: install pytest-crab with its extra [{extra}]")
-
-    def identity(self) -> Mapping[str, Any] | None:
-        """Return the settings but ``jobs``, which decides no answer."""
-        known = ChatSettings.identity(self) or {}
-        return {**known, "settings": {name: value for name, value in known["settings"].items() if name != "jobs"}}
 
     def review(self, pull_request: PullRequest, checkout: Checkout) -> Review:
         """Ask about each hunk; findings have the diff's order. Raises ReviewerError, ModelError, GatewayError."""

@@ -32,11 +32,10 @@ class LayeredReviewer(ChatSettings):
     context: LayeredContext = LayeredContext.A
     summary: bool = True
 
-    def identity(self) -> Mapping[str, Any] | None:
+    def identity(self) -> Mapping[str, Any]:
         """Return the settings, with the budgets of the layers and the digest of the prompt for the summary."""
-        known = ChatSettings.identity(self) or {}
         return {
-            **known,
+            **ChatSettings.identity(self),
             "budgets": dict(BUDGETS[self.context]),
             "summary": serialization.digest(_summary_instructions()) if self.summary else None,
         }

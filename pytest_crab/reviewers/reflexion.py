@@ -43,10 +43,10 @@ class ReflexionReviewer(ChatSettings):
         """Return the instructions of an iteration."""
         return instructions("reflexion", self.reflection, self.folder)
 
-    def identity(self) -> Mapping[str, Any] | None:
+    def identity(self) -> Mapping[str, Any]:
         """Return the identity of single-shot, with the digest of the second prompt."""
-        known = ChatSettings.identity(self)
-        return {**(known or {}), "adapter": "reflexion", "reflection": serialization.digest(self.second_instructions())}
+        second = serialization.digest(self.second_instructions())
+        return {**ChatSettings.identity(self), "adapter": "reflexion", "reflection": second}
 
     def review(self, pull_request: PullRequest, checkout: Checkout) -> Review:
         """Ask, and ask again for a better list. Raises ReviewerError, ModelError, GatewayError, Cancelled."""

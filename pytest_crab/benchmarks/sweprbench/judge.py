@@ -6,9 +6,8 @@ once for a whole review; here each finding and comment is a question of its own,
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from pytest_crab.benchmarks.sweprbench.measures import LABELS, PAPER, RULES
 from pytest_crab.clients.prompting import instructions
@@ -32,6 +31,8 @@ class SwePrbenchJudge(LabelJudge):
     labels: ClassVar[tuple[str, ...]] = LABELS
     headings: ClassVar[tuple[str, str]] = ("Human comment, on", "Comment to label, on")
     rates: ClassVar[bool] = True
+    #: The prompt decides, and not the name of its criteria.
+    beside_identity = LabelJudge.beside_identity | {"criteria"}
 
     criteria: str = PAPER
 
@@ -44,12 +45,6 @@ class SwePrbenchJudge(LabelJudge):
         """Return the text that goes before the data."""
         role = self.role if self.criteria == PAPER else f"{self.role}-{self.criteria}"
         return instructions(role, self.prompt, self.folder, self.package)
-
-    def identity(self) -> Mapping[str, Any]:
-        """Return what decides one vote, which is the prompt and not the name of its criteria."""
-        known = dict(LabelJudge.identity(self))
-        settings = {name: value for name, value in known["settings"].items() if name != "criteria"}
-        return {**known, "settings": settings}
 
     def code(self, question: JudgeQuestion) -> str:
         """Return the diffs of the files with the most changes and decisions, tests last, as far as they fit."""

@@ -32,6 +32,8 @@ class LabelJudge(ChatSettings):
     knows_hits: ClassVar[bool] = True
     #: Whether it is asked how actionable the finding is, too.
     rates: ClassVar[bool] = False
+    #: More votes keep those that there are.
+    beside_identity = ChatSettings.beside_identity | {"votes", "timeout"}
 
     #: In seconds, for one answer.
     timeout: float = 120.0
@@ -46,10 +48,8 @@ class LabelJudge(ChatSettings):
             raise ValueError("votes should be at least 1")
 
     def identity(self) -> Mapping[str, Any]:
-        """Return what decides one vote: the number of votes does not, so more of them keep those that there are."""
-        known = dict(ChatSettings.identity(self) or {})
-        settings = {name: value for name, value in known["settings"].items() if name not in ("votes", "timeout")}
-        return {**known, "settings": settings, "parts": digest_of(f"{_PARTS}{LONGEST_TEXT}")}
+        """Return what decides one vote."""
+        return {**ChatSettings.identity(self), "parts": digest_of(f"{_PARTS}{LONGEST_TEXT}")}
 
     def judge(self, services: Services, question: JudgeQuestion) -> Vote:
         """Ask once. A refusal and an answer that is none of the labels are votes without a label.

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from typing_extensions import override
 
@@ -54,6 +54,7 @@ class QuestionSettings(ChatSettings, Answerer):
     role: ClassVar[str] = "choices"
     package: ClassVar[str] = "pytest_crab.benchmarks.codereviewqa"
     singly: ClassVar[bool] = False
+    beside_identity = ChatSettings.beside_identity | {"parallel", "timeout"}
 
     @property
     @override
@@ -68,13 +69,6 @@ class QuestionSettings(ChatSettings, Answerer):
         ChatSettings.__post_init__(self)
         if self.parallel < 1:
             raise ValueError("parallel should be at least 1")
-
-    @override
-    def identity(self) -> Mapping[str, Any]:
-        """The number of questions asked at a time and the seconds for them decide no answer."""
-        known = dict(ChatSettings.identity(self) or {})
-        settings = {name: value for name, value in known["settings"].items() if name not in ("parallel", "timeout")}
-        return {**known, "settings": settings}
 
     def provider_limit(self) -> int | None:
         """Return the most requests that the provider takes at a time; None: it has no limit. Raises BadInput."""
