@@ -11,6 +11,7 @@ from typing import Any
 
 from pytest_crab import diffs
 from pytest_crab.errors import (
+    AgentError,
     Cancelled,
     ContestantError,
     CrabError,
@@ -21,6 +22,7 @@ from pytest_crab.errors import (
 )
 from pytest_crab.instances import lock
 from pytest_crab.instances.oracle_errors import facts_of
+from pytest_crab.instances.resolvability import marks_of, settings_digest
 from pytest_crab.lazy import lazy
 from pytest_crab.protocols import Agent, Reviewer
 from pytest_crab.scoring.oracles import Proofs
@@ -31,7 +33,6 @@ from pytest_crab.trial.attribution import Unattributed, attribute
 from pytest_crab.trial.context import TrialContext
 from pytest_crab.trial.crew import Crew
 from pytest_crab.trial.record import identity_fields, missing_scores, scored_comments
-from pytest_crab.trial.resolvable import resolvable_comments
 from pytest_crab.trial.run_context import RunContext
 from pytest_crab.trial.steps import ReviewStep, RevisionStep
 from pytest_crab.types import (
@@ -311,3 +312,20 @@ class TrialRun:
 
 def _revises(scorer: Scorer) -> bool:
     return Artefact.REVISION in scorer.needs
+
+
+def resolvable_comments(context: TrialContext, agent: Callable[[], Agent]) -> dict[str, bool]:
+    """Return by comment whether this agent, with these settings, resolves it on record; others are absent.
+
+    ``context.facts`` must have the instance's digest. Raises BadInput for a damaged file of marks.
+    """
+    marks = marks_of(context.instance, context.crew.spec.agent)
+    if not marks:
+        return {}
+    spec = context.crew.spec.agent_spec
+    try:
+        own = settings_digest(spec.path, agent().identity(), spec.settings)
+    except AgentError:  # it is on the record where the agent is asked, and only there
+        return {}
+    same = (own, context.facts["instance"])
+    return {name: mark.resolved for name, mark in marks.items() if (mark.settings, mark.instance) == same}

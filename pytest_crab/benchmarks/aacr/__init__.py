@@ -6,7 +6,7 @@ from pytest_crab.registry import Benchmark, Subcommand
 
 BENCHMARK = Benchmark(
     title="AACR-Bench",
-    recorded="pytest_crab.benchmarks.aacr.recorded:recorded",
+    recorded="pytest_crab.benchmarks.aacr.match_text:recorded",
     candidates="pytest_crab.benchmarks.aacr.reader:candidates",
     commands={
         "import": Subcommand("pytest_crab.benchmarks.aacr.reader:aacr", "Make a set of the release."),

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from pytest_crab.benchmarks.aacr.match_rates import MatchRates
-from pytest_crab.benchmarks.aacr.matching import MatchReport, ReviewerMatches
+from pytest_crab.benchmarks.aacr.matching import MatchReport, ReviewerMatches, match_reviews
+from pytest_crab.benchmarks.aacr.submissions import has_submissions, read_submissions
 from pytest_crab.formats import format_count, format_decimal, format_percent, format_table
+from pytest_crab.results.recorded_results import RecordedResults, Told
 from pytest_crab.text import one_line
 
 #: The dimensions of the paper's figure 3, table 4 and table 10.
@@ -86,3 +89,15 @@ def _slices(reviewers: Sequence[ReviewerMatches], dimension: str, *, semantic: b
 
 def _rates(rates: MatchRates) -> list[str]:
     return [format_percent(measure.value) for measure in (rates.recall, rates.precision, rates.f1)]
+
+
+def recorded(folder: Path) -> RecordedResults | None:
+    """Return the submissions in a checkout of the leaderboard or in a set; None where there is none."""
+    if not has_submissions(folder):
+        return None
+
+    def report() -> Told:
+        matched = match_reviews(read_submissions(folder), "paper")
+        return matched, match_lines(matched)
+
+    return RecordedResults(report=report, reviews=lambda: (read_submissions(folder), ""))

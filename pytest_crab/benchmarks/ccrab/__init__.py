@@ -6,7 +6,7 @@ from pytest_crab.registry import Benchmark, Subcommand
 
 BENCHMARK = Benchmark(
     title="c-CRAB",
-    recorded="pytest_crab.benchmarks.ccrab.results:recorded",
+    recorded="pytest_crab.benchmarks.ccrab.recorded_results:recorded",
     commands={
         "import": Subcommand("pytest_crab.benchmarks.ccrab.importing:ccrab", "Make a set of the release."),
         "statistics": Subcommand("pytest_crab.benchmarks.ccrab.statistics:statistics", "Print the release's sizes."),

@@ -1,19 +1,25 @@
-"""The numbers of recorded verdicts, nothing run: table 5 of arXiv 2603.23448, union, overlaps, rates per repository."""
+"""Recorded verdicts, nothing run: table 5 of arXiv 2603.23448, union, overlaps, rates per repository."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from pathlib import Path
 
+from pytest_crab.benchmarks.ccrab.agreement import agreement_lines, agreements
+from pytest_crab.benchmarks.ccrab.reader import has_recording, recording_at
 from pytest_crab.benchmarks.ccrab.recorded import HUMAN, Recording
 from pytest_crab.formats import NOTHING, format_count, format_decimal, format_names, format_percent, format_table
+from pytest_crab.instances import load_instances
+from pytest_crab.instances.recorded import FOLDER
+from pytest_crab.results.recorded_results import RecordedResults, RecordedVerdicts, Told
 from pytest_crab.results.reviewer_summary import KIND
 from pytest_crab.statistics import overlap
 from pytest_crab.statistics.comparison import Measured
 from pytest_crab.statistics.shares import Share
 from pytest_crab.text import one_line
-from pytest_crab.types import SCHEMA, Instance, Kind
+from pytest_crab.types import SCHEMA, Instance, Kind, Trial
 
 #: One oracle: its instance and its comment.
 Key = tuple[str, str]
@@ -258,3 +264,25 @@ def _of(share: Share) -> str:
 
 def _list_counts(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{count} {name}" for name, count in counts.items())
+
+
+def recorded(folder: Path) -> RecordedResults | None:
+    """Return the verdicts on record in a folder; None where there is none. Raises BadInput."""
+    if not has_recording(folder):
+        return None
+
+    def report() -> Told:
+        summary = summarise_recording(recording_at(folder))
+        return summary, recorded_lines(summary)
+
+    def against(trials: Iterable[Trial]) -> Told:
+        found = agreements(trials, recording_at(folder))
+        return found, agreement_lines(found)
+
+    def verdicts() -> RecordedVerdicts:
+        recording = recording_at(folder)
+        instances = load_instances(folder) if (folder / FOLDER).is_dir() else ()
+        tools = {tool: measured_of(recording, tool) for tool in recording.results}
+        return RecordedVerdicts(tools=tools, labels=labels_of(recording, instances))
+
+    return RecordedResults(report=report, against=against, verdicts=verdicts)

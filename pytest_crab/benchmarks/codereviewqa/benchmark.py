@@ -13,10 +13,10 @@ BENCHMARK = Benchmark(
     commands={
         "import": Subcommand("pytest_crab.benchmarks.codereviewqa.reader:codereviewqa", "Make a set of the release."),
         "probes": Subcommand(
-            "pytest_crab.benchmarks.codereviewqa.probes_command:probes", "Print the results of answerers."
+            "pytest_crab.benchmarks.codereviewqa.stored_runs:probes", "Print the results of answerers."
         ),
         "comprehension": Subcommand(
-            "pytest_crab.benchmarks.codereviewqa.comprehension_command:comprehension",
+            "pytest_crab.benchmarks.codereviewqa.stored_runs:comprehension",
             "Print how well models read review comments.",
         ),
         "statistics": Subcommand(

@@ -6,7 +6,7 @@ from pytest_crab.registry import Benchmark, Subcommand
 
 BENCHMARK = Benchmark(
     title="SWE-PRBench",
-    recorded="pytest_crab.benchmarks.sweprbench.recorded:recorded",
+    recorded="pytest_crab.benchmarks.sweprbench.text:recorded",
     commands={
         "import": Subcommand("pytest_crab.benchmarks.sweprbench.reader:sweprbench", "Make a set of the release."),
         "score": Subcommand(

@@ -7,8 +7,8 @@ from pathlib import Path
 import click
 
 from pytest_crab.benchmarks.sweprbench.measures import LABELS, RULES
+from pytest_crab.benchmarks.sweprbench.scored_reviews import score_trials
 from pytest_crab.benchmarks.sweprbench.scorer import word_overlap
-from pytest_crab.benchmarks.sweprbench.tables import score_trials
 from pytest_crab.benchmarks.sweprbench.text import prbench_lines
 from pytest_crab.cli.judges import Asking, judge_options, labels_option, print_plan, use_lines
 from pytest_crab.cli.shared_options import embedding_option, json_option, load_embedding

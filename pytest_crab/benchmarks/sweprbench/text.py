@@ -1,12 +1,20 @@
-"""Scores by SWE-PRBench's rule as lines of text."""
+"""Scores by SWE-PRBench's rule as lines of text: of stored reviews, and of the reports of its harness."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from pytest_crab.benchmarks.sweprbench.measures import RELEASE, ScoreSummary
-from pytest_crab.benchmarks.sweprbench.tables import PrbenchReport, PrbenchReviewer
+from pytest_crab.benchmarks.sweprbench.reports import has_reports, read_reports
+from pytest_crab.benchmarks.sweprbench.scored_reviews import (
+    PrbenchReport,
+    PrbenchReviewer,
+    recorded_lines,
+    recorded_report,
+)
 from pytest_crab.formats import NOTHING, format_count, format_decimal, format_table
+from pytest_crab.results.recorded_results import RecordedResults, Told
 from pytest_crab.text import one_line
 
 _HEADS = (
@@ -51,3 +59,17 @@ def _cells(own: ScoreSummary) -> Iterator[str]:
         means.redundancy, means.plausible_penalty, means.f1,
     )  # fmt: skip
     yield from (format_decimal(number, 3) for number in numbers)
+
+
+def recorded(folder: Path) -> RecordedResults | None:
+    """Return the scores of the harness's reports; None where the folder holds none."""
+    if not has_reports(folder):
+        return None
+
+    def report() -> Told:
+        scores = read_reports(folder)
+        scored = recorded_report(scores)
+        heading = "SWE-PRBench: recorded judgements, scored again; nothing was run"
+        return scored, [heading, *prbench_lines(scored), *recorded_lines(scores, scored)]
+
+    return RecordedResults(report=report)

@@ -19,8 +19,7 @@ from pytest_crab.benchmarks.codereviewqa.asking import result_of
 from pytest_crab.benchmarks.codereviewqa.choices import ANSWERERS
 from pytest_crab.benchmarks.codereviewqa.choices.answers import Answers
 from pytest_crab.benchmarks.codereviewqa.choices.fixed import ConstantAnswerer, RandomAnswerer
-from pytest_crab.benchmarks.codereviewqa.choices.letter_text import read_letter
-from pytest_crab.benchmarks.codereviewqa.choices.letters import LetterAnswerer
+from pytest_crab.benchmarks.codereviewqa.choices.letters import LetterAnswerer, read_letter
 from pytest_crab.benchmarks.codereviewqa.choices.log_probabilities import (
     LogProbabilityAnswerer,
     choose,

@@ -122,7 +122,7 @@ def test_completions_send_the_release_prompt_alone_and_each_table_says_whose_wor
     report = pytester.path / ".crab" / "report"
     records = {one["answerer"]: one for one in map(json.loads, (report / "probes.jsonl").read_text().splitlines())}
     assert {name: one["wording"] for name, one in records.items()} == {"raw": "release", "chat": "ours"}
-    from pytest_crab.benchmarks.codereviewqa.comprehension_command import comprehension
+    from pytest_crab.benchmarks.codereviewqa.stored_runs import comprehension
 
     printed = click.testing.CliRunner().invoke(comprehension, [str(report)]).output
     assert re.findall(r"log-probabilities +(\w+)", printed) == ["release", "ours"]

@@ -18,7 +18,7 @@ from pytest_crab.benchmarks.codereviewqa.choices.answers import (
     NoteAnswer,
     note_nothing,
 )
-from pytest_crab.benchmarks.codereviewqa.choices.letter_text import read_letter
+from pytest_crab.benchmarks.codereviewqa.choices.letters import read_letter
 from pytest_crab.benchmarks.codereviewqa.choices.questions import Question, option_lines
 from pytest_crab.clients.status_table import Status
 from pytest_crab.errors import AgentError, BudgetSpent, DiffRejected, ModelError

@@ -1,8 +1,10 @@
-"""The answerer ``letters``: a chat model is asked for the letter of an option."""
+"""The answerer ``letters``: a chat model is asked for the letter of an option, which is read out of its words."""
 
 from __future__ import annotations
 
 import dataclasses
+import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -12,13 +14,13 @@ from typing_extensions import override
 from pytest_crab.benchmarks.codereviewqa.choice_statistics import LETTERS
 from pytest_crab.benchmarks.codereviewqa.choices.answers import Answers, ChosenOption, NoteAnswer, note_nothing
 from pytest_crab.benchmarks.codereviewqa.choices.asking import AskedQuestion, QuestionSettings, ask_all
-from pytest_crab.benchmarks.codereviewqa.choices.letter_text import KEY, read_letter
 from pytest_crab.benchmarks.codereviewqa.choices.questions import Question
 from pytest_crab.clients.conversation import start_conversation
 from pytest_crab.clients.gateway_connection import GatewayRequest
 from pytest_crab.clients.model_http import checked
 from pytest_crab.errors import MalformedAnswer
 from pytest_crab.model_access import ModelAccess, Services
+from pytest_crab.parsing.json_in_text import pieces
 from pytest_crab.settings import Api
 
 if TYPE_CHECKING:
@@ -115,3 +117,22 @@ class LetterAnswerer(QuestionSettings):
             return read_letter(text, question.letters)
 
         return AskedQuestion(GatewayRequest("chat/completions", document), read)
+
+
+#: The key of the letter in an answer that is a JSON object.
+KEY = "answer"
+
+_LONGEST_QUOTE = 60
+_LETTER = re.compile(r"[\s*_`(\[\"']*([A-Za-z])[\s*_`)\]\"'.:]*")
+
+
+def read_letter(text: str, letters: str) -> ChosenOption:
+    """Return the letter that a text is, alone or as the one value of a JSON object; anything else is no answer."""
+    objects = [piece.value for piece in pieces(text) if isinstance(piece.value, dict)]
+    given = str(objects[0].get(KEY, "")) if len(objects) == 1 else text
+    found = _LETTER.fullmatch(given)
+    letter = None if found is None else found[1].upper()
+    if letter is None or letter not in letters:
+        quoted = json.dumps(" ".join(text.split())[:_LONGEST_QUOTE])
+        return ChosenOption(letter=None, reason=f"the answer is {quoted}; it should be one of {', '.join(letters)}")
+    return ChosenOption(letter=letter)
