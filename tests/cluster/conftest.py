@@ -20,8 +20,11 @@ from typing import Any, NoReturn
 import pytest
 import yaml
 
+from pytest_crab.campaign.cluster.plan import RunPlan
 from pytest_crab.lazy import lazy
+from pytest_crab.runtimes import RuntimeSettings
 from pytest_crab.runtimes.interpreters import running_version
+from pytest_crab.settings import ModelSettings
 from pytest_crab.testing.dialogue import Reply
 from pytest_crab.testing.provider import Asked, ScriptedProvider, structured
 
@@ -32,6 +35,15 @@ SECONDS = 120
 #: Two repositories; of the third one the revision is wrong, and of one nothing is said.
 INSTANCES = {name: f"example/{name[:4]}" for name in ("pans-2", "pans-3", "pots-1", "pots-2")}
 SILENT = "pans-2"
+
+#: What a worker needs of a run, whose runtime it has nothing to start for.
+PLAN = RunPlan(
+    run="r",
+    resume="t",
+    runtime=RuntimeSettings(runtime="local", base_image="b"),
+    proof_runs=1,
+    models=ModelSettings(),
+)
 
 HEAD = "def value():\n    return 1\n"
 MEND = """\

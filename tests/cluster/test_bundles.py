@@ -10,14 +10,13 @@ import pytest
 
 from pytest_crab.adapters import AdapterSpec
 from pytest_crab.campaign.cluster import bundles
-from pytest_crab.campaign.cluster.plan import RunPlan, fill_plan, key_in
+from pytest_crab.campaign.cluster.plan import fill_plan, key_in
 from pytest_crab.campaign.trial_pool import TRIALS
 from pytest_crab.errors import BadInput
 from pytest_crab.instances import load_instance, lock
 from pytest_crab.option_types import address
-from pytest_crab.runtimes import RuntimeSettings
-from pytest_crab.settings import ModelSettings
 from pytest_crab.trial import CrewSpec
+from tests.cluster.conftest import PLAN
 
 QUICKSTART = Path(__file__).parents[2] / "instances" / "quickstart"
 
@@ -84,13 +83,6 @@ def test_a_plan_that_holds_a_key_is_refused_and_the_key_not_told(
 ) -> None:
     key = "sk-0123456789abcdef"
     monkeypatch.setenv("ANTHROPIC_API_KEY", key)
-    plan = RunPlan(
-        run="r",
-        resume="t",
-        runtime=RuntimeSettings(runtime="local", base_image="b"),
-        proof_runs=1,
-        models=ModelSettings(),
-    )
     own = {"command": ["./tell"], "env": {"TOKEN": key}}
     spec = CrewSpec(
         reviewer="tell",
@@ -99,7 +91,7 @@ def test_a_plan_that_holds_a_key_is_refused_and_the_key_not_told(
         agent_spec=AdapterSpec(path="pytest_crab.agents.simulated:SimulatedAgent", settings={}),
     )
     with pytest.raises(BadInput, match="tell: the value of ANTHROPIC_API_KEY stands in it") as refused:
-        fill_plan(plan, [(TRIALS, spec)], tmp_path)
+        fill_plan(PLAN, [(TRIALS, spec)], tmp_path)
     assert key not in str(refused.value)
 
 

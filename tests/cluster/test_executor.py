@@ -19,17 +19,16 @@ from pytest_crab.campaign.cluster import executor
 from pytest_crab.campaign.cluster.budget_ledger import BudgetLedger
 from pytest_crab.campaign.cluster.connection import WorkerState
 from pytest_crab.campaign.cluster.executor import ClusterExecutor
-from pytest_crab.campaign.cluster.plan import Handshake, Place, RunPlan, TrialAnswer, TrialTask, release
+from pytest_crab.campaign.cluster.plan import Handshake, Place, TrialAnswer, TrialTask, release
 from pytest_crab.campaign.cluster.remote_store import StepServer
 from pytest_crab.campaign.cluster.workers import Workers
 from pytest_crab.campaign.trial_pool import TrialWork
 from pytest_crab.instances import load_instance
 from pytest_crab.reviewers import REVIEWERS
-from pytest_crab.runtimes import RuntimeSettings
-from pytest_crab.settings import ModelSettings
 from pytest_crab.store import FileStore
 from pytest_crab.trial import Crew, CrewSpec, unmeasured_trial
 from pytest_crab.types import Instance, Reason, Trial
+from tests.cluster.conftest import PLAN
 
 QUICKSTART = Path(__file__).parents[2] / "instances" / "quickstart"
 SECONDS = 20
@@ -41,15 +40,6 @@ SPEC = CrewSpec(
     agent_spec=AGENTS.spec("simulated", {}, Path()),
 )
 CREW = Crew.build(SPEC)
-PLAN = RunPlan(
-    run="r",
-    resume="t",
-    runtime=RuntimeSettings(runtime="local", base_image="b"),
-    proof_runs=1,
-    models=ModelSettings(),
-)
-
-
 LOCAL = Place(runtime="local", base_image="b")
 
 #: In the place of an answer: Dask has given the task up.

@@ -16,7 +16,7 @@ import yaml
 from pytest_crab.adapters import AdapterSpec
 from pytest_crab.agents import AGENTS
 from pytest_crab.campaign.cluster import bundles, worker_run
-from pytest_crab.campaign.cluster.plan import CrewPayload, RunPlan, TrialAnswer, TrialTask
+from pytest_crab.campaign.cluster.plan import CrewPayload, TrialAnswer, TrialTask
 from pytest_crab.campaign.cluster.remote_store import StepServer
 from pytest_crab.campaign.cluster.stored import StoredTrials
 from pytest_crab.campaign.cluster.worker_run import WorkerRun
@@ -25,11 +25,12 @@ from pytest_crab.errors import Cancelled, GatewayError
 from pytest_crab.instances import load_instance
 from pytest_crab.model_access import ModelAccess
 from pytest_crab.reviewers import REVIEWERS
-from pytest_crab.runtimes import RuntimeSettings, bubblewrap, run_lock
+from pytest_crab.runtimes import bubblewrap, run_lock
 from pytest_crab.settings import Api, ModelSettings, Price, Provider
 from pytest_crab.store import FileStore
 from pytest_crab.testing.provider import ScriptedProvider, say
 from pytest_crab.trial import Crew, CrewSpec
+from tests.cluster.conftest import PLAN
 
 
 class Keeper:
@@ -79,15 +80,7 @@ def make(folder: Path) -> Iterator[Callable[..., tuple[WorkerRun, Keeper]]]:
         models: ModelSettings | None = None, *crews: CrewPayload, budget: float | None = None
     ) -> tuple[WorkerRun, Keeper]:
         keeper = Keeper()
-        plan = RunPlan(
-            run="r",
-            resume="t",
-            runtime=RuntimeSettings(runtime="local", base_image="b"),
-            proof_runs=1,
-            models=models or ModelSettings(),
-            crews=crews or (crew(),),
-            budget=budget,
-        )
+        plan = dataclasses.replace(PLAN, models=models or PLAN.models, crews=crews or (crew(),), budget=budget)
         assert pickle.loads(pickle.dumps(plan)) == plan
         made.append(WorkerRun(plan, "w1", keeper))
         return made[-1], keeper
