@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from statistics import fmean
 
 from pytest_crab.scoring.judges.judging import JudgeAgreement, judge_agreements
+from pytest_crab.statistics.shares import mean_of
 from pytest_crab.statistics.signal import f_measure
 
 #: A known issue under one reviewer: reviewer, pull request, number.
@@ -120,20 +121,15 @@ def _rates(runs: Sequence[JudgedRun]) -> JudgedRates:
         matched=fmean(run.matched for run in runs),
         incorrect=fmean(run.incorrect for run in runs),
         neutral=fmean(run.neutral for run in runs),
-        precision=_mean([precision for precision, _ in each]),
-        recall=_mean([recall for _, recall in each]),
-        f1=_mean([f_measure(*pair) for pair in each]),
-        f_half=_mean([f_measure(*pair, beta=0.5) for pair in each]),
-        f2=_mean([f_measure(*pair, beta=2) for pair in each]),
-        false_alarms=_mean([run.alarmed / run.clean if run.clean else None for run in runs]),
+        precision=mean_of([precision for precision, _ in each]),
+        recall=mean_of([recall for _, recall in each]),
+        f1=mean_of([f_measure(*pair) for pair in each]),
+        f_half=mean_of([f_measure(*pair, beta=0.5) for pair in each]),
+        f2=mean_of([f_measure(*pair, beta=2) for pair in each]),
+        false_alarms=mean_of([run.alarmed / run.clean if run.clean else None for run in runs]),
     )
 
 
 def _precision_recall(run: JudgedRun) -> tuple[float | None, float | None]:
     said = run.matched + run.incorrect
     return run.matched / said if said else None, run.matched / run.expected if run.expected else None
-
-
-def _mean(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return fmean(known) if known and len(known) == len(values) else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from statistics import fmean
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,3 +28,10 @@ class Share:
     def rate(self) -> float | None:
         """The share; None of nothing."""
         return self.part / self.known if self.known else None
+
+
+def mean_of(values: Iterable[float | None]) -> float | None:
+    """Return the mean; None of nothing, and where a value is not known."""
+    found = list(values)
+    known = [value for value in found if value is not None]
+    return fmean(known) if known and len(known) == len(found) else None

@@ -6,7 +6,6 @@ import dataclasses
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import fmean
 from typing import Any
 
 from pytest_crab.benchmarks.bcbench.reader import RUNS, find, has_runs, names_of, read_judged
@@ -15,6 +14,7 @@ from pytest_crab.instances.archives import load, reading
 from pytest_crab.results.judged_runs import JudgedSummary, summarise_judged
 from pytest_crab.results.recorded_results import RecordedResults, Told
 from pytest_crab.show.judged_text import judged_lines
+from pytest_crab.statistics.shares import mean_of
 from pytest_crab.text import one_line
 
 _HEADS = ("reviewer", "known issues", "precision", "recall", "F1", "F0.5", "F2", "severity error", "valid output")
@@ -71,13 +71,13 @@ def read_cases(folder: Path) -> Iterator[CaseFigures]:
             figures = CaseFigures(
                 reviewer=reviewer,
                 golden=golden,
-                macro_precision=_mean(runs, "macro_precision"),
-                macro_recall=_mean(runs, "macro_recall"),
-                macro_f1=_mean(runs, "macro_f1"),
-                macro_f_half=_mean(runs, "macro_f_beta_05"),
-                macro_f2=_mean(runs, "macro_f_beta_2"),
-                severity_error=_mean(runs, "severity_mae"),
-                valid_output=_mean(runs, "valid_review_output_rate"),
+                macro_precision=mean_of(run.get("macro_precision") for run in runs),
+                macro_recall=mean_of(run.get("macro_recall") for run in runs),
+                macro_f1=mean_of(run.get("macro_f1") for run in runs),
+                macro_f_half=mean_of(run.get("macro_f_beta_05") for run in runs),
+                macro_f2=mean_of(run.get("macro_f_beta_2") for run in runs),
+                severity_error=mean_of(run.get("severity_mae") for run in runs),
+                valid_output=mean_of(run.get("valid_review_output_rate") for run in runs),
             )
             if figures.macro_f1 is not None:
                 yield figures
@@ -96,9 +96,3 @@ def _cells(one: CaseFigures) -> list[str]:
     rates = [format_percent(value) for value in means]
     error, valid = format_decimal(one.severity_error, 3), format_percent(one.valid_output)
     return [one_line(one.reviewer), one_line(one.golden), *rates, error, valid]
-
-
-def _mean(runs: list[Mapping[str, Any]], name: str) -> float | None:
-    values = [run.get(name) for run in runs]
-    known = [float(value) for value in values if value is not None]
-    return fmean(known) if len(known) == len(values) else None

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import fmean
 
 import click
 
@@ -16,6 +14,7 @@ from pytest_crab.cli.shared_options import json_option
 from pytest_crab.formats import format_decimal, format_percent, format_table
 from pytest_crab.instances.rows import read_rows
 from pytest_crab.results.recorded_results import Told
+from pytest_crab.statistics.shares import mean_of
 from pytest_crab.text import split_lines
 from pytest_crab.types import Kind
 
@@ -62,11 +61,11 @@ def release_statistics(release: parts.Release) -> ReleaseStatistics:
         repositories=len({outcomes[name].repo for name in texts}),
         instances=len(texts),
         patches=len(changed),
-        modified_lines=_mean(changed),
+        modified_lines=mean_of(changed),
         comments=len(oracles),
         kinds={kind.value: sum(test.kind is kind for test in tests) for kind in Kind},
         tests_per_instance=len(tests) / len(texts) if texts else None,
-        lines_per_test=_mean([len(split_lines(test.code)) for test in tests]),
+        lines_per_test=mean_of([len(split_lines(test.code)) for test in tests]),
     )
 
 
@@ -93,7 +92,3 @@ def _modified(patch: str) -> int | None:
         return sum(len(file.removed) + len(file.added) for file in diffs.parse(diffs.normalise(patch))) or None
     except ValueError:
         return None
-
-
-def _mean(values: Sequence[int]) -> float | None:
-    return fmean(values) if values else None

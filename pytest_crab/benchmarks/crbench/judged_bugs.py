@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from statistics import fmean
 
 from pytest_crab.benchmarks.crbench.reader import JudgedBugs, has_judged_bugs, read_judged_bugs
 from pytest_crab.formats import format_count, format_decimal
 from pytest_crab.results.recorded_results import RecordedResults, Told
 from pytest_crab.scoring.judges.judging import JudgeReport, ReviewerSignal
 from pytest_crab.show.judge_text import judge_lines
+from pytest_crab.statistics.shares import mean_of
 from pytest_crab.statistics.signal import signal
 from pytest_crab.text import one_line
 
@@ -46,9 +46,9 @@ def summarise_judged_bugs(found: JudgedBugs) -> JudgedBugsReport:
     return JudgedBugsReport(
         statistics=BugStatistics(
             bugs=len(found.bugs),
-            lines_fixed=_mean([bug.lines_fixed for bug in found.bugs]),
-            pr_comments=_mean([bug.pr_comments for bug in found.bugs]),
-            pr_description=_mean(
+            lines_fixed=mean_of([bug.lines_fixed for bug in found.bugs]),
+            pr_comments=mean_of([bug.pr_comments for bug in found.bugs]),
+            pr_description=mean_of(
                 [None if bug.pr_description is None else len(bug.pr_description) for bug in found.bugs]
             ),
             by_label={
@@ -79,11 +79,6 @@ def judged_bugs_lines(report: JudgedBugsReport) -> Iterator[str]:
     for dimension, labels in known.by_label.items():
         yield f"  {dimension}: {', '.join(f'{one_line(label, 60)} {count}' for label, count in labels.items())}"
     yield from judge_lines(report.judged, by_label=True)
-
-
-def _mean(values: Sequence[int | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return fmean(known) if known and len(known) == len(values) else None
 
 
 def recorded(folder: Path) -> RecordedResults | None:
