@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -20,18 +21,25 @@ _UNAUTHORISED, _FORBIDDEN, _MISSING, _TOO_MANY, _BROKEN = 401, 403, 404, 429, 50
 _AT_ONCE: dict[str, Any] = {"obey_rate_limit": False}
 
 
+def open_lab(server: str, token: str | None) -> Any:
+    """Return python-gitlab's client of a server. Raises ForgeError where python-gitlab is not installed."""
+    if importlib.util.find_spec("gitlab") is None:
+        raise ForgeError("GitLab is asked through python-gitlab: install pytest-crab with its extra [comment]")
+    import gitlab
+
+    return gitlab.Gitlab(
+        server, private_token=token, timeout=ANSWER_SECONDS, user_agent="pytest-crab", keep_base_url=True
+    )
+
+
 class GitLabNotes:
     """A CommentForge on GitLab; ``variable`` is the name of the one that holds the token."""
 
     def __init__(self, place: PullRequestPlace, variable: str, token: str) -> None:
-        import gitlab
-
         self._place = place
         self._variable = variable
         self._redactor = Redactor({token: f"[{variable}]"})
-        self._lab: Any = gitlab.Gitlab(
-            place.api, private_token=token, timeout=ANSWER_SECONDS, user_agent="pytest-crab", keep_base_url=True
-        )
+        self._lab = open_lab(place.api, token)
         self._request: Any = None
 
     def own_comments(self) -> Sequence[OwnComment]:

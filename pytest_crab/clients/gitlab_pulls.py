@@ -5,15 +5,13 @@ They are told in the fields of GitHub's API, so that curation knows one shape.
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
 
-from pytest_crab.clients.forge_comments import ANSWER_SECONDS
-from pytest_crab.clients.gitlab_comments import gitlab_error
+from pytest_crab.clients.gitlab_comments import gitlab_error, open_lab
 from pytest_crab.errors import ForgeError
 from pytest_crab.redaction import Redactor
 from pytest_crab.text import one_line
@@ -38,13 +36,7 @@ class GitLabPulls:
     _home: Mapping[str, Any] | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
-        if importlib.util.find_spec("gitlab") is None:
-            raise ForgeError("GitLab is asked through python-gitlab: install pytest-crab with its extra [comment]")
-        import gitlab
-
-        self._lab: Any = gitlab.Gitlab(
-            self.server, private_token=self.token, timeout=ANSWER_SECONDS, user_agent="pytest-crab", keep_base_url=True
-        )
+        self._lab = open_lab(self.server, self.token)
         self._redactor = Redactor({self.token: "[token]"} if self.token else {})
         self._path = f"/projects/{quote(self.project, safe='')}"
 
