@@ -5,8 +5,11 @@ from __future__ import annotations
 import email.utils
 import random
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import TypeVar
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +28,27 @@ class RetryPolicy:
         if failed > self.most:
             return None
         return min(self.wait * 2.0 ** (failed - 1) * random.uniform(0.75, 1.25), self.longest)  # noqa: S311 - no secret
+
+    def retry(
+        self, call: Callable[[], T], failure: type[Exception], *, until: float, sleep: Callable[[float], None]
+    ) -> T:
+        """Make a call that may be made twice, again where it raises a ``failure`` that may pass.
+
+        A failure has ``pause``: the seconds that the service asks to wait, None if another try would not help.
+        It waits what the service asks for, at least what the policy says, and gives up where that would end after
+        ``until``, a moment of the monotonic clock. Raises what the last call raised.
+        """
+        failed = 0
+        while True:
+            try:
+                return call()
+            except failure as error:
+                failed += 1
+                asked: float | None = getattr(error, "pause", None)
+                own = self.pause(failed)
+                if asked is None or own is None or time.monotonic() + max(asked, own) > until:
+                    raise
+            sleep(max(asked, own))
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:

@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-from pytest_crab.clients.retrying import call_retrying
 from pytest_crab.errors import ForgeError
 from pytest_crab.retry_policy import RetryPolicy
 
@@ -127,7 +126,7 @@ def post_comment(forge: CommentForge, name: str, body: str, *, wait: float) -> P
     text = f"{first}\n{body}"
     policy = RetryPolicy(most=RETRIES, wait=FIRST_WAIT)
     until = time.monotonic() + wait
-    return call_retrying(lambda: _put(forge, first, text), ForgeError, policy=policy, until=until, sleep=time.sleep)
+    return policy.retry(lambda: _put(forge, first, text), ForgeError, until=until, sleep=time.sleep)
 
 
 def _put(forge: CommentForge, first: str, text: str) -> Posted:

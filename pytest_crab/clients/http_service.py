@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from pytest_crab.clients.retrying import call_retrying
 from pytest_crab.clients.status_table import Status, StatusRow, read_status
 from pytest_crab.errors import ReviewerError
 from pytest_crab.model_access import Services
@@ -80,7 +79,7 @@ class Caller:
     def retrying(self, call: Callable[[], T]) -> T:
         """Make a call that changes nothing, again where its failure may pass. Raises ReviewerError, Cancelled."""
         policy = RetryPolicy(most=TRIES - 1, wait=self.poll)
-        return call_retrying(call, CallFailed, policy=policy, until=self.until, sleep=self.services.wait)
+        return policy.retry(call, CallFailed, until=self.until, sleep=self.services.wait)
 
 
 class HttpService:
