@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class ItemRecord(Protocol):
-    """What is recorded of an item."""
+    """A record of an item."""
 
     @property
     def seconds(self) -> float:
