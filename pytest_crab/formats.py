@@ -95,8 +95,15 @@ def format_change_interval(interval: Bounds | None) -> str:
     return NOTHING if interval is None else f"{format_points(interval.low)} to {format_points(interval.high)}"
 
 
-def format_dollars(amount: float, least: int = 2) -> str:
+def format_part(part: int, whole: int, between: str = "/") -> str:
+    """Return a part of a whole, as 3/12; nothing where the whole is 0."""
+    return f"{part}{between}{whole}" if whole else NOTHING
+
+
+def format_dollars(amount: float | None, least: int = 2) -> str:
     """Return an amount with ``least`` decimals, or more where two significant digits need them: 0.0008, not 0.00."""
+    if amount is None:
+        return NOTHING
     if not amount:
         return f"{0:.{least}f}"
     whole, _, decimals = f"{amount:.{max(least, 1 - math.floor(math.log10(abs(amount))))}f}".partition(".")

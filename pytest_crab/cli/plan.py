@@ -101,8 +101,8 @@ def _rows(found: Sequence[Choice], margins: Sequence[float]) -> Iterator[tuple[s
             f"{one.repeats}",
             *(format_whole_percent(one.passes[margin]) for margin in margins),
             NOTHING if one.margin is None else f"{one.margin:g}",
-            NOTHING if one.drop is None else format_percent(one.drop),
-            NOTHING if one.usd is None else format_dollars(one.usd),
+            format_percent(one.drop),
+            format_dollars(one.usd),
         )
 
 

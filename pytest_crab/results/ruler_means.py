@@ -27,12 +27,8 @@ class RulerMean:
 
 def measured_by(rows: Sequence[TrialRow]) -> dict[str, Any]:
     """Return the fields of a ReviewerSummary that are about rulers."""
-    return {"decided_by": _decided_by(rows), "by_ruler": _by_ruler(rows), "counted": _counted(rows)}
-
-
-def _counted(rows: Sequence[TrialRow]) -> str:
-    """Return the word for one of what the rates count."""
-    return "oracle" if {row.decided_by for row in rows} <= {None, "oracles"} else "comment"
+    counted = "oracle" if {row.decided_by for row in rows} <= {None, "oracles"} else "comment"
+    return {"decided_by": _decided_by(rows), "by_ruler": _by_ruler(rows), "counted": counted}
 
 
 def _decided_by(rows: Iterable[TrialRow]) -> dict[str, int]:

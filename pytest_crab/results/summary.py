@@ -193,15 +193,12 @@ class SummaryBuilder:
             rulers=merge_rulers(row.rulers for row in self._rows.values()),
             oracle_errors=measured_errors(self._rows.values()),
             look_first=look_first(
-                (str(trial), _missed(row)) for trial, row in sorted(self._rows.items()) if _is_honest(trial, row)
+                (str(trial), _missed(row))
+                for trial, row in sorted(self._rows.items())
+                if row.variant is None and trial.reviewer not in (*row.privileged, *row.leaky)
             ),
             digests={row.instance: row.digest for row in rows if row.digest is not None},
         )
-
-
-def _is_honest(trial: TrialId, row: TrialRow) -> bool:
-    """Return whether a trial is of a contestant that was not shown the answer."""
-    return row.variant is None and trial.reviewer not in (*row.privileged, *row.leaky)
 
 
 def _missed(row: TrialRow) -> Mapping[str, Explanation]:

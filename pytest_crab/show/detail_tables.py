@@ -11,13 +11,15 @@ from pytest_crab.formats import (
     format_dollars,
     format_interval,
     format_p,
+    format_part,
     format_percent,
     format_points,
 )
 from pytest_crab.results.comparisons import Pair
 from pytest_crab.results.reviewer_summary import ReviewerSummary
 from pytest_crab.results.summary import Summary
-from pytest_crab.show.summary_tables import SummaryTable, label, rate_cell
+from pytest_crab.show.reviewer_numbers import of_resolvable
+from pytest_crab.show.summary_tables import SummaryTable, label
 from pytest_crab.text import ascii_line
 
 #: How many pairs of reviewers have a row; the page and summary.json have the others.
@@ -45,30 +47,25 @@ def detail_tables(summary: Summary) -> Iterator[SummaryTable]:
 def _details(own: ReviewerSummary, summary: Summary) -> Iterator[tuple[str, str]]:
     """Yield the names of the rows and a reviewer's cells; every reviewer has the same rows in the same order."""
     yield "95%, pull requests like these", format_interval(own.overall.here)
-    yield "95%, other repositories too", _elsewhere(own)
+    yield "95%, other repositories too", format_interval(own.overall.here and own.overall.interval)
     yield from _repeats(own)
     yield from _findings(own, summary)
     burden, damage, lift = own.burden, own.regressions, own.lift
     changed = bool(burden.added or burden.removed)
     yield "Revisions", str(burden.revisions) if changed else NOTHING
     yield "Lines added, removed", f"+{burden.added} -{burden.removed}" if changed else NOTHING
-    yield "Broke passing tests", f"{damage.broken}/{damage.measured}" if damage.measured else NOTHING
-    made = NOTHING if own.seconds_per_review is None else f"{own.seconds_per_review:.1f}"
-    yield "Seconds per review", made
+    yield "Broke passing tests", format_part(damage.broken, damage.measured)
+    yield "Seconds per review", format_decimal(own.seconds_per_review, 1)
     yield "Input tokens per review", _tokens(own, "input_tokens")
     yield "Output tokens per review", _tokens(own, "output_tokens")
-    yield "Cost (USD)", NOTHING if own.cost_usd is None else format_dollars(own.cost_usd)
+    yield "Cost (USD)", format_dollars(own.cost_usd)
     yield "Cost of failed attempts (USD)", format_dollars(own.failed_usd) if own.failed_usd else NOTHING
     yield "Steps of unknown cost", str(own.unpriced) if own.unpriced and own.cost_usd is not None else NOTHING
     caught = own.overall.caught
     each = own.cost_per_run / caught if own.cost_per_run and caught else None
-    yield "USD per caught oracle", NOTHING if each is None else format_dollars(each, 3)
+    yield "USD per caught oracle", format_dollars(each, 3)
     yield "USD per net caught oracle", format_dollars(lift.cost_usd) if lift and lift.cost_usd else NOTHING
     yield "Seconds per net caught oracle", f"{lift.seconds:.0f}" if lift and lift.seconds is not None else NOTHING
-
-
-def _elsewhere(own: ReviewerSummary) -> str:
-    return NOTHING if own.overall.here is None else format_interval(own.overall.interval)
 
 
 def _tokens(own: ReviewerSummary, name: str) -> str:
@@ -81,7 +78,7 @@ def _tokens(own: ReviewerSummary, name: str) -> str:
 def _repeats(own: ReviewerSummary) -> Iterator[tuple[str, str]]:
     steady = own.stability
     if own.resolvable is not None:
-        yield "Caught of resolvable", f"{rate_cell(own.resolvable)} {format_percent(own.resolvable.micro)}%"
+        yield "Caught of resolvable", of_resolvable(own)
     yield "Repeats", str(own.repeats) if own.repeats > 1 else NOTHING
     if steady is None:
         return
@@ -89,8 +86,7 @@ def _repeats(own: ReviewerSummary) -> Iterator[tuple[str, str]]:
         yield "Reviews of a pull request", str(steady.reviews)
         yield "Revisions of a review", str(own.repeats // steady.reviews)
     yield "Rates of the repeats (%)", f"{format_percent(min(steady.rates))}-{format_percent(max(steady.rates))}"
-    deviation = NOTHING if steady.deviation is None else format_percent(steady.deviation)
-    yield "Standard deviation (points)", deviation
+    yield "Standard deviation (points)", format_percent(steady.deviation)
     yield "Same verdict every time", f"{steady.stable}/{steady.oracles}"
     between = "revisions" if steady.reviews == 1 else "runs"
     yield f"Differ between 2 {between} (%)", format_percent(steady.flips)
@@ -142,6 +138,6 @@ def _pair_cells(pair: Pair) -> tuple[str, ...]:
         format_change_interval(own.interval),
         format_p(pair.p_holm),
         format_decimal(pair.kappa),
-        NOTHING if pair.cost_of_second is None else format_dollars(pair.cost_of_second),
+        format_dollars(pair.cost_of_second),
         NOTHING if own.interval is None else own.interval.basis,
     )

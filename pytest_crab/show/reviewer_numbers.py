@@ -11,6 +11,7 @@ from pytest_crab.formats import (
     format_dollars,
     format_interval,
     format_number,
+    format_part,
     format_percent,
     format_points,
 )
@@ -31,24 +32,8 @@ def _caught(one: ReviewerSummary) -> str:
     return rate_cell(one.overall)
 
 
-def _interval(one: ReviewerSummary) -> str:
-    return format_interval(one.overall.interval, " to ")
-
-
-def _interval_here(one: ReviewerSummary) -> str:
-    return format_interval(one.overall.here or one.overall.interval, " to ")
-
-
-def _interval_elsewhere(one: ReviewerSummary) -> str:
-    return NOTHING if one.overall.here is None else _interval(one)
-
-
 def _macro(one: ReviewerSummary) -> str:
     return format_percent(one.overall.macro)
-
-
-def _bounds(one: ReviewerSummary) -> str:
-    return f"{format_percent(one.overall.low)} to {format_percent(one.overall.high)}"
 
 
 def _unknown(one: ReviewerSummary) -> str:
@@ -59,7 +44,8 @@ def _of_kind(kind: Kind) -> Cell:
     return lambda one: format_percent(one.by_kind[kind.value].micro) if kind.value in one.by_kind else NOTHING
 
 
-def _of_resolvable(one: ReviewerSummary) -> str:
+def of_resolvable(one: ReviewerSummary) -> str:
+    """Write the rate over those oracles that the agent resolves from the human's comment."""
     rate = one.resolvable
     return NOTHING if rate is None else f"{rate_cell(rate)} {format_percent(rate.micro)}%"
 
@@ -72,14 +58,6 @@ def _comments_per_pull_request(one: ReviewerSummary) -> str:
     return format_decimal(one.comments_per_pull_request, 1)
 
 
-def _idle(one: ReviewerSummary) -> str:
-    return format_percent(idle_share(one))
-
-
-def _cost(one: ReviewerSummary) -> str:
-    return NOTHING if one.cost_usd is None else format_dollars(one.cost_usd)
-
-
 def _lift(one: ReviewerSummary) -> str:
     if one.lift is None:
         return NOTHING
@@ -89,10 +67,6 @@ def _lift(one: ReviewerSummary) -> str:
     alike = own.interval.low == own.interval.high
     ends = "alike everywhere" if alike else f"95%: {format_change_interval(own.interval)}"
     return f"{format_points(own.difference)} ({ends})"
-
-
-def _broke(one: ReviewerSummary) -> str:
-    return f"{one.regressions.broken} of {one.regressions.measured}" if one.regressions.measured else NOTHING
 
 
 #: The columns of the terminal's table, by their heads; there is room for 80 characters.
@@ -115,7 +89,7 @@ MARKDOWN: Mapping[str, Cell] = {
     "Behavioral %": _of_kind(Kind.BEHAVIORAL),
     "Structural %": _of_kind(Kind.STRUCTURAL),
     "Overall %": _rate,
-    "95% interval": _interval,
+    "95% interval": lambda one: format_interval(one.overall.interval, " to "),
     "Caught / known": _caught,
     "Unknown": _unknown,
 }
@@ -123,20 +97,20 @@ MARKDOWN: Mapping[str, Cell] = {
 #: Those of the page.
 PAGE: Mapping[str, Cell] = {
     "Rate %": _rate,
-    "95%, pull requests like these": _interval_here,
-    "95%, other repositories too": _interval_elsewhere,
+    "95%, pull requests like these": lambda one: format_interval(one.overall.here or one.overall.interval, " to "),
+    "95%, other repositories too": lambda one: format_interval(one.overall.here and one.overall.interval, " to "),
     "Caught / known": _caught,
     "Unknown": _unknown,
     "Comments per PR": _comments_per_pull_request,
-    "Idle findings %": _idle,
-    "USD": _cost,
+    "Idle findings %": lambda one: format_percent(idle_share(one)),
+    "USD": lambda one: format_dollars(one.cost_usd),
     "Net lift, points": _lift,
-    "Of resolvable": _of_resolvable,
+    "Of resolvable": of_resolvable,
     "Behavioral %": _of_kind(Kind.BEHAVIORAL),
     "Structural %": _of_kind(Kind.STRUCTURAL),
     "Mean over PRs %": _macro,
-    "Bounds %": _bounds,
-    "Broke tests": _broke,
+    "Bounds %": lambda one: f"{format_percent(one.overall.low)} to {format_percent(one.overall.high)}",
+    "Broke tests": lambda one: format_part(one.regressions.broken, one.regressions.measured, " of "),
     "Comments": _comments,
 }
 

@@ -226,8 +226,7 @@ def usage_rows(askers: Iterable[tuple[str, Sequence[ModelUsage]]]) -> Iterator[t
         for one in usages:
             counts = (one.requests, one.failed_requests, one.input_tokens, one.output_tokens)
             shown = (NOTHING if count is None else f"{count:,}" for count in counts)
-            money = NOTHING if one.cost_usd is None else format_dollars(one.cost_usd)
-            yield (f"{name} {one.part}: {one.model or 'unknown model'}", *shown, money)
+            yield (f"{name} {one.part}: {one.model or 'unknown model'}", *shown, format_dollars(one.cost_usd))
 
 
 def _unknown(summary: Summary, width: int) -> list[Line]:

@@ -197,18 +197,15 @@ def _said(result: CommentResult, explanation: Explanation | None) -> Iterator[st
 
 
 def _finding(finding: Finding) -> dict[str, Any]:
+    sure = None if finding.confidence is None else f"confidence {finding.confidence}"
     return {
         "path": safe(finding.path) or None,
         "start": finding.start,
         "end": finding.end,
         "side": finding.side.value,
-        "head": safe(" · ".join(filter(None, (finding.severity, _sure(finding), finding.rule, finding.title)))),
+        "head": safe(" · ".join(filter(None, (finding.severity, sure, finding.rule, finding.title)))),
         "body": safe(finding.body),
     }
-
-
-def _sure(finding: Finding) -> str | None:
-    return None if finding.confidence is None else f"confidence {finding.confidence}"
 
 
 def _comment(comment: SubjectComment) -> dict[str, Any]:
@@ -261,7 +258,7 @@ def _steps(trial: Trial) -> Iterator[list[str]]:
             NOTHING if record is None else f"{record.seconds:.1f}{', from the store' if record.reused else ''}",
             safe(None if own is None else own.version) or NOTHING,
             *(NOTHING if amount is None else f"{amount:,}" for amount in amounts),
-            NOTHING if usage.cost_usd is None else format_dollars(usage.cost_usd, 4),
+            format_dollars(usage.cost_usd, 4),
             safe(", ".join(usage.models or ())) or NOTHING,
         ]
     if timed:
