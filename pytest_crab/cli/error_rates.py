@@ -19,6 +19,7 @@ from pytest_crab.cli.run_contexts import proving_context, refuse_foreign
 from pytest_crab.cli.shared_options import choose_runtime, runtime_option, store_option
 from pytest_crab.curation import briefs, near_misses
 from pytest_crab.curation.briefs import Authored
+from pytest_crab.curation.certify import pythons_of
 from pytest_crab.curation.near_misses import ChangedTree
 from pytest_crab.curation.resolutions import measure_false_rejects
 from pytest_crab.errors import CrabError
@@ -172,7 +173,7 @@ def error_rates(
         attempts=attempts,
     )
     settings = None if asked is None else asked.settings
-    place = choose_runtime(runtime)
+    place = choose_runtime(runtime, pythons_of(instances))
     with (
         proving_context(place, store, settings, budget) as (crew, run_context),
         side_by_side(jobs, run_context.stop) as pool,

@@ -170,7 +170,7 @@ def _make(written: WrittenChange, context: TrialContext) -> ChangedTree | str:
         except (DiffRejected, ValueError) as error:
             return str(error)
     if written.kind is not ChangeKind.NEAR and not _leaves_green(context, tree):
-        return "the project's own tests fail with it"
+        return "the project's own tests fail with it; change a test that asks for what the comment is against"
     return ChangedTree(name=written.name, tree=tree)
 
 
