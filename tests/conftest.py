@@ -51,7 +51,7 @@ REQUIRED = frozenset(filter(None, os.environ.get("CRAB_TEST_REQUIRE", "").split(
 COUNTED = ("pull", "trial", "trials", "instance", "instances")
 
 #: Marks of tests that need these.
-MARKS = ("docker", "bubblewrap", "node", "browser")
+MARKS = ("docker", "bubblewrap", "node", "go", "browser")
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -87,8 +87,8 @@ def lack_of(program: str) -> str | None:
             return "no docker client"
         done = subprocess.run(["docker", "version"], capture_output=True, check=False)
         return None if done.returncode == 0 else "no Docker engine answers"
-    if program == "node":
-        return None if shutil.which("node") else "no node on PATH"
+    if program in ("node", "go"):
+        return None if shutil.which(program) else f"no {program} on PATH"
     if program == "browser":
         missing = [name for name in ("playwright", "axe_playwright_python") if importlib.util.find_spec(name) is None]
         return f"no {missing[0]}" if missing else None if shutil.which("chromium") else "no chromium"

@@ -14,6 +14,8 @@ import click
 from pytest_crab import systems
 from pytest_crab.clients import installed
 from pytest_crab.clients.known import KINDS
+from pytest_crab.ecosystems import ECOSYSTEMS
+from pytest_crab.ecosystems.contract import Tools
 from pytest_crab.errors import CrabError
 from pytest_crab.runtimes import RuntimeSettings, bubblewrap, cgroups
 from pytest_crab.runtimes.interpreters import running_version
@@ -23,10 +25,11 @@ from pytest_crab.text import output_lines
 
 #: Environment variables that hold keys of model providers; only whether they are set is ever told.
 KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "DEVIN_API_KEY", "GITHUB_TOKEN")
-PROGRAMS = ("ruff", "git", "node")
+PROGRAMS = ("ruff", "git")
 #: All that a program is given when it is asked for its version: no key, whatever it is.
 _GIVEN = ("PATH", "HOME", "LANG", "PYENV_ROOT")
 _BASE = RuntimeSettings().base_image
+_TOOLS = {one.name: one.tools for one in ECOSYSTEMS if one.tools is not None}
 
 
 @click.command(name="doctor")
@@ -34,7 +37,11 @@ _BASE = RuntimeSettings().base_image
 @click.option(
     "--python", "version", metavar="X.Y", help="The Python of the base image; the running one's if not given."
 )
-@click.option("--node", metavar="X[.Y]", help="Build the base image for this node, out of the one on PATH.")
+@click.option(
+    "--ecosystem", "tools", metavar="NAME", type=click.Choice(_TOOLS),
+    help="Build the base image for the tools of this ecosystem, out of those on PATH.",
+)  # fmt: skip
+@click.option("--version", "wanted", metavar="X[.Y]", help="The version of these tools; what is on PATH if not given.")
 @click.option(
     "--from", "origin", type=click.Choice(["cpython", "debian"]),
     help="Make the base image of this machine's own CPython or of Debian packages; the first that can if not given.",
@@ -51,7 +58,8 @@ def doctor(
     *,
     build_base: bool,
     version: str | None,
-    node: str | None,
+    tools: str | None,
+    wanted: str | None,
     origin: str | None,
     clients: tuple[str, ...],
     calls: tuple[str, ...],
@@ -59,9 +67,9 @@ def doctor(
 ) -> None:
     """Report what a run can use on this machine: engine, base image, sandbox, slots, clients, and keys by name only."""
     if build_base:
-        if node is not None and origin == "debian":
-            raise click.UsageError("--node makes the base image of this machine's own node and CPython")
-        _build(version or running_version(), origin, node)
+        if tools is not None and origin == "debian":
+            raise click.UsageError("--ecosystem makes the base image of this machine's own tools and CPython")
+        _build(version or running_version(), origin, tools, wanted)
         return
     if clients:
         _install(clients)
@@ -86,21 +94,28 @@ def _system() -> list[tuple[str, str]]:
     return [("system", f"yes: {systems.description()}" if lacking is None else f"partly: {lacking}")]
 
 
-def _build(version: str, origin: str | None, node: str | None) -> None:
-    from pytest_crab.runtimes.base_images import build_base, build_node_base
+def _build(version: str, origin: str | None, name: str | None, wanted: str | None) -> None:
+    from pytest_crab.runtimes.base_images import build_base, build_tools_base
     from pytest_crab.runtimes.engine import Engine
     from pytest_crab.runtimes.run_lock import RunFolder
 
     engine = Engine(RunFolder(), timeout=600)
     try:
         with engine.calling("building a base image") as client:
-            if node is None:
+            if name is None:
                 _, said = build_base(client, version, origin=origin)
             else:
-                _, said = build_node_base(client, node, version)
+                tools = _TOOLS[name]
+                _, said = build_tools_base(client, tools, wanted or _minor(tools), version)
     finally:
         engine.close()
     click.echo(said)
+
+
+def _minor(tools: Tools) -> str:
+    """Return the X.Y of the tools on PATH. Raises ImageError where there are none."""
+    found = tools.here() or tools.find("")
+    return ".".join(found.version.split(".")[:2])
 
 
 def _engine(base: str, version: str | None) -> list[tuple[str, str]]:
@@ -166,7 +181,8 @@ def _calls(asked: tuple[str, ...]) -> list[tuple[str, str]]:
 
 
 def _programs() -> list[tuple[str, str]]:
-    rows = []
+    found = ((name, tools.here()) for name, tools in _TOOLS.items())
+    rows = [(name, "no: not on PATH" if tool is None else f"yes: {tool.version}") for name, tool in found]
     for program in PROGRAMS:
         place = shutil.which(
             program, path=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])

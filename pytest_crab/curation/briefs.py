@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pytest_crab.curation.near_misses import ChangedTree, changes_of, read_diff
+from pytest_crab.ecosystems import ecosystem_of
 from pytest_crab.trial.context import TrialContext
 from pytest_crab.types import Comment, Environment, Instance, Side
 
@@ -105,10 +106,11 @@ def _brief(instance: Instance) -> Iterator[str]:
 
 
 def _environment(environment: Environment) -> Iterator[str]:
+    ecosystem = ecosystem_of(environment)
     facts = {
         "image": environment.image,
         "python": environment.python,
-        "node": environment.node,
+        **({ecosystem.name: ecosystem.version(environment)} if ecosystem.tools is not None else {}),
         "packages": " ".join(environment.packages),
         "as of": environment.resolved,
         "packages of the system": " ".join(environment.system),

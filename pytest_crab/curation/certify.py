@@ -22,6 +22,8 @@ from pytest_crab.curation.missing_modules import NETWORK, Diagnosis, diagnose
 from pytest_crab.curation.pinning import Resolver
 from pytest_crab.curation.python_version import RELEASED
 from pytest_crab.curation.suspects import SUSPECT_RUNS, suspect
+from pytest_crab.ecosystems import ecosystem_of
+from pytest_crab.ecosystems.python import RUNNER
 from pytest_crab.errors import Cancelled, CrabError, EngineError, ImageError, SourceUnreachable, WorldError
 from pytest_crab.instances.files import oracle_text
 from pytest_crab.instances.oracle_needs import outside_needs
@@ -38,7 +40,7 @@ from pytest_crab.text import escape_controls
 from pytest_crab.trial.context import TrialContext
 from pytest_crab.trial.crew import Crew
 from pytest_crab.trial.run_context import RunContext
-from pytest_crab.types import Comment, Environment, Instance, OracleRunner
+from pytest_crab.types import Comment, Environment, Instance
 from pytest_crab.verdict import safe_name
 from pytest_crab.waiting import FOR_A_SLOT, waits_counted
 
@@ -182,7 +184,7 @@ def _said(
 
     The code under test chooses these words, so they are quoted, cut and shown only to the oracle's author.
     """
-    if comment.required_oracle.runner is not OracleRunner.PYTEST:
+    if comment.required_oracle.runner != RUNNER:
         return
     trees = {Role.HEAD: context.snapshot.head_tree, Role.REFERENCE: context.snapshot.reference_tree}
     for state in states:
@@ -229,10 +231,11 @@ def pythons_of(instances: Iterable[Instance]) -> tuple[str, ...]:
     found: dict[str, None] = {}
     for each in instances:
         environment = each.required_environment
-        if environment.image or environment.system or environment.dockerfile not in ("python", "node"):
+        ecosystem = ecosystem_of(environment)
+        if environment.image or environment.system or environment.dockerfile != ecosystem.name:
             return ()
         searched = each.source.repository is not None and not is_given(environment) and environment.python is None
-        if environment.node is None:
+        if ecosystem.tools is None:
             found.update(dict.fromkeys(RELEASED if searched else [python_of(environment)]))
     return tuple(found)
 

@@ -14,6 +14,7 @@ from pytest_crab import diffs
 from pytest_crab.curation import licences
 from pytest_crab.curation.locations import Location, hunk_locations
 from pytest_crab.curation.template import draft_comments, language_of
+from pytest_crab.ecosystems import of_language
 from pytest_crab.errors import BadInput
 from pytest_crab.instances.files import LINK, pristine
 from pytest_crab.instances.placeholders import PLACEHOLDER
@@ -86,8 +87,9 @@ class PullRequestDraft:
         return None
 
     def _environment(self, language: str) -> Environment:
-        if language != "python":
-            return Environment(dockerfile="node", node="20", timeout=_TIMEOUT)
+        ecosystem = of_language(language)
+        if ecosystem.tools is not None:
+            return Environment(ecosystem=ecosystem.name, version=ecosystem.tools.usual, timeout=_TIMEOUT)
         if self.source.git is not None:
             return Environment(dockerfile="python", timeout=_TIMEOUT)
         pytest = f"pytest=={metadata.version('pytest')}"

@@ -9,34 +9,15 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from pytest_crab.curation.locations import Location, hunk_locations
+from pytest_crab.ecosystems import language_of_file, of_language, of_runner
 from pytest_crab.errors import BadInput
 from pytest_crab.instances.dump import instance_yaml
 from pytest_crab.instances.loading import FILE
 from pytest_crab.instances.placeholders import PLACEHOLDER, STUB
 from pytest_crab.text import split_lines
-from pytest_crab.types import Category, Comment, Instance, Kind, Oracle, OracleRunner
+from pytest_crab.types import Category, Comment, Instance, Kind, Oracle
 
-_LANGUAGES = {".js": "javascript", ".mjs": "javascript", ".cjs": "javascript", ".ts": "typescript"}
 _MOST_HUNKS = 60
-
-_PYTHON_STUB = '''\
-"""Red on the pull request, green once {comment} is resolved ({place})."""
-
-# {stub}
-
-
-def test_{comment}() -> None:
-    raise NotImplementedError
-'''
-_NODE_STUB = """\
-// Red on the pull request, green once {comment} is resolved ({place}).
-// {stub}
-import test from "node:test";
-
-test("{comment}", () => {{
-  throw new Error("to be written");
-}});
-"""
 
 _TOP = """\
 # Written by pytest-crab set new. What is still {placeholder} is yours, and so are the oracles; pytest-crab set check
@@ -54,14 +35,14 @@ _COMMENTS = """\
 
 def language_of(paths: Sequence[str]) -> str:
     """Return the language of most of these files; python if none has a known suffix."""
-    found = [_LANGUAGES.get(Path(path).suffix, "python" if path.endswith(".py") else "") for path in paths]
-    named = [name for name in found if name]
+    named = [name for name in map(language_of_file, paths) if name is not None]
     return max(sorted(set(named)), key=named.count) if named else "python"
 
 
 def draft_comments(places: Sequence[Location], language: str) -> tuple[Comment, ...]:
     """Return a placeholder comment for each place, with a placeholder oracle."""
-    suffix, runner = (".py", OracleRunner.PYTEST) if language == "python" else (".test.mjs", OracleRunner.NODE)
+    runner, spelling = next(iter(of_language(language).runners.items()))
+    suffix = spelling.words.partition(",")[0]
     return tuple(
         Comment(
             id=f"c{number}",
@@ -80,7 +61,8 @@ def draft_comments(places: Sequence[Location], language: str) -> tuple[Comment, 
 def stubs(comments: Sequence[Comment]) -> Iterator[tuple[str, str]]:
     """Yield the oracles' files as (name, text); each fails, and ``check`` refuses it, until it is written."""
     for comment in comments:
-        text = _PYTHON_STUB if comment.required_oracle.runner is OracleRunner.PYTEST else _NODE_STUB
+        owner = of_runner(comment.required_oracle.runner)
+        text = owner.stub if owner is not None else ""
         place = Location(path=comment.path, lines=comment.lines, side=comment.side)
         name = re.sub(r"\W", "_", comment.id)
         yield comment.required_oracle.file, text.format(comment=name, place=place, stub=STUB)

@@ -1,20 +1,29 @@
-"""The languages that environments can be for: one folder each, behind the one contract of ``contract.py``."""
+"""The languages that environments can be for: one folder each, behind the one contract of ``contract.py``.
+
+A name in the entry-point group ``pytest_crab.ecosystems`` stands for an ``Ecosystem`` of another package. These are
+looked up only for a name that none of this package's own has.
+"""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from operator import add
 from typing import Any
 
 from pytest_crab.ecosystems.contract import Ecosystem, Spelling
+from pytest_crab.ecosystems.go import Go
 from pytest_crab.ecosystems.node import Node
 from pytest_crab.ecosystems.patterns import Patterns
 from pytest_crab.ecosystems.python import Python
-from pytest_crab.types import Environment, Oracle, OracleRunner
+from pytest_crab.errors import BadInput
+from pytest_crab.types import Environment, Oracle
 
-#: Every ecosystem.
-ECOSYSTEMS: tuple[Ecosystem, ...] = (Python(), Node())
+#: The entry-point group.
+GROUP = "pytest_crab.ecosystems"
+
+#: The ecosystems of this package.
+ECOSYSTEMS: tuple[Ecosystem, ...] = (Python(), Node(), Go())
 
 #: What builds and test runs of any language leave: a project may use several. It is never part of a revision.
 LEFTOVERS: Patterns = functools.reduce(add, (one.leftovers for one in ECOSYSTEMS))
@@ -23,20 +32,72 @@ LEFTOVERS: Patterns = functools.reduce(add, (one.leftovers for one in ECOSYSTEMS
 SYSTEM_PACKAGES: tuple[str, ...] = tuple(place for one in ECOSYSTEMS for place in one.system_packages)
 
 
+@functools.cache
+def installed() -> tuple[Ecosystem, ...]:
+    """Return every ecosystem: this package's own, and those of other packages. Raises BadInput for a broken one."""
+    from importlib import metadata  # slow to start, and only an environment of another package needs it
+
+    found = []
+    for entry in sorted(metadata.entry_points(group=GROUP)):
+        try:
+            found.append(entry.load())
+        except (ImportError, AttributeError) as error:
+            fault = f"{entry.value} cannot be used ({error}); mend or uninstall it"
+            raise BadInput(f"ecosystem {entry.name}", [fault]) from error
+    return (*ECOSYSTEMS, *found)
+
+
 def ecosystem_of(environment: Environment) -> Ecosystem:
-    """Return the ecosystem that an environment is for."""
-    return next(one for one in ECOSYSTEMS if one.owns(environment))
+    """Return the ecosystem that an environment is for. Raises BadInput where none is installed for it."""
+    found = _find(lambda one: one.owns(environment))
+    if found is None:
+        raise BadInput("environment", [_unknown(environment)])
+    return found
 
 
-def oracle_file(runner: OracleRunner) -> Spelling:
-    """Return how the name of an oracle's file ends, by what runs it."""
-    return _of_runner(runner).runners[runner]
+def _unknown(environment: Environment) -> str:
+    names = ", ".join(one.name for one in installed())
+    return f"environment.ecosystem is {environment.ecosystem!r}; it should be one of {names}"
+
+
+def of_runner(runner: str) -> Ecosystem | None:
+    """Return the ecosystem that a runner of tests belongs to; None where there is none of this name."""
+    return _find(lambda one: runner in one.runners)
+
+
+def of_language(language: str) -> Ecosystem:
+    """Return the ecosystem that a project of this language usually has; Python's where the language is unknown."""
+    return _find(lambda one: language in one.languages.values()) or ECOSYSTEMS[0]
+
+
+def language_of_file(path: str) -> str | None:
+    """Return the language of a file by the end of its name; None where no ecosystem knows it."""
+    found = (word for one in ECOSYSTEMS for end, word in one.languages.items() if path.endswith(end))
+    return next(found, None)
+
+
+def oracle_file(runner: str) -> Spelling | None:
+    """Return how the name of an oracle's file ends, by what runs it; None for a runner that there is not."""
+    owner = of_runner(runner)
+    return None if owner is None else owner.runners[runner]
 
 
 def environment_faults(environment: Environment) -> Iterator[str]:
     """Yield the faults of the keys of an environment that ask for an ecosystem; each sentence begins with its key."""
+    if _find(lambda one: one.owns(environment)) is None:
+        yield _unknown(environment)
     for one in ECOSYSTEMS:
         yield from one.environment_faults(environment)
+
+
+def runner_faults(environment: Environment, runner: str) -> Iterator[str]:
+    """Yield why an environment cannot have an oracle with this runner, as ends of sentences that the key begins."""
+    owner, own = of_runner(runner), _find(lambda one: one.owns(environment))
+    if owner is None:
+        yield f"is {runner!r}; it should be one of {', '.join(name for one in installed() for name in one.runners)}"
+    elif own is not None and owner is not own and not (own.tools is None and runner in owner.installed_runners):
+        runners = " or ".join(own.runners)
+        yield f"is {runner}, which is for {owner.name}; with an environment for {own.name} it should be {runners}"
 
 
 def unsupported_reason(facts: Mapping[str, Any], oracle: Oracle) -> str | None:
@@ -44,7 +105,8 @@ def unsupported_reason(facts: Mapping[str, Any], oracle: Oracle) -> str | None:
 
     None: it can, or only a run can tell.
     """
-    return _of_runner(oracle.runner).unsupported_reason(facts, oracle)
+    owner = of_runner(oracle.runner)
+    return None if owner is None else owner.unsupported_reason(facts, oracle)
 
 
 def needs_install(environment: Environment, changed: Iterable[str], compiled: Collection[str]) -> bool:
@@ -55,5 +117,5 @@ def needs_install(environment: Environment, changed: Iterable[str], compiled: Co
     return bool(environment.install) and ecosystem_of(environment).needs_install(changed, compiled)
 
 
-def _of_runner(runner: OracleRunner) -> Ecosystem:
-    return next(one for one in ECOSYSTEMS if runner in one.runners)
+def _find(fits: Callable[[Ecosystem], bool]) -> Ecosystem | None:
+    return next(filter(fits, ECOSYSTEMS), None) or next(filter(fits, installed()), None)

@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from typing import Any, NamedTuple, Protocol
+import dataclasses
+import functools
+import importlib.resources
+import os
+import re
+import shutil
+import subprocess
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 from pytest_crab.ecosystems.patterns import Patterns
-from pytest_crab.types import Environment, Oracle, OracleRunner
+from pytest_crab.errors import ImageError
+from pytest_crab.types import Environment, Oracle
+
+_NUMBERS = re.compile(r"\d+(?:\.\d+)+")
 
 
 class Spelling(NamedTuple):
@@ -16,16 +29,134 @@ class Spelling(NamedTuple):
     words: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tool:
+    """The tool of an ecosystem in an environment."""
+
+    #: The ecosystem's name.
+    name: str
+    #: X.Y.Z.
+    version: str
+    #: The path of the program where it runs.
+    program: str
+    #: The variables that each command in the environment has by it.
+    env: Mapping[str, str] = field(default_factory=dict)
+    #: The options that the program needs to run oracles.
+    options: tuple[str, ...] = ()
+
+
+class Tools(ABC):
+    """The tools of an ecosystem other than Python's, whose interpreters are the harness's too.
+
+    They are found on this machine, put into base images, and build a tree with its packages.
+    """
+
+    #: The ecosystem's name, which its Dockerfile has too.
+    name: ClassVar[str]
+    #: The program that is looked for on PATH, and the arguments by which it prints its version.
+    program: ClassVar[str]
+    version_arguments: ClassVar[tuple[str, ...]] = ("--version",)
+    #: The public base image; ``{version}`` is the environment's.
+    public_base: ClassVar[str]
+    #: The version that a new instance asks for.
+    usual: ClassVar[str]
+    #: Whether a build fills a folder beside the tree, which runs see and do not change.
+    has_caches: ClassVar[bool] = False
+
+    @property
+    def local_base(self) -> str:
+        """The base image that is made of this machine's own tools; ``{version}`` is the environment's."""
+        return f"pytest-crab-{self.name}:{{version}}"
+
+    def here(self) -> Tool | None:
+        """The tool that is first on PATH; None if there is none that works."""
+        return _first_on_path(self.name, self.program, self.version_arguments)
+
+    def find(self, wanted: str) -> Tool:
+        """The tool on PATH, if it is of the version wanted, X or X.Y or X.Y.Z. Raises ImageError."""
+        found = self.here()
+        if found is None:
+            raise ImageError(
+                f"{self.name} {wanted} is needed, and there is no {self.program} on PATH; install it", of_machine=True
+            )
+        if found.version != wanted and not found.version.startswith(f"{wanted}."):
+            raise ImageError(
+                f"{self.name} {wanted} is needed, and the {self.name} on PATH is {found.version}; "
+                f"put {self.name} {wanted} first",
+                of_machine=True,
+            )
+        return found
+
+    def binds(self, tool: Tool) -> dict[str, str]:
+        """Return the host's paths that a sandbox must see beyond the system's own folders, by place inside."""
+        program = Path(tool.program)
+        prefix = program.parent.parent
+        if str(prefix) in ("/usr", "/usr/local"):
+            return {}
+        home = Path.home()
+        own = program.parent.name == "bin" and prefix not in (home, *home.parents)
+        place = str(prefix if own else program)
+        return {place: place}
+
+    @abstractmethod
+    def build_script(self, environment: Environment) -> str:
+        """Return the shell script that puts the packages in place and runs the install commands, in the tree."""
+
+    @abstractmethod
+    def route_env(self) -> dict[str, str]:
+        """Return the variables by which packages are reached from this machine. Raises ImageError on a bad path."""
+
+    @abstractmethod
+    def build_arguments(self, bundle: str) -> dict[str, str]:
+        """Return arguments for a build that leaves them in an image's history; ``bundle`` is the path of a CA bundle.
+
+        Raises ImageError where one of them holds a password.
+        """
+
+    @abstractmethod
+    def copy(self, tool: Tool, root: Path) -> list[Path]:
+        """Copy the tool of this machine into the root of a base image; return the programs whose libraries it needs."""
+
+    def variables(self, version: str, caches: str) -> dict[str, str]:  # noqa: ARG002 - not every tool has some
+        """Return the variables that commands have by this tool; ``caches`` is the folder that the build filled."""
+        return {}
+
+    def options(self, version: str) -> tuple[str, ...]:  # noqa: ARG002 - as above
+        """Return the options that the tool of this version needs to run oracles."""
+        return ()
+
+    def placed(self, tool: Tool, caches: str) -> Tool:
+        """Return a tool as it is in an environment whose build filled the folder ``caches``."""
+        env, options = self.variables(tool.version, caches), self.options(tool.version)
+        return dataclasses.replace(tool, env=env, options=options)
+
+
 class Ecosystem(Protocol):
     """One language with its package manager and its runners of tests. It holds facts and rules, and runs nothing."""
+
+    @property
+    def name(self) -> str:
+        """The name, as in ``environment.ecosystem``."""
+
+    @property
+    def languages(self) -> Mapping[str, str]:
+        """The languages that its projects are written in, by the ends of their files' names."""
 
     @property
     def pin(self) -> Spelling:
         """The spelling of a pinned package in ``environment.packages``."""
 
     @property
-    def runners(self) -> Mapping[OracleRunner, Spelling]:
-        """The runners of its tests, each with the end of the name of an oracle's file."""
+    def runners(self) -> Mapping[str, Spelling]:
+        """The runners of its tests by name, each with the end of the name of an oracle's file; the usual one first."""
+
+    @property
+    def installed_runners(self) -> Collection[str]:
+        """Those of the runners that an environment may have without being for this ecosystem: a trial says if not."""
+
+    @property
+    def stub(self) -> str:
+        """The text of an oracle that is to be written, for the usual runner: ``{comment}``, ``{place}``, ``{stub}``."""
 
     @property
     def leftovers(self) -> Patterns:
@@ -35,8 +166,19 @@ class Ecosystem(Protocol):
     def system_packages(self) -> tuple[str, ...]:
         """Folders in which a system keeps its packages for all users, as patterns of paths."""
 
+    @property
+    def tools(self) -> Tools | None:
+        """The tools; None for Python."""
+
+    @property
+    def runner(self) -> str | None:
+        """The text of what runs its oracles in a sandbox, as ``inside.runner`` of its folder; None for Python."""
+
     def owns(self, environment: Environment) -> bool:
         """Return whether an environment is for this ecosystem; exactly one owns each."""
+
+    def version(self, environment: Environment) -> str | None:
+        """Return the version of its tools that an environment asks for."""
 
     def environment_faults(self, environment: Environment) -> Iterator[str]:
         """Yield the faults of the keys that ask for this ecosystem, as sentences that begin with the key.
@@ -55,3 +197,27 @@ class Ecosystem(Protocol):
 
         ``compiled`` are the modules that head's install compiled.
         """
+
+
+def runner_source(package: str) -> str:
+    """Return the text of ``inside/runner.py`` in the folder of an ecosystem."""
+    return (importlib.resources.files(package) / "inside" / "runner.py").read_text(encoding="utf-8")
+
+
+def version_in(said: str) -> str | None:
+    """Return the version in what a program prints of itself; None if there is none."""
+    found = _NUMBERS.search(said)
+    return found[0] if found else None
+
+
+@functools.cache
+def _first_on_path(name: str, program: str, arguments: Sequence[str]) -> Tool | None:
+    found = shutil.which(program)
+    if found is None:
+        return None
+    try:
+        done = subprocess.run([found, *arguments], capture_output=True, text=True, timeout=30, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    version = version_in(done.stdout)
+    return None if version is None else Tool(name=name, version=version, program=os.path.realpath(found))

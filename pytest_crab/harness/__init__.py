@@ -13,11 +13,10 @@ from dataclasses import dataclass, field
 from importlib import resources
 from typing import Any
 
-from pytest_crab import serialization
-from pytest_crab.ecosystems import node
+from pytest_crab import ecosystems, serialization
 from pytest_crab.harness import channel
 from pytest_crab.protocols import Command, Completed, FileChange, Image, InstallResult
-from pytest_crab.types import Ending, Environment, Isolation, Oracle, OracleRunner, Run
+from pytest_crab.types import Ending, Environment, Isolation, Oracle, Run
 
 #: What the supervisor's interpreter is started with: it reads a length and that many bytes of JSON from its input.
 _START = """\
@@ -50,7 +49,7 @@ def _part(name: str) -> str:
     return (resources.files(__name__) / "inside" / f"{name}.py").read_text("utf-8")
 
 
-_NAMES = ("supervisor", "tree", "copies", "processes", "recorder", "tampering", "node_runner", "isolation", "leak_scan")
+_NAMES = ("supervisor", "tree", "copies", "processes", "recorder", "tampering", "isolation", "leak_scan")
 _PARTS = {name: _part(name) for name in _NAMES}
 _MESSENGER = _part("messenger")
 #: For environments that are the running interpreter's: pytest loads what else is installed there, and this package not.
@@ -60,8 +59,12 @@ WITHOUT_OURS = {"PYTEST_ADDOPTS": "-p no:pytest_crab.plugin -p no:pytest_crab.be
 #: What starts a supervisor that tells the host nothing.
 _SILENT = f"{_MESSENGER}\nbecome(sys.argv[1])\n"
 
+_RUNNERS = [one.runner for one in ecosystems.ECOSYSTEMS if one.runner is not None]
+
 #: The digest of everything that is sent into a sandbox: a new harness proves every oracle anew.
-VERSION = hashlib.sha256("\0".join([channel.SOURCE, _MESSENGER, _START, *_PARTS.values()]).encode()).hexdigest()
+VERSION = hashlib.sha256(
+    "\0".join([channel.SOURCE, _MESSENGER, _START, *_PARTS.values(), *_RUNNERS]).encode()
+).hexdigest()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,15 +168,18 @@ def encode(job: Job, role: str | None = None, token: str | None = None) -> bytes
 
     ``role`` is project or oracles for the two ends of an isolated job, ``token`` what they know each other by.
     """
-    runners = {run.oracle.runner for run in job.runs if isinstance(run, OracleRun)} if role != "project" else set()
+    named = {run.oracle.runner for run in job.runs if isinstance(run, OracleRun)} if role != "project" else set()
+    owners = {owner.name: owner for owner in map(ecosystems.of_runner, named) if owner is not None}
     wanted = ["supervisor", "tree", "copies", "processes"]
-    wanted += ["recorder", "tampering"] if OracleRunner.PYTEST in runners else []
-    wanted += ["node_runner"] if runners - {OracleRunner.PYTEST} else []
+    wanted += ["recorder", "tampering"] if any(owner.runner is None for owner in owners.values()) else []
     wanted += ["isolation"] if role else []
     wanted += ["leak_scan"] if job.leaks else []
     image, facts = job.image, job.image.facts
     message: dict[str, Any] = {
-        "parts": {name: _PARTS[name] for name in wanted},
+        "parts": {
+            **{name: _PARTS[name] for name in wanted},
+            **{f"{name}_runner": owner.runner for name, owner in owners.items() if owner.runner is not None},
+        },
         "tree": image.tree,
         "workdir": image.workdir,
         "scratch": image.scratch,
@@ -189,7 +195,7 @@ def encode(job: Job, role: str | None = None, token: str | None = None) -> bytes
         "installs": {}
         if role == "oracles"
         else {name: dataclasses.asdict(made) for name, made in job.installs.items()},
-        "node": {"program": str(facts["node"]), "options": node.options(facts)} if facts.get("node") else None,
+        "tools": dict(facts.get("tools", {})),
         "runs": [] if role == "project" else [_run(run) for run in job.runs],
     }
     if role:
@@ -213,7 +219,10 @@ def _run(run: OracleRun | CommandRun) -> dict[str, Any]:
     if isinstance(run, CommandRun):
         return message | {"command": list(run.command)}
     oracle = {"file": run.oracle.file, "source": run.source, "plugins": list(run.oracle.plugins)}
-    return message | {"oracle": oracle | {"runner": str(run.oracle.runner)}}
+    oracle |= {"runner": run.oracle.runner, "folder": run.oracle.folder or "."}
+    owner = ecosystems.of_runner(run.oracle.runner)
+    part = f"{owner.name}_runner" if owner is not None and owner.runner is not None else None
+    return message | {"oracle": oracle, "part": part}
 
 
 def parse(job: Job, completed: Sequence[Completed]) -> HarnessReport:

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from pytest_crab import diffs
+from pytest_crab.ecosystems.python import RUNNER
 from pytest_crab.instances.lock import named_diffs
-from pytest_crab.types import Instance, Oracle, OracleRunner
+from pytest_crab.types import Instance, Oracle
 
 MOST_MIB = 4
 
@@ -32,7 +33,7 @@ def _oracle_faults(at: str, oracle: Oracle, folder: Path) -> Iterator[str]:
     text = (folder / oracle.file).read_bytes().decode("utf-8", "replace")
     if not text.strip():
         yield f"{at}.file ({oracle.file}) is empty; it should hold tests"
-    for number, part in enumerate(oracle.parts or () if oracle.runner is OracleRunner.PYTEST else ()):
+    for number, part in enumerate(oracle.parts or () if oracle.runner == RUNNER else ()):
         for name in part.tests:
             missing = [word for word in name.partition("[")[0].split("::") if word not in text]
             if missing:

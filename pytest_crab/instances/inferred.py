@@ -7,7 +7,7 @@ import re
 import sys
 from collections.abc import Iterator, Mapping
 
-from pytest_crab.types import Category, Kind, OracleRunner
+from pytest_crab.types import Category, Kind
 
 #: Not the tested project's: the standard library, whatever version runs this, and what tests are written with.
 _FOREIGN = frozenset(sys.stdlib_module_names) | {"asynchat", "asyncore", "distutils", "imp", "mock", "pytest", "smtpd"}
@@ -21,14 +21,14 @@ _STRUCTURAL = _READS | _LOOKS
 _JS_STRUCTURAL = re.compile(r"readFileSync|readFile\(|createReadStream")
 
 
-def kind_of(source: str, runner: OracleRunner = OracleRunner.PYTEST) -> Kind:
+def kind_of(source: str, runner: str = "pytest") -> Kind:
     """Tell a behavioral oracle from a structural one by its text alone.
 
     Behavioral: it imports something that is neither the standard library nor a test library, and neither reads a file,
     nor asks for source, nor looks at an interface (hasattr, signature, __doc__, annotations). Structural: all else.
     This is arXiv 2603.23448's definition (section 4.4.2) made mechanical; its labels are not in the release.
     """
-    if runner is OracleRunner.JEST:
+    if runner != "pytest":
         return Kind.STRUCTURAL if _JS_STRUCTURAL.search(source) else Kind.BEHAVIORAL
     try:
         tree = ast.parse(source)

@@ -6,9 +6,10 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 
+from pytest_crab.ecosystems.python import RUNNER
 from pytest_crab.instances.files import oracle_text
 from pytest_crab.instances.project_starts import modules_of
-from pytest_crab.types import Comment, Instance, OracleRunner
+from pytest_crab.types import Comment, Instance
 
 #: The fixtures of pytest itself, but for those of plugins that are off by default.
 _OF_PYTEST = frozenset(
@@ -27,7 +28,7 @@ def outside_needs(instance: Instance, comment: Comment) -> Iterator[str]:
     Only pytest's oracles are looked at, and only what their source says without doubt.
     """
     oracle = comment.required_oracle
-    if oracle.runner is not OracleRunner.PYTEST:
+    if oracle.runner != RUNNER:
         return
     try:
         tree = ast.parse(oracle_text(instance, comment))

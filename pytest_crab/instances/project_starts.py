@@ -6,8 +6,9 @@ import ast
 import sys
 from collections.abc import Iterator
 
+from pytest_crab.ecosystems.python import RUNNER
 from pytest_crab.instances.files import oracle_text
-from pytest_crab.types import Comment, Instance, Isolation, OracleRunner
+from pytest_crab.types import Comment, Instance, Isolation
 
 #: What an oracle may import beside Python's library and still know nothing of the project.
 _LIBRARIES = {"pytest", "hypothesis", "mock"}
@@ -19,7 +20,7 @@ _READERS = {"open", "Path", "PurePath"}
 def isolatable(instance: Instance, comment: Comment) -> bool:
     """Return True if a comment's oracle shares its user with a project that it only starts."""
     oracle = comment.required_oracle
-    if oracle.runner is not OracleRunner.PYTEST or oracle.isolation is not Isolation.NONE:
+    if oracle.runner != RUNNER or oracle.isolation is not Isolation.NONE:
         return False
     return only_starts_project(oracle_text(instance, comment))
 

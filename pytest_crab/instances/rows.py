@@ -13,7 +13,6 @@ from pytest_crab.types import (
     Environment,
     GitSource,
     Instance,
-    OracleRunner,
     Provenance,
     PullRequestFacts,
     Source,
@@ -122,7 +121,7 @@ def to_instance(
 def _environment(comments: tuple[Comment, ...]) -> Environment:
     """Node with jest where that is all that the oracles need, else Python's; what more is needed is for certify."""
     runners = {comment.oracle.runner for comment in comments if comment.oracle is not None}
-    if runners == {OracleRunner.JEST}:
+    if runners == {"jest"}:
         return Environment(dockerfile="node", node=NODE, packages=(JEST,))
     return Environment(dockerfile="python")
 

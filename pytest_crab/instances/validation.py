@@ -23,7 +23,6 @@ from pytest_crab.types import (
     Isolation,
     Oracle,
     OraclePart,
-    OracleRunner,
     PullRequestFacts,
     SdistSource,
     Source,
@@ -118,10 +117,12 @@ def source_faults(source: Source, files: Files) -> Iterator[str]:
 def environment_faults(environment: Environment) -> Iterator[str]:
     """Yield the faults of an environment: packages must be pinned, names and paths well formed."""
     at = "environment"
-    pin = ecosystems.ecosystem_of(environment).pin
-    pinned = re.compile(pin.expression)
-    yield from _mismatches(f"{at}.packages", environment.packages, pinned, f"it should be pinned, as {pin.words}")
-    yield from ecosystems.environment_faults(environment)
+    faults = list(ecosystems.environment_faults(environment))
+    yield from faults
+    if not any(fault.startswith(f"{at}.ecosystem ") for fault in faults):
+        pin = ecosystems.ecosystem_of(environment).pin
+        pinned = re.compile(pin.expression)
+        yield from _mismatches(f"{at}.packages", environment.packages, pinned, f"it should be pinned, as {pin.words}")
     yield from _mismatches(f"{at}.system", environment.system, _SYSTEM, "it should be a Debian package's name")
     if environment.dockerfile is not None and not _DOCKERFILE.fullmatch(environment.dockerfile):
         yield f"{at}.dockerfile is {environment.dockerfile!r}; it should be a name out of dockerfiles/, such as python"
@@ -159,12 +160,9 @@ def _workdir_fault(workdir: str) -> str | None:
 def runner_faults(environment: Environment, comments: Iterable[Comment]) -> Iterator[str]:
     """Each oracle's runner is one that the environment is for; where only jest is missing, the trial says so."""
     for number, comment in enumerate(comments):
-        runner = comment.oracle.runner if comment.oracle is not None else None
-        at = f"comments[{number}].oracle.runner"
-        if runner is OracleRunner.PYTEST and environment.node is not None:
-            yield f"{at} is pytest; with environment.node it should be node or jest"
-        if runner is OracleRunner.NODE and environment.node is None:
-            yield f"{at} is node; it should come with environment.node, such as '20'"
+        if comment.oracle is not None:
+            for fault in ecosystems.runner_faults(environment, comment.oracle.runner):
+                yield f"comments[{number}].oracle.runner {fault}"
 
 
 def comment_faults(comment: Comment, at: str, files: Files) -> Iterator[str]:
@@ -184,14 +182,20 @@ def comment_faults(comment: Comment, at: str, files: Files) -> Iterator[str]:
 
 
 def _oracle_faults(oracle: Oracle, at: str, files: Files) -> Iterator[str]:
-    suffix, wanted = ecosystems.oracle_file(oracle.runner)
+    spelling = ecosystems.oracle_file(oracle.runner)
+    if spelling is None:  # which runner_faults says
+        return
+    suffix, wanted = spelling
     if re.fullmatch(rf"test_[A-Za-z0-9_]+{suffix}", oracle.file.rpartition("/")[2]):
         yield from file_faults(f"{at}.oracle.file", oracle.file, files)
     else:
         yield f"{at}.oracle.file is {oracle.file!r}; its name should be test_<letters, digits, underscores>{wanted}"
-    if oracle.runner is not OracleRunner.PYTEST and oracle.isolation is not Isolation.NONE:
+    is_python = oracle.runner in python.Python.runners
+    if not is_python and oracle.isolation is not Isolation.NONE:
         yield f"{at}.oracle.isolation is {oracle.isolation}; with runner {oracle.runner} it should be none"
-    if oracle.runner is not OracleRunner.PYTEST and oracle.plugins:
+    if oracle.folder is not None and oracle.folder != "." and not _is_below(oracle.folder):
+        yield f"{at}.oracle.folder is {oracle.folder!r}; it should be a folder of the tree, without .."
+    if not is_python and oracle.plugins:
         yield f"{at}.oracle.plugins are pytest's; with runner {oracle.runner} there should be none"
     yield from _mismatches(f"{at}.oracle.plugins", oracle.plugins, _MODULE, "it should be the name of a module")
     yield from _part_faults(f"{at}.oracle.parts", oracle.parts)

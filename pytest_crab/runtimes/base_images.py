@@ -8,28 +8,24 @@ import shutil
 import stat
 import subprocess
 import tarfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_crab import serialization
 from pytest_crab.errors import ImageError
-from pytest_crab.runtimes import interpreters, nodes
+from pytest_crab.runtimes import interpreters
 from pytest_crab.scratch import scratch
 from pytest_crab.text import last_line
 
 if TYPE_CHECKING:
     from docker import APIClient
 
+    from pytest_crab.ecosystems.contract import Tools
     from pytest_crab.runtimes.interpreters import Interpreter
-    from pytest_crab.runtimes.nodes import Node
 
 #: The name of a base image that was built here; ``{python}`` is X.Y.
 LOCAL_BASE = "pytest-crab-base:{python}"
-#: The public base image of node, and the name of one that was built here; ``{node}`` is X, X.Y or X.Y.Z.
-NODE_BASE = "node:{node}"
-LOCAL_NODE_BASE = "pytest-crab-node:{node}"
-
 #: The users of a sandbox, as /etc/passwd tells them.
 PASSWD = """\
 root:x:0:0:root:/root:/bin/sh
@@ -70,20 +66,20 @@ def is_old(client: APIClient, tag: str) -> bool:
     return "pytest-crab.base" in labels and labels.get(_LABEL) != recipe()
 
 
-def build_node_base(client: APIClient, version: str, python: str) -> tuple[str, str]:
-    """Build the local base image for a version of node out of this machine's own; as ``build_base``.
+def build_tools_base(client: APIClient, tools: Tools, version: str, python: str) -> tuple[str, str]:
+    """Build the local base image for an ecosystem's tools out of this machine's own; as ``build_base``.
 
     It holds the CPython X.Y of this machine too, since what runs inside a workspace is written in it.
     """
-    node, interpreter = nodes.find(version), interpreters.find(python)
+    tool, interpreter = tools.find(version), interpreters.find(python)
     if interpreter is None:
         raise ImageError(f"no CPython {python} was found on PATH or in pyenv's folder; install one")
-    tag = LOCAL_NODE_BASE.format(node=version)
+    tag = tools.local_base.format(version=version)
     with scratch("base") as folder:
         archive = folder / "base.tar"
-        _pack_cpython(interpreter, folder / "root", archive, node)
-        _import(client, archive, tag, f"node-{version}")
-    made = f"node {node.version} of {node.program} and CPython {interpreter.full} of {interpreter.prefix}"
+        _pack_cpython(interpreter, folder / "root", archive, lambda root: tools.copy(tool, root))
+        _import(client, archive, tag, f"{tools.name}-{version}")
+    made = f"{tools.name} {tool.version} of {tool.program} and CPython {interpreter.full} of {interpreter.prefix}"
     return tag, f"{tag} was made of {made} with their libraries, git and coreutils"
 
 
@@ -144,12 +140,12 @@ def _pack_debian(python: str, archive: Path) -> str:
     return f"Debian {suite} packages ({_DEBIAN_PACKAGES})"
 
 
-def _pack_cpython(interpreter: Interpreter, root: Path, archive: Path, node: Node | None = None) -> None:
+def _pack_cpython(
+    interpreter: Interpreter, root: Path, archive: Path, more: Callable[[Path], list[Path]] = lambda _: []
+) -> None:
+    """Pack an interpreter; ``more`` copies other programs and returns those whose libraries are needed too."""
     _lay_out(root)
-    programs = [_copy_python(interpreter, root)]
-    if node is not None:
-        _copy_node(node, root)
-        programs.append(node.program)
+    programs = [_copy_python(interpreter, root), *more(root)]
     tools = [found for found in map(shutil.which, _TOOLS) if found]
     for tool in tools:
         _copy_file(Path(tool), root / "usr/bin" / Path(tool).name)
@@ -200,15 +196,6 @@ def _copy_python(interpreter: Interpreter, root: Path) -> Path:
     # The .pyc files travel along with their sources' times; this compiles only what is missing.
     subprocess.run([str(binary), "-I", "-m", "compileall", "-q", str(stdlib)], check=False, capture_output=True)
     return binary
-
-
-def _copy_node(node: Node, root: Path) -> None:
-    """The program, and npm where it lies beside it."""
-    _copy_file(node.program, root / "usr/local/bin/node")
-    npm = node.prefix / "lib/node_modules/npm"
-    if npm.is_dir():
-        shutil.copytree(npm, root / "usr/local/lib/node_modules/npm", symlinks=True)
-        (root / "usr/local/bin/npm").symlink_to("../lib/node_modules/npm/bin/npm-cli.js")
 
 
 def _left_out(folder: str, names: list[str]) -> set[str]:

@@ -28,7 +28,7 @@ from pytest_crab.protocols import (
 from pytest_crab.runtimes import RuntimeSettings, bubblewrap, build_failures, cgroups, gateway_relay, venvs
 from pytest_crab.runtimes.bubblewrap import ClientMounts, View
 from pytest_crab.runtimes.disk_quota import DiskQuota
-from pytest_crab.runtimes.environments import SOCKET_FOLDER, TMP
+from pytest_crab.runtimes.environments import SOCKET_FOLDER, TMP, image_env
 from pytest_crab.runtimes.host_clone import confined_clone
 from pytest_crab.runtimes.host_runtime import HostRuntime, HostWorkspace
 from pytest_crab.runtimes.installed_copies import installed_copies
@@ -213,9 +213,7 @@ class BubblewrapWorkspace(HostWorkspace):
 def with_env(image: Image, command: Command) -> Command:
     """Return the command with the environment variables that the image gives it."""
     path = f"{Path(image.python).parent}:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
-    path = f"{Path(image.facts['node']).parent}:{path}" if "node" in image.facts else path
-    env = {"PATH": path, **image.facts["env"], **command.env}
-    return dataclasses.replace(command, env=env)
+    return dataclasses.replace(command, env={**image_env(image, path), **command.env})
 
 
 def _listening_socket(folder: Path) -> socket.socket:

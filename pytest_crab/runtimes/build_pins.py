@@ -8,10 +8,11 @@ import subprocess
 import sys
 from collections.abc import Sequence
 
+from pytest_crab.ecosystems.building import PackageRoute
 from pytest_crab.errors import ImageError
 from pytest_crab.protocols import Snapshot
 from pytest_crab.runtimes import build_failures, uv_cli
-from pytest_crab.runtimes.environments import PackageRoute, builds_in_isolation, python_of
+from pytest_crab.runtimes.environments import builds_in_isolation, python_of
 from pytest_crab.types import Environment
 
 if sys.version_info >= (3, 11):

@@ -43,7 +43,7 @@ from pytest_crab.runtimes.container_exec import end_all, run_added, run_beside, 
 from pytest_crab.runtimes.engine import USERS, Engine
 from pytest_crab.runtimes.environments import SOCKET_NAME, TMP, WORKSPACE_ENV, environment_identity, image_key
 from pytest_crab.runtimes.host_clone import confined_clone, plain_clone
-from pytest_crab.runtimes.images import Images, repository_of
+from pytest_crab.runtimes.images import Images, repository_of, tools_in
 from pytest_crab.runtimes.inventory import EngineImages, discard
 from pytest_crab.runtimes.run_lock import RunFolder, sweep_folders
 from pytest_crab.runtimes.series import read_series
@@ -140,7 +140,7 @@ class DockerRuntime(Runtime):
                 "base": identity["base"],
                 "version": facts["version"],
                 "built": facts["built"],
-                **{name: facts[name] for name in ("node", "node_version") if name in facts},
+                "tools": dict(tools_in(facts["tools"])),
                 "env": dict(instance.required_environment.env),
                 "socket_folder": SOCKET_NAME,
             },

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pytest_crab.ecosystems import ecosystem_of
 from pytest_crab.runtimes import venvs
 from pytest_crab.runtimes.environments import pins_nothing
 from pytest_crab.types import Environment, Instance
@@ -80,7 +81,7 @@ def typical(environment: Environment, runtime: str) -> int:
         return TREE if pins_nothing(environment) else PACKAGES
     if environment.image is not None:
         return READY
-    if environment.dockerfile not in ("python", "node"):
+    if environment.dockerfile != ecosystem_of(environment).name:
         return DOCKERFILE
     if environment.system:
         return SYSTEM

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import shutil
 import threading
 from abc import ABC, abstractmethod
@@ -34,7 +35,7 @@ from pytest_crab.runtimes.slots import Slots, one_builder
 from pytest_crab.types import Instance, RevisionCommit
 
 #: Raised by one when what is kept in the cache, or how it is run, changes.
-LAYOUT = 3
+LAYOUT = 4
 
 
 class HostRuntime(Runtime, ABC):
@@ -103,7 +104,7 @@ class HostRuntime(Runtime, ABC):
             "version": layout.version,
             "built": built,
             "env": dict(instance.required_environment.env),
-            **({"node": layout.node, "node_version": layout.node_version} if layout.node else {}),
+            "tools": {} if layout.tool is None else {layout.tool.name: dataclasses.asdict(layout.tool)},
         }
         return Image(
             key=key,
@@ -216,14 +217,16 @@ class HostRuntime(Runtime, ABC):
         """Build an environment beside ``folder`` and rename it once it is whole."""
         chosen = venvs.choose(instance)
         if chosen.running:
-            layout = venvs.running_layout(chosen.interpreter, chosen.node)
+            layout = venvs.running_layout(chosen.interpreter)
         else:
             layout = venvs.venv_layout(self._cache, instance, chosen, self._run_build, self._check)
         new = folder.with_name(f"{folder.name}{venvs.NEW}")
         remove_folder(new)  # of a killed build
         new.mkdir(parents=True)
         try:
-            layout = venvs.build_tree(new, instance, snapshot, layout, self._run_build, confined=not self.unconfined)
+            layout = venvs.build_tree(
+                new, instance, snapshot, layout, chosen.tool, self._run_build, confined=not self.unconfined
+            )
             venvs.write(layout, new)
             new.rename(folder)
         finally:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib.resources
 import io
 import json
 import os
 import re
 import tarfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,19 +17,21 @@ import docker
 import docker.errors
 import requests.exceptions
 
-from pytest_crab import serialization
+from pytest_crab import ecosystems, serialization
+from pytest_crab.ecosystems.building import PackageRoute, install_script
+from pytest_crab.ecosystems.contract import Tool, version_in
 from pytest_crab.ecosystems.python import COMPILED
 from pytest_crab.errors import ImageError
 from pytest_crab.lazy import lazy
 from pytest_crab.protocols import ORACLE_LIMITS, OWN_PLACES, Command, Snapshot
-from pytest_crab.runtimes import build_failures, nodes, run_lock
-from pytest_crab.runtimes.base_images import LOCAL_BASE, LOCAL_NODE_BASE, NODE_BASE
+from pytest_crab.runtimes import build_failures, run_lock
+from pytest_crab.runtimes.base_images import LOCAL_BASE
 from pytest_crab.runtimes.build_log import BuildLog
 from pytest_crab.runtimes.build_pins import build_constraints
 from pytest_crab.runtimes.container_exec import run_main
 from pytest_crab.runtimes.engine import Engine, first_line, inspect_image
 from pytest_crab.runtimes.environment_use import EnvironmentsInUse
-from pytest_crab.runtimes.environments import PackageRoute, install_script, packages_of, python_of
+from pytest_crab.runtimes.environments import CACHES, packages_of, python_of
 from pytest_crab.runtimes.slots import Slots, one_builder
 from pytest_crab.types import Environment, Instance
 
@@ -41,6 +44,7 @@ BUILDER_LABEL = "pytest-crab.builder"
 _ROUTE = "/opt/crab/route/ca.crt"
 #: What isolated builds may take, in an image that is built.
 _CONSTRAINTS = "/opt/crab/route/build-constraints.txt"
+_TOOLS = [one.tools for one in ecosystems.ECOSYSTEMS if one.tools is not None]
 _FACTS = f"""\
 {importlib.resources.files("pytest_crab.runtimes.inside").joinpath("compiled.py").read_text(encoding="utf-8")}
 import json, shutil, subprocess, sys, sysconfig
@@ -53,10 +57,11 @@ except (ImportError, AttributeError):
 seen = [path for number, path in enumerate(sites) if path not in sites[:number]]
 found = {{"python": sys.executable, "site": seen, "version": sys.version.split()[0]}}
 found["compiled"] = compiled_modules({f"{OWN_PLACES['trees']}/tree"!r}, {COMPILED!r})
-node = shutil.which("node")
-if node:
-    found["node"] = node
-    found["node_version"] = subprocess.check_output([node, "--version"]).decode().strip().lstrip("v")
+found["tools"] = {{}}
+for name, program, arguments in {[(one.name, one.program, one.version_arguments) for one in _TOOLS]!r}:
+    place = shutil.which(program)
+    if place:
+        found["tools"][name] = [place, subprocess.check_output([place, *arguments]).decode()]
 print(json.dumps(found))
 """
 _FIND = """\
@@ -89,8 +94,10 @@ def wanted_bases(environment: Environment, base: str) -> list[str]:
     """The names of the image that an environment is built on: the first is pulled where none of them is here."""
     if environment.image is not None:
         return [environment.image]
-    if environment.node is not None:
-        return [NODE_BASE.format(node=environment.node), LOCAL_NODE_BASE.format(node=environment.node)]
+    ecosystem = ecosystems.ecosystem_of(environment)
+    if ecosystem.tools is not None:
+        version = ecosystem.version(environment)
+        return [name.format(version=version) for name in (ecosystem.tools.public_base, ecosystem.tools.local_base)]
     return _bases_of_python(base, python_of(environment))
 
 
@@ -100,8 +107,9 @@ def _bases_of_python(base: str, python: str) -> list[str]:
 
 def _build_option(names: Sequence[str]) -> str:
     """Return the option of doctor --build-base that makes the second of these images."""
-    kind = "--node" if names[0].startswith("node:") else "--python"
-    return f"{kind} {names[1].partition(':')[2]}"
+    name, _, version = names[1].rpartition("/")[2].partition(":")
+    kind = name.removeprefix("pytest-crab-")
+    return f"--python {version}" if name == LOCAL_BASE.partition(":")[0] else f"--ecosystem {kind} --version {version}"
 
 
 def repository_of(instance: str) -> str:
@@ -226,8 +234,9 @@ class Images:
             arguments["PIP_INDEX_URL"] = index
         if route.bundle is not None:
             arguments.update(dict.fromkeys(("PIP_CERT", "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE"), _ROUTE))
-        if instance.required_environment.node is not None:
-            arguments.update(nodes.build_arguments(_ROUTE))
+        tools = ecosystems.ecosystem_of(instance.required_environment).tools
+        if tools is not None:
+            arguments.update(tools.build_arguments(_ROUTE))
         # The engine knows these names: a build has them, and neither the image nor its history does.
         arguments = {name: text for name, text in arguments.items() if name not in route.proxies}
         arguments.update(route.proxies_of_containers())
@@ -280,13 +289,24 @@ class Images:
         return dict(json.loads(done.stdout))
 
 
+def tools_in(found: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the tools of an image by name; ``found`` is where each lies, and what it prints as its version."""
+    for tools in _TOOLS:
+        program, said = found.get(tools.name, ("", ""))
+        version = version_in(said)
+        if version is not None:
+            tool = tools.placed(Tool(name=tools.name, version=version, program=program), CACHES)
+            yield tools.name, dataclasses.asdict(tool)
+
+
 def _pack(
     archive: Path, tree: Path, dockerfile: str, instance: Instance, route: PackageRoute, constraints: str | None
 ) -> None:
     environment = instance.required_environment
-    packages = packages_of(environment) if environment.node is None else ()
+    tools = ecosystems.ecosystem_of(environment).tools
+    packages = packages_of(environment) if tools is None else ()
     dated = None if constraints is None else _CONSTRAINTS
-    script = install_script(environment, dated) if environment.node is None else nodes.build_script(environment)
+    script = install_script(environment, dated) if tools is None else tools.build_script(environment)
     texts = {
         "Dockerfile": dockerfile,
         "packages.txt": "".join(f"{package}\n" for package in packages),

@@ -9,12 +9,12 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
+from pytest_crab.ecosystems.building import install_script
 from pytest_crab.ecosystems.python import COMPILED
 from pytest_crab.errors import DiskShort, EngineError, InstallFailed
 from pytest_crab.harness import channel, encode_changes
 from pytest_crab.protocols import Command, Completed, FileChange, Image, InstallResult
 from pytest_crab.runtimes import build_failures
-from pytest_crab.runtimes.environments import install_script
 from pytest_crab.types import Instance
 
 #: The program that installs; see inside/install.py.

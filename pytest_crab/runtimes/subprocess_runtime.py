@@ -27,6 +27,7 @@ from pytest_crab.protocols import (
 )
 from pytest_crab.runtimes import RuntimeSettings, build_failures, gateway_relay
 from pytest_crab.runtimes.bubblewrap import ClientMounts, View
+from pytest_crab.runtimes.environments import image_env
 from pytest_crab.runtimes.host_clone import plain_clone
 from pytest_crab.runtimes.host_runtime import HostRuntime, HostWorkspace
 from pytest_crab.runtimes.plain_processes import run_plain
@@ -81,7 +82,7 @@ class SubprocessRuntime(HostRuntime):
     ) -> tuple[Completed, ...]:
         """Run commands beside each other in ``folder``. Raises EngineError, Cancelled."""
         path = f"{Path(image.python).parent}:{os.environ.get('PATH', os.defpath)}"
-        env = {"HOME": image.scratch, "PATH": path, "LANG": "C.UTF-8", **image.facts["env"]}
+        env = {"HOME": image.scratch, "LANG": "C.UTF-8", **image_env(image, path)}
         return run_plain(commands, cwd=folder, env=env, limits=limits, seconds=seconds, cancelled=self.stopped)
 
     @contextmanager
@@ -147,5 +148,6 @@ class SubprocessWorkspace(HostWorkspace):
     @override
     def attach(self, argv: Sequence[str], env: Mapping[str, str]) -> int:
         with self._runtime.run.scratch() as home:
-            variables = {**os.environ, **self._env, **self._image.facts["env"], **env, "HOME": str(home)}
+            own = image_env(self._image, os.environ.get("PATH", os.defpath))
+            variables = {**os.environ, **self._env, **own, **env, "HOME": str(home)}
             return subprocess.run(list(argv), cwd=self._tree, env=variables, check=False).returncode

@@ -17,18 +17,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pytest_crab import serialization
+from pytest_crab import ecosystems, serialization
+from pytest_crab.ecosystems.building import PackageRoute, install_script
+from pytest_crab.ecosystems.contract import Tool
 from pytest_crab.ecosystems.python import COMPILED
 from pytest_crab.errors import ImageError
 from pytest_crab.harness import WITHOUT_OURS
 from pytest_crab.protocols import INSTALL_LIMITS, INSTALL_SECONDS, OWN_PLACES, Command, Completed, Snapshot
-from pytest_crab.runtimes import build_failures, interpreters, nodes, seeds, uv_cli
+from pytest_crab.runtimes import build_failures, interpreters, seeds, uv_cli
 from pytest_crab.runtimes.bubblewrap import View
 from pytest_crab.runtimes.build_pins import build_constraints
 from pytest_crab.runtimes.environments import (
+    CACHES,
     WORKSPACE_ENV,
-    PackageRoute,
-    install_script,
     packages_of,
     pins_nothing,
     python_of,
@@ -69,8 +70,7 @@ class Layout:
     binds: Mapping[str, str]
     masked: tuple[str, ...]
     venv: str | None = None
-    node: str | None = None
-    node_version: str | None = None
+    tool: Tool | None = None
     compiled: tuple[str, ...] = ()
 
 
@@ -78,17 +78,17 @@ class Layout:
 class Chosen:
     """The interpreter for an environment: the running one with its packages, or one to make an environment with.
 
-    With ``node`` the running interpreter is there for the harness alone.
+    With ``tool`` the running interpreter is there for the harness alone.
     """
 
     running: bool
     interpreter: interpreters.Interpreter
-    node: nodes.Node | None = None
+    tool: Tool | None = None
 
     def identity(self, environment: Environment) -> dict[str, Any]:
         """Plain data that decides what the interpreter and its packages are."""
-        if self.node is not None:
-            return {"kind": "node", "version": self.node.version, "python": self.interpreter.full,
+        if self.tool is not None:
+            return {"kind": self.tool.name, "version": self.tool.version, "python": self.interpreter.full,
                     "platform": self.interpreter.platform, "packages": list(environment.packages)}  # fmt: skip
         packages = _installed_packages() if self.running else packages_of(environment)
         kind = "running" if self.running else "venv"
@@ -100,8 +100,8 @@ class Chosen:
 def choose(instance: Instance) -> Chosen:
     """The interpreter for an instance. Raises ImageError where this machine has not what it asks for."""
     environment = instance.required_environment
-    own = "python" if environment.node is None else "node"
-    if environment.image is not None or environment.dockerfile != own:
+    ecosystem = ecosystems.ecosystem_of(environment)
+    if environment.image is not None or environment.dockerfile != ecosystem.name:
         wanted = environment.image or f"{environment.dockerfile}.Dockerfile"
         raise ImageError(f"{instance.id}: its environment is {wanted}, which only the docker runtime can build")
     if environment.system:
@@ -111,16 +111,17 @@ def choose(instance: Instance) -> Chosen:
             f"or install them on this machine (apt-get install {' '.join(environment.system)}) and take them out of "
             "environment.system"
         )
-    version = python_of(environment) if environment.node is None else interpreters.running_version()
+    tools = ecosystem.tools
+    version = python_of(environment) if tools is None else interpreters.running_version()
     found = interpreters.find(version)
     if found is None:
         lack = f"there is no Python {version} on PATH or in pyenv's folder; install it"
         raise ImageError(f"{instance.id}: {lack}", of_machine=True)
-    if environment.node is not None:
+    if tools is not None:
         try:
-            return Chosen(running=True, interpreter=found, node=nodes.find(environment.node))
+            return Chosen(running=True, interpreter=found, tool=tools.find(ecosystem.version(environment) or ""))
         except ImageError as error:
-            raise ImageError(f"{instance.id}: {error}") from error
+            raise ImageError(f"{instance.id}: {error}", of_machine=error.of_machine) from error
     # Authored trees run in seconds and without a network; other people's code gets what is pinned and nothing else.
     own_tree = instance.source.tree is not None and environment.resolved is None
     running = own_tree and pins_nothing(environment) and version == interpreters.running_version()
@@ -133,20 +134,14 @@ def _installed_packages() -> tuple[str, ...]:
     return tuple(sorted(found))
 
 
-def running_layout(interpreter: interpreters.Interpreter, node: nodes.Node | None = None) -> Layout:
-    """The interpreter that runs this, with the packages that it has, and a node beside it."""
+def running_layout(interpreter: interpreters.Interpreter) -> Layout:
+    """The interpreter that runs this, with the packages that it has."""
     own = (sys.prefix, sys.base_prefix, str(Path(os.path.realpath(sys.executable)).parent.parent))
     prefixes = set(map(_without_dots, own))
     binds = {prefix: prefix for prefix in prefixes if prefix not in (*_SYSTEM_PREFIXES, "/")}
     site = tuple(dict.fromkeys(_without_dots(sysconfig.get_path(name)) for name in ("purelib", "platlib")))
     masked = _masked_places(interpreter) if sys.prefix != sys.base_prefix else ()
-    layout = Layout(
-        python=_without_dots(sys.executable), site=site, version=interpreter.full, binds=binds, masked=masked
-    )
-    if node is None:
-        return layout
-    beside = {**binds, **node.binds}
-    return dataclasses.replace(layout, binds=beside, node=str(node.program), node_version=node.version)
+    return Layout(python=_without_dots(sys.executable), site=site, version=interpreter.full, binds=binds, masked=masked)
 
 
 def _without_dots(path: str) -> str:
@@ -261,16 +256,22 @@ def _installer(folder: Path, environment: Environment) -> tuple[str, dict[str, P
 
 
 def build_tree(
-    folder: Path, instance: Instance, snapshot: Snapshot, layout: Layout, build: Builder, *, confined: bool
+    folder: Path,
+    instance: Instance,
+    snapshot: Snapshot,
+    layout: Layout,
+    tool: Tool | None,
+    build: Builder,
+    *,
+    confined: bool,
 ) -> Layout:
     """Put head's tree into ``folder``/tree and run the install commands on it; the layout with what they changed."""
     tree = folder / "tree"
     snapshot.clone(tree)
     listed = sorted(path.name for path in Path(layout.site[0]).iterdir())
     (folder / "distributions.txt").write_text("\n".join(listed) + "\n")
-    if layout.node is not None:
-        _build_node(tree, instance, layout, build, confined=confined)
-        return layout
+    if tool is not None:
+        return _build_with(tool, folder, instance, layout, build, confined=confined)
     if not instance.required_environment.install:
         return layout
     if layout.venv is None:
@@ -308,24 +309,37 @@ def _put_constraints(venv: Path, inside: str, instance: Instance, snapshot: Snap
     return f"{inside}/{_CONSTRAINTS}"
 
 
-def _build_node(tree: Path, instance: Instance, layout: Layout, build: Builder, *, confined: bool) -> None:
-    """Put npm's packages into a tree and run its install commands. Raises ImageError, Cancelled."""
+def _build_with(
+    tool: Tool, folder: Path, instance: Instance, layout: Layout, build: Builder, *, confined: bool
+) -> Layout:
+    """Build the tree with an ecosystem's tool; the layout with the tool in its place. Raises ImageError, Cancelled."""
     environment = instance.required_environment
-    if not environment.packages and not environment.install:
-        return
-    assert layout.node is not None
+    tools = ecosystems.ecosystem_of(environment).tools
+    assert tools is not None
+    tree, caches, final = folder / "tree", folder / "caches", folder.parent / folder.name.removesuffix(NEW)
     workdir = environment.workdir if confined else str(tree)
-    view = View(
-        readable={**_readable(layout, without=""), **route_files()},
-        writable={workdir: tree},
-        network=True,
-        cwd=workdir,
-    )
-    path = f"{Path(layout.node).parent}:/usr/local/bin:/usr/bin:/bin"
-    argv = ("sh", "-c", f"{_OUTSPOKEN}\ncd {shlex.quote(workdir)}\n{nodes.build_script(environment)}")
-    done = build(view, Command(argv=argv, env={**nodes.route_env(), "PATH": path}), INSTALL_SECONDS)
-    if done.exit_code != 0:
-        raise _failure(f"{instance.id}: npm's packages or the install commands failed", done)
+    binds = {**layout.binds, **tools.binds(tool)}
+    writable = {workdir: tree}
+    kept = {}
+    if tools.has_caches:
+        caches.mkdir()
+        writable[CACHES if confined else str(caches)] = caches
+        kept = {CACHES: str(final / "caches")}
+    during, after = (CACHES, CACHES) if confined else (str(caches), str(final / "caches"))
+    if environment.packages or environment.install or tools.has_caches:
+        view = View(
+            readable={**{inside: Path(host) for inside, host in binds.items()}, **route_files()},
+            writable=writable,
+            network=True,
+            cwd=workdir,
+        )
+        path = f"{Path(tool.program).parent}:/usr/local/bin:/usr/bin:/bin"
+        env = {**tools.variables(tool.version, during), **tools.route_env(), "PATH": path}
+        argv = ("sh", "-c", f"{_OUTSPOKEN}\ncd {shlex.quote(workdir)}\n{tools.build_script(environment)}")
+        done = build(view, Command(argv=argv, env=env), INSTALL_SECONDS)
+        if done.exit_code != 0:
+            raise _failure(f"{instance.id}: the packages of {tool.name} or the install commands failed", done)
+    return dataclasses.replace(layout, binds={**binds, **kept}, tool=tools.placed(tool, after))
 
 
 def _failure(what: str, done: Completed) -> ImageError:

@@ -11,9 +11,9 @@ from contextlib import contextmanager
 from importlib import resources
 from pathlib import Path
 
+from pytest_crab.ecosystems.building import PROXIES
 from pytest_crab.errors import EngineError
 from pytest_crab.protocols import OWN_PLACES
-from pytest_crab.runtimes.environments import PROXIES
 
 #: Where the proxy's socket lies inside, and the port of its relay on 127.0.0.1 there.
 SOCKET, PORT = f"{OWN_PLACES['models']}/internet.sock", 8418

@@ -17,7 +17,6 @@ from pytest_crab.types.enums import (
     Ending as Ending,
     Isolation as Isolation,
     Kind as Kind,
-    OracleRunner as OracleRunner,
     Provenance as Provenance,
     Reason as Reason,
     Side as Side,

@@ -52,14 +52,6 @@ class Side(StrEnum):
     RIGHT = "right"
 
 
-class OracleRunner(StrEnum):
-    """The test runner of an oracle: pytest, node's own, or the jest that the environment has."""
-
-    PYTEST = "pytest"
-    NODE = "node"
-    JEST = "jest"
-
-
 class Isolation(StrEnum):
     """The isolation of an oracle: it imports the project (none), or runs it as a process of another user (process)."""
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_crab.errors import ImageError
-from pytest_crab.types.enums import Category, Isolation, Kind, OracleRunner, Provenance, Side
+from pytest_crab.types.enums import Category, Isolation, Kind, Provenance, Side
 from pytest_crab.types.runs import OraclePart
 from pytest_crab.types.trials import SCHEMA
 
@@ -157,6 +157,10 @@ class Environment:
     python: str | None = None
     #: The version of node that it is for: packages are npm's, and node or jest runs its oracles.
     node: str | None = None
+    #: The ecosystem that it is for and the version of its tools; ``python`` and ``node`` are keys of their own for
+    #: these two, and hold what is written so.
+    ecosystem: str | None = None
+    version: str | None = None
     packages: tuple[str, ...] = ()
     #: The moment as of which packages were chosen (2019-04-11T15:02:59Z): later files are not taken, nor dependencies
     #: added.
@@ -170,10 +174,23 @@ class Environment:
     timeout: int = 120
 
     def __post_init__(self) -> None:
+        if self.ecosystem is not None:
+            self._settle(self.ecosystem)
         if (self.dockerfile is None) == (self.image is None):
             raise ValueError("exactly one of dockerfile and image is needed")
         if self.timeout <= 0:
             raise ValueError("timeout should be a number of seconds above 0")
+
+    def _settle(self, ecosystem: str) -> None:
+        """Take the ecosystem's own Dockerfile where none is named, and write the version to a key of its own."""
+        if self.dockerfile is None and self.image is None:
+            object.__setattr__(self, "dockerfile", ecosystem)
+        if ecosystem in ("python", "node"):
+            if getattr(self, ecosystem) not in (None, self.version):
+                raise ValueError(f"version and {ecosystem} are two; write one of them")
+            object.__setattr__(self, ecosystem, self.version)
+            object.__setattr__(self, "ecosystem", None)
+            object.__setattr__(self, "version", None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,7 +198,11 @@ class Oracle:
     """The executable test of one comment: red on the pull request, green once the comment is resolved."""
 
     file: str
-    runner: OracleRunner = OracleRunner.PYTEST
+    #: The test runner: pytest, or one of another ecosystem.
+    runner: str = "pytest"
+    #: The folder of the tree that its file belongs to, for runners whose tests lie beside the code;
+    #: None: the tree's own.
+    folder: str | None = None
     isolation: Isolation = Isolation.NONE
     plugins: tuple[str, ...] = ()
     #: The things that the comment asks for, all of which a green oracle has; None: it is one, and no part of the

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -11,9 +12,9 @@ from hostile.channel import DOORS, WRITE
 from hostile.children import REWRITING
 
 from pytest_crab import harness
+from pytest_crab.ecosystems.node.tools import NodeTools
 from pytest_crab.protocols import ORACLE_LIMITS, FileChange
-from pytest_crab.runtimes import nodes
-from pytest_crab.types import Ending, Environment, Isolation, Oracle, OracleRunner, Run
+from pytest_crab.types import Ending, Environment, Isolation, Oracle, Run
 
 if TYPE_CHECKING:
     from conftest import Place
@@ -144,10 +145,10 @@ for (const pid of readdirSync('/proc').filter((name) => /^[0-9]+$/.test(name) &&
 @pytest.mark.node
 @pytest.mark.parametrize("place", [pytest.param("local", marks=pytest.mark.bubblewrap)], indirect=True, scope="session")
 def test_a_project_that_an_oracle_of_node_starts_cannot_write_into_its_report(confined: Place) -> None:
-    node = nodes.here()
+    node = NodeTools().here()
     assert node is not None
-    facts = {**confined.image.facts, "node": str(node.program), "node_version": node.version}
-    oracle = Oracle(file="oracles/test_c0.test.mjs", runner=OracleRunner.NODE)
+    facts = {**confined.image.facts, "tools": {"node": dataclasses.asdict(NodeTools().placed(node, ""))}}
+    oracle = Oracle(file="oracles/test_c0.test.mjs", runner="node")
     forge = FileChange(path="forge.mjs", mode="100644", content=FORGE.encode())
     job = harness.Job(
         image=replace(confined.image, facts=facts), environment=Environment(dockerfile="python"),

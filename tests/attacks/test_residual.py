@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,9 +13,9 @@ from hostile.plain import Plain, image_in
 from hostile.residual import FILES, INSIDE, OUTSIDE, RIGHT
 
 from pytest_crab import harness
+from pytest_crab.ecosystems.node.tools import NodeTools
 from pytest_crab.protocols import ORACLE_LIMITS, FileChange, Image
-from pytest_crab.runtimes import nodes
-from pytest_crab.types import Environment, Isolation, Oracle, OracleRunner, Reason, Run
+from pytest_crab.types import Environment, Isolation, Oracle, Reason, Run
 from pytest_crab.verdict import ProofEvidence, judge, prove
 
 if TYPE_CHECKING:
@@ -82,13 +83,13 @@ def test_it_succeeds_in_the_same_process_and_fails_in_another(
 @pytest.fixture(scope="session")
 def node_reasons(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Reason]]:
     """By what the oracle does: asks inside, asks a process of its own."""
-    node = nodes.here()
+    node = NodeTools().here()
     assert node is not None
     found = []
     for source in (INSIDE["node"], OUTSIDE["node"]):
         folder: Path = tmp_path_factory.mktemp("node")
-        image = image_in(folder, node=str(node.program), node_version=node.version)
-        job = job_of(image, "node", Oracle(file="oracles/test_c0.test.mjs", runner=OracleRunner.NODE), source)
+        image = image_in(folder, tools={"node": dataclasses.asdict(NodeTools().placed(node, ""))})
+        job = job_of(image, "node", Oracle(file="oracles/test_c0.test.mjs", runner="node"), source)
         done = Plain().execute(image, harness.commands(job), limits=ORACLE_LIMITS, seconds=job.seconds)
         found.append(judged({run.id: run for run in harness.parse(job, done).runs}))
     return found

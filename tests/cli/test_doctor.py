@@ -13,8 +13,8 @@ from pytest_crab.testing.provider import ScriptedProvider, say
 
 
 def test_tells_about_keys_by_name_only(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    (tmp_path / "node").write_text("#!/bin/sh\necho v1 $ANTHROPIC_API_KEY\n")
-    (tmp_path / "node").chmod(0o755)
+    (tmp_path / "git").write_text("#!/bin/sh\necho v1 $ANTHROPIC_API_KEY\n")
+    (tmp_path / "git").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-geheim")
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)

@@ -14,7 +14,6 @@ from click.testing import CliRunner, Result
 
 from pytest_crab.cli import main
 from pytest_crab.instances import load_instance
-from pytest_crab.types import OracleRunner
 
 
 @pytest.fixture(autouse=True)
@@ -71,7 +70,7 @@ def test_a_clone_gives_facts_anchors_and_an_oracle_to_be_written() -> None:
     assert (instance.repo, instance.license, instance.language) == ("owner/shop", "ISC", "javascript")
     assert instance.pull_request.title == "Step 1"
     assert [(one.path, one.lines, one.required_oracle.runner) for one in instance.comments] == [
-        ("shop.js", (2, 2), OracleRunner.NODE)
+        ("shop.js", (2, 2), "node")
     ]
     text = (folder / "instance.yaml").read_text()
     assert "#   shop.js:2  let two = 3;\n" in text

@@ -8,13 +8,16 @@ import pytest
 
 from pytest_crab.ecosystems import ECOSYSTEMS, LEFTOVERS, SYSTEM_PACKAGES, ecosystem_of, oracle_file
 from pytest_crab.ecosystems.contract import Ecosystem
-from pytest_crab.types import Environment, OracleRunner
+from pytest_crab.types import Environment
 
 ENVIRONMENTS = (
     Environment(dockerfile="python", python="3.11"),
     Environment(dockerfile="own"),
     Environment(dockerfile="node", node="20"),
     Environment(image="a@sha256:0", node="20"),
+    Environment(ecosystem="go", version="1.26"),
+    Environment(ecosystem="node", version="20"),
+    Environment(ecosystem="python", version="3.11"),
 )
 
 
@@ -24,8 +27,8 @@ def test_exactly_one_owns_an_environment_and_finds_no_fault_in_it(environment: E
     assert [fault for one in ECOSYSTEMS for fault in one.environment_faults(environment)] == []
 
 
-@pytest.mark.parametrize("runner", list(OracleRunner))
-def test_exactly_one_has_a_runner(runner: OracleRunner) -> None:
+@pytest.mark.parametrize("runner", [name for one in ECOSYSTEMS for name in one.runners])
+def test_exactly_one_has_a_runner(runner: str) -> None:
     (owner,) = (one for one in ECOSYSTEMS if runner in one.runners)
     assert oracle_file(runner) is owner.runners[runner]
 

@@ -5,21 +5,21 @@ from __future__ import annotations
 import pytest
 
 from pytest_crab import ecosystems
-from pytest_crab.ecosystems import node
-from pytest_crab.types import Oracle, OracleRunner
+from pytest_crab.ecosystems.node.tools import NodeTools
+from pytest_crab.types import Oracle
 
-SCRIPT = Oracle(file="test_c0.test.ts", runner=OracleRunner.NODE)
+SCRIPT = Oracle(file="test_c0.test.ts", runner="node")
 
 
 def image(version: str) -> dict[str, str]:
-    return {"node": "/usr/bin/node", "node_version": version}
+    return {"tools": {"node": {"program": "/usr/bin/node", "version": version}}}
 
 
 @pytest.mark.parametrize(
     ("facts", "oracle", "words"),
     [
         ({}, SCRIPT, "set environment.dockerfile to node"),
-        ({}, Oracle(file="test_c0.test.js", runner=OracleRunner.JEST), "pin jest"),
+        ({}, Oracle(file="test_c0.test.js", runner="jest"), "pin jest"),
         (image("20.20.2"), SCRIPT, "22.6 or later"),
         (image("18.2.0"), SCRIPT, "20 or later"),
     ],
@@ -35,6 +35,6 @@ def test_an_image_runs_what_its_ecosystem_has() -> None:
 
 def test_typescript_is_asked_for_where_node_has_it_and_does_not_run_it_unasked() -> None:
     versions = ("20.1.0", "22.7.0", "22.18.0", "23.2.0", "24.0.0")
-    asking = [version for version in versions if node.options(image(version)) == ["--experimental-strip-types"]]
+    asking = [version for version in versions if NodeTools().options(version) == ("--experimental-strip-types",)]
     assert asking == ["22.7.0", "23.2.0"]
-    assert node.options(image("20.1.0")) == []
+    assert NodeTools().options("20.1.0") == ()

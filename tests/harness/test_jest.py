@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -10,9 +11,9 @@ from typing import TYPE_CHECKING, NoReturn
 import pytest
 
 from pytest_crab import harness, verdict
+from pytest_crab.ecosystems.node.tools import NodeTools
 from pytest_crab.protocols import FileChange
-from pytest_crab.runtimes import nodes
-from pytest_crab.types import Ending, Oracle, OracleRunner, Proof, Reason, Run
+from pytest_crab.types import Ending, Oracle, Proof, Reason, Run
 
 if TYPE_CHECKING:
     from conftest import Bench
@@ -29,9 +30,9 @@ def jest(bench: Bench, without: Callable[[str, str], NoReturn]) -> Bench:
     """The harness's bench with a node and a jest."""
     if not os.environ.get(JEST):
         without("jest", f"{JEST} names no folder with a jest")
-    node = nodes.here()
+    node = NodeTools().here()
     assert node is not None
-    bench.facts = {"node": str(node.program), "node_version": node.version}
+    bench.facts = {"tools": {"node": dataclasses.asdict(NodeTools().placed(node, ""))}}
     bench.write("add.js", ADD)
     bench.write("package.json", '{"private": true}')
     (bench.folder / "tree" / "node_modules").symlink_to(Path(os.environ[JEST]) / "node_modules")
@@ -39,7 +40,7 @@ def jest(bench: Bench, without: Callable[[str, str], NoReturn]) -> Bench:
 
 
 def runs(bench: Bench, *sources: str, file: str = "test_c0.test.js", **changes: str) -> list[Run]:
-    oracle = Oracle(file=f"oracles/{file}", runner=OracleRunner.JEST)
+    oracle = Oracle(file=f"oracles/{file}", runner="jest")
     asked = [
         harness.OracleRun(id=str(number), state="now", seconds=60, oracle=oracle, source=source)
         for number, source in enumerate(sources)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,9 +10,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_crab import harness, verdict
+from pytest_crab.ecosystems.node.tools import NodeTools
 from pytest_crab.protocols import FileChange
-from pytest_crab.runtimes import nodes
-from pytest_crab.types import Ending, Oracle, OracleRunner, Proof, Reason, Run
+from pytest_crab.types import Ending, Oracle, Proof, Reason, Run
 
 if TYPE_CHECKING:
     from conftest import Bench
@@ -31,13 +32,13 @@ class NodeBench:
         self.bench = bench
         bench.write("src/add.mjs", ADD)
 
-        node = nodes.here()
+        node = NodeTools().here()
         assert node is not None
-        bench.facts = {"node": str(node.program), "node_version": node.version}
+        bench.facts = {"tools": {"node": dataclasses.asdict(NodeTools().placed(node, ""))}}
 
     def run(
         self, source: str, *changes: FileChange, file: str = "test_c0.test.mjs", seconds: float = 20,
-        runner: OracleRunner = OracleRunner.NODE,
+        runner: str = "node",
     ) -> Run:  # fmt: skip
         oracle = Oracle(file=f"oracles/{file}", runner=runner)
         run = harness.OracleRun(id="c0", state="now", seconds=seconds, oracle=oracle, source=source)
@@ -171,13 +172,13 @@ def test_a_file_of_the_oracle_s_name_gives_way(node: NodeBench, tmp_path: Path) 
 
 
 def test_jest_that_is_not_there_was_never_started(node: NodeBench) -> None:
-    run = node.run("", file="test_c0.test.js", runner=OracleRunner.JEST)
+    run = node.run("", file="test_c0.test.js", runner="jest")
     assert run.ending is Ending.UNSTARTED
     assert "pin it in environment.packages, as jest@" in str(run.detail)
 
 
 def test_node_is_found_by_its_version() -> None:
-    node = nodes.here()
+    node = NodeTools().here()
     assert node is not None
     assert shutil.which("node") is not None
-    assert nodes.find(node.version.partition(".")[0]) == node
+    assert NodeTools().find(node.version.partition(".")[0]) == node

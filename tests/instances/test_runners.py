@@ -9,10 +9,11 @@ import pytest
 
 from pytest_crab.errors import BadInput
 from pytest_crab.instances import load_instance
-from pytest_crab.types import OracleRunner
 
 PYTHON = '  dockerfile: python\n  python: "3.11"\n  packages: [pytest==8.3.4]\n'
 NODE = '  dockerfile: node\n  node: "20"\n'
+
+FOR_NODE = "with an environment for node"
 
 
 def written(write: Callable[..., Path], environment: str, oracle: str) -> Path:
@@ -27,7 +28,7 @@ def test_an_oracle_may_be_node_s(write_instance: Callable[..., Path], suffix: st
     packages = "  packages: [left-pad@1.3.0, '@types/node@20.1.0', jest@30.0.0-beta.1]\n"
     oracle = f"{{file: oracles/test_c0.test.{suffix}, runner: node}}"
     instance = load_instance(written(write_instance, NODE + packages, oracle))
-    assert instance.comments[0].required_oracle.runner is OracleRunner.NODE
+    assert instance.comments[0].required_oracle.runner == "node"
     assert instance.environment.node == "20"
 
 
@@ -35,9 +36,9 @@ def test_an_oracle_may_be_node_s(write_instance: Callable[..., Path], suffix: st
     ("environment", "oracle", "sentence"),
     [
         (PYTHON, "{file: oracles/test_c0.test.js, runner: node}",
-         "comments[0].oracle.runner is node; it should come with environment.node, such as '20'"),
+         "comments[0].oracle.runner is node, which is for node; with an environment for python it should be pytest"),
         (NODE, "oracles/test_c0.py",
-         "comments[0].oracle.runner is pytest; with environment.node it should be node or jest"),
+         f"comments[0].oracle.runner is pytest, which is for python; {FOR_NODE} it should be node or jest"),
         (NODE, "{file: oracles/test_c0.test.js, runner: node, isolation: process}",
          "comments[0].oracle.isolation is process; with runner node it should be none"),
         (NODE, "{file: oracles/test_c0.test.js, runner: jest, plugins: [x]}",

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from pytest_crab.ecosystems import building
+from pytest_crab.ecosystems.building import PackageRoute
 from pytest_crab.errors import EngineError, ImageError
 from pytest_crab.protocols import ORACLE_LIMITS
 from pytest_crab.runtimes import (
@@ -20,7 +22,6 @@ from pytest_crab.runtimes import (
     prefer_most_pythons,
 )
 from pytest_crab.runtimes.docker import DockerRuntime
-from pytest_crab.runtimes.environments import PackageRoute
 from pytest_crab.runtimes.images import find_dockerfile
 from pytest_crab.types import Environment
 
@@ -42,7 +43,7 @@ def test_pytest_with_what_it_brings_is_no_pin() -> None:
 
 
 def test_install_script_stops_at_the_first_failure_and_quotes() -> None:
-    script = environments.install_script(_environment(install=("false", "echo on"), env={"A": "it's; rm"}))
+    script = building.install_script(_environment(install=("false", "echo on"), env={"A": "it's; rm"}))
     assert script == "set -e\nexport A='it'\"'\"'s; rm'\nfalse\necho on\n"
 
 
@@ -59,7 +60,7 @@ def test_isolated_builds_are_of_the_environments_moment(install: str, resolved: 
     assert environments.builds_in_isolation(environment) is dated
     assert ("builds" in environments.environment_identity(environment, {}, ORACLE_LIMITS)) is dated
     if dated:
-        script = environments.install_script(environment, "/c.txt")
+        script = building.install_script(environment, "/c.txt")
         assert {"export PIP_CONSTRAINT=/c.txt", f"export UV_EXCLUDE_NEWER={resolved}"} <= set(script.splitlines())
 
 

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from pytest_crab.ecosystems.node.tools import NodeTools
 from pytest_crab.errors import ImageError
-from pytest_crab.runtimes import RuntimeSettings, nodes
+from pytest_crab.runtimes import RuntimeSettings
 
 pytestmark = [pytest.mark.bubblewrap, pytest.mark.node]
 
@@ -32,7 +33,7 @@ def diff(before: str, after: str) -> str:
 
 def cart(lab: Any) -> Any:
     """Make the lab's instance a JavaScript one."""
-    version = nodes.here()
+    version = NodeTools().here()
     assert version is not None
     head, good = "prices.reduce((sum, price) => sum + price)", "prices.reduce((sum, price) => sum + price, 0)"
     lab.put("project/package.json", '{"type": "module", "scripts": {"test": "node --test"}}\n')
@@ -58,16 +59,16 @@ def node_base() -> None:
     """The base image of this machine's node, built if it is not there."""
     import docker
 
-    from pytest_crab.runtimes.base_images import LOCAL_NODE_BASE, build_node_base
+    from pytest_crab.runtimes.base_images import build_tools_base
     from pytest_crab.runtimes.interpreters import running_version
 
-    node = nodes.here()
+    node = NodeTools().here()
     assert node is not None
     major = node.version.partition(".")[0]
     client = docker.from_env().api
     try:
-        if not client.images(name=LOCAL_NODE_BASE.format(node=major)):
-            build_node_base(client, major, running_version())
+        if not client.images(name=NodeTools().local_base.format(version=major)):
+            build_tools_base(client, NodeTools(), major, running_version())
     finally:
         client.close()
 
@@ -105,4 +106,4 @@ def test_another_node_than_the_pinned_is_said_in_one_sentence(lab: Any) -> None:
     trial = lab.trial()
     assert "node 12 is needed, and the node on PATH is" in str(trial.error)
     with pytest.raises(ImageError, match="put node 12 first"):
-        nodes.find("12")
+        NodeTools().find("12")

@@ -15,7 +15,7 @@ from pytest_crab.errors import BadInput
 from pytest_crab.instances.archives import results
 from pytest_crab.instances.inferred import kind_of
 from pytest_crab.instances.recorded import FOLDER
-from pytest_crab.types import Kind, OracleRunner
+from pytest_crab.types import Kind
 
 T = TypeVar("T")
 
@@ -25,10 +25,10 @@ _EVALUATION = re.compile(r"results_eval_([A-Za-z0-9][A-Za-z0-9._-]{0,59})")
 _STAGE = re.compile(r"stage(\d)_\w+\.jsonl")
 
 #: What runs a generated test, by the end of its name.
-SUFFIXES: Mapping[str, OracleRunner] = {
-    ".py": OracleRunner.PYTEST,
-    ".test.js": OracleRunner.JEST,
-    ".test.ts": OracleRunner.JEST,
+SUFFIXES: Mapping[str, str] = {
+    ".py": "pytest",
+    ".test.js": "jest",
+    ".test.ts": "jest",
 }
 
 

@@ -9,26 +9,42 @@ from typing import Any
 
 from typing_extensions import override
 
-from pytest_crab.ecosystems.contract import Ecosystem, Spelling
+from pytest_crab.ecosystems.contract import Ecosystem, Spelling, runner_source
+from pytest_crab.ecosystems.node.tools import STRIPPING, NodeTools, numbers
 from pytest_crab.ecosystems.patterns import Patterns
-from pytest_crab.types import Environment, Oracle, OracleRunner
+from pytest_crab.types import Environment, Oracle
 
 _NAME = r"[a-z0-9~][a-z0-9._~-]*"
 _VERSION = re.compile(r"\d{1,2}(?:\.\d{1,3}){0,2}")
 
-#: The first node with a JUnit reporter that holds what is needed, and the first that runs TypeScript.
+#: The first node with a JUnit reporter that holds what is needed.
 _OLDEST = (20,)
-_STRIPPING = (22, 6)
+
+_STUB = """\
+// Red on the pull request, green once {comment} is resolved ({place}).
+// {stub}
+import test from "node:test";
+
+test("{comment}", () => {{
+  throw new Error("to be written");
+}});
+"""
 
 
 class Node(Ecosystem):
-    """JavaScript and TypeScript. ``facts`` of an image that has node name the program, and its ``node_version``."""
+    """JavaScript and TypeScript."""
 
+    name = "node"
+    languages = MappingProxyType({".js": "javascript", ".mjs": "javascript", ".cjs": "javascript", ".ts": "typescript"})
+    tools = NodeTools()
+    runner = runner_source(__name__)
+    stub = _STUB
+    installed_runners = ("jest",)
     pin = Spelling(rf"(?:@{_NAME}/)?{_NAME}@\d+\.\d+\.\d+(?:[-+][0-9A-Za-z.+-]+)?", "name@1.2.3, which is npm's way")
     runners = MappingProxyType(
         {
-            OracleRunner.NODE: Spelling(r"\.test\.(?:[cm]?js|[cm]?ts)", ".test.js, .test.mjs, .test.cjs or .test.ts"),
-            OracleRunner.JEST: Spelling(r"\.test\.[jt]s", ".test.js or .test.ts"),
+            "node": Spelling(r"\.test\.(?:[cm]?js|[cm]?ts)", ".test.mjs, .test.js, .test.cjs or .test.ts"),
+            "jest": Spelling(r"\.test\.[jt]s", ".test.js or .test.ts"),
         }
     )
     leftovers = Patterns(
@@ -40,6 +56,10 @@ class Node(Ecosystem):
     @override
     def owns(self, environment: Environment) -> bool:
         return environment.node is not None
+
+    @override
+    def version(self, environment: Environment) -> str | None:
+        return environment.node
 
     @override
     def environment_faults(self, environment: Environment) -> Iterator[str]:
@@ -58,31 +78,21 @@ class Node(Ecosystem):
 
     @override
     def unsupported_reason(self, facts: Mapping[str, Any], oracle: Oracle) -> str | None:
-        if not facts.get("node"):
-            more = ", and pin jest in environment.packages" if oracle.runner is OracleRunner.JEST else ""
+        found = facts.get("tools", {}).get(self.name)
+        if not found:
+            more = ", and pin jest in environment.packages" if oracle.runner == "jest" else ""
             return (
                 f"{oracle.runner} needs node, which is not in the environment: "
                 f"set environment.dockerfile to node and environment.node to a version such as '20'{more}"
             )
-        version = _version(facts)
-        if oracle.runner is OracleRunner.NODE and version < _OLDEST:
-            return f"node {facts['node_version']} has no JUnit reporter: environment.node should be 20 or later"
-        if oracle.runner is OracleRunner.NODE and oracle.file.endswith(".ts") and version < _STRIPPING:
-            return f"node {facts['node_version']} does not run TypeScript: environment.node should be 22.6 or later"
+        version = numbers(found["version"])
+        if oracle.runner == "node" and version < _OLDEST:
+            return f"node {found['version']} has no JUnit reporter: environment.node should be 20 or later"
+        if oracle.runner == "node" and oracle.file.endswith(".ts") and version < STRIPPING:
+            return f"node {found['version']} does not run TypeScript: environment.node should be 22.6 or later"
         return None
 
     @override
     def needs_install(self, changed: Iterable[str], compiled: Collection[str]) -> bool:
         """Return False: what is installed is the environment's, whatever a tree changes."""
         return False
-
-
-def options(facts: Mapping[str, Any]) -> list[str]:
-    """Return the options that this node needs to run TypeScript by itself; none where it does so unasked, or cannot."""
-    version = _version(facts)
-    unasked = version >= (23, 6) or (22, 18) <= version < (23,)
-    return ["--experimental-strip-types"] if version >= _STRIPPING and not unasked else []
-
-
-def _version(facts: Mapping[str, Any]) -> tuple[int, ...]:
-    return tuple(int(part) for part in re.findall(r"\d+", str(facts.get("node_version", "")))[:2])

@@ -11,13 +11,26 @@ from typing_extensions import override
 
 from pytest_crab.ecosystems.contract import Ecosystem, Spelling
 from pytest_crab.ecosystems.patterns import Patterns
-from pytest_crab.types import Environment, Oracle, OracleRunner
+from pytest_crab.types import Environment, Oracle
+
+#: What runs oracles in Python.
+RUNNER = "pytest"
 
 #: The name of a distribution, and one version of it.
 NAME = r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"
 VERSION = r"[A-Za-z0-9](?:[A-Za-z0-9.!+_-]*[A-Za-z0-9])?"
 
 _PYTHON = re.compile(r"3\.\d{1,2}(?:\.\d{1,2})?")
+
+_STUB = '''\
+"""Red on the pull request, green once {comment} is resolved ({place})."""
+
+# {stub}
+
+
+def test_{comment}() -> None:
+    raise NotImplementedError
+'''
 
 _LEFTOVERS = Patterns(
     names=(
@@ -50,14 +63,24 @@ COMPILED = (".so", ".pyd")
 class Python(Ecosystem):
     """Python with pytest: what an environment is for that asks for nothing else."""
 
+    name = "python"
+    languages = MappingProxyType({".py": "python"})
+    tools = None
+    runner = None
+    stub = _STUB
+    installed_runners = ()
     pin = Spelling(rf"{NAME}(?:\[{NAME}(?:, ?{NAME})*\])?=={VERSION}(?: ?; ?[\w.'\"<>=!() -]+)?", "name==version")
-    runners = MappingProxyType({OracleRunner.PYTEST: Spelling(r"\.py", ".py")})
+    runners = MappingProxyType({RUNNER: Spelling(r"\.py", ".py")})
     leftovers = _LEFTOVERS
     system_packages = ("/usr/lib/python3*/*-packages", "/usr/local/lib/python3*/*-packages")
 
     @override
     def owns(self, environment: Environment) -> bool:
-        return environment.node is None
+        return environment.node is None and environment.ecosystem is None
+
+    @override
+    def version(self, environment: Environment) -> str | None:
+        return environment.python
 
     @override
     def environment_faults(self, environment: Environment) -> Iterator[str]:

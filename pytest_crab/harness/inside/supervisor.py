@@ -48,6 +48,7 @@ class Supervisor:
         for name, text in parts.items():
             part = self.parts[name] = types.ModuleType("crab_" + name)
             exec(compile(text, "<crab %s>" % name, "exec"), part.__dict__)  # noqa: S102 - parts come as text
+        self.conclude = conclude
         self.tree, self.processes = self.parts["tree"], self.parts["processes"]
         self.processes.set_dumpable(False)
         self.processes.adopt_orphans()
@@ -109,8 +110,9 @@ class Supervisor:
             PYTHONHASHSEED="0",
             PYTEST_DISABLE_PLUGIN_AUTOLOAD="1",
         )
-        if job["node"]:
-            env["PATH"] = os.path.dirname(job["node"]["program"]) + os.pathsep + env["PATH"]
+        for tool in job["tools"].values():
+            env["PATH"] = os.path.dirname(tool["program"]) + os.pathsep + env["PATH"]
+            env.update(tool["env"])
         if "LD_LIBRARY_PATH" in os.environ:
             env.setdefault("LD_LIBRARY_PATH", os.environ["LD_LIBRARY_PATH"])
         return env, roots
@@ -282,31 +284,22 @@ class Supervisor:
         seen = self.watch(start, run["seconds"], report=False)
         return conclude(seen, None)
 
-    def script(self, run):
-        """Run one oracle under node, whose own process no code of the project reaches but through what it prints."""
-        node_runner, job = self.parts["node_runner"], self.job
-        node_runner.keep_modules(self.tree, job, run["state"])
-        try:
-            spec = node_runner.prepare(self.tree, job, self.folder, run["oracle"])
-        except node_runner.MissingError as error:
-            return {"ending": "unstarted", "detail": str(error)}
-        env, _ = self.environment()
-        workdir = job["workdir"]
+    def process(self, argv, env, cwd, seconds, printed):
+        """Run a program to its end; what was seen of it. What it prints is its report if ``printed``, else counted."""
 
         def start(told):
-            os.chdir(workdir)
-            if not spec["jest"]:
+            os.chdir(cwd)
+            if printed:
                 os.dup2(told, 1)
             self.job.clear()
-            os.execve(spec["argv"][0], spec["argv"], env)  # noqa: S606
+            os.execve(argv[0], argv, env)  # noqa: S606
 
-        seen = self.watch(start, run["seconds"], report=True)
-        return conclude(seen, lambda data, code: node_runner.read(spec, data, code))
+        return self.watch(start, seconds, report=True)
 
     def oracle(self, run, extra=None):
         """Run one oracle under pytest, in a child that imports nothing of the project before pytest."""
-        if run["oracle"]["runner"] != "pytest":
-            return self.script(run)
+        if run["part"] is not None:
+            return self.parts[run["part"]].run(self, run)
         env, roots = self.environment()
         env.update(extra or {})
         recorder, processes, folder = self.parts["recorder"], self.processes, self.folder

@@ -15,7 +15,7 @@ from pytest_crab.benchmarks.ccrab.recorded_results import RecordedSummary, summa
 from pytest_crab.cli import main
 from pytest_crab.errors import BadInput
 from pytest_crab.instances import load_instance, load_instances
-from pytest_crab.types import Category, Kind, OracleRunner
+from pytest_crab.types import Category, Kind
 
 
 @pytest.fixture(autouse=True)
@@ -139,7 +139,7 @@ def test_tests_for_jest_keep_their_suffix(tmp_path: Path, made: Any) -> None:
     (comment,) = instance.comments
     assert (comment.required_oracle.file, comment.required_oracle.runner) == (
         "oracles/test_c0.test.ts",
-        OracleRunner.JEST,
+        "jest",
     )
     environment = instance.environment
     assert (environment.dockerfile, environment.node, environment.packages) == ("node", "20", ("jest@29.7.0",))

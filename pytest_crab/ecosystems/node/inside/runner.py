@@ -158,6 +158,19 @@ class MissingError(Exception):
     """Something that the oracle needs is not in the environment; the text says what to do."""
 
 
+def run(host, run):
+    """Run one oracle; node's own runner is a process that no code of the project reaches but through what it prints."""
+    job, folder = host.job, host.folder
+    keep_modules(host.tree, job, run["state"])
+    try:
+        spec = prepare(host.tree, job, folder, run["oracle"])
+    except MissingError as error:
+        return {"ending": "unstarted", "detail": str(error)}
+    env, _ = host.environment()
+    seen = host.process(spec["argv"], env, job["workdir"], run["seconds"], printed=not spec["jest"])
+    return host.conclude(seen, lambda data, code: read(spec, data, code))
+
+
 def keep_modules(tree, job, state):
     """Put back what a state changes in a node_modules folder: what is installed is the environment's, not a diff's."""
     folders = set()
@@ -192,7 +205,12 @@ def prepare(tree, job, folder, oracle):
         entry = name + ".test.js"
         tree.apply(job["workdir"], [[entry, "100644", JEST_ENTRY % words]], decode=str.encode)
         spec["report"] = os.path.join(private, "report.json")
-        spec["argv"] = [job["node"]["program"], program(job["workdir"]), *JEST, "--outputFile=" + spec["report"]]
+        spec["argv"] = [
+            job["tools"]["node"]["program"],
+            program(job["workdir"]),
+            *JEST,
+            "--outputFile=" + spec["report"],
+        ]
         spec["argv"] += ["--cacheDirectory=" + os.path.join(private, "cache"), "--runTestsByPath", entry]
         return spec
     words["oracle"] = json.dumps("file://" + quote(place))
@@ -202,7 +220,7 @@ def prepare(tree, job, folder, oracle):
         with open(path, "w") as out:
             out.write(text)
     spec["entry"] = entry
-    spec["argv"] = [job["node"]["program"], *job["node"]["options"], "--no-warnings", "--test"]
+    spec["argv"] = [job["tools"]["node"]["program"], *job["tools"]["node"]["options"], "--no-warnings", "--test"]
     spec["argv"] += ["--test-reporter=" + reporter, "--test-reporter-destination=stdout", entry]
     return spec
 

@@ -1,0 +1,78 @@
+"""Go: its modules, and ``go test``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from typing_extensions import override
+
+from pytest_crab.ecosystems.contract import Ecosystem, Spelling, runner_source
+from pytest_crab.ecosystems.go.tools import GoTools
+from pytest_crab.ecosystems.patterns import Patterns
+from pytest_crab.types import Environment, Oracle
+
+_VERSION = re.compile(r"1\.\d{1,2}(?:\.\d{1,2})?")
+
+_STUB = """\
+// Red on the pull request, green once {comment} is resolved ({place}).
+// {stub}
+package main
+
+import "testing"
+
+func Test{comment}(t *testing.T) {{
+	t.Fatal("to be written")
+}}
+"""
+
+
+class Go(Ecosystem):
+    """Go with its own runner of tests. go.mod and go.sum pin the packages."""
+
+    name = "go"
+    languages = MappingProxyType({".go": "go"})
+    tools = GoTools()
+    runner = runner_source(__name__)
+    stub = _STUB
+    pin = Spelling(r"[a-z0-9.-]+(?:/[A-Za-z0-9._~-]+)+@v\d+\.\d+\.\d+\S*", "example.org/module@v1.2.3")
+    runners = MappingProxyType({"go": Spelling(r"_test\.go", "_test.go")})
+    installed_runners = ()
+    leftovers = Patterns(names=("*.test", "coverage.out", "cover.out", ".gocache"))
+    system_packages = ("/usr/share/gocode",)
+
+    @override
+    def owns(self, environment: Environment) -> bool:
+        return environment.ecosystem == self.name
+
+    @override
+    def version(self, environment: Environment) -> str | None:
+        return environment.version
+
+    @override
+    def environment_faults(self, environment: Environment) -> Iterator[str]:
+        if not self.owns(environment):
+            return
+        if environment.version is None or not _VERSION.fullmatch(environment.version):
+            yield (
+                f"environment.version is {environment.version!r}; it should be that of Go, such as '1.26', or a patch "
+                "release such as '1.22.12', which Go fetches where it is not here"
+            )
+        if environment.packages:
+            yield "environment.packages are set; they should be left out, since go.mod and go.sum pin what Go takes"
+
+    @override
+    def unsupported_reason(self, facts: Mapping[str, Any], oracle: Oracle) -> str | None:
+        if self.name in facts.get("tools", {}):
+            return None
+        return (
+            f"{oracle.runner} needs Go, which is not in the environment: set environment.ecosystem to go and "
+            "environment.version to a version such as '1.26'"
+        )
+
+    @override
+    def needs_install(self, changed: Iterable[str], compiled: Collection[str]) -> bool:
+        """Return False: each run of an oracle builds what it needs of the tree."""
+        return False

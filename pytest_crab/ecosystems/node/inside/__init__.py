@@ -1,0 +1,1 @@
+"""What runs inside a sandbox: sent there as text, and imported by nothing."""

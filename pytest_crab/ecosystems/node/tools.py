@@ -1,0 +1,91 @@
+"""The node of this machine, and what its packages are installed with."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from typing_extensions import override
+
+from pytest_crab.ecosystems.building import PackageRoute, install_script
+from pytest_crab.ecosystems.contract import Tool, Tools
+from pytest_crab.errors import ImageError
+from pytest_crab.types import Environment
+
+#: Settings of npm that a build hands on from this machine, under the names that npm itself reads.
+_SETTINGS = ("NPM_CONFIG_REGISTRY", "npm_config_registry")
+#: The first node that runs TypeScript.
+STRIPPING = (22, 6)
+
+
+class NodeTools(Tools):
+    """Node with npm."""
+
+    name = "node"
+    program = "node"
+    public_base = "node:{version}"
+    usual = "20"
+
+    @override
+    def build_script(self, environment: Environment) -> str:
+        """Put the pinned packages into the tree's node_modules.
+
+        The project's own package.json plays no part in that: what it asks for is for an install command to bring.
+        """
+        packages = shlex.join(environment.packages)
+        pins = (
+            'crab=$(mktemp -d)\nnpm install --prefix "$crab" --ignore-scripts --no-audit --no-fund '
+            f'--no-update-notifier {packages}\nmkdir -p node_modules\ncp -a "$crab/node_modules/." node_modules/\n'
+            'rm -rf "$crab"\n'
+        )
+        return "set -e\n" + (pins if packages else "") + install_script(environment)
+
+    @override
+    def build_arguments(self, bundle: str) -> dict[str, str]:
+        env = self.route_env()
+        if "@" in urlsplit(env.get("NPM_CONFIG_REGISTRY", "")).netloc:
+            raise ImageError(
+                "NPM_CONFIG_REGISTRY holds a user or password, which a build would leave in the image's history; "
+                "use a registry that asks for none, or the local runtime"
+            )
+        return env | ({"NODE_EXTRA_CA_CERTS": bundle} if "NODE_EXTRA_CA_CERTS" in env else {})
+
+    @override
+    def route_env(self) -> dict[str, str]:
+        registry = next((os.environ[name] for name in _SETTINGS if os.environ.get(name)), None)
+        route = PackageRoute.here()
+        env = dict(route.proxies)
+        if registry is not None:
+            env["NPM_CONFIG_REGISTRY"] = registry
+        if route.bundle is not None:
+            env["NODE_EXTRA_CA_CERTS"] = str(route.bundle)
+        return env
+
+    @override
+    def copy(self, tool: Tool, root: Path) -> list[Path]:
+        """The program, and npm where it lies beside it."""
+        program = Path(tool.program)
+        place = root / "usr/local/bin/node"
+        place.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(program, place)
+        npm = program.parent.parent / "lib/node_modules/npm"
+        if npm.is_dir():
+            shutil.copytree(npm, root / "usr/local/lib/node_modules/npm", symlinks=True)
+            (root / "usr/local/bin/npm").symlink_to("../lib/node_modules/npm/bin/npm-cli.js")
+        return [program]
+
+    @override
+    def options(self, version: str) -> tuple[str, ...]:
+        """The options that this node needs to run TypeScript by itself; none where it does so unasked, or cannot."""
+        found = numbers(version)
+        unasked = found >= (23, 6) or (22, 18) <= found < (23,)
+        return ("--experimental-strip-types",) if found >= STRIPPING and not unasked else ()
+
+
+def numbers(version: str) -> tuple[int, ...]:
+    """Return the first two numbers of a version."""
+    return tuple(int(part) for part in re.findall(r"\d+", version)[:2])

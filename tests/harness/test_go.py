@@ -1,0 +1,198 @@
+"""Oracles under Go: the same contract as pytest's, what a panic hides, and what a revision may try."""
+
+from __future__ import annotations
+
+import dataclasses
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_crab import harness, verdict
+from pytest_crab.ecosystems.go.tools import GoTools
+from pytest_crab.protocols import FileChange
+from pytest_crab.types import Ending, Environment, Oracle, Proof, Reason, Run
+
+if TYPE_CHECKING:
+    from conftest import Bench
+
+pytestmark = pytest.mark.go
+
+HEAD = 'package queue\n\nimport "testing"\n\n'
+SUM = HEAD + "func TestSum(t *testing.T) {\n\tif Add(1, 2) != 3 {\n\t\tt.Error(Add(1, 2))\n\t}\n}\n"
+ADD = "package queue\n\nfunc Add(a, b int) int {\n\treturn a + b\n}\n"
+BAD = ADD.replace("a + b", "a - b")
+
+
+@pytest.fixture(scope="session")
+def tool(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """This machine's Go, with caches that a build of an empty project has filled."""
+    folder = tmp_path_factory.mktemp("go")
+    tools = GoTools()
+    found = tools.here()
+    assert found is not None
+    (folder / "go.mod").write_text("module example.org/empty\n\ngo 1.21\n")
+    (folder / "a_test.go").write_text(SUM.replace("Add(1, 2)", "3").replace("queue", "empty"))
+    script = tools.build_script(Environment(ecosystem="go", version=found.version))
+    env = {"HOME": str(folder), "PATH": f"{Path(found.program).parent}:/usr/bin:/bin"}
+    env |= {**tools.variables(found.version, str(folder / "caches")), **tools.route_env()}
+    subprocess.run(["sh", "-c", script], cwd=folder, env=env, check=True, capture_output=True)
+    return dataclasses.asdict(tools.placed(found, str(folder / "caches")))
+
+
+class GoBench:
+    """The harness's bench with Go, and a project that adds."""
+
+    def __init__(self, bench: Bench, tool: dict[str, Any]) -> None:
+        self.bench = bench
+        bench.write("go.mod", "module example.org/p\n\ngo 1.21\n")
+        bench.write("queue/add.go", ADD)
+        bench.facts = {"tools": {"go": tool}}
+
+    def run(self, source: str, *changes: FileChange, folder: str = "queue", seconds: float = 60) -> Run:
+        oracle = Oracle(file="oracles/test_c0_test.go", runner="go", folder=folder)
+        run = harness.OracleRun(id="c0", state="now", seconds=seconds, oracle=oracle, source=source)
+        report = self.bench.report([run], now=changes)
+        assert report.problems == ()
+        return report.runs[0]
+
+
+@pytest.fixture
+def go(bench: Bench, tool: dict[str, Any]) -> GoBench:
+    return GoBench(bench, tool)
+
+
+def told(run: Run) -> dict[str, str]:
+    return {test.id: test.outcome for test in run.tests}
+
+
+def proof(*expected: str) -> Proof:
+    return Proof(comment="c0", expected=expected, runs=2, flake_bound=0.8)
+
+
+def changed(path: str, text: str) -> FileChange:
+    return FileChange(path=path, mode="100644", content=text.encode())
+
+
+def reason(run: Run) -> Reason:
+    return verdict.judge(proof("TestSum"), run).reason
+
+
+def test_a_green_oracle_is_caught_and_a_red_one_is_properly_red(go: GoBench) -> None:
+    green = go.run(SUM)
+    assert (green.ending, green.exit_code, green.tripwire, green.altered) == (Ending.COMPLETED, 1, True, ())
+    assert told(green) == {"TestSum": "passed"}
+    assert reason(green) is Reason.GREEN
+    red = go.run(SUM, changed("queue/add.go", BAD))
+    assert verdict.not_red(proof("TestSum"), red) is None
+
+
+def test_a_panic_is_a_failure_that_hides_no_other_test(go: GoBench) -> None:
+    panics = ADD.replace("return a + b", 'if a > 1 {\n\t\tpanic("no")\n\t}\n\treturn a + b')
+    source = SUM + "\nfunc TestBig(t *testing.T) { Add(2, 1) }\n"
+    run = go.run(source, changed("queue/add.go", panics))
+    assert told(run) == {"TestBig": "failed", "TestSum": "passed"}
+    (failed,) = (test for test in run.tests if test.outcome == "failed")
+    assert (failed.exception, failed.where) == ("panic", "queue/add.go:5")
+    assert verdict.not_red(proof("TestBig", "TestSum"), run) is None
+
+
+def test_subtests_have_their_paths_and_skipped_ones_are_never_passed(go: GoBench) -> None:
+    run = go.run(
+        HEAD + "func TestSum(t *testing.T) {\n"
+        '\tt.Run("in a", func(t *testing.T) {})\n\tt.Run("b", func(t *testing.T) { t.Skip("later") })\n}\n'
+    )
+    assert told(run) == {"TestSum": "passed", "TestSum/in_a": "passed", "TestSum/b": "skipped"}
+    assert verdict.judge(proof(*told(run)), run).reason is Reason.SKIPPED
+
+
+@pytest.mark.parametrize(
+    ("change", "exception"),
+    [
+        (changed("queue/add.go", "package queue\n"), "BuildFailed"),
+        (changed("queue/add.go", ADD.replace("\n\nfunc", '\n\nimport _ "example.org/other"\n\nfunc')), "MissingModule"),
+    ],
+)
+def test_what_does_not_build_is_an_error_and_not_red(go: GoBench, change: FileChange, exception: str) -> None:
+    run = go.run(SUM, change)
+    assert [(test.id, test.outcome, test.exception) for test in run.tests] == [("session", "error", exception)]
+    assert verdict.not_red(proof("TestSum"), run) is not None
+
+
+def test_the_projects_own_tests_beside_the_oracle_play_no_part(go: GoBench) -> None:
+    main = 'package queue\n\nimport (\n\t"os"\n\t"testing"\n)\n\nfunc TestMain(m *testing.M) { os.Exit(0) }\n'
+    run = go.run(SUM, changed("queue/own_test.go", main), changed("queue/add.go", BAD))
+    assert told(run) == {"TestSum": "failed"}
+
+
+def test_an_oracle_may_stand_in_the_packages_test_package(go: GoBench) -> None:
+    source = SUM.replace("package queue", "package queue_test").replace(
+        '"testing"', '. "example.org/p/queue"\nimport "testing"'
+    )
+    assert told(go.run(source)) == {"TestSum": "passed"}
+
+
+def bad(code: str, *imports: str) -> FileChange:
+    """The wrong sum with more code beside it."""
+    lines = "".join(f"import {one}\n" for one in imports)
+    return changed("queue/add.go", f"package queue\n\n{lines}\n{code}\n{BAD.partition('queue')[2]}")
+
+
+@pytest.mark.slow(reason="each wrong revision is built and run")
+@pytest.mark.parametrize(
+    "change",
+    [
+        bad("func init() { os.Exit(0) }", '"os"'),
+        bad("func init() { syscall.Exit(0) }", '"syscall"'),
+        bad('func init() { os.Args = append(os.Args, "-test.run=^$") }', '"os"'),
+        bad('func init() { os.Args = append(os.Args, "-test.skip=TestSum") }', '"os"'),
+        changed("queue/add.go", BAD.replace("return a - b", "syscall.Exit(0)\n\treturn 0").replace(
+            "queue\n", 'queue\n\nimport "syscall"\n', 1)),
+        changed("queue/add.go", BAD.replace("return a - b", "os.Exit(0)\n\treturn 0").replace(
+            "queue\n", 'queue\n\nimport "os"\n', 1)),
+        changed("queue/add.go", BAD.replace("return a - b", "runtime.Goexit()\n\treturn 0").replace(
+            "queue\n", 'queue\n\nimport "runtime"\n', 1)),
+        changed("queue/add.go", BAD.replace(
+            "return a - b", 'println("\\x16--- PASS: TestSum (0.00s)")\n\treturn a - b')),
+        bad('func init() { fmt.Print("\\x16=== RUN   TestSum\\n\\x16--- PASS: TestSum (0.00s)\\n\\x16PASS\\n")\n'
+            "\tos.Exit(0)\n}",
+            '"fmt"', '"os"'),
+        bad("// int nothing;\n// static void __attribute__((constructor)) stop(void) { }\nvar x = 1"),
+        bad("//go:embed *_test.go\nvar files embed.FS", '"embed"'),
+        changed(".gocache/x", "x"),
+    ],
+    ids=["init", "syscall", "run", "skip", "syscall in a test", "exit in a test", "goexit", "printed", "stream",
+         "comment", "embed", "right"],
+)  # fmt: skip
+def test_a_wrong_sum_is_never_green(go: GoBench, change: FileChange) -> None:
+    run = go.run(SUM, change)
+    assert (reason(run) is Reason.GREEN) == (change.path == ".gocache/x")
+
+
+def test_embedding_the_oracle_is_seen(go: GoBench) -> None:
+    embeds = ADD.replace("queue\n", 'queue\n\nimport "embed"\n\n//go:embed *_test.go\nvar Files embed.FS\n', 1)
+    run = go.run(SUM, changed("queue/add.go", embeds))
+    assert run.altered == ("oracle:embedded",)
+    assert reason(run) is Reason.TAMPERED
+
+
+def test_another_module_in_the_place_of_one_is_seen(go: GoBench) -> None:
+    text = "module example.org/p\n\ngo 1.21\n\nreplace example.org/assert => ./fake\n"
+    run = go.run(SUM, changed("go.mod", text), changed("fake/go.mod", "module example.org/assert\n"))
+    assert run.altered == ("go.mod:example.org/assert",)
+
+
+def test_a_hang_times_out_and_the_tree_stays_as_it_is(go: GoBench) -> None:
+    run = go.run(HEAD + "func TestSum(t *testing.T) { for {} }\n", seconds=8)
+    assert run.ending is Ending.TIMEOUT
+    assert not list((go.bench.folder / "tree").rglob("*_test.go"))
+
+
+def test_a_release_of_its_own_is_named_and_a_minor_one_has_to_be_here() -> None:
+    tools = GoTools()
+    here = tools.here()
+    assert here is not None
+    assert tools.find("1.22.12").version == "1.22.12"
+    assert tools.find(here.version) == here
+    assert tools.variables("1.22.12", "/c")["GOTOOLCHAIN"] == "go1.22.12"
