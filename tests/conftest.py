@@ -88,7 +88,7 @@ def lack_of(program: str) -> str | None:
         done = subprocess.run(["docker", "version"], capture_output=True, check=False)
         return None if done.returncode == 0 else "no Docker engine answers"
     if program in ("node", "go"):
-        return None if shutil.which(program) else f"no {program} on PATH"
+        return _lack_of_go() if program == "go" else None if shutil.which("node") else "no node on PATH"
     if program == "browser":
         missing = [name for name in ("playwright", "axe_playwright_python") if importlib.util.find_spec(name) is None]
         return f"no {missing[0]}" if missing else None if shutil.which("chromium") else "no chromium"
@@ -97,6 +97,14 @@ def lack_of(program: str) -> str | None:
     from pytest_crab.runtimes import bubblewrap
 
     return bubblewrap.problem()
+
+
+def _lack_of_go() -> str | None:
+    from pytest_crab.ecosystems.go.tools import GoTools
+
+    found = GoTools().here()
+    recent = found is not None and tuple(map(int, found.version.split(".")[:2])) >= (1, 20)
+    return None if recent else "no Go from 1.20 on on PATH"
 
 
 def _lack_of_an_index() -> str | None:

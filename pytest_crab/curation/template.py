@@ -6,7 +6,7 @@ import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from pytest_crab.curation.locations import Location, hunk_locations
 from pytest_crab.ecosystems import language_of_file, of_language, of_runner
@@ -43,6 +43,7 @@ def draft_comments(places: Sequence[Location], language: str) -> tuple[Comment, 
     """Return a placeholder comment for each place, with a placeholder oracle."""
     runner, spelling = next(iter(of_language(language).runners.items()))
     suffix = spelling.words.partition(",")[0]
+    beside = of_language(language).is_beside_code
     return tuple(
         Comment(
             id=f"c{number}",
@@ -52,7 +53,11 @@ def draft_comments(places: Sequence[Location], language: str) -> tuple[Comment, 
             body=PLACEHOLDER,
             category=Category.FUNCTIONAL,
             kind=Kind.BEHAVIORAL,
-            oracle=Oracle(file=f"oracles/test_c{number}{suffix}", runner=runner),
+            oracle=Oracle(
+                file=f"oracles/test_c{number}{suffix}",
+                runner=runner,
+                folder=str(PurePosixPath(place.path).parent) if beside else None,
+            ),
         )
         for number, place in enumerate(places)
     )
@@ -65,7 +70,8 @@ def stubs(comments: Sequence[Comment]) -> Iterator[tuple[str, str]]:
         text = owner.stub if owner is not None else ""
         place = Location(path=comment.path, lines=comment.lines, side=comment.side)
         name = re.sub(r"\W", "_", comment.id)
-        yield comment.required_oracle.file, text.format(comment=name, place=place, stub=STUB)
+        folder = PurePosixPath(comment.path).parent.name or "main"
+        yield comment.required_oracle.file, text.format(comment=name, place=place, stub=STUB, folder=folder)
 
 
 def instance_text(instance: Instance, diff: str, notes: Mapping[str, Sequence[str]]) -> str:

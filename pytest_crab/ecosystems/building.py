@@ -1,4 +1,4 @@
-"""What every build of an environment needs: the route to packages, and the install commands as one script."""
+"""The shared part of every build of an environment: the route to packages, and the install commands as a script."""
 
 from __future__ import annotations
 

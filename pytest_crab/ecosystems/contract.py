@@ -156,7 +156,14 @@ class Ecosystem(Protocol):
 
     @property
     def stub(self) -> str:
-        """The text of an oracle that is to be written, for the usual runner: ``{comment}``, ``{place}``, ``{stub}``."""
+        """The text of an oracle that is to be written, for the usual runner.
+
+        It has ``{comment}``, ``{place}``, ``{stub}`` and ``{folder}``, the last part of the oracle's folder.
+        """
+
+    @property
+    def is_beside_code(self) -> bool:
+        """Return whether an oracle belongs to a folder of the tree (``oracle.folder``), as tests of the project do."""
 
     @property
     def leftovers(self) -> Patterns:

@@ -14,7 +14,7 @@ import pytest
 from hostile import white_box
 from test_channel import play
 
-from pytest_crab.harness.inside import node_runner
+from pytest_crab.ecosystems.node.inside import runner as node_runner
 from pytest_crab.protocols import CLIENT_LIMITS, FileChange
 from pytest_crab.runtimes import tree_diff
 from pytest_crab.types import Ending, Isolation

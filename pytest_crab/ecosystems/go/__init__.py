@@ -16,10 +16,13 @@ from pytest_crab.types import Environment, Oracle
 
 _VERSION = re.compile(r"1\.\d{1,2}(?:\.\d{1,2})?")
 
+#: The first Go whose tests mark their own lines apart from what is printed.
+_OLDEST = (1, 20)
+
 _STUB = """\
 // Red on the pull request, green once {comment} is resolved ({place}).
 // {stub}
-package main
+package {folder}
 
 import "testing"
 
@@ -37,6 +40,7 @@ class Go(Ecosystem):
     tools = GoTools()
     runner = runner_source(__name__)
     stub = _STUB
+    is_beside_code = True
     pin = Spelling(r"[a-z0-9.-]+(?:/[A-Za-z0-9._~-]+)+@v\d+\.\d+\.\d+\S*", "example.org/module@v1.2.3")
     runners = MappingProxyType({"go": Spelling(r"_test\.go", "_test.go")})
     installed_runners = ()
@@ -65,7 +69,10 @@ class Go(Ecosystem):
 
     @override
     def unsupported_reason(self, facts: Mapping[str, Any], oracle: Oracle) -> str | None:
-        if self.name in facts.get("tools", {}):
+        found = facts.get("tools", {}).get(self.name)
+        if found and tuple(map(int, found["version"].split(".")[:2])) < _OLDEST:
+            return f"Go {found['version']} does not mark its tests' lines: environment.version should be 1.20 or later"
+        if found:
             return None
         return (
             f"{oracle.runner} needs Go, which is not in the environment: set environment.ecosystem to go and "

@@ -39,6 +39,7 @@ class Node(Ecosystem):
     tools = NodeTools()
     runner = runner_source(__name__)
     stub = _STUB
+    is_beside_code = False
     installed_runners = ("jest",)
     pin = Spelling(rf"(?:@{_NAME}/)?{_NAME}@\d+\.\d+\.\d+(?:[-+][0-9A-Za-z.+-]+)?", "name@1.2.3, which is npm's way")
     runners = MappingProxyType(

@@ -91,7 +91,8 @@ class ProofStep(Step[ProofResult]):
     @lazy
     def _proof_keys(self) -> Mapping[str, str]:
         """The keys of the proofs, computed once, since each reads its oracle's files."""
-        return keys.proofs(self._context, harness.VERSION)
+        oracles = [comment.required_oracle for comment in self._context.instance.with_oracles]
+        return keys.proofs(self._context, harness.version_for(oracles))
 
     @override
     def run(self, subjects: Sequence[str]) -> Mapping[str, ProofResult]:

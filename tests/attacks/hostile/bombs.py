@@ -20,7 +20,8 @@ from hostile.record import Play
 from hostile.shape import Kind, Refusal
 
 from pytest_crab import errors
-from pytest_crab.harness.inside import node_runner, supervisor
+from pytest_crab.ecosystems.node.inside import runner as node_runner
+from pytest_crab.harness.inside import supervisor
 from pytest_crab.instances.yaml_reader import read_document
 from pytest_crab.parsing.review_output import read_review
 from pytest_crab.sources import sdist

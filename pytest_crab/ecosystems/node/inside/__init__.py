@@ -1,1 +1,1 @@
-"""What runs inside a sandbox: sent there as text, and imported by nothing."""
+"""Everything that is sent into a sandbox: stdlib only, from CPython 3.6 up, never imported by the host."""
