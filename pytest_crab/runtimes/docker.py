@@ -51,7 +51,7 @@ from pytest_crab.runtimes.slots import Slots
 from pytest_crab.types import Instance, RevisionCommit
 
 #: Raised by one when what the harness leaves in an image, or how it runs one, changes.
-LAYOUT = 4
+LAYOUT = 5
 #: What a container idles with until its input ends, as a user whom the processes beside it cannot signal.
 IDLE = Command(argv=("cat",), user="root")
 _TREE = f"{OWN_PLACES['trees']}/tree"
