@@ -16,11 +16,10 @@ from pytest_crab.atomic import SHARED, write_atomically
 from pytest_crab.benchmarks.codereviewqa.choices.options import ChangeType
 from pytest_crab.benchmarks.codereviewqa.distractors import WRONG, ReviewedCode, fault_of_comment, questions_on
 from pytest_crab.benchmarks.codereviewqa.surrogates import TEMPERATURE, SolutionBench, Surrogates, SurrogateSettings
+from pytest_crab.benchmarks.codereviewqa.text_models import AFTER, BEFORE, CHECK
 from pytest_crab.benchmarks.codereviewqa.wrong_solutions import DRAWS
 from pytest_crab.cli.asking import AskingOptions, asking_options, spent_line
 from pytest_crab.cli.shared_options import load_embedding
-from pytest_crab.clients.infill import AFTER, BEFORE
-from pytest_crab.clients.text_log_probabilities import CHECK
 from pytest_crab.errors import BadInput
 from pytest_crab.formats import format_count, format_names
 from pytest_crab.instances.archives import json_records

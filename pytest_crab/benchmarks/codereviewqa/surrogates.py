@@ -12,6 +12,15 @@ from typing_extensions import override
 
 from pytest_crab import serialization
 from pytest_crab.benchmarks.codereviewqa.distractors import ReviewedCode
+from pytest_crab.benchmarks.codereviewqa.text_models import (
+    Cosines,
+    Filling,
+    Gap,
+    compare_embeddings,
+    fill,
+    require_own_places,
+    score_text,
+)
 from pytest_crab.benchmarks.codereviewqa.wrong_solutions import (
     DRAWS,
     SurrogateAnswers,
@@ -21,9 +30,6 @@ from pytest_crab.benchmarks.codereviewqa.wrong_solutions import (
     wrong_solutions,
 )
 from pytest_crab.clients.chat import ChatSettings, endpoint_of
-from pytest_crab.clients.embeddings import Cosines, compare_embeddings
-from pytest_crab.clients.infill import Filling, Gap, fill
-from pytest_crab.clients.text_log_probabilities import require_own_places, score_text
 from pytest_crab.errors import Cancelled, CrabError, EngineError, ModelError
 from pytest_crab.model_access import Services
 from pytest_crab.scoring.bench import Bench
@@ -64,7 +70,7 @@ class SurrogateSettings(ChatSettings):
 class Surrogates:
     """The models that make wrong solutions: one is surprised, one fills in, and one or a measure compares.
 
-    ``temperature`` and ``template`` are those of ``clients.infill.fill``, and ``draws`` is the most fillings for a row.
+    ``temperature`` and ``template`` are those of ``text_models.fill``, and ``draws`` is the most fillings for a row.
     """
 
     surprised: SurrogateSettings

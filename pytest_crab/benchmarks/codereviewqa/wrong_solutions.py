@@ -15,9 +15,8 @@ from typing import Protocol
 
 from pytest_crab.benchmarks.codereviewqa.distractors import WRONG, ReviewedCode
 from pytest_crab.benchmarks.codereviewqa.reader import ENDINGS, strip_marks
-from pytest_crab.clients.infill import Gap
+from pytest_crab.benchmarks.codereviewqa.text_models import Gap, TextToken
 from pytest_crab.clients.prompting import as_data
-from pytest_crab.clients.text_log_probabilities import TextToken
 from pytest_crab.errors import MalformedAnswer
 from pytest_crab.parsing.syntax_trees import leaves
 

@@ -15,6 +15,7 @@ pytest.importorskip("tree_sitter", reason="syntax trees need the extra mutation"
 from pytest_crab.benchmarks.codereviewqa.distractors import ReviewedCode
 from pytest_crab.benchmarks.codereviewqa.reader import strip_marks
 from pytest_crab.benchmarks.codereviewqa.surrogates import RowAnswers, Surrogates, SurrogateSettings
+from pytest_crab.benchmarks.codereviewqa.text_models import Gap, TextToken
 from pytest_crab.benchmarks.codereviewqa.wrong_solutions import (
     TokenSurprisal,
     changed_elements,
@@ -22,8 +23,6 @@ from pytest_crab.benchmarks.codereviewqa.wrong_solutions import (
     token_surprisals,
     wrong_solutions,
 )
-from pytest_crab.clients.infill import Gap
-from pytest_crab.clients.text_log_probabilities import TextToken
 from pytest_crab.errors import MalformedAnswer
 
 DATA = Path(__file__).parents[4] / "shared" / "data" / "codereviewqa" / "codereviewqa_c_csharp_200.jsonl"

@@ -1,8 +1,9 @@
-"""The log-probabilities that a model gives the tokens of a text, by one request to a provider that echoes the text."""
+"""Models of plain texts: log-probabilities of a text's tokens, fillings of a gap, and embeddings; one request each."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -115,3 +116,105 @@ def _token(text: Any, value: Any, likely: Any) -> TextToken:
 
 #: How far above 0 a server may round the log-probability of a sure token.
 _ROUNDING = 1e-3
+
+
+#: What stands for the two texts in a template of a model's own.
+BEFORE, AFTER = "{before}", "{after}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gap:
+    """A gap in a text, for one line or less of at most ``tokens`` tokens if ``one_line``."""
+
+    before: str
+    after: str
+    tokens: int
+    one_line: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filling:
+    """The text that a model wrote into a gap."""
+
+    text: str
+    usage: Usage | None = None
+
+
+def fill(
+    settings: ChatSettings, services: Services, gap: Gap, *, temperature: float, seed: int, template: str | None = None
+) -> Filling:
+    """Return one filling of a gap, drawn at this temperature; its instructions are not sent.
+
+    The provider gets the text behind the gap as ``suffix``, or both texts as one prompt by ``template``, in which
+    {before} and {after} stand for them. Raises ModelError, also for an answer that has no text, and GatewayError.
+    """
+    fields = {
+        **_texts(gap, template),
+        "max_tokens": gap.tokens,
+        "temperature": temperature,
+        "seed": seed,
+        **({"stop": ["\n"]} if gap.one_line else {}),
+    }
+    text, usage = settings.request(services, "completions", fields, _read_text)
+    return Filling(text=text, usage=usage)
+
+
+def _texts(gap: Gap, template: str | None) -> dict[str, str]:
+    if template is None:
+        return {"prompt": gap.before, "suffix": gap.after}
+    before, _, rest = template.partition(BEFORE)
+    if AFTER in before:  # some models read what follows first
+        first, _, second = before.partition(AFTER)
+        return {"prompt": f"{first}{gap.after}{second}{gap.before}{rest}"}
+    first, _, second = rest.partition(AFTER)
+    return {"prompt": f"{before}{gap.before}{first}{gap.after}{second}"}
+
+
+def _read_text(document: Any) -> str:
+    try:
+        text = document["choices"][0]["text"]
+    except (LookupError, TypeError) as error:
+        raise MalformedAnswer("its answer is not that of a completions endpoint", "bad_output") from error
+    if not isinstance(text, str):
+        raise MalformedAnswer("its answer has no text", "bad_output")
+    return text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cosines:
+    """The cosine of a text's embedding with that of each of some others, in their order."""
+
+    values: tuple[float, ...]
+    usage: Usage | None = None
+
+
+def compare_embeddings(settings: ChatSettings, services: Services, text: str, others: Sequence[str]) -> Cosines:
+    """Return how similar the embeddings of other texts are to that of a text, by one request.
+
+    Raises ModelError, also for an answer without a vector for each text, and GatewayError.
+    """
+    texts = [text, *others]
+    (first, *rest), usage = settings.request(
+        services, "embeddings", {"input": texts}, lambda answer: read_vectors(answer, len(texts))
+    )
+    return Cosines(values=tuple(_cosine(first, each) for each in rest), usage=usage)
+
+
+def read_vectors(document: Any, count: int) -> list[list[float]]:
+    """Return the vectors of an answer in the order of their texts. Raises MalformedAnswer unless there are so many."""
+    try:
+        found = {int(each["index"]): [float(number) for number in each["embedding"]] for each in document["data"]}
+        vectors = [found[at] for at in range(count)]
+    except (LookupError, TypeError, ValueError) as error:
+        raise MalformedAnswer("its answer has no embedding for each text", "bad_output") from error
+    if len({len(vector) for vector in vectors}) != 1:
+        raise MalformedAnswer("the embeddings of its answer are of different lengths", "bad_output")
+    if not all(math.isfinite(number) for vector in vectors for number in vector) or not all(map(any, vectors)):
+        raise MalformedAnswer("an embedding of its answer has no direction", "bad_output")
+    return vectors
+
+
+def _cosine(one: Sequence[float], other: Sequence[float]) -> float:
+    """Return the cosine of two vectors that are not zero."""
+    product = math.fsum(left * right for left, right in zip(one, other, strict=True))
+    return max(-1.0, min(1.0, product / (math.hypot(*one) * math.hypot(*other))))

@@ -1,4 +1,4 @@
-"""The tokens of a text with their log-probabilities, out of the answer of a provider that echoes the text."""
+"""Answers of models of plain texts as they are read."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pytest_crab.clients.text_log_probabilities import TextToken, read_tokens
+from pytest_crab.benchmarks.codereviewqa.text_models import TextToken, read_tokens, read_vectors
 from pytest_crab.errors import MalformedAnswer
 
 TEXT = "a b\nc"
@@ -81,3 +81,31 @@ def test_a_server_that_wrote_nothing_behind_the_text_loses_none_of_its_tokens() 
 def test_an_answer_without_the_text_or_without_all_numbers_is_none(answer: Any, said: str) -> None:
     with pytest.raises(MalformedAnswer, match=said):
         read_tokens(answer, TEXT)
+
+
+def answer(*vectors: Any) -> dict[str, Any]:
+    return {"data": [{"index": at, "embedding": vector} for at, vector in enumerate(vectors)]}
+
+
+def test_vectors_come_in_the_order_of_their_texts() -> None:
+    found = answer([1, 2], [3, -4.5])
+    found["data"].reverse()
+    assert read_vectors(found, 2) == [[1.0, 2.0], [3.0, -4.5]]
+
+
+@pytest.mark.parametrize(
+    ("document", "said"),
+    [
+        ("words", "no embedding for each text"),
+        ({"data": []}, "no embedding for each text"),
+        (answer([1.0]), "no embedding for each text"),
+        (answer([1.0], "AAAA"), "no embedding for each text"),
+        (answer([1.0], [1.0, 2.0]), "different lengths"),
+        (answer([1.0, 0.0], [0.0, 0.0]), "no direction"),
+        (answer([1.0, 0.0], [float("nan"), 0.0]), "no direction"),
+        (answer([], []), "no direction"),
+    ],
+)
+def test_anything_else_is_a_malformed_answer(document: Any, said: str) -> None:
+    with pytest.raises(MalformedAnswer, match=said):
+        read_vectors(document, 2)
