@@ -27,7 +27,7 @@ from pytest_crab.curation.funnel import FunnelStage, count_funnel, funnel_data, 
 from pytest_crab.curation.licence_notes import write_notes
 from pytest_crab.curation.listing import ListedSource, Listing, listing_path, read_listing, write_listing
 from pytest_crab.curation.pipeline import Fate, Passage, run_candidate, walk
-from pytest_crab.curation.publish import remove_rejected, write_set
+from pytest_crab.curation.publish import record_audits, remove_rejected, write_set
 from pytest_crab.curation.python_version import RELEASED
 from pytest_crab.curation.rulings import read_rulings, ruled
 from pytest_crab.curation.stages import CurationContext, Stage, make_stages, usual_stages
@@ -201,6 +201,7 @@ def _write_ends(
     notes = [*write_set(out, [*published, *twins]), *remove_rejected(out, rejected)]
     notes += [*remove_rejected(out, sorted(map(twin_id, alone)), "not wanted"), *_notes_on_failed(out, ends)]
     write_notes(out)
+    record_audits(out, published)
     notes += rate_lines(out, [one.id for one in published])
     bare = sum(each.comment.oracle is None for one in published for each in one.comments)
     lack = f"; {format_count(bare, 'comment')} without an oracle, which no run measures" if bare else ""

@@ -23,8 +23,9 @@ from pytest_crab.injection.fixes import FixSource
 from pytest_crab.injection.proposals import Method
 from pytest_crab.injection.repository import open_repository
 from pytest_crab.injection.seeded import SeededSource
-from pytest_crab.injection.stages import Proving, Publishing
+from pytest_crab.injection.stages import Proving, Publishing, Sharpness
 from pytest_crab.injection.twins import clean_twin
+from pytest_crab.parsing.syntax_trees import GRAMMARS, parser_of
 from pytest_crab.settings import load_settings
 from pytest_crab.sources.git import bring_history
 from pytest_crab.store import FileStore
@@ -54,6 +55,14 @@ _FOR_ONE = 4
 @click.option(
     "--runs", type=click.IntRange(min=2), default=3, show_default=True, help="Prove with so many runs of each state."
 )
+@click.option(
+    "--near-misses", "most", type=click.IntRange(min=0), default=10, show_default=True,
+    help="Judge each oracle by at most so many near misses, made of its reference.",
+)  # fmt: skip
+@click.option(
+    "--least-refused", "least", type=click.FloatRange(0, 1), default=0.75, show_default=True,
+    help="Keep an oracle that refuses at least this share of them; some may do the same as the reference.",
+)  # fmt: skip
 @click.option("--twins/--no-twins", default=True, show_default=True, help="Add each pull request without its fault.")
 @click.option("--status", is_flag=True, help="Print the funnel of what is stored; run nothing.")
 @runtime_option("What runs the project's tests.")
@@ -70,6 +79,8 @@ def inject(
     since: date | None,
     python: str | None,
     runs: int,
+    most: int,
+    least: float,
     twins: bool,
     status: bool,
     runtime: str,
@@ -92,6 +103,8 @@ def inject(
     known = local_repository(named)
     if known is None and Path(source).is_dir():
         raise click.UsageError(f"{source} is no git repository; name one, or its https address")
+    if most:
+        parser_of(GRAMMARS[".py"])  # before hours of work that would end in its lack
     settings = load_settings(Path.cwd())
     kept = FileStore(store.absolute())
     with ExitStack() as stack:
@@ -111,6 +124,7 @@ def inject(
             Collection(source=faults, known=faults.identity()),
             deciding,
             Proving(runs=runs, company=lambda one: company_for(repository, fixes.line, fixes.files, one)),
+            *([Sharpness(runs=runs, most=most, least=least)] if most else []),
             Publishing(),
         ]
         passages = (passage for one in listing.candidates for passage in walk(one, chain[:2], kept))

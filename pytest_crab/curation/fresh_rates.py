@@ -1,4 +1,4 @@
-"""The error rates of a set's oracles, measured by changes that a model wrote without seeing them."""
+"""The error rates of a set's oracles: by changes that a model wrote without seeing them, and by mutants."""
 
 from __future__ import annotations
 
@@ -7,14 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from pytest_crab import serialization
-from pytest_crab.curation.near_misses import IN_COMPANY, NEAR_MISSES, RIGHT_FIXES
-from pytest_crab.instances.oracle_errors import (
-    Measurement,
-    error_rate,
-    oracle_digest,
-    read_errors,
-    write_measurements,
-)
+from pytest_crab.curation.near_misses import IN_COMPANY, MUTANTS, NEAR_MISSES, RIGHT_FIXES
+from pytest_crab.curation.set_statistics import error_lines
+from pytest_crab.instances.oracle_errors import Measurement, oracle_digest, read_errors, write_measurements
 from pytest_crab.types import ChangeKind, Instance, JudgedChange, OracleError, PullCandidate
 
 #: What a kind of change measures, and its source's name on record. A change of the company alone measures nothing.
@@ -22,19 +17,23 @@ _MEASURED = {
     ChangeKind.NEAR: (NEAR_MISSES, OracleError.FALSE_ACCEPT),
     ChangeKind.RIGHT: (RIGHT_FIXES, OracleError.FALSE_REJECT),
     ChangeKind.IN_COMPANY: (IN_COMPANY, OracleError.FALSE_REJECT_IN_COMPANY),
+    ChangeKind.MUTANT: (MUTANTS, OracleError.FALSE_ACCEPT),
 }
 
 
 def publish_rates(out: Path, candidate: PullCandidate, instance: Instance) -> None:
-    """Write into the set in ``out`` what the fresh changes of a candidate measure of its oracles. Raises BadInput."""
+    """Write into the set in ``out`` what the fresh changes of a candidate, and mutants, say of its oracles.
+
+    An oracle was chosen by what it says of mutants, so that they have no author. Raises BadInput.
+    """
     known = read_errors(out).get(instance.id, {})
     found = {}
     for one in candidate.comments:
-        fresh = [change for change in one.changes if change.fresh]
-        if one.comment.oracle is None or not fresh:
+        judged = [change for change in one.changes if change.fresh or change.kind is ChangeKind.MUTANT]
+        if one.comment.oracle is None or not judged:
             continue
         digest = oracle_digest(instance, one.comment)
-        own = dict(_measurements(fresh, digest))
+        own = dict(_measurements(judged, digest))
         before = known[one.comment.id].measurements if one.comment.id in known else {}
         new = {name: made for name, made in own.items() if not _is_same(before.get(name), made)}
         if new:
@@ -51,27 +50,26 @@ def _measurements(changes: Sequence[JudgedChange], digest: str) -> Iterator[tupl
     today = datetime.datetime.now(datetime.timezone.utc).date().isoformat()
     for kind, (source, error) in _MEASURED.items():
         own = [change for change in changes if change.kind is kind and change.held is not None]
+        missed = [change for change in own if not change.held]
+        surely = kind is not ChangeKind.MUTANT  # a mutant may do the same as the fix
         if own:
             yield (
                 source,
                 Measurement(
                     error=error,
                     total=len(own),
-                    wrong=tuple(change.name for change in own if not change.held and not change.disputed),
-                    undecided=tuple(change.name for change in own if not change.held and change.disputed),
+                    wrong=tuple(change.name for change in missed if surely and not change.disputed),
+                    undecided=tuple(change.name for change in missed if not surely or change.disputed),
                     oracle=digest,
                     date=today,
-                    authors=1,
+                    authors=int(surely),
                     changes=serialization.digest(sorted(change.diff for change in own))[:16],
                 ),
             )
 
 
 def rate_lines(out: Path, names: Iterable[str]) -> Iterator[str]:
-    """Yield the rates of the oracles of these instances by kind of error, where any was measured. Raises BadInput."""
+    """Yield the error rates of the oracles of these instances, where any was measured. Raises BadInput."""
     known = read_errors(out)
     errors = [one for name in names for one in known.get(name, {}).values()]
-    rates = {error: error_rate(errors, error) for error in OracleError}
-    if any(rate.total for rate in rates.values()):
-        told = ", ".join(f"{rate.figures} {error.plural}" for error, rate in rates.items() if rate.total)
-        yield f"oracles on changes that were written without sight of them: {told}"
+    yield from error_lines(errors, len(errors))

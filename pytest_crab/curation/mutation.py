@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import bisect
+import difflib
 import functools
 import hashlib
+import re
 import warnings
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
@@ -116,13 +119,54 @@ def drafts(path: str, source: bytes, lines: Collection[int]) -> Iterator[Mutant]
         )
 
 
+def halves(path: str, before: bytes, after: bytes) -> Iterator[Mutant]:
+    """Yield a file as a fix leaves it, without one of the places that it changed; none where no grammar is here.
+
+    Left out are places where it changed no code (see ``changes_code``). Raises EngineError where the extra is missing.
+    """
+    if PurePosixPath(path).suffix not in GRAMMARS:
+        return
+    old, new = before.split(b"\n"), after.split(b"\n")
+    for tag, first, end, start, stop in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if tag == "equal":
+            continue
+        one = Mutant(
+            path=path,
+            line=start + 1,
+            operator="half",
+            before=_text(b"\n".join(new[start:stop])),
+            after=_text(b"\n".join(old[first:end])),
+            content=b"\n".join([*new[:start], *old[first:end], *new[stop:]]),
+        )
+        if changes_code(one, after):
+            yield one
+
+
+def may_hang(source: str, line: int) -> bool:
+    """Return whether a line is in a loop that goes on while something holds: with a fault it may never end."""
+    above = source.split("\n")[:line]
+    indent = len(above[-1]) - len(above[-1].lstrip())
+    for text in reversed(above):
+        own = len(text) - len(text.lstrip())
+        if text.strip() and (own < indent or text is above[-1]):
+            indent = own
+            if re.match(r"\s*(?:while\b|def\b|async def\b)", text):
+                return text.lstrip().startswith("while")
+    return False
+
+
 def changes_code(mutant: Mutant, source: bytes) -> bool:
     """Return whether a mutant of a source still parses, and in Python compiles to other code."""
     parse = parser_of(GRAMMARS[PurePosixPath(mutant.path).suffix])
     if parse(mutant.content).has_error and not parse(source).has_error:
         return False
-    known, code = _code(mutant.path, source), _code(mutant.path, mutant.content)
-    return known is None or code is None or not _same(code, known)
+    return not same_code(mutant.path, source, mutant.content)
+
+
+def same_code(path: str, one: bytes, other: bytes) -> bool:
+    """Return whether two texts of a Python file do the same: they differ in words and in annotations alone."""
+    known, code = _code(path, one), _code(path, other)
+    return known is not None and code is not None and _same(code, known)
 
 
 def _edits(node: Node, source: bytes, grammar: Grammar, lines: Sequence[int]) -> Iterator[Edit]:
@@ -198,14 +242,29 @@ def _is_text(node: Node) -> bool:
 
 @functools.lru_cache(maxsize=8)
 def _code(path: str, source: bytes) -> CodeType | None:
+    """Return what a file compiles to without its docstrings and the annotations of its functions."""
     if not path.endswith(".py"):
         return None
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a mutant may compare with "is" what should not be
-            return compile(source, path, "exec", dont_inherit=True)
-    except (SyntaxError, ValueError):
+            return compile(_bare(ast.parse(source)), path, "exec", dont_inherit=True)
+    except (SyntaxError, ValueError, RecursionError):
         return None
+
+
+def _bare(tree: ast.Module) -> ast.Module:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.arg):
+            node.annotation = None
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            node.returns = None
+        if (
+            isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef))
+            and ast.get_docstring(node, clean=False) is not None
+        ):
+            node.body[0] = ast.copy_location(ast.Pass(), node.body[0])
+    return tree
 
 
 def _same(one: CodeType, other: CodeType) -> bool:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing_extensions import override
 
 from pytest_crab import diffs, verdict
-from pytest_crab.curation.mutation import mutants
+from pytest_crab.curation.mutation import Mutant, halves, may_hang, mutants
 from pytest_crab.errors import DiffRejected
 from pytest_crab.instances.files import diff_text
 from pytest_crab.instances.oracle_errors import Measurement, oracle_digest
@@ -23,7 +23,7 @@ from pytest_crab.scoring.oracles.proof import ProvedComment
 from pytest_crab.scoring.oracles.states import company_of, goes_together
 from pytest_crab.scoring.steps import Step
 from pytest_crab.trial.context import TrialContext
-from pytest_crab.types import Comment, Ending, OracleError, Verdict
+from pytest_crab.types import Comment, Ending, OracleError, Reason, Verdict
 
 #: The sources of changes, as they are called on record.
 MUTANTS = "mutants"
@@ -44,10 +44,14 @@ class ChangedTree:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OracleAnswer:
-    """The answer of an oracle on a change: caught (accepted), missed (refused), or unknown, with its detail."""
+    """The answer of an oracle on a change: caught (accepted), missed (refused), or unknown, with its detail.
+
+    ``endless``: it was refused since its run took too long.
+    """
 
     verdict: Verdict
     detail: str | None = None
+    endless: bool = False
 
 
 class OracleAnswerStep(Step[OracleAnswer]):
@@ -79,7 +83,8 @@ class OracleAnswerStep(Step[OracleAnswer]):
                 answers[name] = OracleAnswer(verdict=Verdict.UNKNOWN, detail=detail)
             else:
                 judgement = verdict.judge(self._one.proof, run)
-                answers[name] = OracleAnswer(verdict=judgement.verdict, detail=judgement.detail)
+                endless = judgement.reason is Reason.TIMEOUT
+                answers[name] = OracleAnswer(verdict=judgement.verdict, detail=judgement.detail, endless=endless)
         return answers
 
     @override
@@ -88,25 +93,36 @@ class OracleAnswerStep(Step[OracleAnswer]):
 
 
 def mutated_references(context: TrialContext, comment: Comment, most: int) -> tuple[ChangedTree, ...]:
-    """Return at most so many mutants of a comment's reference, on the lines that it changed, evenly picked.
+    """Return at most so many wrong changes that are made of a comment's reference.
 
-    The tests that a fix brings along do not decide whether it is right: they are mutated only for a comment on a test.
-    Raises EngineError where the extra is missing.
+    First the reference without one of its places, then mutants on the lines that it changed, evenly picked; none that
+    may never end. The tests that a fix brings along do not decide whether it is right: they are changed only for a
+    comment on a test. Raises EngineError where the extra is missing.
     """
     snapshot = context.snapshot
     tree = _fixed_tree(context, comment)
     lines = diffs.changed_lines(snapshot.diff(tree))
-    found = []
+    parts: list[Mutant] = []
+    found: list[Mutant] = []
     about_tests = is_test(comment.path)
     for path, changed in sorted(lines.items()):
         source = snapshot.read(tree, path) if is_test(path) == about_tests else None
-        if source is not None:
-            found += [(path, mutant) for mutant in mutants(path, source, changed)]
-    picked = found if len(found) <= most else [found[number * len(found) // most] for number in range(most)]
-    return tuple(
-        ChangedTree(name=mutant.name, tree=_with_file(context, tree, path, mutant.content), told=mutant.change)
-        for path, mutant in picked
-    )
+        if source is None:
+            continue
+        before, text = snapshot.read(snapshot.head_tree, path), source.decode("utf-8", "replace")
+        parts += [] if before is None else halves(path, before, source)
+        found += [one for one in mutants(path, source, changed) if not may_hang(text, one.line)]
+    halved = [one for one in (_changed(context, tree, part) for part in parts) if one.tree != snapshot.head_tree][:most]
+    left = most - len(halved)
+    picked = found if len(found) <= left else [found[at * len(found) // left] for at in range(left)]
+    made = {one.tree: one for one in (*halved, *(_changed(context, tree, mutant) for mutant in picked))}
+    made.pop(snapshot.head_tree, None)  # the fault itself
+    return tuple(made.values())
+
+
+def _changed(context: TrialContext, tree: str, mutant: Mutant) -> ChangedTree:
+    made = _with_file(context, tree, mutant.path, mutant.content)
+    return ChangedTree(name=mutant.name, tree=made, told=mutant.change)
 
 
 def _fixed_tree(context: TrialContext, comment: Comment) -> str:

@@ -26,7 +26,7 @@ from pytest_crab.parsing.changed_paths import is_test
 from pytest_crab.scoring.oracles.proof import ProvedComment
 from pytest_crab.scoring.oracles.states import goes_together
 from pytest_crab.trial.context import TrialContext
-from pytest_crab.types import ChangeKind, JudgedChange, Verdict
+from pytest_crab.types import ChangeKind, Comment, JudgedChange, Verdict
 
 #: An oracle as its writer has it.
 Oracle = TypeVar("Oracle")
@@ -303,6 +303,14 @@ def doubts(changes: Sequence[JudgedChange]) -> Iterator[str]:
 def checks_of(changes: Sequence[JudgedChange]) -> list[JudgedChange]:
     """Return the changes on which an oracle must stay right: those that it was mended on, and was right on."""
     return [one for one in changes if one.held is not None and (one.held or not one.fresh) and not one.disputed]
+
+
+def with_checks(comment: Comment, checks: Sequence[JudgedChange]) -> tuple[Comment, dict[str, str]]:
+    """Return a comment that is checked on these changes, and their files."""
+    names = {one.name: f"checks/{comment.id}-{one.name}.diff" for one in checks}
+    sides = {side: tuple(names[one.name] for one in checks if one.kind.resolves is side) for side in (True, False)}
+    files = {names[one.name]: one.diff for one in checks}
+    return dataclasses.replace(comment, accepts=sides[True], rejects=sides[False]) if checks else comment, files
 
 
 def settings_of(stage: Proposing, number: int) -> dict[str, Any]:

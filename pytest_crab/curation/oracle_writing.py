@@ -34,6 +34,7 @@ from pytest_crab.curation.oracle_mending import (
     settings_of,
     strengthen,
     told,
+    with_checks,
 )
 from pytest_crab.curation.pinning import Requirements
 from pytest_crab.curation.proposals import Proposing
@@ -358,11 +359,9 @@ class _Proving:
             return f"the file is no Python ({error})"
         # No file of the project may be called so: the sandbox is searched for the names of oracles.
         file = f"oracles/test_pull_{self._candidate.pull_request.number}_{self._comment.id}.py"
-        own, texts = self._checked(checks)
         category = self._comment.category or written.category
-        comment = dataclasses.replace(
-            self._comment, oracle=Oracle(file=file), kind=written.kind, category=category, **own
-        )
+        own = dataclasses.replace(self._comment, oracle=Oracle(file=file), kind=written.kind, category=category)
+        comment, texts = with_checks(own, checks)
         files = {file: written.source, **texts}
         certificate = self._certify(comment, files, name)
         if certificate.proved:
@@ -375,17 +374,10 @@ class _Proving:
         told = "; ".join([*certificate.problems.values(), *outcomes])
         return " ".join(told.split())
 
-    def _checked(self, checks: Sequence[JudgedChange]) -> tuple[dict[str, Any], dict[str, str]]:
-        """Return the fields of a comment for its checks, and their files."""
-        names = {one.name: f"checks/{self._comment.id}-{one.name}.diff" for one in checks}
-        sides = {side: tuple(names[one.name] for one in checks if one.kind.resolves is side) for side in (True, False)}
-        own = {"accepts": sides[True], "rejects": sides[False]} if checks else {}
-        return own, {names[one.name]: one.diff for one in checks}
-
     def with_checks(self, found: ProvedOracle, checks: Sequence[JudgedChange]) -> ProvedOracle:
         """Return the oracle with checks that it was right on, where the audit says so too."""
-        own, texts = self._checked(checks)
-        comment, files = dataclasses.replace(found.comment, **own), {**found.files, **texts}
+        comment, texts = with_checks(found.comment, checks)
+        files = {**found.files, **texts}
         if checks and self._certify(comment, files, "checks", found.environment).proved:
             return dataclasses.replace(found, comment=comment, files=files)
         return found

@@ -20,10 +20,9 @@ from pytest_crab.curation.licence_notes import COMMENT_TEXT, OWN_WORDS, plain_ti
 from pytest_crab.curation.licences import PERMISSIVE
 from pytest_crab.curation.stages import CurationContext, Rejection, SettingsStage
 from pytest_crab.errors import BadInput
-from pytest_crab.instances import FILE
+from pytest_crab.instances import FILE, load_instances, lock
 from pytest_crab.instances.dump import instance_yaml
 from pytest_crab.instances.files import folder_digest
-from pytest_crab.instances.lock import named_files
 from pytest_crab.instances.set_files import read_set_file, write_set_file
 from pytest_crab.scoring.judges.bench import JudgeBench
 from pytest_crab.scoring.judges.label_judges import CONCERN
@@ -175,7 +174,7 @@ def write_set(out: Path, published: Sequence[PullCandidate]) -> Iterator[str]:
         there = folder_digest(folder) if folder.is_dir() else None
         if there is None:
             template.refuse_existing(folder)
-        files = {name: candidate.files[name] for name in named_files(instance)}
+        files = {name: candidate.files[name] for name in lock.named_files(instance)}
         try:
             with template.beside(folder, {FILE: instance_yaml(instance), **files}) as made:
                 digest = folder_digest(made)
@@ -194,6 +193,22 @@ def write_set(out: Path, published: Sequence[PullCandidate]) -> Iterator[str]:
         write_set_file(out / RECORD, {"instances": digests})
     if anew:
         yield f"made anew in {out}: {', '.join(anew)}"
+
+
+def record_audits(out: Path, published: Sequence[PullCandidate]) -> None:
+    """Write the lock of the set in ``out`` with the audits of these candidates; without any it is left alone.
+
+    An edited instance is none that was audited. Raises BadInput.
+    """
+    audited = {one.id: {each.comment.id: each.audited for each in one.comments if each.audited} for one in published}
+    if not any(audited.values()):
+        return
+    lock.write_lock(out, load_instances(out))
+    digests = _read_record(out)
+    for candidate in published:
+        folder, runs = (out / candidate.id).absolute(), audited[candidate.id]
+        if runs and folder_digest(folder) == digests.get(candidate.id):
+            lock.record_audits(out, to_instance(candidate, folder), dict.fromkeys(runs, True), runs)
 
 
 def remove_rejected(out: Path, rejected: Sequence[str], why: str = "rejected") -> Iterator[str]:

@@ -107,8 +107,10 @@ def _ruled(one: CandidateComment, ruling: Ruling | None) -> CandidateComment:
     if ruling is None:
         return one
     labels = {**one.comment.labels, RULING: str(ruling.ruling), RULED_BY: ruling.by}
-    body = ruling.body if ruling.ruling is Word.EDIT else one.comment.body
-    return dataclasses.replace(one, comment=dataclasses.replace(one.comment, labels=labels, body=body))
+    edited = ruling.ruling is Word.EDIT
+    body = ruling.body if edited else one.comment.body
+    audited = 0 if edited and ruling.oracle else one.audited
+    return dataclasses.replace(one, comment=dataclasses.replace(one.comment, labels=labels, body=body), audited=audited)
 
 
 def write_ruled(out: Path, published: Sequence[PullCandidate]) -> Iterator[str]:

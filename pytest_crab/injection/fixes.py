@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -15,6 +14,7 @@ from typing_extensions import override
 
 from pytest_crab import diffs
 from pytest_crab.curation.collect import CandidateSource
+from pytest_crab.curation.mutation import same_code
 from pytest_crab.curation.stages import CurationContext, Rejection
 from pytest_crab.errors import DiffRejected
 from pytest_crab.injection import excerpts
@@ -434,24 +434,12 @@ def parts_of(changed: Mapping[str, str]) -> Parts | None:
 
 
 def only_words(repository: Repository, fix: Change, sources: Sequence[str]) -> bool:
-    """Return whether a fix leaves all code as it is. Raises ValueError."""
-    try:
-        return all(
-            _code(repository.read(fix.parent, path) or "") == _code(repository.read(fix.tree, path) or "")
-            for path in sources
-        )
-    except ValueError:
-        return False
+    """Return whether a fix leaves all code as it is."""
 
+    def text(tree: str, path: str) -> bytes:
+        return (repository.read(tree, path) or "").encode()
 
-def _code(text: str) -> str:
-    tree = excerpts.parse(text)
-    for node in ast.walk(tree):
-        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)) and ast.get_docstring(
-            node
-        ):
-            node.body = node.body[1:]
-    return ast.dump(tree)
+    return all(same_code(path, text(fix.parent, path), text(fix.tree, path)) for path in sources)
 
 
 def subject_of(fix: Change) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import itertools
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ from typing_extensions import override
 
 from pytest_crab import diffs
 from pytest_crab.curation.collect import CandidateSource
-from pytest_crab.curation.mutation import Mutant, changes_code, drafts, mutants
+from pytest_crab.curation.mutation import Mutant, changes_code, drafts, may_hang, mutants
 from pytest_crab.curation.stages import CurationContext, Rejection
 from pytest_crab.injection.fault_words import fault_words
 from pytest_crab.injection.fixes import place_of
@@ -147,7 +146,7 @@ class SeededSource(CandidateSource):
                 found += [
                     one
                     for one in every
-                    if fault_words(one) and _removed(source, one) <= own and not _may_hang(source, one.line)
+                    if fault_words(one) and _removed(source, one) <= own and not may_hang(source, one.line)
                 ]
         taken: set[tuple[str, str]] = set()
         while len(taken) < _OF_ONE:
@@ -235,19 +234,6 @@ def _alike(one: Sequence[str], other: Sequence[str]) -> int:
     """Return with how many same lines two texts begin."""
     pairs = zip(one, other, strict=False)
     return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs))
-
-
-def _may_hang(source: str, line: int) -> bool:
-    """Return whether a line is in a loop that goes on while something holds: with a fault it may never end."""
-    above = source.split("\n")[:line]
-    indent = len(above[-1]) - len(above[-1].lstrip())
-    for text in reversed(above):
-        own = len(text) - len(text.lstrip())
-        if text.strip() and (own < indent or text is above[-1]):
-            indent = own
-            if re.match(r"\s*(?:while\b|def\b|async def\b)", text):
-                return text.lstrip().startswith("while")
-    return False
 
 
 def _related(path: str, tests: Sequence[str]) -> Iterator[str]:

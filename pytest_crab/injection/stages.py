@@ -1,10 +1,11 @@
-"""The last stages of injection: an oracle of the tests that see the fault, its proof, and the instance."""
+"""The last stages of injection: an oracle of the tests that see the fault, its proof, its audit, and the instance."""
 
 from __future__ import annotations
 
 import dataclasses
+import functools
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,8 @@ from typing import Any
 from typing_extensions import override
 
 from pytest_crab.curation.certify import Certificate, certify
+from pytest_crab.curation.near_misses import OracleAnswerStep, mutated_references
+from pytest_crab.curation.oracle_mending import with_checks
 from pytest_crab.curation.publish import to_instance
 from pytest_crab.curation.stages import CurationContext, Rejection, Stage
 from pytest_crab.errors import EngineError, SourceUnreachable
@@ -19,11 +22,17 @@ from pytest_crab.formats import format_percent
 from pytest_crab.injection import excerpts, witnesses
 from pytest_crab.injection.deciding import write_files
 from pytest_crab.injection.proposals import FIXED_ON, WITNESSES, witnesses_of
-from pytest_crab.types import PullCandidate
+from pytest_crab.statistics.shares import Share
+from pytest_crab.trial.context import TrialContext
+from pytest_crab.types import ChangeKind, JudgedChange, PullCandidate, Verdict
 
-#: The tags of an instance with where its oracle runs, how often it was proved, and beside how many changes it held.
-ORACLE, PROOF, COMPANY = "oracle", "proof", "company"
+#: The tags of an instance with where its oracle runs, how often it was proved, beside how many changes it held, and how
+#: many near misses it refuses.
+ORACLE, PROOF, COMPANY, REFUSED = "oracle", "proof", "company", "refused"
 ALONE, IN_TREE = "alone", "in the tree"
+
+#: A near miss with which the tests run for so many seconds never ends, which says nothing of how much they see.
+_SECONDS = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +49,7 @@ class Proving(Stage):
 
     @override
     def identity(self) -> Mapping[str, Any]:
-        return {"version": 2, "runs": self.runs}
+        return {"version": 3, "runs": self.runs}
 
     @override
     def run(self, candidate: PullCandidate, context: CurationContext) -> PullCandidate | Rejection:
@@ -48,12 +57,13 @@ class Proving(Stage):
         beside = self.company(candidate)
         candidate = dataclasses.replace(candidate, files={**candidate.files, **beside}, company=tuple(beside))
         for where, form in self._forms(candidate):
-            certificate = self._certify(form, context)
+            with _scratch() as scratch:
+                certificate = _certify(form, scratch, self.runs, context)
             if certificate.proved:
                 (one,) = candidate.comments
-                comment = dataclasses.replace(one, comment=certificate.proven[0].comment)
                 proof = certificate.proven[0].proof
                 assert proof is not None
+                comment = dataclasses.replace(one, comment=certificate.proven[0].comment, audited=proof.runs)
                 told = f"{proof.runs} runs, flake bound {format_percent(proof.flake_bound)}%"
                 tags = {**form.tags, ORACLE: where, PROOF: told, COMPANY: f"{certificate.proven[0].company}"}
                 return dataclasses.replace(form, comments=(comment,), tags=tags)
@@ -68,18 +78,108 @@ class Proving(Stage):
             yield ALONE, dataclasses.replace(candidate, files=files)
         yield IN_TREE, candidate
 
-    def _certify(self, candidate: PullCandidate, context: CurationContext) -> Certificate:
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sharpness(Stage):
+    """Keeps an oracle that refuses at least a share of near misses, which are made of the reference.
+
+    Those are at most ``most``: the reference without one of its places, and mutants of its lines. A mutant may do the
+    same as the reference, so that not all have to be refused. Those that are become the oracle's checks. ``runs`` are
+    those of its proof.
+    """
+
+    most: int = 10
+    least: float = 0.75
+    runs: int = 3
+    name: str = "near misses"
+
+    @override
+    def identity(self) -> Mapping[str, Any]:
+        return {"version": 1, "most": self.most, "least": self.least, "runs": self.runs}
+
+    @override
+    def run(self, candidate: PullCandidate, context: CurationContext) -> PullCandidate | Rejection:
+        with _scratch() as scratch:
+            certificate = _certify(candidate, scratch, self.runs, context)
+            if not certificate.proved:
+                return Rejection(
+                    reason="its oracle is not proved again", detail="; ".join(certificate.problems.values())
+                )
+            judged = self._judge(certificate, context)
+        loose = looseness(judged, self.least)
+        if loose is not None:
+            return loose
+        (one,) = candidate.comments
+        comment, files = with_checks(one.comment, [change for change in judged if change.held])
+        found = dataclasses.replace(one, comment=comment, changes=judged)
+        return dataclasses.replace(
+            candidate,
+            comments=(found,),
+            files={**candidate.files, **files},
+            tags={**candidate.tags, REFUSED: _refused(judged)},
+        )
+
+    def _judge(self, certificate: Certificate, context: CurationContext) -> tuple[JudgedChange, ...]:
+        """Return near misses with whether the oracle refuses each. Raises EngineError, StoreError, Cancelled."""
         crew, run_context = context.proving()
-        with tempfile.TemporaryDirectory(prefix="crab-inject-") as scratch:
-            folder = Path(scratch, candidate.id)
-            write_files(folder, candidate.files)
-            repeated = dataclasses.replace(run_context, proof_runs=self.runs)
-            certificate = certify(to_instance(candidate, folder), crew, repeated, context.notice)
-        if certificate.skipped is not None:
-            raise SourceUnreachable(certificate.skipped)
-        if certificate.of_machine is not None:
-            raise EngineError(certificate.of_machine)
-        return certificate
+        given = certificate.instance.required_environment
+        environment = dataclasses.replace(given, timeout=min(given.timeout, _SECONDS))
+        instance = dataclasses.replace(certificate.instance, environment=environment)
+        trial = TrialContext(instance, crew, run_context, context.notice)
+        (proved,) = certificate.proven
+        changes = mutated_references(trial, proved.comment, self.most)
+        answers = trial.perform(OracleAnswerStep(trial, proved, changes)) if changes else {}
+        known = {name: one for name, one in answers.items() if one.verdict is not Verdict.UNKNOWN and not one.endless}
+        return tuple(
+            JudgedChange(
+                kind=ChangeKind.MUTANT,
+                name=one.name,
+                why=one.told,
+                diff=trial.snapshot.diff(one.tree),
+                held=known[one.name].verdict is Verdict.MISSED if one.name in known else None,
+                fresh=False,
+            )
+            for one in changes
+        )
+
+
+def looseness(judged: Sequence[JudgedChange], least: float) -> Rejection | None:
+    """Return why an oracle that was judged by near misses sees too little; None: it refuses this share of them.
+
+    Those of which nothing is known do not count.
+    """
+    share = Share.of(one.held for one in judged)
+    if share.rate is None or share.rate >= least:
+        return None
+    accepted = "; ".join(one.why for one in judged if one.held is False)
+    return Rejection(
+        reason="its oracle accepts near misses", detail=f"it refuses {_refused(judged)}, and accepts {accepted}"
+    )
+
+
+def _refused(judged: Sequence[JudgedChange]) -> str:
+    share = Share.of(one.held for one in judged)
+    return f"{share.part} of {share.known}"
+
+
+_scratch = functools.partial(tempfile.TemporaryDirectory, prefix="crab-inject-")
+
+
+def _certify(candidate: PullCandidate, scratch: str, runs: int, context: CurationContext) -> Certificate:
+    """Return the certificate of a candidate's oracle, whose instance lies in ``scratch``.
+
+    Raises SourceUnreachable, EngineError.
+    """
+    crew, run_context = context.proving()
+    folder = Path(scratch, candidate.id)
+    write_files(folder, candidate.files)
+    repeated = dataclasses.replace(run_context, proof_runs=runs)
+    certificate = certify(to_instance(candidate, folder), crew, repeated, context.notice)
+    if certificate.skipped is not None:
+        raise SourceUnreachable(certificate.skipped)
+    if certificate.of_machine is not None:
+        raise EngineError(certificate.of_machine)
+    return certificate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

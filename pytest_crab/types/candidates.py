@@ -14,10 +14,14 @@ FIX = "fix.diff"
 
 
 class ChangeKind(StrEnum):
-    """The kind of an author's change: a right fix, a near miss, a right change beside it, or a right fix with that."""
+    """The kind of a change that judges an oracle.
+
+    An author's right fix, near miss, right change beside it, or right fix with that; or a mutant of the reference.
+    """
 
     RIGHT = "right"
     NEAR = "near"
+    MUTANT = "mutant"
     COMPANY = "company"
     IN_COMPANY = "in-company"
 
@@ -29,7 +33,7 @@ class ChangeKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedChange:
-    """A change by an author who did not see the oracle."""
+    """A change that was made without sight of the oracle."""
 
     kind: ChangeKind
     name: str
@@ -74,6 +78,8 @@ class CandidateComment:
     attempts: tuple[OracleAttempt, ...] = ()
     #: The changes that the oracle was judged by.
     changes: tuple[JudgedChange, ...] = ()
+    #: How many runs proved the oracle, where all of its checks were audited then; 0: they were not.
+    audited: int = 0
     #: The words of judges.
     reasons: tuple[str, ...] = ()
 

@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("tree_sitter", reason="mutants need the extra mutation")
 
-from pytest_crab.curation.mutation import mutants
+from pytest_crab.curation.mutation import halves, may_hang, mutants
 from pytest_crab.parsing.syntax_trees import GRAMMARS
 
 PYTHON = b'''\
@@ -91,3 +91,19 @@ def test_a_file_of_no_known_language_has_none() -> None:
 def test_what_python_would_warn_of_is_not_printed(recwarn: pytest.WarningsRecorder) -> None:
     assert list(mutants("f.py", b"def f(a):\n    return a is 1 and a\n", ALL))
     assert not recwarn.list
+
+
+@pytest.mark.parametrize(("line", "hangs"), [(2, False), (3, True), (4, True), (5, True), (6, False)])
+def test_a_loop_that_may_never_end_is_left_as_it_is(line: int, hangs: bool) -> None:  # noqa: FBT001
+    source = "def f(a):\n    b = a\n    while a:\n        if b:\n            a = b\n    return a\n"
+    assert may_hang(source, line) is hangs
+
+
+def test_a_half_is_a_fix_without_one_of_its_places() -> None:
+    before = PYTHON.replace(b"<= now()", b"< now()").replace(b"key=str", b"key=id")
+    before = before.replace(b"The jobs that are due.", b"Jobs.")
+    found = list(halves("due.py", before, PYTHON))
+    assert [one.line for one in found] == [5, 9]  # words are no code
+    assert [b"<= now()" in one.content for one in found] == [False, True]
+    assert [b"key=str" in one.content for one in found] == [True, False]
+    assert not list(halves("due.txt", before, PYTHON))

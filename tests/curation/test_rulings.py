@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import threading
 import urllib.error
@@ -104,12 +105,14 @@ def test_an_edited_oracle_is_in_the_set_and_has_to_be_proved() -> None:
         origin="git",
         repo="o/n",
         pull_request=PullRequestFacts(number=1, title="t"),
-        comments=(CandidateComment(comment=comment),),
+        comments=(CandidateComment(comment=comment, audited=3),),
         files={"oracles/test_c0.py": "def test_a(): ...\n", "fix.diff": "d"},
     )
     mine = "def test_b(): ...\n"
     edited = Ruling(candidate="a", comment="c0", ruling=Word.EDIT, by="ann", body="Say it.", oracle=mine)
-    assert ruled(one, {("a", "c0"): edited}).files == {"oracles/test_c0.py": mine, "fix.diff": "d"}
+    after = ruled(one, {("a", "c0"): edited})
+    assert (after.files, after.comments[0].audited) == ({"oracles/test_c0.py": mine, "fix.diff": "d"}, 0)
+    assert ruled(one, {("a", "c0"): dataclasses.replace(edited, oracle="")}).comments[0].audited == 3
     (item,) = review_items(one, {("a", "c0"): edited})
     assert (item["raw_oracle"], item["ruling"]["oracle"]) == ("def test_a(): ...\n", mine)
 

@@ -57,7 +57,8 @@ SENT = """
 
 def test_send():
     item = type("Item", (), {"weight": 30})()
-    assert shop.send([item], "here") == [(item, "here")]
+    heavy = type("Item", (), {"weight": 31})()
+    assert shop.send([item, heavy], "here") == [(item, "here")]
     with pytest.raises(ValueError):
         shop.send([])
 """

@@ -14,7 +14,7 @@ from pytest_crab.curation.mutation import mutants
 from pytest_crab.injection.fault_words import fault_words
 from pytest_crab.injection.proposals import Method, witnesses_of
 from pytest_crab.injection.repository import Repository, open_repository
-from pytest_crab.injection.seeded import SeededSource, _may_hang
+from pytest_crab.injection.seeded import SeededSource
 from pytest_crab.injection.twins import TWIN, clean_twin, stands
 from pytest_crab.types import PullCandidate
 
@@ -90,9 +90,3 @@ def test_each_kind_of_fault_is_told_as_a_reviewer_would() -> None:
     assert "`not cart`" in told["unchecked input"]
     assert 'raise ValueError("there is nothing to send")' in told["unchecked input"]
     assert "`parcels.append((item, address))`" not in told.get("boundary", "")
-
-
-@pytest.mark.parametrize(("line", "hangs"), [(2, False), (3, True), (4, True), (5, True), (6, False)])
-def test_a_loop_that_may_never_end_is_left_as_it_is(line: int, hangs: bool) -> None:  # noqa: FBT001
-    source = "def f(a):\n    b = a\n    while a:\n        if b:\n            a = b\n    return a\n"
-    assert _may_hang(source, line) is hangs

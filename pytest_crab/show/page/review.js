@@ -88,7 +88,7 @@ async function review() {
       make("h3", { id: "fix" }, "Fix"), one.fix.length ? one.fix.map((each) => file(each, [], "Fix")) : make("p", { class: "quiet" }, "No reference."),
       make("h3", { id: "test" }, "Oracle"), one.oracle ? [code(one.oracle), fold("Edit the oracle", test)] : make("p", { class: "quiet" }, "It has no oracle."),
       one.changes.length ? make("h3", { id: "judged" }, "Changes that it was judged by") : null,
-      one.changes.map((each) => make("details", { class: "file", open: each.held === false ? "" : null }, make("summary", null, sign(each), each.kind + " " + each.name, make("span", { class: "quiet" }, each.fresh ? "fresh" : "mended on")), make("p", { class: "remark" }, each.why), each.disputed ? make("p", { class: "remark" }, "The oracle's author: " + each.disputed) : null, each.files.map((part) => file(part, [], each.kind)))),
+      one.changes.map((each) => make("details", { class: "file", open: each.held === false ? "" : null }, make("summary", null, sign(each), each.kind + " " + each.name, make("span", { class: "quiet" }, each.fresh ? "fresh" : "a check")), make("p", { class: "remark" }, each.why), each.disputed ? make("p", { class: "remark" }, "The oracle's author: " + each.disputed) : null, each.files.map((part) => file(part, [], each.kind)))),
       one.attempts.map((each, nth) => each.fault ? fold("Attempt " + (nth + 1) + ": " + each.fault, code(each.source)) : null),
       make("details", { id: "diff", class: "file" }, make("summary", null, "The whole pull request"), changes(one.files, null, [[remark, true]], "")),
       one.labels.length ? make("dl", { class: "facts" }, one.labels.map(([label, value]) => [make("dt", null, label), make("dd", null, value)])) : null,
