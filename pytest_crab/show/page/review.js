@@ -36,9 +36,11 @@ async function review() {
       told = await answer.text();
     }
     one.ruling = ruling;
-    if (place < items.length - 1) place += 1;
+    const left = items.findIndex((each) => !each.ruling);
+    const moved = place < items.length - 1 || left >= 0;  // at the end, to what was passed over
+    if (moved) place = place < items.length - 1 ? place + 1 : left;
     show();
-    status.textContent = "The comment before was " + WORDS[word] + "." + (told ? " " + told + "." : "");
+    status.textContent = (moved ? "The comment before was " : "This comment was ") + WORDS[word] + "." + (left < 0 ? " All " + items.length + " are ruled on." : "") + (told ? " " + told + "." : "");
   }
 
   function save() {

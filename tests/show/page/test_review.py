@@ -103,6 +103,7 @@ def test_a_comment_is_ruled_on_by_a_key_with_everything_in_view(
     page.get_by_text("Edit the oracle").click()
     page.fill("#oracle", "def test_mine():\n    assert True\n")
     page.keyboard.press("Control+Enter")
+    page.get_by_text("All 3 are ruled on").wait_for()
     with page.expect_download() as saved:
         page.get_by_text("Save rulings.json").click()
     rulings = json.loads(Path(saved.value.path()).read_text())
