@@ -91,10 +91,9 @@ def certify(
     source cannot be reached. Runs the projects' own build code, in a sandbox that has the network.
     """
     instances = _load(instance_files(names))
-    asked = None if agent is None else crew_with(agent)
+    asked, settings = (None, None) if agent is None else crew_with(agent)
     measured = [instance for instance in instances if instance.with_oracles]
     place = choose_runtime(runtime, pythons_of(measured))
-    settings = None if asked is None else asked.settings
     with proving_context(place, store, settings, budget) as (crew, opened), ExitStack() as stack:
         run_context = dataclasses.replace(opened, proof_runs=runs)
         refuse_foreign(run_context, measured)

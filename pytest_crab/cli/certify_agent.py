@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 
 import click
@@ -22,16 +21,11 @@ from pytest_crab.settings import Settings, load_settings
 from pytest_crab.trial import Crew, CrewSpec, RunContext
 
 
-@dataclass(frozen=True, kw_only=True)
-class AgentCrew:
-    """The humans as reviewers with the agent that was named, and what crab.yaml says."""
+def crew_with(agent: str) -> tuple[Crew, Settings]:
+    """Return the humans as reviewers with this agent, and what crab.yaml of the current folder says.
 
-    crew: Crew
-    settings: Settings
-
-
-def crew_with(agent: str) -> AgentCrew:
-    """This agent, a variant of crab.yaml's in the current folder or a built-in. Raises BadInput, ClickException."""
+    The agent is a variant there, or a built-in one. Raises BadInput, ClickException.
+    """
     where = AGENTS.where(agent)
     settings = load_settings(Path.cwd())
     variant = settings.agents.get(agent)
@@ -52,12 +46,12 @@ def crew_with(agent: str) -> AgentCrew:
     )
     if crew.simulated or crew.privileged_agent:
         raise click.ClickException(f"--agent: {agent} understands no comment or is shown the answer; name another")
-    return AgentCrew(crew=crew, settings=settings)
+    return crew, settings
 
 
 def resolve_all(
     certificates: Sequence[Certificate],
-    asked: AgentCrew,
+    crew: Crew,
     run_context: RunContext,
     pool: ThreadPoolExecutor,
     *,
@@ -65,7 +59,6 @@ def resolve_all(
     write: bool,
 ) -> list[Resolution]:
     """Hand every proved oracle's comment to the agent, print a line each, and write the marks instance by instance."""
-    crew = asked.crew
     proved = {each.instance.id: each for each in certificates if each.proved}
     work = {
         name: functools.partial(_resolve, each, crew, run_context, attempts=attempts, write=write)

@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 
 from pytest_crab import serialization
-from pytest_crab.cli.certify_agent import AgentCrew, crew_with
+from pytest_crab.cli.certify_agent import crew_with
 from pytest_crab.cli.lookup import display_path, instance_files
 from pytest_crab.cli.progress import as_they_end
 from pytest_crab.cli.run_contexts import proving_context, refuse_foreign
@@ -58,7 +58,7 @@ class Sources:
     fresh: Path | None
     authors: int
     mutants: int
-    agent: AgentCrew | None
+    agent: Crew | None
     attempts: int
 
 
@@ -162,7 +162,7 @@ def error_rates(
         _decide(names, decisions)
         return
     instances = [one for one in map(load_instance, instance_files(names)) if one.with_oracles]
-    asked = None if agent is None else crew_with(agent)
+    asked, settings = (None, None) if agent is None else crew_with(agent)
     sources = Sources(
         near=near,
         fixes=fixes,
@@ -172,7 +172,6 @@ def error_rates(
         agent=asked,
         attempts=attempts,
     )
-    settings = None if asked is None else asked.settings
     place = choose_runtime(runtime, pythons_of(instances))
     with (
         proving_context(place, store, settings, budget) as (crew, run_context),
@@ -281,11 +280,10 @@ def _measure_one(
             )
             notes += _error_sentences(one, found[near_misses.MUTANTS], changes, {}, decisions)
     if sources.agent is not None:
-        crew = sources.agent.crew
-        resolved = measure_false_rejects(context, one, crew, sources.attempts)
+        resolved = measure_false_rejects(context, one, sources.agent, sources.attempts)
         notes += [f"{one.comment.id}: {problem}" for problem in resolved.problems]
         if resolved.measurement is not None:
-            found[f"agent {crew.spec.agent}"] = resolved.measurement
+            found[f"agent {sources.agent.spec.agent}"] = resolved.measurement
     return found
 
 

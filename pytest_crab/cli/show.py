@@ -14,8 +14,9 @@ from pytest_crab.errors import CrabError
 from pytest_crab.instances import find_instances, load_instance
 from pytest_crab.instances.pull_requests import Subject, read_subject, subject_of
 from pytest_crab.registry import offered
+from pytest_crab.show.terminal import Line
 from pytest_crab.show.transcripts import Transcript, read_transcript, stored_transcript
-from pytest_crab.show.trial_view import Styled, show_transcripts, show_trial, transcript_lines, trial_head
+from pytest_crab.show.trial_view import show_transcripts, show_trial, transcript_lines, trial_head
 from pytest_crab.sources import fetcher_for
 from pytest_crab.store import FileStore
 from pytest_crab.text import escape_controls, one_line
@@ -75,7 +76,7 @@ def _find(trial: str, report: Path | None, store: Path, *, may_miss: bool) -> tu
         return store, ()
 
 
-def _print(lines: Iterable[Styled]) -> None:
+def _print(lines: Iterable[Line]) -> None:
     for line in lines:
         click.echo(click.style(line.text, **_STYLES.get(line.style, {})))  # type: ignore[arg-type]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import shlex
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from pytest_crab.formats import (
     NOTHING,
@@ -52,9 +52,8 @@ _LOOKS = 5
 _CAUSES = 8
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
-    """One line of ASCII without a line's end; ``style`` is empty or one word: bold, yellow or red."""
+class Line(NamedTuple):
+    """One line without its end; ``style`` is how it looks (bold, yellow, red) or, of a trial, what it is (heading)."""
 
     text: str
     style: str = ""

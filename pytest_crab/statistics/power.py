@@ -51,9 +51,9 @@ def chance_to_pass(design: Design, margin: float, shift: float = 0.0) -> float:
     return _chance_to_pass(design, margin, sum(design.sizes), df, shift) if df else 0.0
 
 
-def oracles_needed(design: Design, drop: float, chance: float = POWER) -> int | None:
+def oracles_needed(design: Design, drop: float) -> int | None:
     """Return how many oracles, in clusters like these, would show this drop; None: no number below a million would."""
-    return _fewest(design, lambda count, _: _power(design, drop, count) >= chance)
+    return _fewest(design, lambda count, _: _power(design, drop, count) >= POWER)
 
 
 def smallest_margin(design: Design) -> float | None:

@@ -34,16 +34,14 @@ class PowerSimulation:
         """The chance that a drop is shown when the true rate fell by ``drop``."""
         return _share(self.drops, drop)
 
-    def smallest_drop(self, chance: float = POWER) -> float | None:
-        """The smallest drop that is shown with this chance; None: not even a fall to nothing."""
-        if not self.drops:
-            return None
-        drop = self.drops[max(0, math.ceil(chance * len(self.drops) - 1e-9) - 1)]
-        return drop if math.isfinite(drop) else None
+    def smallest_drop(self) -> float | None:
+        """The smallest drop that is shown with the chance POWER; None: not even a fall to nothing."""
+        drop = _of_most(self.drops)
+        return drop if drop is not None and math.isfinite(drop) else None
 
-    def decided_margin(self, chance: float = POWER) -> float | None:
-        """The smallest margin that an unchanged reviewer meets with this chance; None: nothing was drawn."""
-        return self.margins[max(0, math.ceil(chance * len(self.margins) - 1e-9) - 1)] if self.margins else None
+    def decided_margin(self) -> float | None:
+        """The smallest margin that an unchanged reviewer meets with the chance POWER; None: nothing was drawn."""
+        return _of_most(self.margins)
 
     def chance_unchanged(self, margin: float) -> float:
         """The chance that the interval lies above minus ``margin`` when nothing changed but noise."""
@@ -205,6 +203,11 @@ def _verdicts(sizes: Sequence[int], rate: float, correlation: float, draw: Calla
             caught += own
             found.append(own)
     return found
+
+
+def _of_most(values: Sequence[float]) -> float | None:
+    """Return the least of sorted values that POWER of them do not exceed; None of none."""
+    return values[max(0, math.ceil(POWER * len(values) - 1e-9) - 1)] if values else None
 
 
 def _share(values: Sequence[float], limit: float) -> float:

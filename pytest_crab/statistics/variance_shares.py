@@ -136,16 +136,11 @@ def _covariances(oracles: Iterable[RepeatedOracle], mean: float) -> tuple[float,
     repos: dict[str, list[list[float]]] = {}
     for (repo, _), values in pulls.items():
         repos.setdefault(repo, []).append(values)
-    within = _mean_of_pairs(pulls.values())
     all_pairs = _sum_of_pairs([value for values in own for value in values] for own in repos.values())
     inside = _sum_of_pairs(pulls.values())
     count = all_pairs[1] - inside[1]
+    within = inside[0] / inside[1] if inside[1] else 0.0
     return within, (all_pairs[0] - inside[0]) / count if count else 0.0
-
-
-def _mean_of_pairs(groups: Iterable[Sequence[float]]) -> float:
-    total, count = _sum_of_pairs(groups)
-    return total / count if count else 0.0
 
 
 def _sum_of_pairs(groups: Iterable[Sequence[float]]) -> tuple[float, int]:
