@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from pytest_crab.curation.licences import detect_licence
-from pytest_crab.curation.locations import hunk_locations, parse_location
-from pytest_crab.curation.template import language_of
+from pytest_crab.curation.locations import Location, hunk_locations, parse_location
+from pytest_crab.curation.template import draft_comments, language_of, stubs
 from pytest_crab.errors import BadInput
+from pytest_crab.types import Side
 
 DIFF = """\
 --- a/a.py
@@ -73,3 +74,12 @@ def test_licences(files: dict[str, str], licence: str) -> None:
 def test_languages() -> None:
     assert language_of(["a.js", "b.mjs", "c.py"]) == "javascript"
     assert language_of(["README.md"]) == "python"
+
+
+def test_an_oracle_of_a_language_whose_tests_lie_beside_the_code_has_a_folder_and_a_name_that_runs() -> None:
+    (comment,) = draft_comments([Location(path="queue/add.go", lines=(1, 1), side=Side.RIGHT)], "go")
+    oracle = comment.required_oracle
+    assert (oracle.file, oracle.runner, oracle.folder) == ("oracles/test_c0_test.go", "go", "queue")
+    ((_, text),) = stubs([comment])
+    assert "package queue\n" in text
+    assert "func Test_c0(t *testing.T)" in text

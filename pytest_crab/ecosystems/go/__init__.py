@@ -26,7 +26,7 @@ package {folder}
 
 import "testing"
 
-func Test{comment}(t *testing.T) {{
+func Test_{comment}(t *testing.T) {{
 	t.Fatal("to be written")
 }}
 """
