@@ -410,7 +410,7 @@ def test_a_stored_trial_asks_no_worker_and_is_heard_of_as_any_other(start: Any) 
     stored.go.set()
     assert (first.result(SECONDS), second.result(SECONDS)) == (trial_of(FIRST), trial_of(SECOND))
     assert [task.key.rpartition("-")[0] for task, _, _ in line.given] == ["crab-trial-r-2"]
-    assert stored.asked == [(FIRST.id, LOCAL), (SECOND.id, LOCAL)]
+    assert dict(stored.asked) == {FIRST.id: LOCAL, SECOND.id: LOCAL}
     assert sorted(heard, key=lambda trial: trial.instance) == sorted(
         (trial_of(FIRST), trial_of(SECOND)), key=lambda trial: trial.instance
     )
@@ -429,7 +429,7 @@ def test_workers_of_several_kinds_leave_no_trial_to_the_store(start: Any) -> Non
 def test_what_waits_to_be_looked_up_ends_with_the_run(start: Any) -> None:
     line, stored = FakeConnection(lambda _: None), Stored()
     one = start(line, stored)
-    waiting = [submit(one, each) for each in (FIRST, SECOND, THIRD)]
+    waiting = [submit(one, each) for each in (FIRST, SECOND, THIRD, THIRD)]
     ending = threading.Thread(target=one.shutdown)
     ending.start()
     until(lambda: one._gone)
@@ -437,5 +437,5 @@ def test_what_waits_to_be_looked_up_ends_with_the_run(start: Any) -> None:
     ending.join(SECONDS)
     assert not ending.is_alive()
     assert all(future.done() for future in waiting)
-    assert len(stored.asked) == 1
+    assert len(stored.asked) <= executor.LOOKUPS
     assert not line.given

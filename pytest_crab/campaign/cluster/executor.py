@@ -41,6 +41,9 @@ log = logging.getLogger(__name__)
 #: How many workers a trial may be lost with until it is broken, and how often it is submitted anew.
 MOST_LOST, MOST_TRIES = 3, 10
 
+#: How many trials are looked up in the store at a time: one is while another waits for git.
+LOOKUPS = 2
+
 #: Seconds between looks at the workers.
 LOOK = 1.0
 
@@ -86,7 +89,7 @@ class ClusterExecutor(Executor):
         self._steps = steps
         self._beside = beside
         self._stored = stored
-        self._looking_up = ThreadPoolExecutor(max_workers=1, thread_name_prefix="crab-stored")
+        self._looking_up = ThreadPoolExecutor(max_workers=LOOKUPS, thread_name_prefix="crab-stored")
         self._numbers = itertools.count(1)
         self._jobs: dict[str, _Job] = {}
         self._running: set[Future[None]] = set()

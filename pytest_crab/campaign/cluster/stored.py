@@ -34,13 +34,14 @@ class _StoredOnly(FileStore):
 
 
 class StoredTrials:
-    """Answers trials from ``store`` as a worker would whose runtime has a place's settings; for one thread."""
+    """Answers trials from ``store`` as a worker would whose runtime has a place's settings; for any thread."""
 
     def __init__(self, plan: RunPlan, store: Path, rootdir: Path) -> None:
         self._plan = plan
         self._store = _StoredOnly(store)
         self._rootdir = rootdir
         self._run = RunFolder()
+        self._guard = threading.Lock()
         self._contexts: dict[Place, RunContext] = {}
         self._at_hand: set[str] = set()
         self._shown: dict[str, PullRequest] = {}
@@ -71,9 +72,10 @@ class StoredTrials:
         return instance.id in self._at_hand
 
     def _context(self, place: Place) -> RunContext:
-        if place not in self._contexts:
-            self._contexts[place] = self._make_context(place)
-        return self._contexts[place]
+        with self._guard:
+            if place not in self._contexts:
+                self._contexts[place] = self._make_context(place)
+            return self._contexts[place]
 
     def _make_context(self, place: Place) -> RunContext:
         plan, store = self._plan, self._store
