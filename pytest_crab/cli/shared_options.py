@@ -12,7 +12,6 @@ import click
 
 from pytest_crab import runtimes, serialization
 from pytest_crab.errors import BadInput
-from pytest_crab.formats import format_names
 from pytest_crab.option_table import FIELDS, Options
 from pytest_crab.option_types import OptionType
 from pytest_crab.results.recorded_results import Told
@@ -140,25 +139,3 @@ record_option: Callable[[F], F] = click.option(
     "--report", type=click.Path(path_type=Path),
     help="A report's folder, or its trials.jsonl; the last run in the store that has the trial if not given.",
 )  # fmt: skip
-
-#: The scale of a model, for tables of several models.
-scale_option: Callable[[F], F] = click.option(
-    "--scale",
-    "scales",
-    multiple=True,
-    metavar="NAME=SCALE",
-    help="List this model under a scale such as <=16B; repeatable.",
-)
-
-
-def parse_scales(texts: Sequence[str], models: Sequence[str] | None = None) -> dict[str, str]:
-    """Return the scales by model. Raises UsageError, also for a model that is none of ``models``."""
-    named = [text.partition("=") for text in texts]
-    wrong = [text for text, (name, _, scale) in zip(texts, named, strict=True) if not name or not scale]
-    if wrong:
-        raise click.UsageError(f"--scale {wrong[0]} should be NAME=SCALE")
-    scales = {name: scale for name, _, scale in named}
-    unknown = set(scales) - set(models) if models is not None else set()
-    if unknown:
-        raise click.UsageError(f"--scale names {min(unknown)}; the models are {format_names(models or (), 20)}")
-    return scales

@@ -15,9 +15,10 @@ from pytest_crab.benchmarks.codereviewqa.comprehension import (
     scale_headings,
 )
 from pytest_crab.benchmarks.codereviewqa.records import FILE, ProbeRecord, read_records
+from pytest_crab.benchmarks.codereviewqa.scales import parse_scales, scale_option
 from pytest_crab.benchmarks.codereviewqa.summary import summarise_probes
 from pytest_crab.benchmarks.codereviewqa.tables import probe_lines
-from pytest_crab.cli.shared_options import json_option, parse_scales, scale_option
+from pytest_crab.cli.shared_options import json_option
 from pytest_crab.errors import BadInput
 from pytest_crab.formats import NOTHING, format_count, format_table
 from pytest_crab.results.files import read_trials
