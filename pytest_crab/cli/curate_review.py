@@ -14,9 +14,11 @@ from pytest_crab.cli.curation_run import finished
 from pytest_crab.cli.serving import serve
 from pytest_crab.cli.shared_options import store_option
 from pytest_crab.curation.licence_notes import write_notes
-from pytest_crab.curation.rulings import Rulings, keep_ruling, read_ruling_list, read_rulings, write_ruled
+from pytest_crab.curation.publish import remove_rejected
+from pytest_crab.curation.rulings import Rulings, keep_ruling, read_ruling_list, read_rulings, ruled, write_ruled
 from pytest_crab.errors import BadInput, CrabError
 from pytest_crab.formats import format_count
+from pytest_crab.injection.twins import twin_id
 from pytest_crab.results.files import write_report_file
 from pytest_crab.show.live import ServedPage
 from pytest_crab.show.page.review import review_page
@@ -43,7 +45,7 @@ from pytest_crab.types import CandidateComment, PullCandidate
 def review(
     out: Path, *, by: str | None, page: Path | None, ruled_file: Path | None, port: int, opens: bool, store: Path
 ) -> None:
-    """Rule on the comments of a curated set: keep, reject or edit each by a key.
+    """Rule on the comments of a set that curate or inject made: keep, reject or edit each by a key.
 
     The page shows each comment in the diff, with the fix, the oracle, earlier attempts, the changes that the oracle was
     judged by, and what judges said. A ruling is saved at once, and the set is written by it. The server listens on the
@@ -88,7 +90,9 @@ def _finished(out: Path, store: Path) -> dict[str, PullCandidate]:
     """Return the candidates that passed all stages, by id, as the store has them. Raises BadInput, StoreError."""
     found = {one.id: one for one in finished(out, store)}
     if not found:
-        raise BadInput(str(out), ["no pull request has passed all stages by the settings of crab.yaml: curate first"])
+        raise BadInput(
+            str(out), ["no pull request has passed all stages yet: run the command that makes the set first"]
+        )
     return found
 
 
@@ -112,6 +116,8 @@ def _take(out: Path, data: Any, candidates: dict[str, PullCandidate]) -> list[st
     keep_ruling(out, ruling)
     try:
         sentences = list(write_ruled(out, [candidate]))
+        if not ruled(candidate, read_rulings(out)).comments:
+            sentences += remove_rejected(out, [twin_id(candidate.id)], "not wanted")
         write_notes(out)
     except (CrabError, OSError) as error:
         return [f"the ruling is kept, and the set is not written by it yet: {error}"]

@@ -30,7 +30,7 @@ from pytest_crab.curation.pipeline import Fate, Passage, run_candidate, walk
 from pytest_crab.curation.publish import record_audits, remove_rejected, write_set
 from pytest_crab.curation.python_version import RELEASED
 from pytest_crab.curation.rulings import read_rulings, ruled
-from pytest_crab.curation.stages import CurationContext, Stage, make_stages, usual_stages
+from pytest_crab.curation.stages import CurationContext, ListedStage, NamedStage, Stage, make_stages
 from pytest_crab.errors import BadInput
 from pytest_crab.formats import format_count
 from pytest_crab.injection.twins import TWIN, twin_id
@@ -130,14 +130,18 @@ def list_candidates(path: Path, out: Path, name: str, since: str | None, source:
 
 
 def finished(out: Path, store: Path, stages: Sequence[str] | None = None) -> Iterator[PullCandidate]:
-    """Yield the candidates that passed these stages (None: all), as the store has them. Raises BadInput, StoreError."""
+    """Yield the candidates that passed these stages, as the store has them; None: all those of the last run.
+
+    Raises BadInput, StoreError.
+    """
     listing = read_listing(listing_path(store, out))
     if listing is None:
         raise BadInput(str(out), ["nothing was curated here yet: call pytest-crab set curate SOURCE --out first"])
-    settings = load_settings(Path.cwd())
-    later = make_stages(usual_stages(settings) if stages is None else stages, settings)
-    chain = [Collection(known=listing.source.identity), *later]
-    for candidate in listing.candidates:
+    chain: list[NamedStage] = [*listing.source.stages]
+    if stages is not None:
+        settings = load_settings(Path.cwd())
+        chain = [Collection(known=listing.source.identity), *make_stages(stages, settings)]
+    for candidate in listing.candidates if chain else ():
         *_, last = walk(candidate, chain, FileStore(store.absolute()))
         if last.stage == chain[-1].name and last.decision is not None and last.decision.candidate is not None:
             yield last.decision.candidate
@@ -165,6 +169,10 @@ def run_stages(
         note_use=services.note_use,
     )
 
+    if chain[-1].name == "publish":
+        stages = tuple(ListedStage(name=each.name, known=each.identity()) for each in chain)
+        source = dataclasses.replace(listing.source, stages=stages)
+        write_listing(listing_path(services.store, out), dataclasses.replace(listing, source=source))
     passed: list[PullCandidate] = []
 
     def pass_stages(candidate: PullCandidate, notice: Callable[[str], None]) -> None:

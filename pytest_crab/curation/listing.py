@@ -13,6 +13,7 @@ from typing import Any
 
 from pytest_crab import serialization
 from pytest_crab.atomic import write_atomically
+from pytest_crab.curation.stages import ListedStage
 from pytest_crab.errors import BadInput
 from pytest_crab.text import split_lines
 from pytest_crab.types import PullCandidate
@@ -25,12 +26,15 @@ def listing_path(store: Path, out: Path) -> Path:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListedSource:
-    """The source of a list, as it was named, with its identity; ``since`` is the day it was asked from."""
+    """The source of a list, as it was named, with its identity; ``since`` is the day it was asked from.
+
+    ``stages`` are those of the last run that was to write the set.
+    """
 
     source: str
     identity: Mapping[str, Any]
     since: str | None = None
-    stages: tuple[str, ...] = ()
+    stages: tuple[ListedStage, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

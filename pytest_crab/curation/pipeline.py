@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing_extensions import override
 
 from pytest_crab import serialization
-from pytest_crab.curation.stages import CurationContext, Rejection, Stage
+from pytest_crab.curation.stages import CurationContext, NamedStage, Rejection, Stage
 from pytest_crab.errors import BadInput, Cancelled, CrabError, StoreError
 from pytest_crab.protocols import Store
 from pytest_crab.scoring.steps import Step
@@ -71,8 +71,7 @@ class DecisionStep(Step[StageDecision]):
 
     @override
     def keys(self) -> Mapping[str, str]:
-        inputs = {"stage": self._stage.name, "identity": self._stage.identity(), "candidate": self._candidate}
-        return {"": serialization.digest(inputs)}
+        return {"": _key(self._stage, self._candidate)}
 
     @override
     def run(self, subjects: Sequence[str]) -> Mapping[str, StageDecision]:
@@ -97,22 +96,22 @@ def as_decision(before: PullCandidate, result: PullCandidate | Rejection) -> Sta
     return StageDecision(fate=Fate.KEPT, candidate=result, dropped=dropped)
 
 
-def walk(candidate: PullCandidate, stages: Sequence[Stage], store: Store) -> Iterator[Passage]:
+def walk(candidate: PullCandidate, stages: Sequence[NamedStage], store: Store) -> Iterator[Passage]:
     """Yield a candidate's passage of each stage that it came to, as the store has it; runs nothing. Raises StoreError.
 
     The last one has no decision where the candidate waits.
     """
     for stage in stages:
-        decision = _read_stored(DecisionStep(stage, candidate), store)
+        value = store.get(CURATION, _key(stage, candidate))
+        decision = None if value is None else serialization.read(StageDecision, value, [])
         yield Passage(stage=stage.name, candidate=candidate, decision=decision)
         if decision is None or decision.candidate is None:
             return
         candidate = decision.candidate
 
 
-def _read_stored(step: DecisionStep, store: Store) -> StageDecision | None:
-    value = store.get(step.name, step.keys()[""])
-    return None if value is None else serialization.read(StageDecision, value, [])
+def _key(stage: NamedStage, candidate: PullCandidate) -> str:
+    return serialization.digest({"stage": stage.name, "identity": stage.identity(), "candidate": candidate})
 
 
 def run_candidate(candidate: PullCandidate, stages: Sequence[Stage], context: CurationContext) -> PullCandidate | None:

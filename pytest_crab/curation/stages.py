@@ -96,8 +96,8 @@ class CurationContext:
     note_use: Callable[[str, str, Usage | None], None] = lambda _name, _noun, _usage: None
 
 
-class Stage(Protocol):
-    """One stage of curation."""
+class NamedStage(Protocol):
+    """The part of a stage by which its decisions are found again."""
 
     @property
     def name(self) -> str:
@@ -105,6 +105,22 @@ class Stage(Protocol):
 
     def identity(self) -> Mapping[str, Any]:
         """Return plain data that decides what ``run`` returns, besides the candidate: a version and the settings."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedStage(NamedStage):
+    """A stage of an earlier run, as it is on record."""
+
+    name: str
+    known: Mapping[str, Any]
+
+    @override
+    def identity(self) -> Mapping[str, Any]:
+        return self.known
+
+
+class Stage(NamedStage, Protocol):
+    """One stage of curation."""
 
     def run(self, candidate: PullCandidate, context: CurationContext) -> PullCandidate | Rejection:
         """Return the candidate as this stage leaves it, or its rejection.

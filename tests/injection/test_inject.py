@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from pytest_crab.cli import main
+from pytest_crab.cli.curation_run import finished
 from pytest_crab.instances import load_instances
 from pytest_crab.instances.lock import count_unaudited
 from pytest_crab.instances.oracle_errors import read_errors
@@ -89,8 +90,17 @@ def test_a_seeded_fault_comes_with_its_clean_twin_and_is_audited_beside_a_later_
     found = measured.measurements["mutants"]
     assert (found.total, found.total - len(found.undecided), found.authors) == (int(made), int(refused), 0)
     assert not count_unaudited(load_instances(Path("set")))
+    review = ["set", "curate", "review", "--out", "set", "--as", "ann"]
+    assert CliRunner().invoke(main, [*review, "--page", "review.html"]).exit_code == 0
+    assert "1 comment to rule on" in Path("review.html").read_text("utf-8")
+    (kept,) = finished(Path("set"), Path(".crab"))
+    assert len(kept.comments[0].changes) == int(made)
     again = CliRunner().invoke(main, ["set", "certify", "set", "--runtime", "local", "--audit"])
     assert again.exit_code == 0, again.output
+    ruling = {"candidate": fault.id, "comment": "c0", "ruling": "reject", "by": "ann", "reason": "a change of taste"}
+    Path("saved.json").write_text(json.dumps([ruling]))
+    assert CliRunner().invoke(main, [*review, "--rulings", "saved.json"]).exit_code == 0
+    assert not load_instances(Path("set"))  # the twin went with it
 
 
 def test_a_folder_that_is_no_repository_is_named(tmp_path: Path) -> None:
