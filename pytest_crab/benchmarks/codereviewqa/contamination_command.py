@@ -11,8 +11,7 @@ import click
 from pytest_crab.benchmarks.codereviewqa.choices import ANSWERERS, SECTION
 from pytest_crab.benchmarks.codereviewqa.comprehension import sort_by_scale
 from pytest_crab.benchmarks.codereviewqa.contamination import SolvedText, TextBench, TextScore, solved_texts
-from pytest_crab.benchmarks.codereviewqa.contamination_statistics import STARTS
-from pytest_crab.benchmarks.codereviewqa.contamination_tables import contamination_lines, measure_model
+from pytest_crab.benchmarks.codereviewqa.contamination_tables import STARTS, contamination_lines, measure_model
 from pytest_crab.benchmarks.codereviewqa.scales import parse_scales, scale_option
 from pytest_crab.benchmarks.codereviewqa.text_models import CHECK
 from pytest_crab.cli.asking import AskingOptions, asking_options, plan_line, spent_line

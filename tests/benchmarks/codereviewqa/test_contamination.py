@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from pytest_crab.benchmarks.codereviewqa.contamination_statistics import (
+from pytest_crab.benchmarks.codereviewqa.contamination_tables import (
     TextMeasure,
     measure_text,
     perplexity,
