@@ -130,24 +130,27 @@ class Account:
         """Mark a request as under way, from its first line on: ``end`` breaks it off."""
         task = asyncio.current_task()
         assert task is not None
-        self._keep(self.tasks | {task})
+        self.tasks.add(task)
         self.asking.add(task)
-        if transport is not None:
+        if len(self.tasks) == 1:
+            self._mark()
+        if transport is not None and transport not in self.transports:
             self.transports = {each for each in self.transports if not each.is_closing()} | {transport}
         try:
             yield
         finally:
-            self._keep(self.tasks - {task})
+            self.tasks.discard(task)
             self.asking.discard(task)
+            if not self.tasks:
+                self._mark()
 
-    def _keep(self, tasks: set[asyncio.Task[Any]]) -> None:
-        """Note which requests are under way; while there is one, the file lies there that says so to the run."""
-        before, self.tasks = bool(self.tasks), tasks
-        if not self.socket or before == bool(tasks):
+    def _mark(self) -> None:
+        """While a request is under way, have the file there that says so to the run."""
+        if not self.socket:
             return
         mark = ModelAccess(socket=Path(self.socket), token=self.token).asking
         with contextlib.suppress(OSError):  # then the slot is not lent, and the request matters more
-            if tasks:
+            if self.tasks:
                 mark.touch()
             else:
                 mark.unlink(missing_ok=True)

@@ -10,6 +10,9 @@ from pytest_crab.models.cassettes import Answer, Cassettes
 from pytest_crab.models.ledger import Account
 from pytest_crab.models.request import ModelRequest
 
+#: Seconds that recordings wait for more to come: a thread's turn and a lock cost as much as writing one.
+_GATHERING = 0.02
+
 _Waiting = tuple[ModelRequest, Answer]
 
 
@@ -38,6 +41,7 @@ class Recorder:
     async def _write_all(self) -> None:
         """Write until nothing is left."""
         while self._written is not None:
+            await asyncio.sleep(_GATHERING)
             waiting, self._waiting = self._waiting, []
             written, self._written = self._written, None
             try:
