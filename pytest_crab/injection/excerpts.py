@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeGuard
 
 from pytest_crab.parsing.source_code import parse_python
 from pytest_crab.text import split_lines
@@ -58,8 +59,16 @@ def _tests(body: Sequence[ast.stmt], within: str) -> Iterator[TestCode]:
     for node in body:
         if isinstance(node, ast.ClassDef):
             yield from _tests(node.body, f"{within}{node.name}::")
-        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name.startswith("test"):
+        elif _is_test(node):
             yield TestCode(name=f"{within}{node.name}", first=_first(node), last=_last(node), node=node)
+
+
+def _is_test(node: ast.stmt) -> TypeGuard[ast.FunctionDef | ast.AsyncFunctionDef]:
+    """Return whether pytest takes a statement for a test: a function with such a name that is no fixture."""
+    if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) or not node.name.startswith("test"):
+        return False
+    called = (each.func if isinstance(each, ast.Call) else each for each in node.decorator_list)
+    return not any(ast.unparse(each).rpartition(".")[2] in ("fixture", "yield_fixture") for each in called)
 
 
 def _first(node: ast.stmt) -> int:
@@ -200,7 +209,7 @@ def _is_root(node: ast.stmt) -> bool:
     if isinstance(node, ast.ClassDef):
         return any(True for _ in _tests([node], ""))
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-        return node.name.startswith("test") or any("autouse" in ast.dump(each) for each in node.decorator_list)
+        return _is_test(node) or any("autouse" in ast.dump(each) for each in node.decorator_list)
     return False
 
 

@@ -116,3 +116,15 @@ def test_a_test_that_holds_a_message_against_new_words_is_told() -> None:
 
 def test_a_function_below_a_condition_has_its_name() -> None:
     assert excerpts.function_at("if True:\n    class A:\n        def b(self):\n            pass\n", 4) == "A.b"
+
+
+def test_a_fixture_with_the_name_of_a_test_is_kept_where_a_test_asks_for_it() -> None:
+    text = (
+        "import pytest\n\n\n@pytest.fixture\ndef testcases():\n    return [1]\n\n\n"
+        "@pytest.mark.usefixtures('capsys')\ndef test_a(testcases):\n    assert testcases\n\n\n"
+        "def test_b():\n    assert True\n"
+    )
+    assert [one.name for one in excerpts.tests_of(text)] == ["test_a", "test_b"]
+    alone = excerpts.alone(text, ["test_a"])
+    assert "def testcases" in alone
+    assert "test_b" not in alone
