@@ -28,13 +28,12 @@ ARG GOPRIVATE
 ARG GOTOOLCHAIN=local
 ARG SSL_CERT_FILE
 ARG WORKDIR=/workspace
-ENV GOMODCACHE=/opt/crab/caches/mod GOCACHE=/opt/crab/caches/build GOENV=off GOFLAGS=-buildvcs=false
+ENV GOMODCACHE=/opt/crab/caches/mod GOCACHE=/opt/crab/caches/build GOENV=off GOFLAGS=-buildvcs=false GODEBUG=goindex=0
 COPY tree/ ${WORKDIR}/
 COPY install.sh /opt/crab/install.sh
 WORKDIR ${WORKDIR}
 RUN : fetch the modules, compile and run the install commands; \
     set -e; \
-    export GOFLAGS="-modcacherw -buildvcs=false"; \
     HOME=/tmp sh /opt/crab/install.sh; \
     : > /opt/crab/distributions.txt; \
     mkdir /opt/crab/tree; \

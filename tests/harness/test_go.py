@@ -11,6 +11,7 @@ import pytest
 
 from pytest_crab import harness, verdict
 from pytest_crab.ecosystems.go.tools import GoTools
+from pytest_crab.errors import ImageError
 from pytest_crab.protocols import FileChange
 from pytest_crab.types import Ending, Environment, Oracle, Proof, Reason, Run
 
@@ -170,6 +171,12 @@ def test_a_wrong_sum_is_never_green(go: GoBench, change: FileChange) -> None:
     assert (reason(run) is Reason.GREEN) == (change.path == ".gocache/x")
 
 
+def test_tags_of_a_build_are_the_environments(go: GoBench) -> None:
+    tagged = "//go:build wide\n\n" + ADD
+    go.bench.env = {"GOFLAGS": "-tags=wide"}
+    assert told(go.run(SUM, changed("queue/add.go", tagged))) == {"TestSum": "passed"}
+
+
 def test_embedding_the_oracle_is_seen(go: GoBench) -> None:
     embeds = ADD.replace("queue\n", 'queue\n\nimport "embed"\n\n//go:embed *_test.go\nvar Files embed.FS\n', 1)
     run = go.run(SUM, changed("queue/add.go", embeds))
@@ -195,4 +202,6 @@ def test_a_release_of_its_own_is_named_and_a_minor_one_has_to_be_here() -> None:
     assert here is not None
     assert tools.find("1.22.12").version == "1.22.12"
     assert tools.find(here.version) == here
+    with pytest.raises(ImageError, match=r"go 1\.22\.12 is not on this machine"):
+        tools.copy(tools.find("1.22.12"), Path("/nowhere"))
     assert tools.variables("1.22.12", "/c")["GOTOOLCHAIN"] == "go1.22.12"

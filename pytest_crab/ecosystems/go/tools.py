@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import shutil
 from pathlib import Path
@@ -22,8 +23,8 @@ _SETTINGS = ("GOPROXY", "GONOSUMDB", "GONOSUMCHECK", "GOSUMDB", "GOINSECURE", "G
 #: the oracles to tell.
 _FETCH = """\
 mkdir -p "$GOMODCACHE" "$GOCACHE"
-go list -deps -test ./... > /dev/null
-go list -e -deps -test -export ./... > /dev/null
+go list -modcacherw -deps -test ./... > /dev/null
+go list -modcacherw -e -deps -test -export ./... > /dev/null
 go build -o "$GOCACHE/test2json" cmd/test2json
 find "$GOMODCACHE/cache/download" -name '*.zip' -delete 2> /dev/null || true
 chmod -R a+rX "$GOMODCACHE" "$GOCACHE"
@@ -51,7 +52,8 @@ class GoTools(Tools):
 
     @override
     def build_script(self, environment: Environment) -> str:
-        return f"set -e\n{_FETCH}{install_script(environment)}"
+        variables = install_script(dataclasses.replace(environment, install=()))
+        return f"{variables}{_FETCH}{install_script(environment)}"
 
     @override
     def route_env(self) -> dict[str, str]:
@@ -59,7 +61,7 @@ class GoTools(Tools):
         env = {**route.proxies, **{name: os.environ[name] for name in _SETTINGS if os.environ.get(name)}}
         if route.bundle is not None:
             env["SSL_CERT_FILE"] = str(route.bundle)
-        return {"GOPROXY": "", "GOFLAGS": "-modcacherw -buildvcs=false", **env}
+        return {"GOPROXY": "", **env}
 
     @override
     def build_arguments(self, bundle: str) -> dict[str, str]:
@@ -74,6 +76,12 @@ class GoTools(Tools):
     @override
     def copy(self, tool: Tool, root: Path) -> list[Path]:
         """The whole installation: Go compiles its own library where it is used."""
+        here = self.here()
+        if here is None or here.version != tool.version:
+            raise ImageError(
+                f"go {tool.version} is not on this machine, so no base image can be made of it; use the local runtime, "
+                "which fetches it"
+            )
         own = Path(tool.program).parent.parent
         shutil.copytree(own, root / "usr/local/go", symlinks=True, ignore=shutil.ignore_patterns("test", "api", "doc"))
         (root / "usr/local/bin").mkdir(parents=True, exist_ok=True)

@@ -99,6 +99,9 @@ class Supervisor:
             "TZ": "UTC",
             "USER": "crab",
         }
+        for tool in job["tools"].values():
+            env["PATH"] = os.path.dirname(tool["program"]) + os.pathsep + env["PATH"]
+            env.update(tool["env"])
         env.update(job["env"])
         for name in ("PYTEST_ADDOPTS", "PYTEST_PLUGINS"):
             env.pop(name, None)
@@ -110,9 +113,6 @@ class Supervisor:
             PYTHONHASHSEED="0",
             PYTEST_DISABLE_PLUGIN_AUTOLOAD="1",
         )
-        for tool in job["tools"].values():
-            env["PATH"] = os.path.dirname(tool["program"]) + os.pathsep + env["PATH"]
-            env.update(tool["env"])
         if "LD_LIBRARY_PATH" in os.environ:
             env.setdefault("LD_LIBRARY_PATH", os.environ["LD_LIBRARY_PATH"])
         return env, roots

@@ -49,6 +49,7 @@ def run(host, run):
     spec = write(host.folder, home, oracle)
     spec["root"] = job["workdir"]
     env["GOFLAGS"] = "-buildvcs=false -mod=" + ("vendor" if vendored(job["tree"]) else "readonly")
+    env["GOFLAGS"] += " " + job["env"].get("GOFLAGS", "")
     if not os.path.exists(os.path.join(job["tree"], "go.work")):
         env["GOWORK"] = "off"
     program, overlay = tool["program"], "-overlay=" + spec["overlay"]
