@@ -23,7 +23,6 @@ from pytest_crab.plugin.selection import Shards
 from pytest_crab.results.files import write_summary, write_trials
 from pytest_crab.results.loading import TRIALS
 from pytest_crab.results.summary import Summary, summarise
-from pytest_crab.show.junit import write_junit
 from pytest_crab.show.write_report import render
 from pytest_crab.trial import unmeasured_trial
 from pytest_crab.types import Reason, Trial, TrialId
@@ -136,6 +135,8 @@ class RunRecorder(ItemRecords[Trial]):
     def _write_junit(self, trials: Sequence[Trial], summary: Summary) -> None:
         path, misses = self._options.junit, self._options.junit_misses
         if path is not None:
+            from pytest_crab.show.junit import write_junit  # its library loads lxml, which no other run needs
+
             found = self._config.hook.pytest_crab_junit_suites(misses=misses, config=self._config)
             more = [suite for suites in found for suite in suites or ()]
             self.write(path, lambda: write_junit(path, trials, summary, misses=misses, more=more))

@@ -52,7 +52,7 @@ def pytest_unconfigure():
 """
 
 
-def test_what_asks_no_model_imports_no_library_of_a_protocol(lab: Any) -> None:
+def test_what_asks_no_model_imports_no_library_of_a_protocol_or_of_a_junit_file(lab: Any) -> None:
     lab.write({"conftest.py": ASKING})
     done = lab.spawn("--reviewer=human", "instances/shop-1")
     assert "imported: []" in done.stdout.str()
@@ -62,5 +62,5 @@ def test_what_asks_no_model_imports_no_library_of_a_protocol(lab: Any) -> None:
 ASKING = """
 import sys
 def pytest_unconfigure():
-    print("imported:", [name for name in ("anthropic", "pydantic", "httpx2") if name in sys.modules])
+    print("imported:", [name for name in ("anthropic", "pydantic", "httpx2", "lxml") if name in sys.modules])
 """
