@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -148,7 +149,11 @@ def letter_alone(reason: Reason, alone: bool | None) -> str:  # noqa: FBT001 - N
 
 def outcomes_of(oracles: Sequence[OracleRecord]) -> dict[str, float]:
     """Return how many of the oracles came to each outcome, each as the mean over its repeats."""
-    return {outcome: float(total(oracle.share(outcome) for oracle in oracles)) for outcome in OUTCOMES.values()}
+    alike = Counter(oracle.verdicts for oracle in oracles)
+    return {
+        outcome: float(total(count * share(verdicts, outcome) for verdicts, count in alike.items()))
+        for outcome in OUTCOMES.values()
+    }
 
 
 def oracle_counts(oracles: Iterable[OracleRecord]) -> dict[Key, Measured]:

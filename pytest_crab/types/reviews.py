@@ -49,12 +49,17 @@ class Usage:
     failed_requests: int | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
-        tokens, requests = ("input_tokens", "output_tokens"), ("requests", "tries", "failed_requests")
-        bounds = dict.fromkeys(tokens, MOST_TOKENS) | dict.fromkeys(requests, MOST_REQUESTS)
-        for name, most in {**bounds, "cost_usd": MOST_USD}.items():
+        for name, most in _BOUNDS.items():
             amount = getattr(self, name)
             if amount is not None and not 0 <= amount <= most:
                 raise ValueError(f"{name} is {str(amount)[:30]}; it should be from 0 to {most:.0f}")
+
+
+_BOUNDS = {
+    **dict.fromkeys(("input_tokens", "output_tokens"), MOST_TOKENS),
+    **dict.fromkeys(("requests", "tries", "failed_requests"), MOST_REQUESTS),
+    "cost_usd": MOST_USD,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -29,6 +29,9 @@ DETAILS = "<!-- details -->"
 #: The same of the rows of the list of trials.
 INDEX = "<!-- index -->"
 
+#: Made once: ``json.dumps`` makes an encoder for each call that has options.
+_encode = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
+
 _CONNECT = "connect-src 'self'; "
 
 
@@ -92,7 +95,7 @@ def packed_block(number: int, data: Any) -> bytes:
 
 def safe_json(data: Any) -> str:
     """Return JSON that cannot end the element that it lies in."""
-    return json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+    return _encode(data).replace("<", "\\u003c")
 
 
 def _printable(value: object) -> object:

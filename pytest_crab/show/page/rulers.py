@@ -103,13 +103,18 @@ class RulersBuilder:
         rulers = hit_rulers_of(trial)
         self._hit_rulers.update(dict.fromkeys(rulers))
         texts = self._texts.get(trial.instance, {})
-        self._cells[trial.id] = [self._share(_shorten(cell, rulers)) for cell in cells_of(trial, texts)]
+        self._cells[trial.id] = [self._shortened(cell, rulers) for cell in cells_of(trial, texts)]
 
-    def _share(self, cell: Cell) -> Cell:
-        """Return the cell with mappings that all cells with the same content hold: there are few contents."""
-        values = self._values.setdefault(tuple(cell.values.items()), cell.values)
-        found = self._found.setdefault(tuple(cell.found.items()), cell.found)
-        return dataclasses.replace(cell, values=values, found=found)
+    def _shortened(self, cell: Cell, hit_rulers: tuple[str, ...]) -> Cell:
+        """Return what the page needs of a cell, with mappings that all cells of one content hold: these are few."""
+        differs = {0.0, 1.0} <= {cell.values.get(ruler) for ruler in hit_rulers}
+        return dataclasses.replace(
+            cell,
+            text=cell.text if differs else None,
+            values=self._values.setdefault(tuple(cell.values.items()), cell.values),
+            found=self._found.setdefault(tuple(cell.found.items()), cell.found),
+            matched=cell.matched[:LONGEST] if cell.matched is not None and differs else None,
+        )
 
     @property
     def has_pair(self) -> bool:
@@ -123,9 +128,3 @@ class RulersBuilder:
             return None
         cells = [cell for own in self._cells.values() for cell in own]
         return RulersSection(compare_cells(cells, hit_rulers=list(self._hit_rulers), recorded=recorded))
-
-
-def _shorten(cell: Cell, hit_rulers: tuple[str, ...]) -> Cell:
-    differs = {0.0, 1.0} <= {cell.values.get(ruler) for ruler in hit_rulers}
-    matched = None if cell.matched is None or not differs else cell.matched[:LONGEST]
-    return dataclasses.replace(cell, text=cell.text if differs else None, matched=matched)
