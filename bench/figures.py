@@ -6,7 +6,7 @@
 
 A figure stands in the page between ``<!--= NAME -->`` and ``<!--.-->``. A script says it with ``tell``; the part of the
 name before the first dot is the script's. ``SCRIPT.when`` is the machine, its load and the day. A script that fails
-leaves its figures as they were.
+leaves its figures as they were. It needs what its scripts need: a Docker engine, a package index and Chromium.
 """
 
 from __future__ import annotations

@@ -310,6 +310,7 @@ def one_instance(verdicts: Verdicts, ways: dict[str, Callable[[], float]], runs:
         what = f"our overhead above the script by hand / {rival}'s"
         if rival not in took:
             print(f"  {what}: not measured")
+            tell(f"overhead.{rival}", "not measured")  # or the page would keep another day's, and this script fail
             continue
         theirs = [other - hand for other, hand in zip(took[rival], took["by hand, after"], strict=True)]
         print(f"  {rival}'s overhead above the script by hand: {spread(theirs)} s")
