@@ -34,9 +34,7 @@ def swap_chances(sums: Iterable[float]) -> tuple[float, float]:
     below, above = -sum(one for one in parts if one < 0) // step, sum(one for one in parts if one > 0) // step
     shown = min(below, above)  # sums from both ends are alike, so only those up to the nearer end are counted
     (size, alike), *others = Counter(abs(part) // step for part in parts).most_common()
-    chosen = [
-        1
-    ]  # in how many ways 0, 1 and so on of those that are alike are taken: a formula, while others are counted
+    chosen = [1]  # the ways to take 0, 1 and so on of those that are alike: by a formula, while others are counted
     for at in range(min(alike, shown // size)):
         chosen.append(chosen[-1] * (alike - at) // (at + 1))
     up_to = list(itertools.accumulate(chosen))
