@@ -31,7 +31,7 @@ from pytest_crab.curation.publish import record_audits, remove_rejected, write_s
 from pytest_crab.curation.python_version import RELEASED
 from pytest_crab.curation.rulings import read_rulings, ruled
 from pytest_crab.curation.stages import CurationContext, ListedStage, NamedStage, Stage, make_stages
-from pytest_crab.errors import BadInput
+from pytest_crab.errors import BadInput, CrabError
 from pytest_crab.formats import format_count
 from pytest_crab.injection.twins import TWIN, twin_id
 from pytest_crab.instances import FILE
@@ -99,13 +99,15 @@ class CurationServices:
             yield f"now run: {shlex.join([*words, str(out)])}"
 
     def proving(self) -> tuple[Crew, RunContext]:
-        """Return a crew and a run context for proofs. Raises CrabError."""
+        """Return a crew and a run context for proofs. Raises ClickException where the runtime cannot be had."""
         with self._opening:
             if not self._proving:
-                opened = proving_context(
-                    choose_runtime(self.runtime, [*RELEASED]), self.store, self.settings, self.budget
-                )
-                self._proving.append(self.stack.enter_context(opened))
+                try:
+                    place = choose_runtime(self.runtime, [*RELEASED])
+                    opened = proving_context(place, self.store, self.settings, self.budget)
+                    self._proving.append(self.stack.enter_context(opened))
+                except CrabError as error:  # a CrabError would be a failure of each candidate in turn
+                    raise click.ClickException(str(error)) from error
         return self._proving[0]
 
 

@@ -172,6 +172,21 @@ def test_a_failure_of_the_world_is_counted_and_tried_again(curate: Curate, monke
     assert len(load_instances(Path("set"))) == 3
 
 
+def test_a_runtime_that_is_not_there_ends_the_command_and_fails_no_candidate(
+    curate: Curate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{Path.cwd()}/none.sock")
+    stages = ("--stages", "select,environment,publish")
+    result = curate(*stages, "--runtime", "docker", "--jobs", "1")
+    assert result.exit_code == 1
+    assert result.output.startswith("Error: no Docker engine answers")
+    assert not Path("set").exists()
+    funnel = json.loads(curate(*stages, "--status", "--json").stdout)
+    assert not any(stage["pull_requests"]["failed"] for stage in funnel)
+    waiting = {stage["stage"]: stage["pull_requests"]["waiting"] for stage in funnel}
+    assert waiting["environment"] >= 1
+
+
 @pytest.mark.parametrize(
     ("options", "source", "telling"),
     [
