@@ -28,7 +28,7 @@ async function review() {
     if (word === "reject" && !reason.value.trim()) { status.textContent = "A rejection needs a reason."; reason.focus(); return; }
     const edited = one.raw_oracle !== null && test.value.trim() && test.value !== one.raw_oracle.replace(/\r\n?/g, "\n");
     if (word === "edit" && (!text.value.trim() || (text.value === one.raw && !edited))) { status.textContent = "Change the text of the comment or of its oracle, then press edit."; texts.open = true; text.focus(); return; }
-    const old = one.ruling && one.ruling.ruling !== word && reason.value === one.ruling.reason;  // the reason of another ruling is none of this
+    const old = word !== "reject" && one.ruling && one.ruling.ruling !== word && reason.value === one.ruling.reason;  // the reason of another ruling is none of this
     const ruling = { ruling: word, by: name.value.trim(), reason: old ? "" : reason.value.trim(), body: word === "edit" ? text.value : "", oracle: word === "edit" && edited ? test.value : "" };
     if (served) {
       const answer = await fetch("rule", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ candidate: one.candidate, comment: one.id, ...ruling }) }).catch((error) => ({ ok: false, text: async () => String(error) }));

@@ -113,6 +113,16 @@ def test_a_comment_is_ruled_on_by_a_key_with_everything_in_view(
         ("c2", "edit", "ann", "", "In our words."),
     ]
     assert [one["oracle"] for one in rulings] == ["", "", "def test_mine():\n    assert True\n"]
+    page.fill("#reason", "vague")  # a reason that was given with another word is one of the rejection too
+    page.keyboard.press("Escape")
+    page.keyboard.press("k")
+    page.get_by_text("This comment was kept").wait_for()
+    page.keyboard.press("r")
+    page.get_by_text("This comment was rejected").wait_for()
+    with page.expect_download() as saved:
+        page.get_by_text("Save rulings.json").click()
+    last = json.loads(Path(saved.value.path()).read_text())[-1]
+    assert (last["ruling"], last["reason"]) == ("reject", "vague")
     assert page.title() == "pytest-crab: comments to rule on"
     assert not faults
 
