@@ -51,6 +51,11 @@ _PLAIN = (
 )  # fmt: skip
 #: Nodes around a condition that only hold its brackets.
 _WRAPPED = ("parenthesized_expression", "condition_clause")
+#: The parts of a code that decide what it does, beside its constants.
+_DECIDING = (
+    "co_code", "co_names", "co_varnames", "co_freevars", "co_cellvars", "co_flags", "co_argcount",
+    "co_posonlyargcount", "co_kwonlyargcount",
+)  # fmt: skip
 _NOT_CODE = ("comment", "string", "type", "import", "decorator", "annotation")
 
 
@@ -263,13 +268,14 @@ def _bare(tree: ast.Module) -> ast.Module:
             isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef))
             and ast.get_docstring(node, clean=False) is not None
         ):
-            node.body[0] = ast.copy_location(ast.Pass(), node.body[0])
+            # Another statement in its place would stand before an import of __future__, which no file may have.
+            node.body[:1] = [] if len(node.body) > 1 else [ast.copy_location(ast.Pass(), node.body[0])]
     return tree
 
 
 def _same(one: CodeType, other: CodeType) -> bool:
     """Return whether two codes do the same, wherever their lines are."""
-    if (one.co_code, one.co_names, one.co_varnames) != (other.co_code, other.co_names, other.co_varnames):
+    if any(getattr(one, name) != getattr(other, name) for name in _DECIDING):
         return False
     if len(one.co_consts) != len(other.co_consts):
         return False

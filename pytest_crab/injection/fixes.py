@@ -113,7 +113,7 @@ class FixSource(CandidateSource):
 
     @override
     def identity(self) -> Mapping[str, Any]:
-        return {"kind": self.kind, "url": self.url, "methods": list(self.methods), "version": 3}
+        return {"kind": self.kind, "url": self.url, "methods": list(self.methods), "version": 4}
 
     @lazy
     def line(self) -> list[Change]:

@@ -58,7 +58,7 @@ class SeededSource(CandidateSource):
 
     @override
     def identity(self) -> Mapping[str, Any]:
-        return {"kind": self.kind, "url": self.url, "method": Method.SEEDED.value, "version": 3}
+        return {"kind": self.kind, "url": self.url, "method": Method.SEEDED.value, "version": 4}
 
     @lazy
     def line(self) -> list[Change]:

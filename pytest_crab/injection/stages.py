@@ -95,7 +95,7 @@ class Sharpness(Stage):
 
     @override
     def identity(self) -> Mapping[str, Any]:
-        return {"version": 1, "most": self.most, "least": self.least, "runs": self.runs}
+        return {"version": 2, "most": self.most, "least": self.least, "runs": self.runs}
 
     @override
     def run(self, candidate: PullCandidate, context: CurationContext) -> PullCandidate | Rejection:

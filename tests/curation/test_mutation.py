@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("tree_sitter", reason="mutants need the extra mutation")
 
-from pytest_crab.curation.mutation import halves, may_hang, mutants
+from pytest_crab.curation.mutation import halves, may_hang, mutants, same_code
 from pytest_crab.parsing.syntax_trees import GRAMMARS
 
 PYTHON = b'''\
@@ -59,6 +59,23 @@ def test_every_mutant_parses_and_is_another_program() -> None:
 def test_what_compiles_to_the_same_code_is_left_out() -> None:
     assert ("+", "-") not in changes("f.py", b"LIMIT = 60 + 0\n").get(("operator", 1), set())
     assert changes("f.py", b"LIMIT = 60 + 1\n")["operator", 1] == {("+", "-")}
+
+
+def test_words_are_no_code_where_an_import_of_the_future_follows_them() -> None:
+    source = b'"""Limits."""\n\nfrom __future__ import annotations\n\nLIMIT = 60 + 0\n'
+    assert same_code("f.py", source, source.replace(b"Limits", b"The limits"))
+    assert not same_code("f.py", source, source.replace(b"60", b"61"))
+    assert ("+", "-") not in changes("f.py", source).get(("operator", 5), set())
+
+
+def test_a_docstring_may_be_all_that_a_function_has() -> None:
+    source = b'def f():\n    """Do it."""\n'
+    assert same_code("f.py", source, source.replace(b"Do", b"Leave"))
+
+
+def test_how_arguments_may_be_given_is_code() -> None:
+    source = b"def f(a, *, b):\n    return a\n"
+    assert not same_code("f.py", source, source.replace(b"*, ", b""))
 
 
 @pytest.mark.parametrize(
