@@ -11,7 +11,7 @@ from pathlib import Path
 
 from typing_extensions import override
 
-from pytest_crab import diffs, verdict
+from pytest_crab import diffs, serialization, verdict
 from pytest_crab.curation.mutation import Mutant, halves, may_hang, mutants
 from pytest_crab.errors import DiffRejected
 from pytest_crab.instances.files import diff_text
@@ -46,12 +46,14 @@ class ChangedTree:
 class OracleAnswer:
     """The answer of an oracle on a change: caught (accepted), missed (refused), or unknown, with its detail.
 
-    ``endless``: it was refused since its run took too long.
+    ``endless``: it was refused since its run took too long. ``red``: one of the tests that count ran and failed, as an
+    audit asks of a reject.
     """
 
     verdict: Verdict
     detail: str | None = None
     endless: bool = False
+    red: bool = False
 
 
 class OracleAnswerStep(Step[OracleAnswer]):
@@ -67,7 +69,12 @@ class OracleAnswerStep(Step[OracleAnswer]):
 
     @override
     def keys(self) -> Mapping[str, str]:
-        return {name: keys.verdict(tree, self._one.key) for name, tree in self._trees.items()}
+        # The time limit may be another one than the proof's.
+        known = {"version": 2, "timeout": self._context.instance.required_environment.timeout}
+        return {
+            name: serialization.digest({**known, "verdict": keys.verdict(tree, self._one.key)})
+            for name, tree in self._trees.items()
+        }
 
     @override
     def run(self, subjects: Sequence[str]) -> Mapping[str, OracleAnswer]:
@@ -83,8 +90,12 @@ class OracleAnswerStep(Step[OracleAnswer]):
                 answers[name] = OracleAnswer(verdict=Verdict.UNKNOWN, detail=detail)
             else:
                 judgement = verdict.judge(self._one.proof, run)
-                endless = judgement.reason is Reason.TIMEOUT
-                answers[name] = OracleAnswer(verdict=judgement.verdict, detail=judgement.detail, endless=endless)
+                answers[name] = OracleAnswer(
+                    verdict=judgement.verdict,
+                    detail=judgement.detail,
+                    endless=judgement.reason is Reason.TIMEOUT,
+                    red=verdict.not_red(self._one.proof, run) is None,
+                )
         return answers
 
     @override

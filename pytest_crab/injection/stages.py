@@ -84,8 +84,8 @@ class Sharpness(Stage):
     """Keeps an oracle that refuses at least a share of near misses, which are made of the reference.
 
     Those are at most ``most``: the reference without one of its places, and mutants of its lines. A mutant may do the
-    same as the reference, so that not all have to be refused. Those that are become the oracle's checks. ``runs`` are
-    those of its proof.
+    same as the reference, so that not all have to be refused. Those with which a test fails become the oracle's checks,
+    where an audit with them holds. ``runs`` are those of its proof.
     """
 
     most: int = 10
@@ -95,7 +95,7 @@ class Sharpness(Stage):
 
     @override
     def identity(self) -> Mapping[str, Any]:
-        return {"version": 2, "most": self.most, "least": self.least, "runs": self.runs}
+        return {"version": 3, "most": self.most, "least": self.least, "runs": self.runs}
 
     @override
     def run(self, candidate: PullCandidate, context: CurationContext) -> PullCandidate | Rejection:
@@ -105,22 +105,43 @@ class Sharpness(Stage):
                 return Rejection(
                     reason="its oracle is not proved again", detail="; ".join(certificate.problems.values())
                 )
-            judged = self._judge(certificate, context)
+            judged, checks = self._judge(certificate, context)
         loose = looseness(judged, self.least)
         if loose is not None:
             return loose
         (one,) = candidate.comments
-        comment, files = with_checks(one.comment, [change for change in judged if change.held])
-        found = dataclasses.replace(one, comment=comment, changes=judged)
-        return dataclasses.replace(
+        found = dataclasses.replace(
             candidate,
-            comments=(found,),
-            files={**candidate.files, **files},
+            comments=(dataclasses.replace(one, changes=judged),),
             tags={**candidate.tags, REFUSED: _refused(judged)},
         )
+        return self._with_checks(found, checks, context) if checks else found
 
-    def _judge(self, certificate: Certificate, context: CurationContext) -> tuple[JudgedChange, ...]:
-        """Return near misses with whether the oracle refuses each. Raises EngineError, StoreError, Cancelled."""
+    def _with_checks(
+        self, candidate: PullCandidate, checks: Sequence[JudgedChange], context: CurationContext
+    ) -> PullCandidate:
+        """Return the candidate with checks of its oracle, where the audit with them holds; else as it is.
+
+        Raises SourceUnreachable, EngineError.
+        """
+        (one,) = candidate.comments
+        comment, files = with_checks(one.comment, checks)
+        checked = dataclasses.replace(
+            candidate,
+            comments=(dataclasses.replace(one, comment=comment),),
+            files={**candidate.files, **files},
+        )
+        with _scratch() as scratch:
+            certificate = _certify(checked, scratch, self.runs, context)
+        return checked if certificate.proved else candidate
+
+    def _judge(
+        self, certificate: Certificate, context: CurationContext
+    ) -> tuple[tuple[JudgedChange, ...], list[JudgedChange]]:
+        """Return near misses with whether the oracle refuses each, and those of them that it is properly red on.
+
+        Raises EngineError, StoreError, Cancelled.
+        """
         crew, run_context = context.proving()
         given = certificate.instance.required_environment
         environment = dataclasses.replace(given, timeout=min(given.timeout, _SECONDS))
@@ -130,7 +151,7 @@ class Sharpness(Stage):
         changes = mutated_references(trial, proved.comment, self.most)
         answers = trial.perform(OracleAnswerStep(trial, proved, changes)) if changes else {}
         known = {name: one for name, one in answers.items() if one.verdict is not Verdict.UNKNOWN and not one.endless}
-        return tuple(
+        judged = tuple(
             JudgedChange(
                 kind=ChangeKind.MUTANT,
                 name=one.name,
@@ -141,6 +162,7 @@ class Sharpness(Stage):
             )
             for one in changes
         )
+        return judged, [one for one in judged if one.held and known[one.name].red]
 
 
 def looseness(judged: Sequence[JudgedChange], least: float) -> Rejection | None:

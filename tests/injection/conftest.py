@@ -11,6 +11,9 @@ import pytest
 from pytest_crab.curation.stages import CurationContext
 from pytest_crab.scoring.steps import StepCache
 from pytest_crab.store import FileStore
+from tests.curation.conftest import proving, reviewed
+
+__all__ = ["proving", "reviewed"]
 
 SHOP = '''\
 """A shop."""

@@ -1,13 +1,23 @@
-"""The share of near misses by which an oracle is kept or left out."""
+"""The near misses by which an oracle is kept or left out, and those of them that become its checks."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import dataclasses
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import pytest
 
-from pytest_crab.injection.stages import looseness
-from pytest_crab.types import ChangeKind, JudgedChange
+from pytest_crab.curation.certify import certify
+from pytest_crab.curation.publish import to_instance
+from pytest_crab.curation.stages import CurationContext
+from pytest_crab.injection.deciding import write_files
+from pytest_crab.injection.stages import REFUSED, Sharpness, looseness
+from pytest_crab.types import ChangeKind, Environment, JudgedChange, Kind, Oracle, PullCandidate
+
+HEAD = "def price(count):\n    return 100 if count < 11 else 90\n"
+FIX = "def price(count):\n    return 100 if count < 10 else 90\n\n\nassert price(0) == 100\n"
+ORACLE = "from shop import price\n\n\ndef test_edge():\n    assert (price(9), price(10), price(11)) == (100, 90, 90)\n"
 
 
 def judged(answers: Sequence[bool | None]) -> list[JudgedChange]:
@@ -43,3 +53,33 @@ def test_a_rejection_says_what_was_accepted() -> None:
     assert loose is not None
     assert "1 of 2" in loose.detail
     assert "1 of it" in loose.detail
+
+
+@pytest.mark.bubblewrap
+def test_a_near_miss_with_which_no_test_runs_is_refused_and_is_no_check(
+    reviewed: Callable[..., PullCandidate], proving: Callable[[str], CurationContext], tmp_path: Path
+) -> None:
+    pytest.importorskip("tree_sitter", reason="near misses need the extra mutation")
+    context = proving("http://127.0.0.1:9")  # no model is asked
+    candidate = reviewed({"shop_py": ""}, {"shop_py": HEAD}, {"shop_py": FIX})
+    (one,) = candidate.comments
+    comment = dataclasses.replace(one.comment, oracle=Oracle(file="oracles/test_pull_7_c0.py"), kind=Kind.BEHAVIORAL)
+    environment = Environment(dockerfile="python", packages=("pytest==8.3.4",), paths=(".",), timeout=60)
+    candidate = dataclasses.replace(
+        candidate,
+        environment=environment,
+        comments=(dataclasses.replace(one, comment=comment, audited=2),),
+        files={"oracles/test_pull_7_c0.py": ORACLE},
+    )
+    found = Sharpness(runs=2, most=20, least=0.1).run(candidate, context)
+    assert isinstance(found, PullCandidate)
+    (after,) = found.comments
+    refused = {change.name: change.why for change in after.changes if change.held}
+    assert found.tags[REFUSED].split(" of ")[0] == str(len(refused))
+    checks = {name.removeprefix("checks/c0-").removesuffix(".diff") for name in after.comment.rejects}
+    assert "'<' becomes '<='" in {refused[name].partition(": ")[2] for name in checks}
+    assert "'==' becomes '!='" in {why.partition(": ")[2] for name, why in refused.items() if name not in checks}
+    assert set(after.comment.rejects) < set(found.files)
+    assert after.audited == 2
+    write_files(tmp_path / "audited", found.files)
+    assert certify(to_instance(found, tmp_path / "audited"), *context.proving(), context.notice).proved
