@@ -34,9 +34,6 @@ Oracle = TypeVar("Oracle")
 #: So many characters of the files of the pull request are shown to who writes changes.
 _LONGEST_FILES = 60_000
 
-#: Stands between the names of a right fix and of its company.
-_WITH = "-with-"
-
 _BLOCK = re.compile(r"```json\s*\n(.*?)^```", re.DOTALL | re.MULTILINE)
 _DISPUTED = re.compile(r"^disputed: ([a-z0-9][a-z0-9_-]*): (\S.*)$", re.MULTILINE)
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,30}")
@@ -89,6 +86,7 @@ class ChangeWriting(Proposing):
     ) -> tuple[JudgedChange, ...] | str:
         """Return changes that apply, the right ones with the project's tests green, else why there are none.
 
+        Each right fix is there beside each change of the company too, but for two that change the same lines.
         ``facts`` tell of the pull request and the comment, ``known`` are changes of earlier rounds. Raises what
         ``propose`` and runs raise.
         """
@@ -97,7 +95,9 @@ class ChangeWriting(Proposing):
             found, faults = _read(answer, context, known)
             kinds = {one.kind for one in found}
             enough = {ChangeKind.RIGHT, ChangeKind.NEAR} <= kinds and (not faults or number == self.attempts)
-            return found if enough else "; ".join(faults) or "a right fix and a near miss are needed"
+            if not enough:
+                return "; ".join(faults) or "a right fix and a near miss are needed"
+            return (*found, *_pairs(context, found))
 
         told = [f"- {one.name}: {one.why}" for one in known]
         parts = [facts, *_files(context), *(["Write none of these again:", "\n".join(told)] if told else [])]
@@ -191,13 +191,12 @@ def _leaves_green(context: TrialContext, tree: str) -> bool:
         return False
 
 
-def judge(context: TrialContext, one: ProvedComment, written: Sequence[JudgedChange]) -> tuple[JudgedChange, ...]:
-    """Return the changes, and each right fix beside each change of the company, with whether the oracle is right.
+def judge(context: TrialContext, one: ProvedComment, asked: Sequence[JudgedChange]) -> tuple[JudgedChange, ...]:
+    """Return the changes with whether the oracle is right on each.
 
-    Two that change the same lines cannot stand beside each other, and two that break the project's own tests together
-    are no right change: such pairs are left out. Raises EngineError, StoreError, Cancelled.
+    Two that break the project's own tests together are no right change: such pairs are left out. Raises EngineError,
+    StoreError, Cancelled.
     """
-    asked = [*written, *_pairs(context, written)]
     trees = {change.name: context.snapshot.apply(change.diff) for change in asked}
     changes = [ChangedTree(name=name, tree=tree) for name, tree in trees.items()]
     answers = context.perform(OracleAnswerStep(context, one, changes))
@@ -212,14 +211,19 @@ def judge(context: TrialContext, one: ProvedComment, written: Sequence[JudgedCha
 
 def _pairs(context: TrialContext, written: Sequence[JudgedChange]) -> Iterator[JudgedChange]:
     snapshot = context.snapshot
-    for fix in (one for one in written if one.kind is ChangeKind.RIGHT):
-        for other in (one for one in written if one.kind is ChangeKind.COMPANY):
-            try:
-                tree = snapshot.apply(other.diff, snapshot.apply(fix.diff))
-            except DiffRejected:
-                continue
-            name, why = f"{fix.name}{_WITH}{other.name}", f"{fix.why} With it: {other.why}"
-            yield JudgedChange(kind=ChangeKind.IN_COMPANY, name=name, why=why, diff=snapshot.diff(tree))
+    for name, (fix, other) in _couples(written).items():
+        try:
+            tree = snapshot.apply(other.diff, snapshot.apply(fix.diff))
+        except DiffRejected:
+            continue
+        why = f"{fix.why} With it: {other.why}"
+        yield JudgedChange(kind=ChangeKind.IN_COMPANY, name=name, why=why, diff=snapshot.diff(tree))
+
+
+def _couples(changes: Sequence[JudgedChange]) -> dict[str, tuple[JudgedChange, JudgedChange]]:
+    """Return each right fix with each change of the company, by the name that both have together."""
+    fixes, company = ([one for one in changes if one.kind is kind] for kind in (ChangeKind.RIGHT, ChangeKind.COMPANY))
+    return {f"{fix.name}-with-{other.name}": (fix, other) for fix in fixes for other in company}
 
 
 def disputed_in(answer: str, failed: Sequence[JudgedChange]) -> dict[str, str]:
@@ -230,15 +234,8 @@ def disputed_in(answer: str, failed: Sequence[JudgedChange]) -> dict[str, str]:
 
 def dispute(changes: Sequence[JudgedChange], disputed: Mapping[str, str]) -> tuple[JudgedChange, ...]:
     """Return the changes with what an oracle's author says against some; it holds for them in company too."""
-    return tuple(
-        dataclasses.replace(one, disputed=disputed.get(one.name) or disputed.get(_alone(one)) or one.disputed)
-        for one in changes
-    )
-
-
-def _alone(change: JudgedChange) -> str:
-    """Return the name of the right fix that stands in company here, else the change's own."""
-    return change.name.partition(_WITH)[0] if change.kind is ChangeKind.IN_COMPANY else change.name
+    against = {name: disputed.get(fix.name, "") for name, (fix, _) in _couples(changes).items()} | {**disputed}
+    return tuple(dataclasses.replace(one, disputed=against.get(one.name) or one.disputed) for one in changes)
 
 
 def told(failed: Sequence[JudgedChange]) -> str:
@@ -260,8 +257,8 @@ def strengthen(
     """Return the oracle after at most so many mends, every change that it was judged by, and what remains.
 
     ``write`` makes changes that differ from those that are known, ``answer`` judges an oracle by them. ``mend`` gets
-    those that it is wrong on, and all; it makes one that is right on all, but for those that it disputes, by name. What
-    remains is a sentence, empty where nothing does.
+    those that it is wrong on, and all; it makes one that is right on all, but for those that it disputes, by name: on
+    them it is judged anew. What remains is a sentence, empty where nothing does.
     """
     known: tuple[JudgedChange, ...] = ()
     for number in range(1, rounds + 2):
@@ -279,8 +276,11 @@ def strengthen(
         if isinstance(mended, str):
             break
         found, disputed = mended
-        known = tuple(
-            dataclasses.replace(one, fresh=bool(one.disputed)) for one in dispute((*known, *judged), disputed)
+        after = dispute((*known, *judged), disputed)
+        contested = [one for one in after if one.disputed]
+        known = (
+            *(dataclasses.replace(one, fresh=False) for one in after if not one.disputed),
+            *(answer(found, contested) if contested else ()),
         )
     return found, (*known, *judged), wrong
 
@@ -296,7 +296,7 @@ def doubts(changes: Sequence[JudgedChange]) -> Iterator[str]:
     """Yield a sentence on each change that the oracle's author disputes."""
     for one in changes:
         if one.disputed:
-            verb = "refuses" if one.kind.resolves else "accepts"
+            verb = "may accept" if one.held is None else "accepts" if one.held is one.kind.resolves else "refuses"
             yield f"its oracle {verb} {one.name}, which its author disputes: {one.disputed}"
 
 

@@ -138,7 +138,7 @@ class OracleWriting(Proposing, Stage):
 
     role = "write-oracle"
     name = "oracles"
-    version = 13
+    version = 14
 
     model: str = ""
     regime: Regime = Regime.SAW_FIX
