@@ -124,12 +124,17 @@ def drafts(path: str, source: bytes, lines: Collection[int]) -> Iterator[Mutant]
         )
 
 
+def has_code(path: str) -> bool:
+    """Return whether there is a grammar here for a file."""
+    return PurePosixPath(path).suffix in GRAMMARS
+
+
 def halves(path: str, before: bytes, after: bytes) -> Iterator[Mutant]:
     """Yield a file as a fix leaves it, without one of the places that it changed; none where no grammar is here.
 
     Left out are places where it changed no code (see ``changes_code``). Raises EngineError where the extra is missing.
     """
-    if PurePosixPath(path).suffix not in GRAMMARS:
+    if not has_code(path):
         return
     old, new = before.split(b"\n"), after.split(b"\n")
     for tag, first, end, start, stop in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
@@ -169,7 +174,9 @@ def changes_code(mutant: Mutant, source: bytes) -> bool:
 
 
 def same_code(path: str, one: bytes, other: bytes) -> bool:
-    """Return whether two texts of a Python file do the same: they differ in words and in annotations alone."""
+    """Return whether two texts of a file do the same: they are equal, or in Python but for words and annotations."""
+    if one == other:
+        return True
     known, code = _code(path, one), _code(path, other)
     return known is not None and code is not None and _same(code, known)
 

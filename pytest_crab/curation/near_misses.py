@@ -12,7 +12,7 @@ from pathlib import Path
 from typing_extensions import override
 
 from pytest_crab import diffs, serialization, verdict
-from pytest_crab.curation.mutation import Mutant, halves, may_hang, mutants
+from pytest_crab.curation.mutation import Mutant, halves, has_code, may_hang, mutants, same_code
 from pytest_crab.errors import DiffRejected
 from pytest_crab.instances.files import diff_text
 from pytest_crab.instances.oracle_errors import Measurement, oracle_digest
@@ -107,28 +107,35 @@ def mutated_references(context: TrialContext, comment: Comment, most: int) -> tu
     """Return at most so many wrong changes that are made of a comment's reference.
 
     First the reference without one of its places, then mutants on the lines that it changed, evenly picked; none that
-    may never end. The tests that a fix brings along do not decide whether it is right: they are changed only for a
-    comment on a test. Raises EngineError where the extra is missing.
+    may never end, and none whose code is that of head, the fault itself. The tests that a fix brings along do not
+    decide whether it is right: they are changed only for a comment on a test. Raises EngineError where the extra is
+    missing.
     """
     snapshot = context.snapshot
     tree = _fixed_tree(context, comment)
     lines = diffs.changed_lines(snapshot.diff(tree))
     parts: list[Mutant] = []
     found: list[Mutant] = []
+    faulty: dict[str, bytes] = {}  # as they are at head
     about_tests = is_test(comment.path)
     for path, changed in sorted(lines.items()):
         source = snapshot.read(tree, path) if is_test(path) == about_tests else None
         if source is None:
             continue
         before, text = snapshot.read(snapshot.head_tree, path), source.decode("utf-8", "replace")
-        parts += [] if before is None else halves(path, before, source)
+        if before is not None and has_code(path) and not same_code(path, before, source):
+            faulty[path] = before
+            parts += halves(path, before, source)
         found += [one for one in mutants(path, source, changed) if not may_hang(text, one.line)]
-    halved = [one for one in (_changed(context, tree, part) for part in parts) if one.tree != snapshot.head_tree][:most]
+
+    def is_near(one: Mutant) -> bool:
+        return faulty.keys() != {one.path} or not same_code(one.path, faulty[one.path], one.content)
+
+    halved, found = [*filter(is_near, parts)][:most], [*filter(is_near, found)]
     left = most - len(halved)
     picked = found if len(found) <= left else [found[at * len(found) // left] for at in range(left)]
-    made = {one.tree: one for one in (*halved, *(_changed(context, tree, mutant) for mutant in picked))}
-    made.pop(snapshot.head_tree, None)  # the fault itself
-    return tuple(made.values())
+    made = (_changed(context, tree, mutant) for mutant in (*halved, *picked))
+    return tuple({one.tree: one for one in made}.values())
 
 
 def _changed(context: TrialContext, tree: str, mutant: Mutant) -> ChangedTree:

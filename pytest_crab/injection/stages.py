@@ -95,7 +95,7 @@ class Sharpness(Stage):
 
     @override
     def identity(self) -> Mapping[str, Any]:
-        return {"version": 3, "most": self.most, "least": self.least, "runs": self.runs}
+        return {"version": 4, "most": self.most, "least": self.least, "runs": self.runs}
 
     @override
     def run(self, candidate: PullCandidate, context: CurationContext) -> PullCandidate | Rejection:
