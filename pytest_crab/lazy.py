@@ -29,9 +29,10 @@ class lazy(Generic[T]):  # noqa: N801 - it is read as functools.cached_property 
     def __get__(self, instance: object | None, owner: type) -> lazy[T] | T:
         if instance is None:
             return self
-        kept = vars(instance)
-        with kept.setdefault(f"lock of {self._name}", threading.RLock()):
+        kept, lock = vars(instance), f"lock of {self._name}"
+        with kept.setdefault(lock, threading.RLock()):
             if self._name not in kept:
                 kept[self._name] = self._make(instance)
             value: T = kept[self._name]
+            kept.pop(lock, None)  # an object that holds a lock can be neither copied nor pickled
             return value

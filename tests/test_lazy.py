@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -53,3 +55,16 @@ def test_what_fails_is_made_again_and_what_is_deleted_as_well() -> None:
 
 def test_the_class_has_the_attribute_and_its_docstring() -> None:
     assert Thing.value.__doc__ == "A number."
+
+
+class Plain:
+    @lazy
+    def value(self) -> list[int]:
+        return [1]
+
+
+def test_what_has_been_made_can_be_copied_and_pickled() -> None:
+    thing = Plain()
+    assert thing.value == [1]
+    for other in (copy.deepcopy(thing), pickle.loads(pickle.dumps(thing))):
+        assert vars(other) == {"value": [1]}

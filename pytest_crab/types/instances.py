@@ -186,9 +186,10 @@ class Environment:
         if self.dockerfile is None and self.image is None:
             object.__setattr__(self, "dockerfile", ecosystem)
         if ecosystem in ("python", "node"):
-            if getattr(self, ecosystem) not in (None, self.version):
+            own = getattr(self, ecosystem)
+            if self.version is not None and own is not None and own != self.version:
                 raise ValueError(f"version and {ecosystem} are two; write one of them")
-            object.__setattr__(self, ecosystem, self.version)
+            object.__setattr__(self, ecosystem, own if self.version is None else self.version)
             object.__setattr__(self, "ecosystem", None)
             object.__setattr__(self, "version", None)
 

@@ -45,3 +45,10 @@ def test_what_its_words_show_is_spelled_as_its_expression_says(ecosystem: Ecosys
 def test_what_one_leaves_or_installs_is_known_of_every_tree(ecosystem: Ecosystem) -> None:
     assert set(ecosystem.leftovers.names) <= set(LEFTOVERS.names)
     assert set(ecosystem.system_packages) <= set(SYSTEM_PACKAGES)
+
+
+def test_the_version_may_stand_in_a_key_of_its_own() -> None:
+    assert Environment(ecosystem="python", python="3.11").python == "3.11"
+    assert Environment(ecosystem="node", version="20", node="20").node == "20"
+    with pytest.raises(ValueError, match="write one of them"):
+        Environment(ecosystem="node", version="20", node="22")

@@ -127,6 +127,8 @@ class ClusterExecutor(Executor):
     def stop(self) -> None:
         """End what runs; nothing starts any more."""
         if not self._closed:
+            if self._stored is not None:
+                self._stored.stop()
             self._connection.spawn(self._stop()).result()
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: ARG002, FBT001, FBT002

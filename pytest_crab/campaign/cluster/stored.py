@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn
@@ -18,6 +19,9 @@ from pytest_crab.store import FileStore
 from pytest_crab.trial import RunContext
 from pytest_crab.trial.run_context import secrets_of, versions_here
 from pytest_crab.types import Instance, PullRequest
+
+#: So many looks in a row that end in an error, such as no engine where pytest runs, are enough: each takes its time.
+_MOST_FAILURES = 3
 
 
 class _NotStoredError(Exception):
@@ -43,13 +47,14 @@ class StoredTrials:
         self._run = RunFolder()
         self._guard = threading.Lock()
         self._contexts: dict[Place, RunContext] = {}
+        self._failures: Counter[Place] = Counter()
         self._at_hand: set[str] = set()
         self._shown: dict[str, PullRequest] = {}
 
     def answer(self, work: TrialWork, place: Place) -> TrialAnswer | None:
         """Return the answer to a trial that needs nothing made; None: a worker has to run it, or to say what failed."""
         try:
-            if not self._is_at_hand(work.instance):
+            if self._failures[place] == _MOST_FAILURES or not self._is_at_hand(work.instance):
                 return None
             trial = work.kind.perform(
                 work.instance, work.crew, self._context(place), repeat=work.repeat, notice=lambda _step: None
@@ -57,8 +62,16 @@ class StoredTrials:
         except Exception:  # noqa: BLE001 - adapters of others raise anything
             return None
         if trial.error is not None or trial.skipped is not None:
+            self._failures[place] += trial.error is not None
             return None
+        self._failures[place] = 0
         return TrialAnswer(trial=trial, shown=self._shown.pop(work.instance.id, None))
+
+    def stop(self) -> None:
+        """End what is looked up; whoever asks gets no answer any more."""
+        with self._guard:
+            for context in self._contexts.values():
+                context.stop()
 
     def close(self) -> None:
         """Give everything back."""
@@ -95,6 +108,7 @@ class StoredTrials:
             seen=self._note_shown,
             versions=versions_here(plan.shard),
             secrets=secrets_of(plan.models),
+            retries={},
         )
 
     def _note_shown(self, instance: Instance, pull_request: PullRequest) -> None:
