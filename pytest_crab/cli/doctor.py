@@ -11,10 +11,9 @@ from pathlib import Path
 
 import click
 
-from pytest_crab import systems
+from pytest_crab import ecosystems, systems
 from pytest_crab.clients import installed
 from pytest_crab.clients.known import KINDS
-from pytest_crab.ecosystems import ECOSYSTEMS
 from pytest_crab.ecosystems.contract import Tools
 from pytest_crab.errors import CrabError
 from pytest_crab.runtimes import RuntimeSettings, bubblewrap, cgroups
@@ -29,7 +28,7 @@ PROGRAMS = ("ruff", "git")
 #: All that a program is given when it is asked for its version: no key, whatever it is.
 _GIVEN = ("PATH", "HOME", "LANG", "PYENV_ROOT")
 _BASE = RuntimeSettings().base_image
-_TOOLS = {one.name: one.tools for one in ECOSYSTEMS if one.tools is not None}
+_TOOLS = {tools.name: tools for tools in ecosystems.tools()}
 
 
 @click.command(name="doctor")

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from operator import add
 from typing import Any
 
-from pytest_crab.ecosystems.contract import Ecosystem, Spelling
+from pytest_crab.ecosystems.contract import Ecosystem, Spelling, Tools
 from pytest_crab.ecosystems.go import Go
 from pytest_crab.ecosystems.node import Node
 from pytest_crab.ecosystems.patterns import Patterns
@@ -40,11 +40,19 @@ def installed() -> tuple[Ecosystem, ...]:
     found = []
     for entry in sorted(metadata.entry_points(group=GROUP)):
         try:
-            found.append(entry.load())
-        except (ImportError, AttributeError) as error:
+            one = entry.load()
+            if not isinstance(getattr(one, "name", None), str) or isinstance(one, type):
+                raise TypeError("it is no Ecosystem")  # noqa: TRY301 - said as all else that is wrong with it
+        except Exception as error:
             fault = f"{entry.value} cannot be used ({error}); mend or uninstall it"
             raise BadInput(f"ecosystem {entry.name}", [fault]) from error
+        found.append(one)
     return (*ECOSYSTEMS, *found)
+
+
+def tools() -> tuple[Tools, ...]:
+    """Return the tools of every ecosystem that has some. Raises BadInput as ``installed`` does."""
+    return tuple(one.tools for one in installed() if one.tools is not None)
 
 
 def ecosystem_of(environment: Environment) -> Ecosystem:
@@ -72,7 +80,7 @@ def of_language(language: str) -> Ecosystem:
 
 def language_of_file(path: str) -> str | None:
     """Return the language of a file by the end of its name; None where no ecosystem knows it."""
-    found = (word for one in ECOSYSTEMS for end, word in one.languages.items() if path.endswith(end))
+    found = (word for one in installed() for end, word in one.languages.items() if path.endswith(end))
     return next(found, None)
 
 
@@ -86,7 +94,9 @@ def environment_faults(environment: Environment) -> Iterator[str]:
     """Yield the faults of the keys of an environment that ask for an ecosystem; each sentence begins with its key."""
     if _find(lambda one: one.owns(environment)) is None:
         yield _unknown(environment)
-    for one in ECOSYSTEMS:
+    if environment.version is not None and environment.ecosystem is None:
+        yield "environment.version is set without environment.ecosystem; it should stand beside that"
+    for one in installed() if environment.ecosystem is not None else ECOSYSTEMS:
         yield from one.environment_faults(environment)
 
 

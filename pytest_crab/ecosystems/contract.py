@@ -56,6 +56,8 @@ class Tools(ABC):
     #: The program that is looked for on PATH, and the arguments by which it prints its version.
     program: ClassVar[str]
     version_arguments: ClassVar[tuple[str, ...]] = ("--version",)
+    #: A variable, and its value, by which the program prints its own version.
+    version_variable: ClassVar[tuple[str, str] | None] = None
     #: The public base image; ``{version}`` is the environment's.
     public_base: ClassVar[str]
     #: The version that a new instance asks for.
@@ -70,15 +72,14 @@ class Tools(ABC):
 
     def here(self) -> Tool | None:
         """The tool that is first on PATH; None if there is none that works."""
-        return _first_on_path(self.name, self.program, self.version_arguments)
+        return _first_on_path(self.name, self.program, self.version_arguments, self.version_variable)
 
     def find(self, wanted: str) -> Tool:
         """The tool on PATH, if it is of the version wanted, X or X.Y or X.Y.Z. Raises ImageError."""
         found = self.here()
         if found is None:
-            raise ImageError(
-                f"{self.name} {wanted} is needed, and there is no {self.program} on PATH; install it", of_machine=True
-            )
+            asked = f"{self.name} {wanted}".strip()
+            raise ImageError(f"{asked} is needed, and there is no {self.program} on PATH; install it", of_machine=True)
         if found.version != wanted and not found.version.startswith(f"{wanted}."):
             raise ImageError(
                 f"{self.name} {wanted} is needed, and the {self.name} on PATH is {found.version}; "
@@ -218,12 +219,15 @@ def version_in(said: str) -> str | None:
 
 
 @functools.cache
-def _first_on_path(name: str, program: str, arguments: Sequence[str]) -> Tool | None:
+def _first_on_path(name: str, program: str, arguments: Sequence[str], variable: tuple[str, str] | None) -> Tool | None:
     found = shutil.which(program)
     if found is None:
         return None
     try:
-        done = subprocess.run([found, *arguments], capture_output=True, text=True, timeout=30, check=True)
+        done = subprocess.run(
+            [Path(found).absolute(), *arguments], capture_output=True, text=True, timeout=30, check=True,
+            cwd="/", env=dict([*os.environ.items(), *([variable] if variable else [])]),
+        )  # fmt: skip
     except (OSError, subprocess.SubprocessError):
         return None
     version = version_in(done.stdout)

@@ -59,15 +59,17 @@ WITHOUT_OURS = {"PYTEST_ADDOPTS": "-p no:pytest_crab.plugin -p no:pytest_crab.be
 #: What starts a supervisor that tells the host nothing.
 _SILENT = f"{_MESSENGER}\nbecome(sys.argv[1])\n"
 
-#: The digest of everything that is sent into a sandbox but the runners of ecosystems: see ``version_for``.
-VERSION = hashlib.sha256("\0".join([channel.SOURCE, _MESSENGER, _START, *_PARTS.values()]).encode()).hexdigest()
+#: The digest of everything that is sent into a sandbox but the runners of ecosystems.
+_SHARED = hashlib.sha256("\0".join([channel.SOURCE, _MESSENGER, _START, *_PARTS.values()]).encode()).hexdigest()
+#: The digest of that and of this package's own runners; ``version_for`` has that of those which some oracles need.
+VERSION = serialization.digest([_SHARED, *(one.runner for one in ecosystems.ECOSYSTEMS if one.runner is not None)])
 
 
 def version_for(oracles: Iterable[Oracle]) -> str:
     """Return the digest of all that runs these oracles: where it is new, every one of them is proved anew."""
     owners = (ecosystems.of_runner(oracle.runner) for oracle in oracles)
     runners = sorted({owner.runner for owner in owners if owner is not None and owner.runner is not None})
-    return serialization.digest([VERSION, *runners]) if runners else VERSION
+    return serialization.digest([_SHARED, *runners])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -41,7 +41,14 @@ from pytest_crab.runtimes import (
 )
 from pytest_crab.runtimes.container_exec import end_all, run_added, run_beside, run_main, start_idler
 from pytest_crab.runtimes.engine import USERS, Engine
-from pytest_crab.runtimes.environments import SOCKET_NAME, TMP, WORKSPACE_ENV, environment_identity, image_key
+from pytest_crab.runtimes.environments import (
+    SOCKET_NAME,
+    TMP,
+    WORKSPACE_ENV,
+    environment_identity,
+    image_key,
+    variables_of,
+)
 from pytest_crab.runtimes.host_clone import confined_clone, plain_clone
 from pytest_crab.runtimes.images import Images, repository_of, tools_in
 from pytest_crab.runtimes.inventory import EngineImages, discard
@@ -127,6 +134,7 @@ class DockerRuntime(Runtime):
         identity = self.identity(instance, source)
         key = image_key(identity)
         name, facts = self._images.prepare(instance, snapshot, key)
+        tools = dict(tools_in(facts["tools"]))
         return Image(
             key=key,
             reference=name,
@@ -140,8 +148,8 @@ class DockerRuntime(Runtime):
                 "base": identity["base"],
                 "version": facts["version"],
                 "built": facts["built"],
-                "tools": dict(tools_in(facts["tools"])),
-                "env": dict(instance.required_environment.env),
+                "tools": tools,
+                "env": variables_of(instance.required_environment, tools),
                 "socket_folder": SOCKET_NAME,
             },
         )

@@ -99,8 +99,12 @@ def image_env(image: Image, path: str) -> dict[str, str]:
     """Return the variables that an image gives to each command; ``path`` is what PATH is without its tools."""
     tools = image.facts["tools"].values()
     folders = [str(PurePosixPath(tool["program"]).parent) for tool in tools]
-    own = {name: value for tool in tools for name, value in tool["env"].items()}
-    return {"PATH": ":".join([*folders, path]), **own, **image.facts["env"]}
+    return {"PATH": ":".join([*folders, path]), **image.facts["env"]}
+
+
+def variables_of(environment: Environment, tools: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+    """Return the variables of an environment with those of its tools, whose plain data an image's facts hold."""
+    return {name: value for tool in tools.values() for name, value in tool["env"].items()} | dict(environment.env)
 
 
 def image_key(identity: Mapping[str, Any]) -> str:

@@ -28,7 +28,7 @@ from pytest_crab.runtimes import (
 )
 from pytest_crab.runtimes.bubblewrap import ClientMounts, View
 from pytest_crab.runtimes.environment_use import EnvironmentsInUse
-from pytest_crab.runtimes.environments import environment_identity, image_key
+from pytest_crab.runtimes.environments import environment_identity, image_key, variables_of
 from pytest_crab.runtimes.run_lock import RunFolder, remove_folder, sweep_folders
 from pytest_crab.runtimes.series import read_series
 from pytest_crab.runtimes.slots import Slots, one_builder
@@ -99,12 +99,13 @@ class HostRuntime(Runtime, ABC):
                     built = True
         venvs.note_instance(folder, instance.id)
         layout = venvs.read(folder)
+        tools = {} if layout.tool is None else {layout.tool.name: dataclasses.asdict(layout.tool)}
         facts = {
             "runtime": self.name,
             "version": layout.version,
             "built": built,
-            "env": dict(instance.required_environment.env),
-            "tools": {} if layout.tool is None else {layout.tool.name: dataclasses.asdict(layout.tool)},
+            "env": variables_of(instance.required_environment, tools),
+            "tools": tools,
         }
         return Image(
             key=key,

@@ -44,7 +44,6 @@ BUILDER_LABEL = "pytest-crab.builder"
 _ROUTE = "/opt/crab/route/ca.crt"
 #: What isolated builds may take, in an image that is built.
 _CONSTRAINTS = "/opt/crab/route/build-constraints.txt"
-_TOOLS = [one.tools for one in ecosystems.ECOSYSTEMS if one.tools is not None]
 _FACTS = f"""\
 {importlib.resources.files("pytest_crab.runtimes.inside").joinpath("compiled.py").read_text(encoding="utf-8")}
 import json, shutil, subprocess, sys, sysconfig
@@ -58,7 +57,7 @@ seen = [path for number, path in enumerate(sites) if path not in sites[:number]]
 found = {{"python": sys.executable, "site": seen, "version": sys.version.split()[0]}}
 found["compiled"] = compiled_modules({f"{OWN_PLACES['trees']}/tree"!r}, {COMPILED!r})
 found["tools"] = {{}}
-for name, program, arguments in {[(one.name, one.program, one.version_arguments) for one in _TOOLS]!r}:
+for name, program, arguments in json.loads(sys.argv[1]):
     place = shutil.which(program)
     if place:
         found["tools"][name] = [place, subprocess.check_output([place, *arguments]).decode()]
@@ -66,7 +65,7 @@ print(json.dumps(found))
 """
 _FIND = """\
 for python in /opt/crab/venv/bin/python "$(command -v python3)" "$(command -v python)"; do
-    [ -x "$python" ] && exec "$python" -I -c "$0"
+    [ -x "$python" ] && exec "$python" -I -c "$0" "$1"
 done
 echo there is neither python3 nor python >&2
 exit 1
@@ -281,7 +280,8 @@ class Images:
         return log.built
 
     def _look_inside(self, what: str, image: str) -> dict[str, Any]:
-        command = Command(argv=("sh", "-c", _FIND, _FACTS), user="root")
+        asked = [(tools.name, tools.program, tools.version_arguments) for tools in ecosystems.tools()]
+        command = Command(argv=("sh", "-c", _FIND, _FACTS, json.dumps(asked)), user="root")
         with self._engine.container(image, command, limits=ORACLE_LIMITS, workdir=None) as container:
             done = run_main(self._engine, container, b"", seconds=60)
         if done.exit_code != 0:
@@ -291,7 +291,7 @@ class Images:
 
 def tools_in(found: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the tools of an image by name; ``found`` is where each lies, and what it prints as its version."""
-    for tools in _TOOLS:
+    for tools in ecosystems.tools():
         program, said = found.get(tools.name, ("", ""))
         version = version_in(said)
         if version is not None:

@@ -44,7 +44,7 @@ class Go(Ecosystem):
     pin = Spelling(r"[a-z0-9.-]+(?:/[A-Za-z0-9._~-]+)+@v\d+\.\d+\.\d+\S*", "example.org/module@v1.2.3")
     runners = MappingProxyType({"go": Spelling(r"_test\.go", "_test.go")})
     installed_runners = ()
-    leftovers = Patterns(names=("*.test", "coverage.out", "cover.out", ".gocache"))
+    leftovers = Patterns(names=("coverage.out", "cover.out"))
     system_packages = ("/usr/share/gocode",)
 
     @override
@@ -64,6 +64,13 @@ class Go(Ecosystem):
                 f"environment.version is {environment.version!r}; it should be that of Go, such as '1.26', or a patch "
                 "release such as '1.22.12', which Go fetches where it is not here"
             )
+        for key in ("python", "node", "resolved"):
+            if getattr(environment, key) is not None:
+                yield f"environment.{key} is set beside ecosystem go; it should be left out"
+        if environment.dockerfile in ("python", "node"):
+            yield f"environment.dockerfile is {environment.dockerfile}; with ecosystem go it should be go, or your own"
+        if "GODEBUG" in environment.env:
+            yield "environment.env.GODEBUG belongs to the harness, which reads its caches by it; it should be left out"
         if environment.packages:
             yield "environment.packages are set; they should be left out, since go.mod and go.sum pin what Go takes"
 

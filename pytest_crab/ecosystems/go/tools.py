@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
+import re
 import shutil
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -18,13 +18,20 @@ from pytest_crab.types import Environment
 #: Settings of Go that a build hands on from this machine.
 _SETTINGS = ("GOPROXY", "GONOSUMDB", "GONOSUMCHECK", "GOSUMDB", "GOINSECURE", "GONOPROXY", "GOPRIVATE")
 
-#: Fetches what the packages of the tree and their tests need, and compiles it. Modules are writable, so that they can
-#: be removed; their archives are twice what they hold and are needed no more. A package that does not compile is for
-#: the oracles to tell.
+#: The first Go that fetches another.
+_FETCHING = (1, 21)
+
+#: Fetches what the packages of the tree and their tests need, and compiles it; where the root is no module, of each
+#: that there is. Modules are writable, so that they can be removed; their archives are twice what they hold and are
+#: needed no more. A package that does not compile is for the oracles to tell.
 _FETCH = """\
 mkdir -p "$GOMODCACHE" "$GOCACHE"
-go list -modcacherw -deps -test ./... > /dev/null
-go list -modcacherw -e -deps -test -export ./... > /dev/null
+modules=.
+[ -f go.mod ] || modules=$(find . -name go.mod -not -path '*/vendor/*' -not -path '*/testdata/*' -exec dirname {} +)
+for module in $modules; do
+    (cd "$module" && go list -modcacherw -deps -test ./... > /dev/null)
+    (cd "$module" && go list -modcacherw -e -deps -test -export ./... > /dev/null)
+done
 go build -o "$GOCACHE/test2json" cmd/test2json
 find "$GOMODCACHE/cache/download" -name '*.zip' -delete 2> /dev/null || true
 chmod -R a+rX "$GOMODCACHE" "$GOCACHE"
@@ -37,6 +44,7 @@ class GoTools(Tools):
     name = "go"
     program = "go"
     version_arguments = ("version",)
+    version_variable = ("GOTOOLCHAIN", "local")
     public_base = "golang:{version}"
     usual = "1.26"
     has_caches = True
@@ -48,12 +56,17 @@ class GoTools(Tools):
         exact = wanted.count(".") > 1
         if found is None or not exact or found.version == wanted:
             return super().find(wanted)
+        if tuple(map(int, found.version.split(".")[:2])) < _FETCHING:
+            raise ImageError(
+                f"go {wanted} is needed, and the go on PATH is {found.version}, which fetches no other; put go "
+                f"{wanted} first, or one from 1.21 on",
+                of_machine=True,
+            )
         return Tool(name=self.name, version=wanted, program=found.program)
 
     @override
     def build_script(self, environment: Environment) -> str:
-        variables = install_script(dataclasses.replace(environment, install=()))
-        return f"{variables}{_FETCH}{install_script(environment)}"
+        return f"{install_script(environment)}{_FETCH}"
 
     @override
     def route_env(self) -> dict[str, str]:
@@ -66,7 +79,7 @@ class GoTools(Tools):
     @override
     def build_arguments(self, bundle: str) -> dict[str, str]:
         env = self.route_env()
-        if "@" in urlsplit(env.get("GOPROXY", "")).netloc:
+        if any("@" in urlsplit(place).netloc for place in re.split(r"[,|]", env["GOPROXY"])):
             raise ImageError(
                 "GOPROXY holds a user or password, which a build would leave in the image's history; "
                 "use a proxy that asks for none, or the local runtime"
@@ -83,7 +96,11 @@ class GoTools(Tools):
                 "which fetches it"
             )
         own = Path(tool.program).parent.parent
-        shutil.copytree(own, root / "usr/local/go", symlinks=True, ignore=shutil.ignore_patterns("test", "api", "doc"))
+
+        def not_needed(folder: str, _: list[str]) -> set[str]:
+            return {"test", "api", "doc"} if Path(folder) == own else set()
+
+        shutil.copytree(own, root / "usr/local/go", ignore=not_needed, ignore_dangling_symlinks=True)
         (root / "usr/local/bin").mkdir(parents=True, exist_ok=True)
         for name in ("go", "gofmt"):
             (root / "usr/local/bin" / name).symlink_to(f"../go/bin/{name}")

@@ -56,7 +56,7 @@ class Node(Ecosystem):
 
     @override
     def owns(self, environment: Environment) -> bool:
-        return environment.node is not None
+        return environment.node is not None and environment.ecosystem is None
 
     @override
     def version(self, environment: Environment) -> str | None:

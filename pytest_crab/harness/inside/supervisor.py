@@ -284,13 +284,18 @@ class Supervisor:
         seen = self.watch(start, run["seconds"], report=False)
         return conclude(seen, None)
 
-    def process(self, argv, env, cwd, seconds, printed):
-        """Run a program to its end; what was seen of it. What it prints is its report if ``printed``, else counted."""
+    def process(self, argv, env, cwd, seconds, *, printed, errors=False):
+        """Run a program to its end; what was seen of it.
+
+        What it prints is its report if ``printed``, with its errors if ``errors``, else it is counted.
+        """
 
         def start(told):
             os.chdir(cwd)
             if printed:
                 os.dup2(told, 1)
+            if errors:
+                os.dup2(told, 2)
             self.job.clear()
             os.execve(argv[0], argv, env)  # noqa: S606
 

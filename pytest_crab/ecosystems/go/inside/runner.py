@@ -29,7 +29,9 @@ func Test%(n)sCleanup(t *testing.T) { t.Cleanup(func() { t.Error("%(n)s cleanup"
 KINDS = ("Error", "Fatal", "Sub", "Cleanup")
 ENDS = {"pass": "passed", "fail": "failed", "skip": "skipped"}
 PACKAGE = re.compile(r"(?m)^package[ \t]+(\w+)")
-TEST = re.compile(r"(?m)^func[ \t]+(Test(?:[^a-z(\s][^(\s]*)?)\(\w+[ \t]+\*testing\.T\)")
+TEST = re.compile(r"(?m)^func[ \t]+((?:Test|Fuzz|Example)(?![a-z])\w*)[ \t]*\(")
+#: How Go begins the line that says why a process ends at once.
+PANIC = re.compile(r"(?:panic|fatal error): ")
 #: What the build says where the tree asks for a module that the environment does not have.
 MISSING = re.compile(r"cannot find module providing package|missing go\.sum entry|no required module provides")
 PLACE = re.compile(r"(?m)^\s*(?:\./)?([^\s:]+\.go):(\d+)")
@@ -45,22 +47,28 @@ def run(host, run):
     if not os.path.isdir(home):
         return {"ending": "completed", "exit_code": 1, "tests": [error("MissingFolder")], "tripwire": True,
                 "altered": []}  # fmt: skip
-    keep_vendor(host.tree, job, run["state"])
+    module = module_of(job["tree"], oracle["folder"])
+    vendored = os.path.exists(os.path.join(job["tree"], module, "vendor", "modules.txt"))
+    keep(host.tree, job, run["state"], [os.path.join(module, "vendor"), "go.work", "go.work.sum"])
     spec = write(host.folder, home, oracle)
     spec["root"] = job["workdir"]
-    env["GOFLAGS"] = "-buildvcs=false -mod=" + ("vendor" if vendored(job["tree"]) else "readonly")
+    env["GOFLAGS"] = "-buildvcs=false -mod=" + ("vendor" if vendored else "readonly")
     env["GOFLAGS"] += " " + job["env"].get("GOFLAGS", "")
     if not os.path.exists(os.path.join(job["tree"], "go.work")):
         env["GOWORK"] = "off"
     program, overlay = tool["program"], "-overlay=" + spec["overlay"]
-    asked = [program, "list", overlay, "-deps", "-e", "-json=Dir,EmbedFiles,Standard", "."]
-    seen = host.process(asked, env, home, end - time.monotonic(), printed=True)
-    embedded = told_embedded(seen["report"], spec)
     build = [program, "test", "-c", "-json", "-vet=off", overlay, "-o", spec["binary"], "."]
-    seen = host.process(build, env, home, end - time.monotonic(), printed=True)
+    seen = host.process(build, env, home, end - time.monotonic(), printed=True, errors=True)
     if seen["killed"] or seen["status"] != 0:
         return host.conclude(seen, lambda data, _: unbuilt(spec, data))
-    altered = embedded | replaced(host, program, env, home, end)
+    asked = [program, "list", overlay, "-deps", "-test", "-json=Dir,EmbedFiles,Standard,Module,ForTest", "."]
+    listing = dict(env, GOCACHE=os.path.join(host.folder, "overlay", "listing"))  # it is written to, unlike the other
+    seen = host.process(asked, listing, home, end - time.monotonic(), printed=True)
+    if seen["killed"] or seen["status"] != 0:
+        return host.conclude(seen, lambda *_: (None, "what the tests are built of was not listed"))
+    altered = told_of(seen["report"], spec)
+    if altered is None:
+        return {"ending": "exited", "exit_code": 0, "detail": "what the tests are built of was not listed whole"}
     results = []
     for name in [*spec["tests"], None]:
         wanted = "^(%s)$" % "|".join([*([name] if name else []), *spec["wires"]])
@@ -78,7 +86,7 @@ def write(folder, home, oracle):
     """Write the oracle, what must fail and the overlay that shows both into a private folder; what is to be known."""
     name = "X" + "".join("%02x" % byte for byte in os.urandom(8))
     private = os.path.join(folder, "oracle")
-    file = os.path.basename(oracle["file"])
+    file = "oracle_%s_test.go" % name.lower()  # a name of the author's could be one for another system alone
     package = PACKAGE.search(oracle["source"])
     words = {"n": name, "v": int.from_bytes(os.urandom(4), "big"), "package": package.group(1) if package else "main"}
     wires = "zz_%s_test.go" % name.lower()
@@ -98,39 +106,43 @@ def write(folder, home, oracle):
     }  # fmt: skip
 
 
-def vendored(tree):
-    """Return whether the project keeps its modules in its tree."""
-    return os.path.exists(os.path.join(tree, "vendor", "modules.txt"))
+def module_of(tree, folder):
+    """Return the folder of the module of a folder of the built tree; the tree's own where there is none."""
+    folder = os.path.normpath(folder)
+    while folder not in ("", ".") and not os.path.exists(os.path.join(tree, folder, "go.mod")):
+        folder = os.path.dirname(folder)
+    return "" if folder == "." else folder
 
 
-def keep_vendor(tree, job, state):
-    """Put back what a state changes in the vendored modules: what is installed is the environment's, not a diff's."""
-    touched = any(path.split("/")[0] == "vendor" for path, _, _ in job["states"][state])
-    target = os.path.join(job["workdir"], "vendor")
-    if touched and os.path.lexists(target):
-        tree.remove(target)
-    if touched and vendored(job["tree"]):
-        tree.copy_entries(job["tree"], ["vendor"], job["workdir"])
+def keep(tree, job, state, places):
+    """Put back what a state changes of these: they say which modules are taken, which is the environment's to say."""
+    for place in places:
+        if any((path + "/").startswith(place + "/") for path, _, _ in job["states"][state]):
+            target = os.path.join(job["workdir"], place)
+            if os.path.lexists(target):
+                tree.remove(target)
+            if os.path.lexists(os.path.join(job["tree"], place)):
+                tree.copy_entries(job["tree"], [place], os.path.dirname(target))
 
 
-def told_embedded(data, spec):
-    """Return a label for each file of the oracle that the project embeds, and so could read."""
-    found = set()
+def told_of(data, spec):
+    """Return labels of what the tests are built of that may be another's; None where the list is not whole.
+
+    These are files of the oracle that the project embeds, and so could read, and modules in the place of others, such
+    as the library of assertions.
+    """
+    found, own = set(), False
     for package in documents(data):
+        own = own or bool(package.get("ForTest"))
         for file in package.get("EmbedFiles") or ():
             if os.path.join(package.get("Dir", ""), file) in spec["hidden"]:
                 found.add("oracle:embedded")
-    return found
-
-
-def replaced(host, program, env, home, end):
-    """Return a label for each module that go.mod puts another in the place of: it may be the library of assertions."""
-    seen = host.process([program, "mod", "edit", "-json"], env, home, end - time.monotonic(), printed=True)
-    found = set()
-    for document in documents(seen["report"]):
-        for each in document.get("Replace") or ():
-            found.add("go.mod:%s" % each["Old"]["Path"][:NAMES])
-    return found
+        module = package.get("Module") or {}
+        other = module.get("Replace")
+        if other:
+            label = "go.mod:%s=>%s@%s" % (module.get("Path"), other.get("Path"), other.get("Version", ""))
+            found.add(label[:NAMES])
+    return found if own else None
 
 
 def documents(data):
@@ -153,8 +165,12 @@ def error(exception, where=None):
 
 
 def unbuilt(spec, data):
-    """Return the report of a build that failed: no test ran."""
-    text = "".join(each.get("Output", "") for each in documents(data))[:TEXT]
+    """Return the report of a build that failed: no test ran. Older releases print plain lines among the events."""
+    text = ""
+    for line in data.decode("utf-8", "replace").splitlines():
+        event = next(documents(line.encode()), None) if line.startswith("{") else None
+        text += line + "\n" if event is None else str(event.get("Output", ""))
+    text = text[:TEXT]
     if "signal: killed" in text:
         return {"signal": int(signal.SIGKILL)}, None
     found = [(path, line) for path, line in PLACE.findall(text) if os.path.basename(path) != spec["file"]]
@@ -179,45 +195,66 @@ def judge(host, spec, results, altered):
 
 def read(spec, name, data, code):
     """Return the report of one process, or None and what is wrong with it; ``name`` is its test, None for none."""
-    outcomes, printed, whole, altered = told(data)
+    seen = told(data)
+    outcomes, whole = seen["outcomes"], seen["whole"]
     mine = sorted(test for test in outcomes if name and (test == name or test.startswith(name + "/")))
-    if any(outcomes[test] == "passed" and "--- PASS: %s " % test not in printed.get(test, "") for test in mine):
+    if any(outcomes[test] == "passed" and test not in seen["ended"] for test in mine):
         return None, "a test passed and did not come to its end"
-    text = "".join(printed.values())
-    panicked = (code, whole) == (1, None) and outcomes.get(name) == "failed" and "panic: " in text
+    panicked = (code, whole) == (1, None) and outcomes.get(name) == "failed" and bool(seen["panic"])
     if not panicked and ((code, whole) != (1, "fail") or any(outcomes.get(wire) != "failed" for wire in spec["wires"])):
         return None, "the process ended without a report"
     tests = [{"id": test[:450], "outcome": outcomes[test], "exception": None, "where": None} for test in mine]
     for test in tests:
         if test["outcome"] == "failed":
-            test.update(describe(spec, text if panicked else None))
-    tripwire = panicked or wired(spec, list(outcomes), printed)
-    return {"tests": tests, "tripwire": tripwire, "altered": sorted(altered), "cause": None}, None
+            test.update(describe(spec, seen["panic"] if panicked else None))
+    tripwire = panicked or wired(spec, seen)
+    return {"tests": tests, "tripwire": tripwire, "altered": sorted(seen["altered"]), "cause": None}, None
 
 
 def told(data):
-    """Return the outcome and the output of each test, the outcome of the whole, and labels of what came twice."""
-    outcomes, printed, whole, altered = {}, {}, None, set()
+    """Return what a process told of its tests.
+
+    These are outcomes by test in the order of their ends, the outcome of the whole, what each test printed (its
+    beginning), those with Go's own line that says they passed, those that ran beside others, the text of a panic, and
+    labels of what came twice.
+    """
+    seen = {
+        "outcomes": {},
+        "whole": None,
+        "printed": {},
+        "ended": set(),
+        "beside": set(),
+        "panic": "",
+        "altered": set(),
+    }
     for event in documents(data):
-        test, action = event.get("Test"), event.get("Action")
+        test, action, text = event.get("Test"), event.get("Action"), str(event.get("Output", ""))
         if action == "output":
-            printed[test] = (printed.get(test, "") + str(event.get("Output", "")))[:TEXT]
+            seen["printed"][test] = (seen["printed"].get(test, "") + text)[:TEXT]
+            if test and text.lstrip().startswith("--- PASS: %s " % test):
+                seen["ended"].add(test)
+            if seen["panic"] or PANIC.match(text):
+                seen["panic"] = (seen["panic"] + text)[:TEXT]
+        elif action == "cont":
+            seen["beside"].add(test)
         elif action in ENDS and test is None:
-            whole = action
+            seen["whole"] = action
         elif action in ENDS:
-            if test in outcomes:
-                altered.add("oracle:" + test[:NAMES])
-            outcomes[test] = ENDS[action]
-    return outcomes, printed, whole, altered
+            if test in seen["outcomes"]:
+                seen["altered"].add("oracle:" + test[:NAMES])
+            seen["outcomes"][test] = ENDS[action]
+    return seen
 
 
-def wired(spec, order, printed):
-    """Return whether the tests that must fail came last, and each said what it must."""
-    last = [test for test in order if test.partition("/")[0] in spec["wires"]]
+def wired(spec, seen):
+    """Return whether the tests that must fail came last, but for parallel ones, and each said what it must."""
     for kind in KINDS:
         wire = "Test" + spec["name"] + kind
-        if spec["name"] + " " + kind.lower() not in printed.get(wire, "") + printed.get(wire + "/in", ""):
+        printed = seen["printed"].get(wire, "") + seen["printed"].get(wire + "/in", "")
+        if spec["name"] + " " + kind.lower() not in printed:
             return False
+    order = [test for test in seen["outcomes"] if test.partition("/")[0] not in seen["beside"]]
+    last = [test for test in order if test.partition("/")[0] in spec["wires"]]
     return order[len(order) - len(last) :] == last
 
 
