@@ -195,7 +195,7 @@ def _layout_of(folder: Path, interpreter: interpreters.Interpreter) -> Layout:
 def _masked_places(interpreter: interpreters.Interpreter) -> tuple[str, ...]:
     """Folders with packages that are none of the environment's: the interpreter's own and the system's."""
     candidates = [str(interpreter.stdlib / "site-packages"), "/usr/lib/python3/dist-packages"]
-    candidates.extend(str(path) for path in Path("/usr/local/lib").glob("python3*/dist-packages"))
+    candidates.extend(str(path) for path in Path("/usr/local/lib").glob("python3.[0-9]*/dist-packages"))
     return tuple(path for path in dict.fromkeys(candidates) if Path(path).is_dir())
 
 

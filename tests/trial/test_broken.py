@@ -284,10 +284,11 @@ def test_an_engine_that_dies_breaks_trials_and_leaves_nothing_for_long(
     lab.runtime = DockerRuntime(RuntimeSettings(), rootdir=lab.folder, slots=8)
     run = lab.runtime.run.id
     snapshots: list[int] = []
+    ended = threading.Event()
 
     def watch() -> None:
-        while not (seen := lab.started()):
-            threading.Event().wait(0.05)
+        while not (seen := lab.started()) and not ended.wait(0.05):
+            continue
         wire.cut()
         snapshots.append(len(seen))
 
@@ -295,8 +296,9 @@ def test_an_engine_that_dies_breaks_trials_and_leaves_nothing_for_long(
     watcher = threading.Thread(target=watch, daemon=True)
     watcher.start()
     trial = lab.trial()
+    ended.set()
     watcher.join()
-    assert snapshots == [1]
+    assert snapshots == [1], trial.error
     assert "the Docker engine failed" in sentence(trial)
     assert {result.reason for result in trial.results} == {Reason.BROKEN}
     assert len(containers(real, run)) == 1

@@ -167,7 +167,7 @@ def error(exception, where=None):
 def unbuilt(spec, data):
     """Return the report of a build that failed: no test ran. Older releases print plain lines among the events."""
     text = ""
-    for line in data.decode("utf-8", "replace").splitlines():
+    for line in data.decode("utf-8", "replace").split("\n"):
         event = next(documents(line.encode()), None) if line.startswith("{") else None
         text += line + "\n" if event is None else str(event.get("Output", ""))
     text = text[:TEXT]
