@@ -138,7 +138,9 @@ def finished(out: Path, store: Path, stages: Sequence[str] | None = None) -> Ite
     """
     listing = read_listing(listing_path(store, out))
     if listing is None:
-        raise BadInput(str(out), ["nothing was curated here yet: call pytest-crab set curate SOURCE --out first"])
+        raise BadInput(
+            str(out), ["nothing was made here yet: call pytest-crab set curate SOURCE or set inject SOURCE first"]
+        )
     chain: list[NamedStage] = [*listing.source.stages]
     if stages is not None:
         settings = load_settings(Path.cwd())
@@ -211,7 +213,7 @@ def _write_ends(
     notes = [*write_set(out, [*published, *twins]), *remove_rejected(out, rejected)]
     notes += [*remove_rejected(out, sorted(map(twin_id, alone)), "not wanted"), *_notes_on_failed(out, ends)]
     write_notes(out)
-    record_audits(out, published)
+    notes += record_audits(out, [*published, *twins])
     notes += rate_lines(out, [one.id for one in published])
     bare = sum(each.comment.oracle is None for one in published for each in one.comments)
     lack = f"; {format_count(bare, 'comment')} without an oracle, which no run measures" if bare else ""

@@ -59,7 +59,7 @@ class Passage:
 
 
 class DecisionStep(Step[StageDecision]):
-    """The step that asks a stage about a candidate; see scoring.protocols.Step."""
+    """The step that asks a stage about a candidate; see scoring.steps.Step."""
 
     name = CURATION
     record = StageDecision

@@ -20,7 +20,7 @@ from pytest_crab.curation.licence_notes import COMMENT_TEXT, OWN_WORDS, plain_ti
 from pytest_crab.curation.licences import PERMISSIVE
 from pytest_crab.curation.stages import CurationContext, Rejection, SettingsStage
 from pytest_crab.errors import BadInput
-from pytest_crab.instances import FILE, load_instances, lock
+from pytest_crab.instances import FILE, load_instance, lock
 from pytest_crab.instances.dump import instance_yaml
 from pytest_crab.instances.files import folder_digest
 from pytest_crab.instances.set_files import read_set_file, write_set_file
@@ -195,26 +195,32 @@ def write_set(out: Path, published: Sequence[PullCandidate]) -> Iterator[str]:
         yield f"made anew in {out}: {', '.join(anew)}"
 
 
-def record_audits(out: Path, published: Sequence[PullCandidate]) -> None:
-    """Write the lock of the set in ``out`` with the audits of these candidates; without any it is left alone.
+def record_audits(out: Path, published: Sequence[PullCandidate]) -> Iterator[str]:
+    """Write the instances of candidates, with their audits, into the lock of the set in ``out``.
 
-    An edited instance is none that was audited. Raises BadInput.
+    Without any audit it is left alone. An edited instance is none that was audited, so that the lock still tells of the
+    edit. Yield a sentence where the lock cannot be written.
     """
     audited = {one.id: {each.comment.id: each.audited for each in one.comments if each.audited} for one in published}
     if not any(audited.values()):
         return
-    lock.write_lock(out, load_instances(out))
-    digests = _read_record(out)
-    for candidate in published:
-        folder, runs = (out / candidate.id).absolute(), audited[candidate.id]
-        if runs and folder_digest(folder) == digests.get(candidate.id):
-            lock.record_audits(out, to_instance(candidate, folder), dict.fromkeys(runs, True), runs)
+    try:
+        digests = _read_record(out)
+        written = [name for name in audited if folder_digest(out / name) == digests.get(name)]
+        instances = [load_instance(out / name) for name in written]
+        lock.update_lock(out, instances)
+        for instance in instances:
+            runs = audited[instance.id]
+            lock.record_audits(out, instance, dict.fromkeys(runs, True), runs)
+    except (BadInput, OSError) as error:
+        yield f"{lock.FILE} has not all audits of this run: {error}"
 
 
 def remove_rejected(out: Path, rejected: Sequence[str], why: str = "rejected") -> Iterator[str]:
     """Remove from ``out`` the instances of rejected candidates that are as an earlier run wrote them; yield sentences.
 
-    ``why`` says in them what the instances are now. An edited one stays, and is named. Raises BadInput.
+    ``why`` says in them what the instances are now. An edited one stays, and is named. The set's lock lists the removed
+    ones no more. Raises BadInput.
     """
     digests = _read_record(out)
     there = [name for name in rejected if (out / name / FILE).is_file()]
@@ -229,6 +235,10 @@ def remove_rejected(out: Path, rejected: Sequence[str], why: str = "rejected") -
         kept = {name: digest for name, digest in digests.items() if name not in unchanged}
         write_set_file(out / RECORD, {"instances": kept})
         yield f"removed from {out}, since they are {why} now: {', '.join(unchanged)}"
+        try:
+            lock.update_lock(out, removed=unchanged)
+        except (BadInput, OSError) as error:
+            yield f"{lock.FILE} still lists them: {error}"
     if edited:
         yield (
             f"{out} still has instances that are {why} now, since they were edited: {', '.join(edited)}; remove "

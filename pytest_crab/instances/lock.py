@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import platform
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -85,8 +85,25 @@ def write_lock(folder: Path, instances: Iterable[Instance]) -> None:
             audits = {}
         holding = {instance.id: _holding(audits, instance, audit_digests(instance)) for instance in members}
         _write(folder, {instance.id: content_digests(instance) for instance in members}, holding)
-        if not (folder / _ATTRIBUTES).exists():
-            replace_text(folder / _ATTRIBUTES, "* -text\n")
+        _keep_line_ends(folder)
+
+
+def update_lock(folder: Path, written: Iterable[Instance] = (), removed: Collection[str] = ()) -> None:
+    """Write anew what the lock of the set in ``folder`` says of some instances; what it says of others stays.
+
+    The ``removed`` are left out of it. A set without a lock gets one if any was written. Audits on record are kept
+    where they still hold. Raises BadInput for a lock or a file that cannot be read.
+    """
+    members = list(written)
+    with locked_folder(folder):
+        if not members and not (folder / FILE).exists():
+            return
+        audits = _read_audits(folder)
+        holding = {instance.id: _holding(audits, instance, audit_digests(instance)) for instance in members}
+        known = _read(folder / FILE) if (folder / FILE).exists() else {}
+        now = {**known, **{instance.id: content_digests(instance) for instance in members}}
+        _write(folder, {name: entry for name, entry in now.items() if name not in removed}, {**audits, **holding})
+        _keep_line_ends(folder)
 
 
 def record_audits(folder: Path, instance: Instance, passed: Mapping[str, bool], runs: Mapping[str, int]) -> int:
@@ -221,6 +238,11 @@ def _write(folder: Path, instances: Mapping[str, Mapping[str, Any]], audits: Aud
     """Write the lock, with the audits of the instances that are in it."""
     audited = {name: kept for name, kept in audits.items() if kept and name in instances}
     write_set_file(folder / FILE, {"instances": instances, "audits": audited})
+
+
+def _keep_line_ends(folder: Path) -> None:
+    if not (folder / _ATTRIBUTES).exists():
+        replace_text(folder / _ATTRIBUTES, "* -text\n")
 
 
 def _read_audits(folder: Path) -> Audits:

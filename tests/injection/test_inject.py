@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -101,6 +102,16 @@ def test_a_seeded_fault_comes_with_its_clean_twin_and_is_audited_beside_a_later_
     Path("saved.json").write_text(json.dumps([ruling]))
     assert CliRunner().invoke(main, [*review, "--rulings", "saved.json"]).exit_code == 0
     assert not load_instances(Path("set"))  # the twin went with it
+
+
+def test_a_set_that_nothing_made_names_both_commands_that_make_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("set").mkdir()
+    done = CliRunner().invoke(main, ["set", "curate", "review", "--out", "set", "--as", "ann", "--page", "review.html"])
+    assert done.exit_code != 0
+    assert {"set curate SOURCE", "set inject SOURCE"} <= set(re.findall(r"set \w+ SOURCE", done.output))
 
 
 def test_a_folder_that_is_no_repository_is_named(tmp_path: Path) -> None:
