@@ -392,12 +392,15 @@ class Stored:
     def __init__(self) -> None:
         self.asked: list[tuple[str, Place]] = []
         self.go = threading.Event()
-        self.closed = False
+        self.stopped = self.closed = False
 
     def answer(self, work: TrialWork, place: Place) -> TrialAnswer | None:
         assert self.go.wait(SECONDS)
         self.asked.append((work.instance.id, place))
         return record(FIRST) if work.instance is FIRST else None
+
+    def stop(self) -> None:
+        self.stopped = True
 
     def close(self) -> None:
         self.closed = True
@@ -439,3 +442,9 @@ def test_what_waits_to_be_looked_up_ends_with_the_run(start: Any) -> None:
     assert all(future.done() for future in waiting)
     assert len(stored.asked) <= executor.LOOKUPS
     assert not line.given
+
+
+def test_a_stop_ends_what_is_looked_up(start: Any) -> None:
+    stored = Stored()
+    start(FakeConnection(lambda _: None), stored).stop()
+    assert stored.stopped

@@ -59,7 +59,7 @@ def setting(who: str, **changes: Any) -> Change:
 
 
 def harness_changes(lab: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(harness, "VERSION", "another")
+    monkeypatch.setattr(harness, "_SHARED", "another")
 
 
 PINS = [f"{name}=={importlib.metadata.version(name)}" for name in ("pytest", "iniconfig")]
