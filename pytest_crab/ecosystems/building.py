@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -56,13 +57,21 @@ class PackageRoute:
         return {name: value for name, value in self.proxies.items() if not _on_loopback(name, value)}
 
     def public_index(self) -> str | None:
-        """The index; a URL that holds a password is refused, since it would stay in the image's history."""
-        if self.index is not None and "@" in urlsplit(self.index).netloc:
-            raise ImageError(
-                "PIP_INDEX_URL holds a user or password, which a build would leave in the image's history; "
-                "use an index that asks for none, or the local runtime"
-            )
+        """The index. Raises ImageError as ``require_public`` does."""
+        require_public("PIP_INDEX_URL", self.index or "", "an index")
         return self.index
+
+
+def require_public(name: str, places: str, what: str) -> None:
+    """Raise ImageError where a URL holds a password, which would stay in an image's history.
+
+    ``name`` is the variable that has the URL, or several with commas or bars between them; ``what`` is what they are.
+    """
+    if any("@" in urlsplit(place).netloc for place in re.split(r"[,|]", places)):
+        raise ImageError(
+            f"{name} holds a user or password, which a build would leave in the image's history; "
+            f"use {what} that asks for none, or the local runtime"
+        )
 
 
 def _on_loopback(name: str, value: str) -> bool:

@@ -218,6 +218,11 @@ def version_in(said: str) -> str | None:
     return found[0] if found else None
 
 
+def numbers(version: str) -> tuple[int, ...]:
+    """Return the first two numbers of a version."""
+    return tuple(int(part) for part in re.findall(r"\d+", version)[:2])
+
+
 @functools.cache
 def _first_on_path(name: str, program: str, arguments: Sequence[str], variable: tuple[str, str] | None) -> Tool | None:
     found = shutil.which(program)

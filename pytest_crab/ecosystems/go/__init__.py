@@ -9,7 +9,7 @@ from typing import Any
 
 from typing_extensions import override
 
-from pytest_crab.ecosystems.contract import Ecosystem, Spelling, runner_source
+from pytest_crab.ecosystems.contract import Ecosystem, Spelling, numbers, runner_source
 from pytest_crab.ecosystems.go.tools import GoTools
 from pytest_crab.ecosystems.patterns import Patterns
 from pytest_crab.types import Environment, Oracle
@@ -77,7 +77,7 @@ class Go(Ecosystem):
     @override
     def unsupported_reason(self, facts: Mapping[str, Any], oracle: Oracle) -> str | None:
         found = facts.get("tools", {}).get(self.name)
-        if found and tuple(map(int, found["version"].split(".")[:2])) < _OLDEST:
+        if found and numbers(found["version"]) < _OLDEST:
             return f"Go {found['version']} does not mark its tests' lines: environment.version should be 1.20 or later"
         if found:
             return None

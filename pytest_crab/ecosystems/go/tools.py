@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from typing_extensions import override
 
-from pytest_crab.ecosystems.building import PackageRoute, install_script
-from pytest_crab.ecosystems.contract import Tool, Tools
+from pytest_crab.ecosystems.building import PackageRoute, install_script, require_public
+from pytest_crab.ecosystems.contract import Tool, Tools, numbers
 from pytest_crab.errors import ImageError
 from pytest_crab.types import Environment
 
@@ -56,7 +54,7 @@ class GoTools(Tools):
         exact = wanted.count(".") > 1
         if found is None or not exact or found.version == wanted:
             return super().find(wanted)
-        if tuple(map(int, found.version.split(".")[:2])) < _FETCHING:
+        if numbers(found.version) < _FETCHING:
             raise ImageError(
                 f"go {wanted} is needed, and the go on PATH is {found.version}, which fetches no other; put go "
                 f"{wanted} first, or one from 1.21 on",
@@ -79,11 +77,7 @@ class GoTools(Tools):
     @override
     def build_arguments(self, bundle: str) -> dict[str, str]:
         env = self.route_env()
-        if any("@" in urlsplit(place).netloc for place in re.split(r"[,|]", env["GOPROXY"])):
-            raise ImageError(
-                "GOPROXY holds a user or password, which a build would leave in the image's history; "
-                "use a proxy that asks for none, or the local runtime"
-            )
+        require_public("GOPROXY", env["GOPROXY"], "a proxy")
         return env | ({"SSL_CERT_FILE": bundle} if "SSL_CERT_FILE" in env else {})
 
     @override

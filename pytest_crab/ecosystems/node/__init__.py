@@ -9,8 +9,8 @@ from typing import Any
 
 from typing_extensions import override
 
-from pytest_crab.ecosystems.contract import Ecosystem, Spelling, runner_source
-from pytest_crab.ecosystems.node.tools import STRIPPING, NodeTools, numbers
+from pytest_crab.ecosystems.contract import Ecosystem, Spelling, numbers, runner_source
+from pytest_crab.ecosystems.node.tools import STRIPPING, NodeTools
 from pytest_crab.ecosystems.patterns import Patterns
 from pytest_crab.types import Environment, Oracle
 

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import os
-import re
 import shlex
 import shutil
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from typing_extensions import override
 
-from pytest_crab.ecosystems.building import PackageRoute, install_script
-from pytest_crab.ecosystems.contract import Tool, Tools
-from pytest_crab.errors import ImageError
+from pytest_crab.ecosystems.building import PackageRoute, install_script, require_public
+from pytest_crab.ecosystems.contract import Tool, Tools, numbers
 from pytest_crab.types import Environment
 
 #: Settings of npm that a build hands on from this machine, under the names that npm itself reads.
@@ -47,11 +44,7 @@ class NodeTools(Tools):
     @override
     def build_arguments(self, bundle: str) -> dict[str, str]:
         env = self.route_env()
-        if "@" in urlsplit(env.get("NPM_CONFIG_REGISTRY", "")).netloc:
-            raise ImageError(
-                "NPM_CONFIG_REGISTRY holds a user or password, which a build would leave in the image's history; "
-                "use a registry that asks for none, or the local runtime"
-            )
+        require_public("NPM_CONFIG_REGISTRY", env.get("NPM_CONFIG_REGISTRY", ""), "a registry")
         return env | ({"NODE_EXTRA_CA_CERTS": bundle} if "NODE_EXTRA_CA_CERTS" in env else {})
 
     @override
@@ -84,8 +77,3 @@ class NodeTools(Tools):
         found = numbers(version)
         unasked = found >= (23, 6) or (22, 18) <= found < (23,)
         return ("--experimental-strip-types",) if found >= STRIPPING and not unasked else ()
-
-
-def numbers(version: str) -> tuple[int, ...]:
-    """Return the first two numbers of a version."""
-    return tuple(int(part) for part in re.findall(r"\d+", version)[:2])

@@ -24,6 +24,15 @@ def copy_entries(source, names, folder):
         raise OSError("the tree was not copied: " + copied.stderr.decode("utf-8", "replace")[-200:])
 
 
+def put_back(pristine, workdir, place):
+    """Make a file or folder of a work folder that of the pristine tree again, times included. Raises OSError."""
+    target = os.path.join(workdir, place)
+    if os.path.lexists(target):
+        remove(target)
+    if os.path.lexists(os.path.join(pristine, place)) and os.path.isdir(os.path.dirname(target)):
+        copy_entries(pristine, [place], os.path.dirname(target))
+
+
 def change(workdir, changes, compiled=None):
     """Turn a copy of the pristine tree into one of its states. Raises OSError, ValueError.
 

@@ -118,11 +118,7 @@ def keep(tree, job, state, places):
     """Put back what a state changes of these: they say which modules are taken, which is the environment's to say."""
     for place in places:
         if any((path + "/").startswith(place + "/") for path, _, _ in job["states"][state]):
-            target = os.path.join(job["workdir"], place)
-            if os.path.lexists(target):
-                tree.remove(target)
-            if os.path.lexists(os.path.join(job["tree"], place)):
-                tree.copy_entries(job["tree"], [place], os.path.dirname(target))
+            tree.put_back(job["tree"], job["workdir"], place)
 
 
 def told_of(data, spec):

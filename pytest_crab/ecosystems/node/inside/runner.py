@@ -9,7 +9,6 @@ import json
 import os
 import re
 import signal
-import subprocess
 from xml.etree import ElementTree
 
 TESTS = 5000
@@ -179,11 +178,7 @@ def keep_modules(tree, job, state):
         if "node_modules" in parts:
             folders.add("/".join(parts[: parts.index("node_modules") + 1]))
     for folder in folders:
-        pristine, target = os.path.join(job["tree"], folder), os.path.join(job["workdir"], folder)
-        if os.path.lexists(target):
-            tree.remove(target)
-        if os.path.lexists(pristine) and os.path.isdir(os.path.dirname(target)):
-            subprocess.check_call(["cp", "-a", pristine, target])
+        tree.put_back(job["tree"], job["workdir"], folder)
 
 
 def prepare(tree, job, folder, oracle):
