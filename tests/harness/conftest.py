@@ -18,7 +18,7 @@ import pytest
 
 from pytest_crab import harness
 from pytest_crab.protocols import Command, Completed, FileChange, Image, InstallResult
-from pytest_crab.types import Environment, Isolation, Oracle, Run
+from pytest_crab.types import Environment, Isolation, Oracle, Proof, Run
 
 
 def run_beside(commands: Sequence[Command], seconds: float) -> tuple[Completed, ...]:
@@ -40,6 +40,21 @@ def run_beside(commands: Sequence[Command], seconds: float) -> tuple[Completed, 
             out, err = process.communicate()
             done.append(Completed(exit_code=None, stdout=out, stderr=err, timed_out=True))
     return tuple(done)
+
+
+def told(run: Run) -> dict[str, str]:
+    """The outcomes of a run by test."""
+    return {test.id: test.outcome for test in run.tests}
+
+
+def proof(*expected: str) -> Proof:
+    """A proof of an oracle with these tests."""
+    return Proof(comment="c0", expected=expected, runs=2, flake_bound=0.8)
+
+
+def changed(path: str, text: str) -> FileChange:
+    """A change that makes a file hold this text."""
+    return FileChange(path=path, mode="100644", content=text.encode())
 
 
 @dataclass

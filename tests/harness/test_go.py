@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import subprocess
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -13,10 +13,8 @@ from pytest_crab import harness, verdict
 from pytest_crab.ecosystems.go.tools import GoTools
 from pytest_crab.errors import ImageError
 from pytest_crab.protocols import FileChange
-from pytest_crab.types import Ending, Environment, Oracle, Proof, Reason, Run
-
-if TYPE_CHECKING:
-    from conftest import Bench
+from pytest_crab.types import Ending, Environment, Oracle, Reason, Run
+from tests.harness.conftest import Bench, changed, proof, told
 
 pytestmark = pytest.mark.go
 
@@ -62,18 +60,6 @@ class GoBench:
 @pytest.fixture
 def go(bench: Bench, tool: dict[str, Any]) -> GoBench:
     return GoBench(bench, tool)
-
-
-def told(run: Run) -> dict[str, str]:
-    return {test.id: test.outcome for test in run.tests}
-
-
-def proof(*expected: str) -> Proof:
-    return Proof(comment="c0", expected=expected, runs=2, flake_bound=0.8)
-
-
-def changed(path: str, text: str) -> FileChange:
-    return FileChange(path=path, mode="100644", content=text.encode())
 
 
 def reason(run: Run) -> Reason:

@@ -13,7 +13,8 @@ import pytest
 from pytest_crab import harness, verdict
 from pytest_crab.ecosystems.node.tools import NodeTools
 from pytest_crab.protocols import FileChange
-from pytest_crab.types import Ending, Oracle, Proof, Reason, Run
+from pytest_crab.types import Ending, Oracle, Reason, Run
+from tests.harness.conftest import proof
 
 if TYPE_CHECKING:
     from conftest import Bench
@@ -49,10 +50,6 @@ def runs(bench: Bench, *sources: str, file: str = "test_c0.test.js", **changes: 
     report = bench.report(asked, now=edits)
     assert report.problems == ()
     return list(report.runs)
-
-
-def proof(*expected: str) -> Proof:
-    return Proof(comment="c0", expected=expected, runs=2, flake_bound=0.8)
 
 
 def test_each_outcome_and_each_ending_has_its_name(jest: Bench) -> None:

@@ -5,17 +5,14 @@ from __future__ import annotations
 import dataclasses
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from pytest_crab import harness, verdict
 from pytest_crab.ecosystems.node.tools import NodeTools
 from pytest_crab.protocols import FileChange
-from pytest_crab.types import Ending, Oracle, Proof, Reason, Run
-
-if TYPE_CHECKING:
-    from conftest import Bench
+from pytest_crab.types import Ending, Oracle, Reason, Run
+from tests.harness.conftest import Bench, changed, proof, told
 
 pytestmark = pytest.mark.node
 
@@ -50,18 +47,6 @@ class NodeBench:
 @pytest.fixture
 def node(bench: Bench) -> NodeBench:
     return NodeBench(bench)
-
-
-def told(run: Run) -> dict[str, str]:
-    return {test.id: test.outcome for test in run.tests}
-
-
-def proof(*expected: str) -> Proof:
-    return Proof(comment="c0", expected=expected, runs=2, flake_bound=0.8)
-
-
-def changed(path: str, text: str) -> FileChange:
-    return FileChange(path=path, mode="100644", content=text.encode())
 
 
 def test_a_green_oracle_is_caught_and_a_red_one_says_where(node: NodeBench) -> None:

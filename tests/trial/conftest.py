@@ -15,6 +15,7 @@ import pytest
 import yaml
 
 from pytest_crab.agents import AGENTS
+from pytest_crab.ecosystems.contract import Tools
 from pytest_crab.instances import load_instance
 from pytest_crab.models import Gateway
 from pytest_crab.protocols import Limits, Runtime
@@ -325,6 +326,24 @@ def lab(make_proved: Callable[[str], Lab]) -> Lab:
 def each_lab(request: pytest.FixtureRequest, make_proved: Callable[[str], Lab]) -> Lab:
     """A proved lab with either runtime."""
     return make_proved(request.param)
+
+
+def build_base(tools: Tools) -> None:
+    """Build the base image of this machine's own tools if it is not there."""
+    import docker
+
+    from pytest_crab.runtimes.base_images import build_tools_base
+    from pytest_crab.runtimes.interpreters import running_version
+
+    found = tools.here()
+    assert found is not None
+    version = ".".join(found.version.split(".")[: tools.usual.count(".") + 1])
+    client = docker.from_env().api
+    try:
+        if not client.images(name=tools.local_base.format(version=version)):
+            build_tools_base(client, tools, version, running_version())
+    finally:
+        client.close()
 
 
 AT_ONCE = {name: RetryPolicy(most=patience.most, wait=0) for name, patience in RETRIES.items()}

@@ -9,6 +9,7 @@ import pytest
 
 from pytest_crab.ecosystems.go.tools import GoTools
 from pytest_crab.runtimes import RuntimeSettings
+from tests.trial.conftest import build_base
 
 pytestmark = [pytest.mark.bubblewrap, pytest.mark.go]
 
@@ -68,22 +69,8 @@ def cart(lab: Any) -> Any:
 
 @pytest.fixture(scope="module")
 def go_base() -> None:
-    """The base image of this machine's Go, built if it is not there."""
-    import docker
-
-    from pytest_crab.runtimes.base_images import build_tools_base
-    from pytest_crab.runtimes.interpreters import running_version
-
-    tools = GoTools()
-    found = tools.here()
-    assert found is not None
-    minor = ".".join(found.version.split(".")[:2])
-    client = docker.from_env().api
-    try:
-        if not client.images(name=tools.local_base.format(version=minor)):
-            build_tools_base(client, tools, minor, running_version())
-    finally:
-        client.close()
+    """The base image of this machine's Go."""
+    build_base(GoTools())
 
 
 def judged(lab: Any) -> None:

@@ -10,6 +10,7 @@ import pytest
 from pytest_crab.ecosystems.node.tools import NodeTools
 from pytest_crab.errors import ImageError
 from pytest_crab.runtimes import RuntimeSettings
+from tests.trial.conftest import build_base
 
 pytestmark = [pytest.mark.bubblewrap, pytest.mark.node]
 
@@ -56,21 +57,8 @@ def cart(lab: Any) -> Any:
 
 @pytest.fixture(scope="module")
 def node_base() -> None:
-    """The base image of this machine's node, built if it is not there."""
-    import docker
-
-    from pytest_crab.runtimes.base_images import build_tools_base
-    from pytest_crab.runtimes.interpreters import running_version
-
-    node = NodeTools().here()
-    assert node is not None
-    major = node.version.partition(".")[0]
-    client = docker.from_env().api
-    try:
-        if not client.images(name=NodeTools().local_base.format(version=major)):
-            build_tools_base(client, NodeTools(), major, running_version())
-    finally:
-        client.close()
+    """The base image of this machine's node."""
+    build_base(NodeTools())
 
 
 def judged(lab: Any) -> None:
