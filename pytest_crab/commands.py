@@ -16,12 +16,13 @@ from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 from pytest_crab import pyenv, serialization
+from pytest_crab.ecosystems.messages import telling_line
 from pytest_crab.errors import AgentError, ReviewerError
 from pytest_crab.formats import format_first
 from pytest_crab.program_files import needed_paths, search_path
 from pytest_crab.protocols import Checkout, Completed, Workspace
 from pytest_crab.redaction import Redactor
-from pytest_crab.text import cut, cut_middle, telling_line
+from pytest_crab.text import cut, cut_middle
 from pytest_crab.types import SCHEMA, Finding, PullRequest, StrEnum
 
 MOST_OUTPUT = 16 * 1024 * 1024

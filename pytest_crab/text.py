@@ -74,28 +74,6 @@ def last_line(*outputs: bytes | str, limit: int = 300) -> str:
     return ""
 
 
-#: Lines that a runtime prints below what went wrong: its version, its stack, where a log lies.
-_BANNER = re.compile(
-    r"\s*$|Node\.js v\d|\s+at |\s*\.\.\. \d+ more$|\W+$|exit status \d+$|goroutine \d|note: (?:run with|Some details)"
-    r"|npm (?:ERR!|error|notice)\s*(?:$|A complete log|New \w+ version|/)|error Command failed"
-)
-#: The line that says what went wrong, where a runtime prints much below it.
-_CAUSE = re.compile(r"(?:Uncaught )?(?:[\w.$]*(?:Error|Exception)\b|panic:|thread '.*' panicked)")
-
-
-def telling_line(*outputs: bytes | str, limit: int = 300) -> str:
-    """Return the last line of the first output that is not blank which is no banner of a runtime, stripped and cut."""
-    for output in outputs:
-        lines = split_lines(output if isinstance(output, str) else output.decode(errors="replace"))
-        told = [line for line in lines if not _BANNER.match(line)]
-        if not told:
-            continue
-        ended = next(line for line in reversed(lines) if line.strip())
-        causes = [line for line in told if _CAUSE.match(line)] if _BANNER.match(ended) else []
-        return cut((causes or told)[-1].strip(), limit)
-    return last_line(*outputs, limit=limit)
-
-
 def label_words(labels: Mapping[str, str]) -> str:
     """The labels of a comment on one line, category and kind first; they come from a file that anybody may write."""
     first = [labels[name] for name in ("category", "kind") if name in labels]

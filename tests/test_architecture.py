@@ -1,8 +1,9 @@
-"""No module of the package imports another in a circle: type-only imports and those within functions count too."""
+"""No modules import each other in a circle, and none outside ``ecosystems/`` names a language."""
 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Mapping
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -29,6 +30,49 @@ def graph(texts: Mapping[str, str]) -> dict[str, set[str]]:
     return {name: set(imports_of(text, modules)) - {name} for name, text in texts.items()}
 
 
+#: Languages and their tools, as words of identifiers and texts.
+LANGUAGES = re.compile(
+    r"\b(?:javascript|typescript|nodejs|npm|npx|pnpm|jest|mocha|vitest|eslint|golang|goroutine|gofmt|rust|rustc|cargo|crate"
+    r"|java|javac|maven|gradle|kotlin|csharp|dotnet|ruby|gemfile|rspec|php|phpunit|composer|cmake|ctest|gtest"
+    r"|cpp|clang|gcc)\b|\.(?:[cm]?jsx?|[cm]?tsx?|go|rs|java|kt|cs|cc|cpp|hpp|rb|php)\b|\A(?:node|go|js|ts|rs)\Z|\bnode\.js"
+)
+PYTHON = re.compile(r"\bpython\b|\bpip\b|\.pyi?\b")
+
+#: How many modules name Python, which is also what the harness and its programs are written in. Fewer is better.
+NAMING_PYTHON = 82
+
+#: Read as data, or the programs that it installs are written in them.
+APART = ("ecosystems", "benchmarks", "clients")
+
+
+def words_of(source: str) -> Iterator[str]:
+    """Yield the identifiers of a module as words, and its texts but for docstrings, all in lower case."""
+    tree = ast.parse(source)
+    said = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in said:
+            yield node.value.lower()
+        for field in ("id", "attr", "arg", "name", "asname", "module"):
+            name = getattr(node, field, None)
+            if isinstance(name, str) and name.lower() != "node":
+                yield re.sub(r"(?<=[a-z])(?=[A-Z])|_", " ", name).lower()
+        if isinstance(node, ast.Attribute) and node.attr == "node" and "environment" in ast.unparse(node.value):
+            yield "node"
+
+
+def naming(words: re.Pattern[str]) -> dict[str, list[str]]:
+    """Return what modules say that has these words, by their path."""
+    found: dict[str, list[str]] = {}
+    pages = {path.name for path in (PACKAGE / "show" / "page").iterdir()}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        place = path.relative_to(PACKAGE)
+        if place.parts[0] not in APART:
+            said = words_of(path.read_text("utf-8"))
+            hits = [word for word in said if words.search(word) and word not in pages]
+            found.update({str(place): hits} if hits else {})
+    return found
+
+
 def module_of(path: Path) -> str:
     return ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__")
 
@@ -53,3 +97,32 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
 def test_a_circle_is_found_however_it_is_closed(back: str) -> None:
     with pytest.raises(CycleError):
         TopologicalSorter(graph({"a": "", "a.b": "from a.d import e", "a.d": back})).prepare()
+
+
+def test_no_module_outside_its_ecosystem_names_a_language() -> None:
+    found = naming(LANGUAGES)
+    assert found.pop("types/instances.py") == ["node"]  # the key of environments that were written before others came
+    assert found == {}
+    assert len(naming(PYTHON)) <= NAMING_PYTHON
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "jest = 1",
+        "x = run(NPM)",
+        "def readJavaScript(): ...",
+        "x = path.endswith('.ts')",
+        "x = 'node'",
+        "x = a.environment.node",
+        "from a.go import b",
+        "x = f'{y} needs npm'",
+    ],
+)
+def test_a_name_of_a_language_is_found_wherever_it_stands(said: str) -> None:
+    assert any(map(LANGUAGES.search, words_of(said)))
+
+
+@pytest.mark.parametrize("said", ["node = ast.parse(a)", "'In Go and npm.'", "x = 'let it go on'", "x = a.node.path"])
+def test_other_words_are_no_languages(said: str) -> None:
+    assert not any(map(LANGUAGES.search, words_of(said)))

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from pytest_crab import beneath, diffs
 from pytest_crab.diffs import is_inside
+from pytest_crab.ecosystems import language_of_file
 from pytest_crab.errors import EngineError
 from pytest_crab.parsing.source_code import parse_python
 from pytest_crab.protocols import Checkout
@@ -193,7 +194,7 @@ def apply_suggestions(content: bytes, suggestions: Sequence[Suggestion], notes: 
 
 def _parses(path: str, content: bytes) -> bool:
     """Return whether a file of Python can be read; one of another language is taken as it is."""
-    if not path.endswith((".py", ".pyi")):
+    if language_of_file(path) != "python":
         return True
     return parse_python(content) is not None
 

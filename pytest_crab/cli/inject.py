@@ -16,6 +16,7 @@ from pytest_crab.curation.collect import Collection
 from pytest_crab.curation.listing import listing_path, read_listing
 from pytest_crab.curation.pipeline import walk
 from pytest_crab.curation.stages import Stage
+from pytest_crab.ecosystems.python import Python
 from pytest_crab.injection.company import company_for
 from pytest_crab.injection.deciding import Deciding
 from pytest_crab.injection.faults import FaultSource
@@ -25,7 +26,7 @@ from pytest_crab.injection.repository import open_repository
 from pytest_crab.injection.seeded import SeededSource
 from pytest_crab.injection.stages import Proving, Publishing, Sharpness
 from pytest_crab.injection.twins import clean_twin
-from pytest_crab.parsing.syntax_trees import GRAMMARS, parser_of
+from pytest_crab.parsing.syntax_trees import parser_of
 from pytest_crab.settings import load_settings
 from pytest_crab.sources.git import bring_history
 from pytest_crab.store import FileStore
@@ -104,7 +105,7 @@ def inject(
     if known is None and Path(source).is_dir():
         raise click.UsageError(f"{source} is no git repository; name one, or its https address")
     if most:
-        parser_of(GRAMMARS[".py"])  # before hours of work that would end in its lack
+        parser_of(Python.grammars[".py"])  # before hours of work that would end in its lack
     settings = load_settings(Path.cwd())
     kept = FileStore(store.absolute())
     with ExitStack() as stack:

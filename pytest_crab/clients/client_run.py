@@ -19,13 +19,14 @@ from pytest_crab.clients.prompting import asks_question, digest_of, instructions
 from pytest_crab.clients.status_table import Status, StatusRow, read_status
 from pytest_crab.commands import CommandPlace
 from pytest_crab.diffs import touched_paths
+from pytest_crab.ecosystems.messages import telling_line
 from pytest_crab.errors import AgentError, EngineError, ReviewerError
 from pytest_crab.model_access import ModelAccess, Services
 from pytest_crab.parsing.finding_lists import find_list
 from pytest_crab.parsing.findings import review_of
 from pytest_crab.protocols import Checkout, Completed, Workspace
 from pytest_crab.redaction import Redactor
-from pytest_crab.text import cut_middle, telling_line
+from pytest_crab.text import cut_middle
 from pytest_crab.types import Finding, PullRequest, Review, Revision, RevisionCommit, Usage
 
 #: The most of an error's words that a sentence repeats.

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterator
+
+from pytest_crab.ecosystems import installed
 
 #: Licences that let texts of a project be passed on with a notice.
 PERMISSIVE = (
@@ -16,9 +17,6 @@ PERMISSIVE = (
 UNKNOWN = "NOASSERTION"
 
 _FILES = ("LICENSE", "LICENSE.txt", "LICENSE.md", "LICENSE.rst", "LICENCE", "LICENCE.txt", "COPYING", "COPYING.txt")
-_DECLARED = re.compile(
-    r"""^\s*license(?:-expression)?\s*[=:]\s*["']?([A-Za-z0-9.+-]+)["']?\s*$""", re.IGNORECASE | re.MULTILINE
-)
 _SPDX = re.compile(r"(?:MIT|ISC|Unlicense|PSF-2\.0|MPL-2\.0|Zlib|0BSD|Apache-2\.0|BSD-[23]-Clause|A?L?GPL-[23][^\s]*)")
 
 #: Words that only one licence has, the more special licence first.
@@ -45,25 +43,11 @@ def detect_licence(read: Callable[[str], bytes | None]) -> str:
 
 
 def _candidates(read: Callable[[str], bytes | None]) -> Iterator[str]:
-    package = _text(read("package.json"))
-    if package:
-        yield from _npm_licence(package)
-    for name in ("pyproject.toml", "setup.cfg", "PKG-INFO"):
-        declared = _DECLARED.search(_text(read(name)))
-        if declared and _SPDX.fullmatch(declared[1]):
-            yield declared[1]
+    declared = (name for one in installed() for name in one.licences(lambda name: _text(read(name))))
+    yield from (name for name in declared if _SPDX.fullmatch(name))
     for name in _FILES:
         text = " ".join(_text(read(name)).lower().split())[:4000]
         yield from (licence for licence, words in _WORDS if text and all(word in text for word in words))
-
-
-def _npm_licence(text: str) -> Iterator[str]:
-    try:
-        named = json.loads(text).get("license")
-    except (ValueError, AttributeError):
-        return
-    if isinstance(named, str) and _SPDX.fullmatch(named):
-        yield named
 
 
 def _text(content: bytes | None) -> str:

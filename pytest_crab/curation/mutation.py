@@ -16,7 +16,9 @@ from types import CodeType
 from typing import TYPE_CHECKING
 
 from pytest_crab.curation.fault_edits import Edit, fault_edits, text_of
-from pytest_crab.parsing.syntax_trees import GRAMMARS, Grammar, parser_of
+from pytest_crab.ecosystems import grammar_of
+from pytest_crab.ecosystems.contract import Grammar
+from pytest_crab.parsing.syntax_trees import parser_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -102,7 +104,7 @@ def drafts(path: str, source: bytes, lines: Collection[int]) -> Iterator[Mutant]
 
     Raises EngineError where the extra is missing.
     """
-    grammar = GRAMMARS.get(PurePosixPath(path).suffix)
+    grammar = grammar_of(path)
     if grammar is None:
         return
     seen = {source}
@@ -126,7 +128,7 @@ def drafts(path: str, source: bytes, lines: Collection[int]) -> Iterator[Mutant]
 
 def has_code(path: str) -> bool:
     """Return whether there is a grammar here for a file."""
-    return PurePosixPath(path).suffix in GRAMMARS
+    return grammar_of(path) is not None
 
 
 def halves(path: str, before: bytes, after: bytes) -> Iterator[Mutant]:
@@ -167,7 +169,9 @@ def may_hang(source: str, line: int) -> bool:
 
 def changes_code(mutant: Mutant, source: bytes) -> bool:
     """Return whether a mutant of a source still parses, and in Python compiles to other code."""
-    parse = parser_of(GRAMMARS[PurePosixPath(mutant.path).suffix])
+    grammar = grammar_of(mutant.path)
+    assert grammar is not None
+    parse = parser_of(grammar)
     if parse(mutant.content).has_error and not parse(source).has_error:
         return False
     return not same_code(mutant.path, source, mutant.content)

@@ -9,9 +9,11 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from operator import add
+from pathlib import PurePosixPath
 from typing import Any
 
-from pytest_crab.ecosystems.contract import Ecosystem, Spelling, Tools
+from pytest_crab.ecosystems import elsewhere
+from pytest_crab.ecosystems.contract import Ecosystem, Grammar, Names, Spelling, Tools
 from pytest_crab.ecosystems.go import Go
 from pytest_crab.ecosystems.node import Node
 from pytest_crab.ecosystems.patterns import Patterns
@@ -27,6 +29,9 @@ ECOSYSTEMS: tuple[Ecosystem, ...] = (Python(), Node(), Go())
 
 #: What builds and test runs of any language leave: a project may use several. It is never part of a revision.
 LEFTOVERS: Patterns = functools.reduce(add, (one.leftovers for one in ECOSYSTEMS))
+
+#: Ends of the names of compiled modules that an install leaves in a tree beside their sources.
+COMPILED: tuple[str, ...] = tuple(end for one in ECOSYSTEMS for end in one.compiled)
 
 #: Folders in which a system keeps packages for all its users, as patterns of paths.
 SYSTEM_PACKAGES: tuple[str, ...] = tuple(place for one in ECOSYSTEMS for place in one.system_packages)
@@ -73,6 +78,15 @@ def of_runner(runner: str) -> Ecosystem | None:
     return _find(lambda one: runner in one.runners)
 
 
+def start(runner: str | None) -> Environment:
+    """Return the environment of an instance of which nothing is known but the runner of all its oracles.
+
+    Python's where that is None, or unknown.
+    """
+    owner = of_runner(runner) if runner is not None else None
+    return (owner or ECOSYSTEMS[0]).start(runner or next(iter(ECOSYSTEMS[0].runners)))
+
+
 def of_language(language: str) -> Ecosystem:
     """Return the ecosystem that a project of this language usually has; Python's where the language is unknown."""
     return _find(lambda one: language in one.languages.values()) or ECOSYSTEMS[0]
@@ -82,6 +96,18 @@ def language_of_file(path: str) -> str | None:
     """Return the language of a file by the end of its name; None where no ecosystem knows it."""
     found = (word for one in installed() for end, word in one.languages.items() if path.endswith(end))
     return next(found, None)
+
+
+def grammar_of(path: str) -> Grammar | None:
+    """Return the grammar of a file's language by the end of its name; None where there is none."""
+    end = PurePosixPath(path).suffix
+    owner = _find(lambda one: end in one.grammars)
+    return elsewhere.GRAMMARS.get(end) if owner is None else owner.grammars[end]
+
+
+def names() -> tuple[Names, ...]:
+    """Return the names by which files are told apart, of every language. Raises BadInput as ``installed`` does."""
+    return (*(one.names for one in installed()), elsewhere.NAMES)
 
 
 def oracle_file(runner: str) -> Spelling | None:

@@ -10,7 +10,7 @@ import re
 import shutil
 import subprocess
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Protocol
@@ -132,6 +132,54 @@ class Tools(ABC):
         return dataclasses.replace(tool, env=env, options=options)
 
 
+class Grammar(NamedTuple):
+    """The place of a grammar of tree-sitter, the words of the language, and what it writes.
+
+    ``nothing`` stands for an empty statement, and ``denied`` stands before what is denied.
+    """
+
+    module: str
+    function: str = "language"
+    true: bytes = b"true"
+    false: bytes = b"false"
+    nothing: bytes = b";"
+    denied: bytes = b"!"
+    #: The function for a piece of a file, where that is read in another way than a whole one, and what whole ones have.
+    piece: tuple[str, bytes] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Messages:
+    """The words of an ecosystem's programs about what went wrong, as regular expressions; empty where it has none."""
+
+    #: Begins a line that is printed below what went wrong: a version, a stack, where a log lies.
+    banner: str = ""
+    #: Begins the line that says what went wrong, where much is printed below it.
+    cause: str = ""
+    #: Is found in a line of a build that tells why it failed.
+    telling: str = ""
+    #: Is found in a line of a build that only points at the cause, or away from it.
+    pointing: str = ""
+    #: Begins the lines of a tool whose first line is the cause, where others' last one is.
+    cause_first: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Names:
+    """The names by which an ecosystem's files are told apart, as regular expressions; empty where it has none."""
+
+    #: Is found in the name of a file of tests, beyond ``test_a``, ``a_test.b`` and ``a.spec.b``, which all have.
+    tests: str = ""
+    #: The whole name of a file that says which dependencies come, beyond those that end in ``.lock``.
+    dependencies: str = ""
+    #: The whole name of a variable that changes how the harness or the tools behave, and not only the project.
+    variables: str = ""
+    #: Is found in an oracle's text that reads source, or looks at an interface, instead of using it.
+    reading: str = ""
+    #: Is found where code reads a variable or a setting; the group that matches is its name.
+    settings: str = ""
+
+
 class Ecosystem(Protocol):
     """One language with its package manager and its runners of tests. It holds facts and rules, and runs nothing."""
 
@@ -142,6 +190,31 @@ class Ecosystem(Protocol):
     @property
     def languages(self) -> Mapping[str, str]:
         """The languages that its projects are written in, by the ends of their files' names."""
+
+    @property
+    def grammars(self) -> Mapping[str, Grammar]:
+        """The grammars of its languages, by the ends of their files' names."""
+        return {}
+
+    @property
+    def names(self) -> Names:
+        """The names of its files and variables."""
+        return Names()
+
+    @property
+    def messages(self) -> Messages:
+        """The words of its programs about what went wrong."""
+        return Messages()
+
+    @property
+    def compiled(self) -> tuple[str, ...]:
+        """Ends of the names of compiled modules that an install leaves in a tree beside their sources."""
+        return ()
+
+    @property
+    def proxy_variables(self) -> Mapping[str, str]:
+        """Variables by which its programs look at the usual variables of a proxy, where they do not by themselves."""
+        return {}
 
     @property
     def pin(self) -> Spelling:
@@ -193,6 +266,19 @@ class Ecosystem(Protocol):
 
         Every ecosystem is asked of every environment: its keys may be half there, or stand beside those of another.
         """
+
+    def start(self, runner: str) -> Environment:  # noqa: ARG002 - most runners come with the tools
+        """Return the environment of an instance of which nothing is known but the runner of its oracles."""
+        assert self.tools is not None
+        return Environment(ecosystem=self.name, version=self.tools.usual)
+
+    def licences(self, read: Callable[[str], str]) -> Iterator[str]:  # noqa: ARG002 - not every project says it
+        """Yield the names of its licence in a project's own files; ``read`` returns a file's text, empty for none."""
+        yield from ()
+
+    def is_structural(self, source: str) -> bool:
+        """Return whether an oracle reads source or looks at an interface, instead of using it, by its text alone."""
+        return bool(self.names.reading) and re.search(self.names.reading, source) is not None
 
     def unsupported_reason(self, facts: Mapping[str, Any], oracle: Oracle) -> str | None:
         """Return why an image with these facts cannot run an oracle of this ecosystem, and what to do about it.

@@ -17,6 +17,7 @@ from pytest_crab import diffs
 from pytest_crab.curation.collect import CandidateSource
 from pytest_crab.curation.mutation import Mutant, changes_code, drafts, may_hang, mutants
 from pytest_crab.curation.stages import CurationContext, Rejection
+from pytest_crab.ecosystems import grammar_of
 from pytest_crab.injection.fault_words import fault_words
 from pytest_crab.injection.fixes import place_of
 from pytest_crab.injection.linting import ruff_sees
@@ -24,7 +25,6 @@ from pytest_crab.injection.proposals import ORIGIN, Method, Proposal, Remark, pr
 from pytest_crab.injection.repository import Change, Repository
 from pytest_crab.lazy import lazy
 from pytest_crab.parsing.changed_paths import is_dependency_update, is_documentation, is_test
-from pytest_crab.parsing.syntax_trees import GRAMMARS
 from pytest_crab.sources.git import bring
 from pytest_crab.types import PullCandidate, PullRequestFacts
 
@@ -201,7 +201,7 @@ class SeededSource(CandidateSource):
 def is_source(path: str) -> bool:
     """Return whether a file is source that a fault may be put into."""
     place = PurePosixPath(path)
-    known = place.suffix in GRAMMARS and place.name not in ("setup.py", "noxfile.py", "conftest.py", "conf.py")
+    known = grammar_of(path) is not None and place.name not in ("setup.py", "noxfile.py", "conftest.py", "conf.py")
     return known and not is_test(path) and not is_documentation(path)
 
 

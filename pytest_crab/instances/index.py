@@ -15,14 +15,14 @@ from pathlib import Path
 from typing import Any
 
 from pytest_crab import ecosystems, registry, serialization, types
-from pytest_crab.ecosystems import contract, node, python
+from pytest_crab.ecosystems import contract
 from pytest_crab.instances import loading, validation, yaml_reader
 from pytest_crab.types import Instance
 
 #: The code whose reading is kept: once any of it says something else, nothing that was kept counts.
 _READERS = (
     *(serialization, types.instances, types.enums, yaml_reader, loading, validation, registry),
-    *(ecosystems, contract, python, node),
+    *(ecosystems, contract, *(sys.modules[type(one).__module__] for one in ecosystems.ECOSYSTEMS)),
 )
 
 _MADE_BY = "pytest-crab"

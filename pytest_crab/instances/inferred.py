@@ -2,57 +2,23 @@
 
 from __future__ import annotations
 
-import ast
 import re
-import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
+from pytest_crab import ecosystems
 from pytest_crab.types import Category, Kind
 
-#: Not the tested project's: the standard library, whatever version runs this, and what tests are written with.
-_FOREIGN = frozenset(sys.stdlib_module_names) | {"asynchat", "asyncore", "distutils", "imp", "mock", "pytest", "smtpd"}
 
-#: Names that read source, or ask what an interface looks like, instead of using it.
-_READS = frozenset({"open", "read_text", "read_bytes", "readlines", "getsource", "getsourcelines", "getsourcefile"})
-_LOOKS = frozenset(
-    {"hasattr", "signature", "getfullargspec", "getdoc", "get_type_hints", "__doc__", "__annotations__", "__code__"}
-)
-_STRUCTURAL = _READS | _LOOKS
-_JS_STRUCTURAL = re.compile(r"readFileSync|readFile\(|createReadStream")
+def kind_of(source: str, runner: str) -> Kind:
+    """Tell a behavioral oracle from a structural one by its text alone, as the ecosystem of its runner does.
 
-
-def kind_of(source: str, runner: str = "pytest") -> Kind:
-    """Tell a behavioral oracle from a structural one by its text alone.
-
-    Behavioral: it imports something that is neither the standard library nor a test library, and neither reads a file,
-    nor asks for source, nor looks at an interface (hasattr, signature, __doc__, annotations). Structural: all else.
-    This is arXiv 2603.23448's definition (section 4.4.2) made mechanical; its labels are not in the release.
+    This is arXiv 2603.23448's definition (section 4.4.2) made mechanical; its labels are not in the release. Raises
+    ValueError for a runner that there is not.
     """
-    if runner != "pytest":
-        return Kind.STRUCTURAL if _JS_STRUCTURAL.search(source) else Kind.BEHAVIORAL
-    try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError):
-        return Kind.STRUCTURAL
-    imports = any(name not in _FOREIGN for name in _imported_names(tree))
-    looks = any(name in _STRUCTURAL for name in _used_names(tree))
-    return Kind.BEHAVIORAL if imports and not looks else Kind.STRUCTURAL
-
-
-def _imported_names(tree: ast.AST) -> Iterator[str]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            yield from (alias.name.partition(".")[0] for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            yield node.module.partition(".")[0]
-
-
-def _used_names(tree: ast.AST) -> Iterator[str]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Name):
-            yield node.id
-        elif isinstance(node, ast.Attribute):
-            yield node.attr
+    owner = ecosystems.of_runner(runner)
+    if owner is None:
+        raise ValueError(f"there is no runner {runner}")
+    return Kind.STRUCTURAL if owner.is_structural(source) else Kind.BEHAVIORAL
 
 
 #: The first row with a word that the comment's text has decides; the words are the starts of words.

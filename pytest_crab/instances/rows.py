@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from pytest_crab import ecosystems
 from pytest_crab.instances.native import LICENSE, MISSING, language_name, read_lines
 from pytest_crab.text import split_lines
 from pytest_crab.types import (
@@ -17,9 +18,6 @@ from pytest_crab.types import (
     PullRequestFacts,
     Source,
 )
-
-#: What runs the release's JavaScript tests (its own command is ``npx jest``, which takes whatever is there).
-NODE, JEST = "20", "jest@29.7.0"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,11 +117,9 @@ def to_instance(
 
 
 def _environment(comments: tuple[Comment, ...]) -> Environment:
-    """Node with jest where that is all that the oracles need, else Python's; what more is needed is for certify."""
+    """The environment of the one runner of all oracles, else the usual one; what more is needed is for certify."""
     runners = {comment.oracle.runner for comment in comments if comment.oracle is not None}
-    if runners == {"jest"}:
-        return Environment(dockerfile="node", node=NODE, packages=(JEST,))
-    return Environment(dockerfile="python")
+    return ecosystems.start(runners.pop() if len(runners) == 1 else None)
 
 
 def _title(row: PullRequestRow) -> tuple[str, str | None]:

@@ -60,8 +60,12 @@ FILE, FOLDER, LINK, OTHER = "file", "folder", "link", "other"
 
 #: Names that would change how the harness, the interpreter or the loader behave, and not only the project.
 _RESERVED = re.compile(
-    r"PYTHON(?:PATH|HOME|STARTUP|INSPECT|BREAKPOINT|SAFEPATH|PLATLIBDIR|EXECUTABLE|USERBASE)|PYTEST_\w*|CRAB_\w*|LD_\w*"
-    r"|NODE_(?!ENV$)\w*|GIT_\w*|PATH|HOME|IFS|ENV|BASH_ENV|SHELLOPTS|BASHOPTS"
+    "|".join(
+        [
+            r"CRAB_\w*|LD_\w*|GIT_\w*|PATH|HOME|IFS|ENV|BASH_ENV|SHELLOPTS|BASHOPTS",
+            *(one.names.variables for one in ecosystems.ECOSYSTEMS if one.names.variables),
+        ]
+    )
 )
 
 

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Sequence
 from pathlib import PurePosixPath
 
+from pytest_crab import ecosystems
+
 _TEST_FOLDERS = frozenset({"test", "tests", "testing", "__tests__", "spec", "specs", "testdata", "e2e"})
-_TEST_FILE = re.compile(r"(?:^test_|^conftest\.py$|_tests?\.|\.(?:test|spec)\.|Tests?\.(?:java|kt|cs)$)")
+_TEST_FILE = r"^test_|_tests?\.|\.(?:test|spec)\."
+_DEPENDENCIES = r"[\w.-]+\.lock|\.pre-commit-config\.yaml"
 _DOCUMENT_FOLDERS = frozenset({"doc", "docs", "documentation"})
 _DOCUMENT = re.compile(
     r"\.(?:md|rst|adoc|mdx)$|^(?:AUTHORS|CHANGELOG|CHANGES|CONTRIBUTORS|CONTRIBUTING|HISTORY|LICENSE|README|NEWS)"
     r"(?:\.\w+)?$",
     re.IGNORECASE,
-)
-_MANIFEST = re.compile(
-    r"^(?:requirements[\w.-]*\.(?:txt|in)|constraints[\w.-]*\.txt|pyproject\.toml|setup\.(?:py|cfg)|Pipfile|package\.json"
-    r"|go\.(?:mod|sum)|Cargo\.toml|pom\.xml|build\.gradle(?:\.kts)?|Gemfile|composer\.json|[\w.-]+\.lock|"
-    r"(?:package-lock|npm-shrinkwrap)\.json|pnpm-lock\.yaml|\.pre-commit-config\.yaml)$"
 )
 _UPDATERS = ("dependabot", "renovate", "pyup-bot", "greenkeeper", "snyk-bot", "depfu", "scala-steward")
 _BUMP = re.compile(
@@ -29,7 +28,7 @@ _BUMP = re.compile(
 def is_test(path: str) -> bool:
     """Return whether a file belongs to tests, by its folders or its name."""
     place = PurePosixPath(path)
-    return any(part.lower() in _TEST_FOLDERS for part in place.parts[:-1]) or bool(_TEST_FILE.search(place.name))
+    return any(part.lower() in _TEST_FOLDERS for part in place.parts[:-1]) or bool(_test_file().search(place.name))
 
 
 def is_documentation(path: str) -> bool:
@@ -42,5 +41,16 @@ def is_dependency_update(author: str, title: str, paths: Sequence[str]) -> bool:
     """Return whether a pull request only updates dependencies: by an updater, or by its title and its files."""
     if any(name in author.lower() for name in _UPDATERS):
         return True
-    manifests = bool(paths) and all(_MANIFEST.search(PurePosixPath(path).name) for path in paths)
+    manifests = bool(paths) and all(_dependencies().fullmatch(PurePosixPath(path).name) for path in paths)
     return manifests and bool(_BUMP.search(title.strip()))
+
+
+@functools.cache
+def _test_file() -> re.Pattern[str]:
+    return re.compile("|".join([_TEST_FILE, *(one.tests for one in ecosystems.names() if one.tests)]))
+
+
+@functools.cache
+def _dependencies() -> re.Pattern[str]:
+    found = (one.dependencies for one in ecosystems.names() if one.dependencies)
+    return re.compile("|".join(f"(?:{one})" for one in (_DEPENDENCIES, *found)))

@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import PurePosixPath
 
+from pytest_crab import ecosystems
 from pytest_crab.text import split_lines
 
 #: Lines around a changed line that are shown of a language other than Python; nearer ones are one window.
@@ -19,10 +20,6 @@ _ROOTS = {"src", "lib", "python"}
 _IMPORT = re.compile(r"^\s*(?:import|from|require|include|#include|use|using|export)\b|\brequire\(", re.MULTILINE)
 _SIGNATURE = re.compile(r"\s*(?:(?:async\s+)?def|class|assert)\b|\s*@(?:\w+\.)*fixture\b")
 _TEST_WORDS = re.compile(r"\s*(?:func\s+Test|(?:describe|it|test|expect|assert\w*)\b|@Test\b|t\.Run\()|.*\bexpect\(")
-_VARIABLE = re.compile(
-    r"process\.env\.([A-Za-z_]\w*)|process\.env\[['\"](\w+)['\"]\]|os\.(?:Getenv|LookupEnv)\(\"(\w+)\"\)"
-    r"|\benv:\"(\w+)|viper\.\w+\(\"([\w.]+)\""
-)
 
 _Node = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
@@ -118,12 +115,16 @@ def signatures_of_tests(source: str, *, python: bool) -> str:
 
 
 def environment_bindings(files: Mapping[str, str]) -> Iterator[tuple[str, list[str]]]:
-    """Yield each environment variable or setting that Go or TypeScript code reads, with the places that name it."""
+    """Yield each environment variable or setting that code reads, with the places that name it.
+
+    Languages are those of ecosystems that say how their code reads one.
+    """
+    reading = re.compile("|".join(one.settings for one in ecosystems.names() if one.settings))
     places: dict[str, list[str]] = {}
     for path, source in files.items():
         for at, text in enumerate(split_lines(source), 1):
-            for match in _VARIABLE.finditer(text):
-                name = next(group for group in match.groups() if group)
+            for match in reading.finditer(text):
+                name = next(filter(None, match.groups()))
                 places.setdefault(name, []).append(f"{path}:{at}: {text.strip()}")
     yield from sorted(places.items())
 

@@ -8,46 +8,14 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from pytest_crab.ecosystems import grammar_of
+from pytest_crab.ecosystems.contract import Grammar
 from pytest_crab.errors import EngineError
 
 if TYPE_CHECKING:
     from tree_sitter import Node
-
-
-class Grammar(NamedTuple):
-    """The place of a grammar, the words of the language, what stands for an empty statement, and what denies."""
-
-    module: str
-    function: str = "language"
-    true: bytes = b"true"
-    false: bytes = b"false"
-    nothing: bytes = b";"
-    denied: bytes = b"!"
-
-
-#: By the end of a file's name.
-GRAMMARS = {
-    ".py": Grammar("tree_sitter_python", true=b"True", false=b"False", nothing=b"pass", denied=b"not "),
-    ".js": Grammar("tree_sitter_javascript"),
-    ".jsx": Grammar("tree_sitter_javascript"),
-    ".mjs": Grammar("tree_sitter_javascript"),
-    ".cjs": Grammar("tree_sitter_javascript"),
-    ".ts": Grammar("tree_sitter_typescript", "language_typescript"),
-    ".tsx": Grammar("tree_sitter_typescript", "language_tsx"),
-    ".go": Grammar("tree_sitter_go"),
-    ".rs": Grammar("tree_sitter_rust"),
-    ".java": Grammar("tree_sitter_java"),
-    ".c": Grammar("tree_sitter_c"),
-    ".h": Grammar("tree_sitter_c"),
-    ".cc": Grammar("tree_sitter_cpp"),
-    ".cpp": Grammar("tree_sitter_cpp"),
-    ".hpp": Grammar("tree_sitter_cpp"),
-    ".cs": Grammar("tree_sitter_c_sharp"),
-    ".rb": Grammar("tree_sitter_ruby", nothing=b"nil"),
-    ".php": Grammar("tree_sitter_php", "language_php"),
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,14 +40,17 @@ def parser_of(grammar: Grammar) -> Callable[[bytes], Node]:
     return lambda text: parser.parse(text).root_node
 
 
-def leaves(suffix: str, source: bytes) -> Iterator[Leaf]:
-    """Yield the leaves of a source in their order, by the grammar of files with this ending.
+def leaves(path: str, source: bytes) -> Iterator[Leaf]:
+    """Yield the leaves of a source in their order, by the grammar of files with this name.
 
-    Code that does not parse as a whole has leaves too. Raises EngineError where the extra is missing.
+    Code that does not parse as a whole has leaves too. Raises EngineError where the extra is missing, ValueError where
+    there is no such grammar.
     """
-    grammar = GRAMMARS[suffix]
-    if suffix == ".php" and b"<?" not in source:  # a piece of a file, which would be one text of a page
-        grammar = grammar._replace(function="language_php_only")
+    grammar = grammar_of(path)
+    if grammar is None:
+        raise ValueError(f"there is no grammar for {path}")
+    if grammar.piece is not None and grammar.piece[1] not in source:
+        grammar = grammar._replace(function=grammar.piece[0])
     waiting = [parser_of(grammar)(source)]
     while waiting:
         node = waiting.pop()

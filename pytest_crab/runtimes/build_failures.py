@@ -8,6 +8,7 @@ import signal
 from collections.abc import Iterable
 from pathlib import Path
 
+from pytest_crab.ecosystems.messages import patterns
 from pytest_crab.errors import EngineError, ImageError
 from pytest_crab.protocols import Completed, Limits
 from pytest_crab.text import cut_middle, output_lines
@@ -19,8 +20,8 @@ _LONGEST = 5500
 _LITTLE = 1 << 20
 
 #: What a line says that tells why a build failed.
-_TELLING = re.compile(r"(?i)\b(because|fatal|failed|not found|cannot|can't|no such file)\b|\w*error\b|npm err!")
-#: What only points at the cause, or away from it, in the words of pip, uv, npm, cargo, maven, gradle, cmake and others:
+_TELLING = re.compile(r"(?i)\b(because|fatal|failed|not found|cannot|can't|no such file)\b|\w*error\b")
+#: What only points at the cause, or away from it, in words that several tools have:
 #: such a line is never part of a sentence.
 _POINTING = re.compile(
     r"(?i)^\W*(hint|note|help):|\bsee (also|above|below|the)\b|\b(mentioned|listed|shown) above\b|"
@@ -28,7 +29,7 @@ _POINTING = re.compile(
     r"\brun with [-`]|get more help|\[help \d+\] http|encountered error while|did not run successfully|"
     r"does the error still persist|maybe the error was already fixed|"
     r"(subprocess-exited-with-error|metadata-generation-failed|failed-wheel-build\S*|legacy-install-failure)\W*$|"
-    r"errors occurred!|finished with status|npm (err!|error) (code|errno|syscall|path)\b"
+    r"errors occurred!|finished with status"
 )
 #: What repeats that something failed: it may name the package, and is no cause.
 _REPEATING = re.compile(
@@ -37,8 +38,6 @@ _REPEATING = re.compile(
 )
 #: What a compiler says of a place in a source; the first of these is the cause of the others.
 _OF_SOURCE = re.compile(r"\S+:\d+(:\d+)?: (fatal )?error:")
-#: Tools whose first line is the cause, where others' last one is.
-_CAUSE_FIRST = re.compile(r"(?i)npm (err!|error)")
 
 #: What programs say of a limit that they met, and did not end by.
 _TOO_LARGE = re.compile(r"(?i)file too large|file size limit exceeded|\bSIGXFSZ\b")
@@ -159,12 +158,13 @@ def why(said: str, advice: str = "") -> str:
     ``advice`` says what to do about these packages; ``{packages}`` in it is how a command line names them.
     """
     lines = [re.sub(r"^[^\w(\"'</]+", "", line).strip() for line in output_lines(said)]
-    lines = [line for line in lines if line and not _POINTING.search(line)]
-    telling = [line for line in lines if _TELLING.search(line)]
+    known = patterns()
+    lines = [line for line in lines if line and not (_POINTING.search(line) or known.pointing.search(line))]
+    telling = [line for line in lines if _TELLING.search(line) or known.telling.search(line)]
     causes = [line for line in telling if not _REPEATING.search(line)]
     compiling = [line for line in causes if _OF_SOURCE.match(line)][:1]
     named = [line for line in telling if _REPEATING.search(line) and not (compiling and "CalledProcessError" in line)]
-    cause = compiling or (causes[:1] if causes and _CAUSE_FIRST.match(causes[0]) else causes[-1:]) or telling[-1:]
+    cause = compiling or (causes[:1] if causes and known.cause_first.match(causes[0]) else causes[-1:]) or telling[-1:]
     chosen = [*(named or telling)[:1], *cause] if telling else lines[-1:] or ["it said nothing"]
     sentence = "; ".join(" ".join(line.split())[:200] for line in dict.fromkeys(chosen))
     missing = [line for line in output_lines(said) if _MISSING.search(line)]

@@ -20,7 +20,6 @@ import requests.exceptions
 from pytest_crab import ecosystems, serialization
 from pytest_crab.ecosystems.building import PackageRoute, install_script
 from pytest_crab.ecosystems.contract import Tool, version_in
-from pytest_crab.ecosystems.python import COMPILED
 from pytest_crab.errors import ImageError
 from pytest_crab.lazy import lazy
 from pytest_crab.protocols import ORACLE_LIMITS, OWN_PLACES, Command, Snapshot
@@ -55,7 +54,7 @@ except (ImportError, AttributeError):
     pass
 seen = [path for number, path in enumerate(sites) if path not in sites[:number]]
 found = {{"python": sys.executable, "site": seen, "version": sys.version.split()[0]}}
-found["compiled"] = compiled_modules({f"{OWN_PLACES['trees']}/tree"!r}, {COMPILED!r})
+found["compiled"] = compiled_modules({f"{OWN_PLACES['trees']}/tree"!r}, {ecosystems.COMPILED!r})
 found["tools"] = {{}}
 for name, program, arguments in json.loads(sys.argv[1]):
     place = shutil.which(program)

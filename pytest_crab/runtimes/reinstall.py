@@ -9,8 +9,8 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
+from pytest_crab.ecosystems import COMPILED
 from pytest_crab.ecosystems.building import install_script
-from pytest_crab.ecosystems.python import COMPILED
 from pytest_crab.errors import DiskShort, EngineError, InstallFailed
 from pytest_crab.harness import channel, encode_changes
 from pytest_crab.protocols import Command, Completed, FileChange, Image, InstallResult

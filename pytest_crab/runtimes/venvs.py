@@ -20,7 +20,6 @@ from typing import Any
 from pytest_crab import ecosystems, serialization
 from pytest_crab.ecosystems.building import PackageRoute, install_script
 from pytest_crab.ecosystems.contract import Tool
-from pytest_crab.ecosystems.python import COMPILED
 from pytest_crab.errors import ImageError
 from pytest_crab.harness import WITHOUT_OURS
 from pytest_crab.protocols import INSTALL_LIMITS, INSTALL_SECONDS, OWN_PLACES, Command, Completed, Snapshot
@@ -293,7 +292,7 @@ def build_tree(
     if done.exit_code != 0:
         raise _failure(f"{instance.id}: the install commands failed", done)
     final = folder.parent / folder.name.removesuffix(NEW)
-    compiled = tuple(compiled_modules(str(tree), COMPILED))
+    compiled = tuple(compiled_modules(str(tree), ecosystems.COMPILED))
     return dataclasses.replace(layout, binds={**binds, layout.venv: str(final / "venv")}, compiled=compiled)
 
 

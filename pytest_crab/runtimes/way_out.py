@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from importlib import resources
 from pathlib import Path
 
+from pytest_crab.ecosystems import ECOSYSTEMS
 from pytest_crab.ecosystems.building import PROXIES
 from pytest_crab.errors import EngineError
 from pytest_crab.protocols import OWN_PLACES
@@ -21,11 +22,11 @@ SOCKET, PORT = f"{OWN_PLACES['models']}/internet.sock", 8418
 _URL = f"http://127.0.0.1:{PORT}"
 _OWN = "localhost,127.0.0.1,::1"
 
-#: What tells programs of the proxy. Node's own fetch looks at it only if it is told to.
+#: What tells programs of the proxy.
 VARIABLES = {
     **dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"), _URL),
     **dict.fromkeys(("NO_PROXY", "no_proxy"), _OWN),
-    "NODE_USE_ENV_PROXY": "1",
+    **{name: value for one in ECOSYSTEMS for name, value in one.proxy_variables.items()},
 }
 
 

@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("tree_sitter", reason="mutants need the extra mutation")
 
 from pytest_crab.curation.mutation import halves, may_hang, mutants, same_code
-from pytest_crab.parsing.syntax_trees import GRAMMARS
+from pytest_crab.ecosystems import grammar_of
 
 PYTHON = b'''\
 def due(jobs, limit=10, *, strict=True):
@@ -102,7 +102,7 @@ def test_every_language_has_edges_conditions_and_numbers(path: str, source: byte
 
 def test_a_file_of_no_known_language_has_none() -> None:
     assert list(mutants("README.md", b"1 < 2\n", ALL)) == []
-    assert ".md" not in GRAMMARS
+    assert grammar_of("a.md") is None
 
 
 def test_what_python_would_warn_of_is_not_printed(recwarn: pytest.WarningsRecorder) -> None:

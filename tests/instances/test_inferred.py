@@ -23,7 +23,7 @@ from pytest_crab.types import Category, Kind
     ],
 )
 def test_kinds(source: str, kind: Kind) -> None:
-    assert kind_of(source) is kind
+    assert kind_of(source, "pytest") is kind
 
 
 def test_kinds_of_jest() -> None:

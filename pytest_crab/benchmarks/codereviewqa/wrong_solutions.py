@@ -119,7 +119,7 @@ def changed_elements(row: ReviewedCode) -> list[CodeElement]:
     """
     source = strip_marks(row.new).encode()
     found: list[CodeElement] = []
-    for leaf in leaves(f".{ENDINGS[row.lang]}", source):
+    for leaf in leaves(f"a.{ENDINGS[row.lang]}", source):
         start = len(source[: leaf.start].decode(errors="replace"))
         end = start + len(source[leaf.start : leaf.end].decode(errors="replace"))
         found += _added_parts(row.new, start, end, range(leaf.first_line, leaf.last_line + 1))

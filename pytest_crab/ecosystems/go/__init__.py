@@ -9,7 +9,7 @@ from typing import Any
 
 from typing_extensions import override
 
-from pytest_crab.ecosystems.contract import Ecosystem, Spelling, numbers, runner_source
+from pytest_crab.ecosystems.contract import Ecosystem, Grammar, Messages, Names, Spelling, numbers, runner_source
 from pytest_crab.ecosystems.go.tools import GoTools
 from pytest_crab.ecosystems.patterns import Patterns
 from pytest_crab.types import Environment, Oracle
@@ -37,6 +37,12 @@ class Go(Ecosystem):
 
     name = "go"
     languages = MappingProxyType({".go": "go"})
+    grammars = MappingProxyType({".go": Grammar("tree_sitter_go")})
+    names = Names(
+        dependencies=r"go\.(?:mod|sum|work)",
+        settings=r"os\.(?:Getenv|LookupEnv)\(\"(\w+)\"\)|\benv:\"(\w+)|viper\.\w+\(\"([\w.]+)\"",
+    )
+    messages = Messages(banner=r"goroutine \d|exit status \d+$", cause=r"panic:")
     tools = GoTools()
     runner = runner_source(__name__)
     stub = _STUB

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
 from typing_extensions import override
 
-from pytest_crab.ecosystems.contract import Ecosystem, Spelling, numbers, runner_source
+from pytest_crab.ecosystems.contract import Ecosystem, Grammar, Messages, Names, Spelling, numbers, runner_source
 from pytest_crab.ecosystems.node.tools import STRIPPING, NodeTools
 from pytest_crab.ecosystems.patterns import Patterns
 from pytest_crab.types import Environment, Oracle
 
 _NAME = r"[a-z0-9~][a-z0-9._~-]*"
 _VERSION = re.compile(r"\d{1,2}(?:\.\d{1,3}){0,2}")
+
+_ENDS = {"javascript": (".js", ".jsx", ".mjs", ".cjs"), "typescript": (".ts", ".tsx", ".mts", ".cts")}
+
+#: The release of jest for an oracle of which nothing else is known.
+_JEST = "jest@29.7.0"
 
 #: The first node with a JUnit reporter that holds what is needed.
 _OLDEST = (20,)
@@ -35,7 +41,31 @@ class Node(Ecosystem):
     """JavaScript and TypeScript."""
 
     name = "node"
-    languages = MappingProxyType({".js": "javascript", ".mjs": "javascript", ".cjs": "javascript", ".ts": "typescript"})
+    languages = MappingProxyType({end: one for one, ends in _ENDS.items() for end in ends})
+    grammars = MappingProxyType(
+        {
+            **dict.fromkeys(_ENDS["javascript"], Grammar("tree_sitter_javascript")),
+            **dict.fromkeys(_ENDS["typescript"], Grammar("tree_sitter_typescript", "language_typescript")),
+            ".tsx": Grammar("tree_sitter_typescript", "language_tsx"),
+        }
+    )
+    names = Names(
+        dependencies=r"package\.json|(?:package-lock|npm-shrinkwrap)\.json|pnpm-lock\.yaml",
+        variables=r"NODE_(?!ENV$)\w*",
+        reading=r"readFileSync|readFile\(|createReadStream",
+        settings=r"process\.env\.([A-Za-z_]\w*)|process\.env\[['\"](\w+)['\"]\]",
+    )
+    messages = Messages(
+        banner=(
+            r"Node\.js v\d|\s+at |\s*\.\.\. \d+ more$|error Command failed"
+            r"|npm (?:ERR!|error|notice)\s*(?:$|A complete log|New \w+ version|/)"
+        ),
+        cause=r"(?:Uncaught )?[\w.$]*(?:Error|Exception)\b",
+        telling=r"npm err!",
+        pointing=r"npm (err!|error) (code|errno|syscall|path)\b",
+        cause_first=r"npm (err!|error)",
+    )
+    proxy_variables = MappingProxyType({"NODE_USE_ENV_PROXY": "1"})
     tools = NodeTools()
     runner = runner_source(__name__)
     stub = _STUB
@@ -76,6 +106,20 @@ class Node(Ecosystem):
         for key, value in (("python", environment.python), ("resolved", environment.resolved)):
             if value is not None:
                 yield f"{at}.{key} is set beside {at}.node; it should be left out"
+
+    @override
+    def start(self, runner: str) -> Environment:
+        packages = (_JEST,) if runner == "jest" else ()
+        return Environment(dockerfile=self.name, node=self.tools.usual, packages=packages)
+
+    @override
+    def licences(self, read: Callable[[str], str]) -> Iterator[str]:
+        try:
+            named = json.loads(read("package.json")).get("license")
+        except (ValueError, AttributeError):
+            return
+        if isinstance(named, str):
+            yield named
 
     @override
     def unsupported_reason(self, facts: Mapping[str, Any], oracle: Oracle) -> str | None:

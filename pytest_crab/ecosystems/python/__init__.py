@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
 from typing_extensions import override
 
-from pytest_crab.ecosystems.contract import Ecosystem, Spelling
+from pytest_crab.ecosystems.contract import Ecosystem, Grammar, Names, Spelling
 from pytest_crab.ecosystems.patterns import Patterns
+from pytest_crab.ecosystems.python import looking
 from pytest_crab.types import Environment, Oracle
 
 #: What runs oracles in Python.
@@ -56,15 +57,28 @@ INSTALLED_FROM = Patterns(
     ),
 )
 
-#: Ends of the names of compiled modules and libraries that an install leaves in a tree.
-COMPILED = (".so", ".pyd")
+_GRAMMAR = Grammar("tree_sitter_python", true=b"True", false=b"False", nothing=b"pass", denied=b"not ")
+_LICENCE = re.compile(
+    r"""^\s*license(?:-expression)?\s*[=:]\s*["']?([A-Za-z0-9.+-]+)["']?\s*$""", re.IGNORECASE | re.MULTILINE
+)
 
 
 class Python(Ecosystem):
     """Python with pytest: what an environment is for that asks for nothing else."""
 
     name = "python"
-    languages = MappingProxyType({".py": "python"})
+    languages = MappingProxyType({".py": "python", ".pyi": "python"})
+    grammars = MappingProxyType({".py": _GRAMMAR})
+    names = Names(
+        tests=r"^conftest\.py$",
+        dependencies=(
+            r"requirements[\w.-]*\.(?:txt|in)|constraints[\w.-]*\.txt|pyproject\.toml|setup\.(?:py|cfg)|Pipfile"
+        ),
+        variables=(
+            r"PYTHON(?:PATH|HOME|STARTUP|INSPECT|BREAKPOINT|SAFEPATH|PLATLIBDIR|EXECUTABLE|USERBASE)|PYTEST_\w*"
+        ),
+    )
+    compiled = (".so", ".pyd")
     tools = None
     runner = None
     stub = _STUB
@@ -87,6 +101,19 @@ class Python(Ecosystem):
     def environment_faults(self, environment: Environment) -> Iterator[str]:
         if environment.python is not None and not _PYTHON.fullmatch(environment.python):
             yield f"environment.python is {environment.python!r}; it should be a version such as '3.11'"
+
+    @override
+    def start(self, runner: str) -> Environment:
+        return Environment(dockerfile=self.name)
+
+    @override
+    def licences(self, read: Callable[[str], str]) -> Iterator[str]:
+        declared = (_LICENCE.search(read(name)) for name in ("pyproject.toml", "setup.cfg", "PKG-INFO"))
+        yield from (found[1] for found in declared if found is not None)
+
+    @override
+    def is_structural(self, source: str) -> bool:
+        return looking.is_structural(source)
 
     @override
     def unsupported_reason(self, facts: Mapping[str, Any], oracle: Oracle) -> str | None:

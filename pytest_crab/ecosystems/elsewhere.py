@@ -1,0 +1,27 @@
+"""Facts of languages that no ecosystem of this package is for: their code is read, and not run."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+
+from pytest_crab.ecosystems.contract import Grammar, Messages, Names
+
+#: The grammars, by the ends of files' names.
+GRAMMARS = MappingProxyType(
+    {
+        ".rs": Grammar("tree_sitter_rust"),
+        ".java": Grammar("tree_sitter_java"),
+        **dict.fromkeys((".c", ".h"), Grammar("tree_sitter_c")),
+        **dict.fromkeys((".cc", ".cpp", ".hpp"), Grammar("tree_sitter_cpp")),
+        ".cs": Grammar("tree_sitter_c_sharp"),
+        ".rb": Grammar("tree_sitter_ruby", nothing=b"nil"),
+        ".php": Grammar("tree_sitter_php", "language_php", piece=("language_php_only", b"<?")),
+    }
+)
+
+NAMES = Names(
+    tests=r"Tests?\.(?:java|kt|cs)$",
+    dependencies=r"Cargo\.toml|pom\.xml|build\.gradle(?:\.kts)?|Gemfile|composer\.json",
+)
+
+MESSAGES = Messages(banner=r"note: (?:run with|Some details)", cause=r"thread '.*' panicked")
