@@ -93,7 +93,7 @@ class Certificate:
 
 def is_given(environment: Environment) -> bool:
     """Return whether an environment names its contents; one that does not depends on the machine that runs it."""
-    return bool(environment.packages or environment.install or environment.image or environment.dockerfile != "python")
+    return bool(environment.packages or environment.commands or environment.image or environment.dockerfile != "python")
 
 
 def certify(instance: Instance, crew: Crew, run_context: RunContext, notice: Callable[[str], None]) -> Certificate:

@@ -19,7 +19,7 @@ _CA_VARIABLES = ("PIP_CERT", "REQUESTS_CA_BUNDLE", "SSL_CERT_FILE")
 
 
 def install_script(environment: Environment, constraints: str | None = None) -> str:
-    """The install commands as one shell script, which stops at the first that fails.
+    """The commands that make the built tree as one shell script, which stops at the first that fails.
 
     ``constraints`` is the file that keeps isolated builds to the environment's moment.
     """
@@ -28,7 +28,7 @@ def install_script(environment: Environment, constraints: str | None = None) -> 
         dated = {"PIP_CONSTRAINT": constraints, "PIP_BUILD_CONSTRAINT": constraints}  # pip before and since 25.3
         variables = {**dated, "UV_EXCLUDE_NEWER": environment.resolved, **variables}
     exports = [f"export {name}={shlex.quote(value)}" for name, value in sorted(variables.items())]
-    return "\n".join(["set -e", *exports, *environment.install]) + "\n"
+    return "\n".join(["set -e", *exports, *environment.commands]) + "\n"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -194,6 +194,7 @@ def encode(job: Job, role: str | None = None, token: str | None = None) -> bytes
         "counters": dict(facts.get("counters", COUNTERS)),
         "paths": [] if role == "oracles" else list(job.environment.paths),
         "env": dict(job.environment.env),
+        "build": None if job.environment.build is None else "\n".join(["set -e", *job.environment.build]),
         "limits": {"output": job.output},
         "without_ours": WITHOUT_OURS,
         "states": {} if role == "oracles" else {name: encode_changes(changes) for name, changes in job.states.items()},

@@ -58,6 +58,8 @@ _FEWEST_PARTS = 2
 
 FILE, FOLDER, LINK, OTHER = "file", "folder", "link", "other"
 
+#: One line that is not blank.
+_COMMAND = re.compile(r"\s*\S[^\n]*\n?\s*")
 #: Names that would change how the harness, the interpreter or the loader behave, and not only the project.
 _RESERVED = re.compile(
     "|".join(
@@ -132,9 +134,8 @@ def environment_faults(environment: Environment) -> Iterator[str]:
         yield f"{at}.dockerfile is {environment.dockerfile!r}; it should be a name out of dockerfiles/, such as python"
     if environment.image is not None and not _IMAGE.fullmatch(environment.image):
         yield f"{at}.image is {environment.image!r}; it should be pinned, as name@sha256:<64 hex digits>"
-    for number, command in enumerate(environment.install):
-        if not command.strip() or "\n" in command.strip():
-            yield f"{at}.install[{number}] is {command!r}; it should be one command line"
+    for key, commands in (("install", environment.install), ("build", environment.build or ())):
+        yield from _mismatches(f"{at}.{key}", commands, _COMMAND, "it should be one command line")
     for number, path in enumerate(environment.paths):
         if not _is_below(path) and path != ".":
             yield f"{at}.paths[{number}] is {path!r}; it should be relative to the tree, without .."
@@ -167,6 +168,9 @@ def runner_faults(environment: Environment, comments: Iterable[Comment]) -> Iter
         if comment.oracle is not None:
             for fault in ecosystems.runner_faults(environment, comment.oracle.runner):
                 yield f"comments[{number}].oracle.runner {fault}"
+            if environment.build and comment.oracle.isolation is not Isolation.NONE:
+                isolation = f"comments[{number}].oracle.isolation is {comment.oracle.isolation}"
+                yield f"{isolation}; with environment.build it should be none"
 
 
 def comment_faults(comment: Comment, at: str, files: Files) -> Iterator[str]:

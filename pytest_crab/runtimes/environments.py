@@ -59,7 +59,7 @@ def packages_of(environment: Environment) -> tuple[str, ...]:
 
 def pins_nothing(environment: Environment) -> bool:
     """Return whether the environment asks for no package but pytest and its dependencies, and for no install."""
-    return not environment.install and {project_name(package) for package in environment.packages} <= _PYTEST_ALONE
+    return not environment.commands and {project_name(package) for package in environment.packages} <= _PYTEST_ALONE
 
 
 def project_name(requirement: str) -> str:
@@ -84,6 +84,7 @@ def environment_identity(environment: Environment, source: Mapping[str, Any], li
         **resolved,
         **own,
         **builds,
+        **({} if environment.build is None else {"build": list(environment.build)}),
         "python": python_of(environment),
         "packages": list(packages_of(environment)),
         "system": list(environment.system),

@@ -271,7 +271,7 @@ def build_tree(
     (folder / "distributions.txt").write_text("\n".join(listed) + "\n")
     if tool is not None:
         return _build_with(tool, folder, instance, layout, build, confined=confined)
-    if not instance.required_environment.install:
+    if not instance.required_environment.commands:
         return layout
     if layout.venv is None:
         raise ImageError(f"{instance.id}: it has install commands and no virtual environment to run them in")
@@ -325,7 +325,7 @@ def _build_with(
         writable[CACHES if confined else str(caches)] = caches
         kept = {CACHES: str(final / "caches")}
     during, after = (CACHES, CACHES) if confined else (str(caches), str(final / "caches"))
-    if environment.packages or environment.install or tools.has_caches:
+    if environment.packages or environment.commands or tools.has_caches:
         view = View(
             readable={**{inside: Path(host) for inside, host in binds.items()}, **route_files()},
             writable=writable,

@@ -167,10 +167,13 @@ class Environment:
     resolved: str | None = None
     system: tuple[str, ...] = ()
     install: tuple[str, ...] = ()
+    #: The commands that build the tree: after those of ``install``, and again in each state before anything runs there.
+    #: None: there are none, and no part of the digest.
+    build: tuple[str, ...] | None = None
     paths: tuple[str, ...] = (".",)
     workdir: str = "/workspace"
     env: Mapping[str, str] = field(default_factory=dict)
-    #: The seconds for each oracle, and for the install of a revised tree.
+    #: The seconds for each oracle with its build, and for the install of a revised tree.
     timeout: int = 120
 
     def __post_init__(self) -> None:
@@ -180,6 +183,11 @@ class Environment:
             raise ValueError("exactly one of dockerfile and image is needed")
         if self.timeout <= 0:
             raise ValueError("timeout should be a number of seconds above 0")
+
+    @property
+    def commands(self) -> tuple[str, ...]:
+        """The commands that make head's built tree."""
+        return (*self.install, *(self.build or ()))
 
     def _settle(self, ecosystem: str) -> None:
         """Take the ecosystem's own Dockerfile where none is named, and write the version to a key of its own."""

@@ -66,6 +66,7 @@ class Bench:
     site: tuple[str, ...] = (sysconfig.get_path("purelib"),)
     paths: tuple[str, ...] = (".",)
     env: Mapping[str, str] = field(default_factory=dict)
+    build: tuple[str, ...] | None = None
     output: int = 1 << 20
     installs: Mapping[str, InstallResult] = field(default_factory=dict)
     leaks: harness.LeakQuestion | None = None
@@ -90,7 +91,7 @@ class Bench:
     def job(
         self, runs: Sequence[harness.OracleRun | harness.CommandRun], states: Mapping[str, Sequence[FileChange]]
     ) -> harness.Job:
-        environment = Environment(dockerfile="python", paths=self.paths, env=self.env)
+        environment = Environment(dockerfile="python", paths=self.paths, env=self.env, build=self.build)
         return harness.Job(
             image=self.image(), environment=environment, states={"head": (), **states}, runs=runs,
             installs=self.installs, leaks=self.leaks, output=self.output,

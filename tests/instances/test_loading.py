@@ -130,6 +130,7 @@ def test_all_faults_of_a_file_come_at_once(write_instance: Write) -> None:
         ("dockerfile: python", "dockerfile: python\n  timeout: 0", "seconds above 0"),
         ("dockerfile: python", "dockerfile: python\n  timeout: 1_0", "a whole number"),
         ("dockerfile: python", "dockerfile: python\n  install: ['']", "environment.install[0]"),
+        ("dockerfile: python", "dockerfile: python\n  build: [make, '']", "environment.build[1]"),
         ("../projects/shop", "/projects/shop", "should be a folder of the instance, as tree, or of its set"),
         ("../projects/shop", "../../set/projects/shop", "should be a folder of the instance, as tree, or of its set"),
         ("../projects/shop", "a/../../projects/shop", "should be a folder of the instance, as tree, or of its set"),

@@ -263,11 +263,24 @@ class Supervisor:
         try:
             self.restore(run["state"])
             self.fresh_folder()
-            result = self.command(run) if run.get("command") else self.oracle(run)
+            result = self.built(run) or (self.command(run) if run.get("command") else self.oracle(run))
         except (OSError, ValueError) as error:
             result = {"ending": "unstarted", "detail": "%s: %s" % (type(error).__name__, str(error)[:300])}
         result.update(id=run["id"], seconds=round(time.monotonic() - started, 3))
         self.say({"run": result})
+
+    def built(self, run):
+        """Build the tree, where it is to be built, and take that off the run's time; the result where it does not."""
+        if self.job["build"] is None:
+            return None
+        started = time.monotonic()
+        argv = ["/bin/sh", "-c", self.job["build"]]
+        seen = self.process(argv, self.environment()[0], self.job["workdir"], run["seconds"], printed=True, errors=True)
+        run["seconds"] -= time.monotonic() - started
+        result = conclude(seen, None)
+        if result["ending"] == "completed" and result["exit_code"]:
+            return {"ending": "uninstalled", "detail": "its build failed: " + told_by_build(seen["report"])}
+        return None if result["ending"] == "completed" else result
 
     def command(self, run):
         """Run one of the project's own commands; only its exit code counts."""
@@ -384,6 +397,13 @@ def conclude(seen, read):
     cause = result.pop("cause") or refused
     result["ending"] = cause if failed and cause else "completed"
     return result
+
+
+def told_by_build(data):
+    """Return the line of a build's output that says most: the first that names an error, else the last."""
+    lines = [line.strip() for line in data.decode("utf-8", "replace").split("\n") if line.strip()]
+    telling = [line for line in lines if "error" in line.lower()]
+    return (telling[:1] or lines[-1:] or ["it printed nothing"])[0][:300]
 
 
 def understand(data, token, code):
