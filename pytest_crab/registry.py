@@ -63,6 +63,8 @@ class Benchmark:
     judges: Mapping[str, str] = field(default_factory=dict)
     #: What makes a scorer (scoring.protocols.Scorer), by the name that ``--crab-score`` gives it.
     scorers: Mapping[str, str] = field(default_factory=dict)
+    #: Those of them that, beside oracles, judge a run that names none; each says itself which comments it judges.
+    default_scorers: tuple[str, ...] = ()
     #: Keys that an instance's file may have for its own items, each with the dataclass that the value is read as. Its
     #: ``faults_in(instance)`` yields why this instance cannot have it. The value is in ``Instance.extra``.
     fields: Mapping[str, str] = field(default_factory=dict)
@@ -97,6 +99,11 @@ def benchmarks() -> Mapping[str, Benchmark]:
 def sections() -> tuple[str, ...]:
     """Return the sections of crab.yaml that benchmarks add. Raises BadInput as ``benchmarks`` does."""
     return tuple(section for benchmark in benchmarks().values() for section in benchmark.sections)
+
+
+def default_scorers() -> tuple[str, ...]:
+    """Return the scorers that benchmarks add to a run that names none. Raises BadInput as ``benchmarks`` does."""
+    return tuple(name for benchmark in benchmarks().values() for name in benchmark.default_scorers)
 
 
 def instance_fields() -> dict[str, Any]:

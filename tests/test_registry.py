@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from pytest_crab.errors import BadInput
-from pytest_crab.registry import GROUP, Benchmark, Members, benchmarks, load
+from pytest_crab.registry import GROUP, Benchmark, Members, benchmarks, default_scorers, load
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "pytest_crab"
@@ -85,6 +85,8 @@ def test_ours_are_registered_like_anybodys() -> None:
         commands = (command.target for command in benchmark.commands.values())
         for target in (*filter(None, targets), *commands, *benchmark.judges.values(), *benchmark.scorers.values()):
             assert callable(load(target))
+        assert set(benchmark.default_scorers) <= set(benchmark.scorers)
+    assert default_scorers() == ("refinement",)
 
 
 @pytest.fixture

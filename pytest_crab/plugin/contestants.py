@@ -23,7 +23,7 @@ from pytest_crab.option_table import Options
 from pytest_crab.results.files import read_trials
 from pytest_crab.results.loading import trials_file
 from pytest_crab.reviewers import REVIEWERS
-from pytest_crab.scoring import DEFAULT, SCORERS, ScorerSpec
+from pytest_crab.scoring import SCORERS, ScorerSpec, default_specs
 from pytest_crab.scoring.judges import JUDGES
 from pytest_crab.scoring.similarity import EMBEDDING, MEASURES, is_measure, load_measures
 from pytest_crab.settings import Settings, Variant
@@ -147,7 +147,7 @@ def _crew_specs(
 def _scorer_specs(names: Sequence[str], settings: Settings) -> tuple[ScorerSpec, ...]:
     """Return the specs of the named rulers. Raises BadInput for an unknown one, and where none gives verdicts."""
     if not names:
-        return DEFAULT
+        return default_specs()
     every = [each for name in names for each in (MEASURES if name == SIMILARITY else (name,))]
     specs = tuple(_scorer_spec(name, settings) for name in dict.fromkeys(every))
     load_measures(filter(is_measure, every), "--crab-score")

@@ -8,11 +8,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pytest_crab.registry import default_scorers
 from pytest_crab.results.trial_rows import TrialRow
 from pytest_crab.statistics.comparison import Key
-
-#: The scorers of revisions, whose verdicts are a run's rates as they always were.
-OWN = frozenset({"oracles", "refinement"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,11 +30,11 @@ def measured_by(rows: Sequence[TrialRow]) -> dict[str, Any]:
 
 
 def _decided_by(rows: Iterable[TrialRow]) -> dict[str, int]:
-    """Return how many verdicts each scorer gave that decided an outcome; none where all are of OWN."""
+    """Return how many verdicts each scorer gave that decided an outcome; none where all are usual ones."""
     counts: Counter[str] = Counter()
     for row in rows:
         counts.update({row.decided_by: len(row.oracles)} if row.decided_by is not None else {})
-    return dict(counts) if set(counts) - OWN else {}
+    return dict(counts) if set(counts) - _usual() else {}
 
 
 def _by_ruler(rows: Iterable[TrialRow]) -> dict[str, RulerMean]:
@@ -47,9 +45,15 @@ def _by_ruler(rows: Iterable[TrialRow]) -> dict[str, RulerMean]:
             own = found.setdefault(ruler, {})
             if value is not None:
                 own.setdefault((row.instance, comment), []).append(value)
+    usual = _usual()
     means = {ruler: [math.fsum(values) / len(values) for values in own.values()] for ruler, own in found.items()}
     return {
         ruler: RulerMean(comments=len(own), mean=math.fsum(own) / len(own) if own else None)
         for ruler, own in means.items()
-        if set(means) - OWN
+        if set(means) - usual
     }
+
+
+def _usual() -> frozenset[str]:
+    """Return the scorers of a run that names none, whose verdicts are its rates."""
+    return frozenset({"oracles", *default_scorers()})

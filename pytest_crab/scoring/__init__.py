@@ -6,17 +6,16 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from pytest_crab.adapters import AdapterSpec
-from pytest_crab.registry import Members, load
+from pytest_crab.registry import Members, default_scorers, load
 from pytest_crab.scoring.judges import JUDGES, require_hits
 from pytest_crab.scoring.judges.scorer import JudgeScorer
 from pytest_crab.scoring.oracles import OracleScorer
 from pytest_crab.scoring.protocols import Scorer
-from pytest_crab.scoring.refinement import RefinementScorer
 from pytest_crab.scoring.review_rulers import SimilarityScorer, review_rulers
 
 #: What makes each scorer, by name.
 SCORERS: Mapping[str, Callable[[], Scorer]] = Members(
-    {OracleScorer.name: OracleScorer, RefinementScorer.name: RefinementScorer, **review_rulers()},
+    {OracleScorer.name: OracleScorer, **review_rulers()},
     lambda benchmark: benchmark.scorers,
     load,
 )
@@ -41,8 +40,9 @@ class ScorerSpec:
         return JudgeScorer(self.name, judge)
 
 
-#: The scorers of a run that names none.
-DEFAULT = (ScorerSpec(name=OracleScorer.name), ScorerSpec(name=RefinementScorer.name))
+def default_specs() -> tuple[ScorerSpec, ...]:
+    """Return the scorers of a run that names none. Raises BadInput for a broken benchmark."""
+    return tuple(ScorerSpec(name=name) for name in (OracleScorer.name, *default_scorers()))
 
 
 def build_scorers(specs: Iterable[ScorerSpec]) -> tuple[Scorer, ...]:

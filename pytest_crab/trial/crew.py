@@ -11,7 +11,7 @@ from pytest_crab.agents import AGENTS
 from pytest_crab.clients.known import KINDS
 from pytest_crab.protocols import Agent, PrivilegedAgent, PrivilegedReviewer, Reviewer
 from pytest_crab.reviewers import REVIEWERS
-from pytest_crab.scoring import DEFAULT, ScorerSpec, build_scorers
+from pytest_crab.scoring import ScorerSpec, build_scorers, default_specs
 from pytest_crab.scoring.judges.scorer import JudgeScorer
 from pytest_crab.scoring.protocols import Scorer
 from pytest_crab.types import CONTROL, PLACEBO, Instance, TrialId
@@ -36,7 +36,7 @@ class CrewSpec:
     #: None for a contestant (see types.VARIANTS).
     variant: str | None = None
     #: The judges of its trials; the first one that applies to an instance decides the outcome.
-    scorers: tuple[ScorerSpec, ...] = DEFAULT
+    scorers: tuple[ScorerSpec, ...] = field(default_factory=default_specs)
     #: The reviewer's own name where several agents act on its reviews.
     review_by: str | None = None
     #: The number of reviews that are made of an instance where further repeats act on these again; None: each repeat
@@ -86,7 +86,7 @@ class Crew:
     spec: CrewSpec
     reviewer: Reviewer | PrivilegedReviewer
     agent: Agent | PrivilegedAgent
-    scorers: tuple[Scorer, ...] = field(default_factory=lambda: build_scorers(DEFAULT))
+    scorers: tuple[Scorer, ...] = field(default_factory=lambda: build_scorers(default_specs()))
 
     @classmethod
     def build(cls, spec: CrewSpec, *, reviewer_at: str | None = None, agent_at: str | None = None) -> Crew:

@@ -236,7 +236,7 @@ def test_embeddings_are_a_ruler_of_a_run_and_of_its_report(lab: Any, monkeypatch
     [
         (
             ("--crab-score=opus",),
-            "*'opus' is no ruler; use one of oracles, refinement, location,*, strict, or name a judge*",
+            "*'opus' is no ruler; use one of oracles, location,*, refinement,*, strict, or name a judge*",
         ),
         (("--crab-score=location", "--crab-score=embedding:m"), "*embedding:m needs sentence_transformers; install*"),
         (("--crab-score=chrf",), "*similarity gives no verdicts; name another ruler too*"),

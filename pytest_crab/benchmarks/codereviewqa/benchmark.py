@@ -7,6 +7,8 @@ from pytest_crab.registry import Benchmark, Subcommand
 BENCHMARK = Benchmark(
     title="CodeReviewQA",
     fields={"probes": "pytest_crab.benchmarks.codereviewqa.choices.options:Probes"},
+    scorers={"refinement": "pytest_crab.benchmarks.codereviewqa.refinement:RefinementScorer"},
+    default_scorers=("refinement",),
     sections=("answerers",),
     shown="pytest_crab.benchmarks.codereviewqa.suites:shown",
     page="pytest_crab.benchmarks.codereviewqa.page:section",

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
 from pytest_crab.benchmarks.codereviewqa.choices.questions import CHANGE_TYPE, LINES, PROBES, SOLUTION
+from pytest_crab.benchmarks.codereviewqa.exact_match import RELEASE, VARIANTS
 from pytest_crab.benchmarks.codereviewqa.records import ProbeRecord
-from pytest_crab.scoring.refinement import RefinementScorer
-from pytest_crab.statistics.exact_match import RELEASE, VARIANTS
+from pytest_crab.benchmarks.codereviewqa.refinement import RefinementScorer
 from pytest_crab.statistics.shares import Share
 from pytest_crab.text import one_line
 from pytest_crab.types import Score, Trial, Verdict
@@ -90,7 +90,7 @@ def comprehension(
 ) -> list[ModelComprehension]:
     """Return the models of stored trials and of answerers' records, in the order of their scales and then of these.
 
-    ``rule`` and ``variant`` are those of exact match (statistics.exact_match), and ``scales`` has a word by model.
+    ``rule`` and ``variant`` are those of exact match (``exact_match``), and ``scales`` has a word by model.
     """
     found: dict[str, _Runs] = {}
     for record in {record.id: record for record in answers}.values():

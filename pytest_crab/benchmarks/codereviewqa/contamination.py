@@ -9,13 +9,13 @@ from pathlib import Path
 
 from pytest_crab import serialization
 from pytest_crab.benchmarks.codereviewqa.choices.questions import context_of, option_lines, probes_of, questions_of
+from pytest_crab.benchmarks.codereviewqa.refinement import RefinementScorer
 from pytest_crab.benchmarks.codereviewqa.text_models import require_own_places, score_text
 from pytest_crab.clients.chat import ChatSettings, endpoint_of
 from pytest_crab.errors import Cancelled, CrabError, StoreError
 from pytest_crab.instances.files import file_bytes
 from pytest_crab.model_access import Services
 from pytest_crab.scoring.bench import Bench
-from pytest_crab.scoring.refinement import RefinementScorer
 from pytest_crab.scoring.steps import ModelAnswerStep, StepPlan, plan_steps
 from pytest_crab.types import Instance, Usage
 

@@ -14,6 +14,7 @@ from pytest_crab.benchmarks.codereviewqa.comprehension import (
     comprehension as read_models,
     scale_headings,
 )
+from pytest_crab.benchmarks.codereviewqa.exact_match import RULES, VARIANTS
 from pytest_crab.benchmarks.codereviewqa.records import FILE, ProbeRecord, read_records
 from pytest_crab.benchmarks.codereviewqa.scales import parse_scales, scale_option
 from pytest_crab.benchmarks.codereviewqa.summary import summarise_probes
@@ -24,7 +25,6 @@ from pytest_crab.formats import NOTHING, format_count, format_table
 from pytest_crab.results.files import read_trials
 from pytest_crab.results.loading import TRIALS, find_file, report_file
 from pytest_crab.results.recorded_results import Told
-from pytest_crab.statistics.exact_match import RULES, VARIANTS
 from pytest_crab.statistics.shares import Share
 from pytest_crab.text import one_line
 from pytest_crab.types import Trial

@@ -11,10 +11,10 @@ import pytest
 from click.testing import CliRunner
 
 from pytest_crab.benchmarks.codereviewqa.comprehension import comprehension
+from pytest_crab.benchmarks.codereviewqa.exact_match import VARIANTS
 from pytest_crab.benchmarks.codereviewqa.records import ProbeReason, ProbeRecord, ProbeResult
 from pytest_crab.cli import main
 from pytest_crab.results.files import write_records, write_trials
-from pytest_crab.statistics.exact_match import VARIANTS
 from pytest_crab.statistics.shares import Share
 from pytest_crab.types import Judgement, Provenance, Reason, Score, ScoredComment, Trial, verdict_score
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_crab.statistics.exact_match import RELEASE, exact_matches
+from pytest_crab.benchmarks.codereviewqa.exact_match import RELEASE, exact_matches
 
 REFERENCE = "int a = 1;\nreturn a;\n"
 

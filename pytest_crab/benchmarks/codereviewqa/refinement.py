@@ -7,9 +7,9 @@ from typing import Any
 
 from typing_extensions import override
 
+from pytest_crab.benchmarks.codereviewqa.exact_match import RELEASE, exact_matches
 from pytest_crab.errors import DiffRejected
 from pytest_crab.scoring.protocols import Scorer, ScoringContext
-from pytest_crab.statistics.exact_match import RELEASE, exact_matches
 from pytest_crab.types import (
     Artefact,
     Comment,
@@ -26,7 +26,7 @@ from pytest_crab.types import (
 class RefinementScorer(Scorer):
     """Compares the file that the agent left with the reference; caught is the release's ``em``.
 
-    The evidence has all four variants, and under ``release`` those of the release: see statistics.exact_match.
+    The evidence has all four variants, and under ``release`` those of the release: see ``exact_match``.
     """
 
     name = "refinement"
