@@ -20,8 +20,8 @@ _VERSION = re.compile(r"\d{1,2}(?:\.\d{1,3}){0,2}")
 
 _ENDS = {"javascript": (".js", ".jsx", ".mjs", ".cjs"), "typescript": (".ts", ".tsx", ".mts", ".cts")}
 
-#: The release of jest for an oracle of which nothing else is known.
-_JEST = "jest@29.7.0"
+#: The runners that come as packages, each with a release for an oracle of which nothing else is known.
+_INSTALLED = MappingProxyType({"jest": "29.7.0", "mocha": "11.1.0", "vitest": "3.0.5"})
 
 #: The first node with a JUnit reporter that holds what is needed.
 _OLDEST = (20,)
@@ -70,12 +70,14 @@ class Node(Ecosystem):
     runner = runner_source(__name__)
     stub = _STUB
     is_beside_code = False
-    installed_runners = ("jest",)
+    installed_runners = _INSTALLED
     pin = Spelling(rf"(?:@{_NAME}/)?{_NAME}@\d+\.\d+\.\d+(?:[-+][0-9A-Za-z.+-]+)?", "name@1.2.3, which is npm's way")
     runners = MappingProxyType(
         {
             "node": Spelling(r"\.test\.(?:[cm]?js|[cm]?ts)", ".test.mjs, .test.js, .test.cjs or .test.ts"),
             "jest": Spelling(r"\.test\.[jt]s", ".test.js or .test.ts"),
+            "mocha": Spelling(r"\.test\.[cm]?[jt]s", ".test.js, .test.cjs, .test.mjs or .test.ts"),
+            "vitest": Spelling(r"\.test\.[cm]?[jt]sx?", ".test.ts, .test.js, .test.mjs or .test.tsx"),
         }
     )
     leftovers = Patterns(
@@ -109,7 +111,7 @@ class Node(Ecosystem):
 
     @override
     def start(self, runner: str) -> Environment:
-        packages = (_JEST,) if runner == "jest" else ()
+        packages = (f"{runner}@{_INSTALLED[runner]}",) if runner in _INSTALLED else ()
         return Environment(dockerfile=self.name, node=self.tools.usual, packages=packages)
 
     @override
@@ -125,7 +127,7 @@ class Node(Ecosystem):
     def unsupported_reason(self, facts: Mapping[str, Any], oracle: Oracle) -> str | None:
         found = facts.get("tools", {}).get(self.name)
         if not found:
-            more = ", and pin jest in environment.packages" if oracle.runner == "jest" else ""
+            more = f", and pin {oracle.runner} in environment.packages" if oracle.runner in _INSTALLED else ""
             return (
                 f"{oracle.runner} needs node, which is not in the environment: "
                 f"set environment.dockerfile to node and environment.node to a version such as '20'{more}"

@@ -1,7 +1,8 @@
 """Oracles under node: what is started, the tripwires around them, and how the reports are read; CPython 3.6 up.
 
 Node's own runner is a process of its own that runs no code of the project: its report says what the process below it
-told. jest runs everything in one process. What code in the oracle's process can still do is in the docs.
+told. jest, mocha and vitest run the oracle in their own process, or tell what its process said of itself. Their
+configuration is that of head. What code in the oracle's process can still do is in the docs.
 """
 
 import base64
@@ -16,13 +17,21 @@ NAMES = 200
 #: How much of a failure's text is looked at: patterns take the square of its length where the project wrote it.
 TEXT = 8000
 #: What a tripwire's failure must say, by its name.
-NODE_WIRES = {
+ASSERTED = {
     "plain": "plain", "ok": "ERR_ASSERTION", "equal": "ERR_ASSERTION", "strict": "ERR_ASSERTION",
     "deep": "ERR_ASSERTION", "throws": "ERR_ASSERTION", "rejects": "ERR_ASSERTION", "altered": "altered:",
 }  # fmt: skip
-JEST_WIRES = {
-    "plain": "plain", "ok": "toBeTruthy", "equal": "toBe", "strict": "toStrictEqual", "deep": "toEqual",
-    "throws": "toThrow", "rejects": "resolved", "altered": "altered:",
+WIRES = {
+    "node": ASSERTED,
+    "mocha": ASSERTED,
+    "jest": {
+        "plain": "plain", "ok": "toBeTruthy", "equal": "toBe", "strict": "toStrictEqual", "deep": "toEqual",
+        "throws": "toThrow", "rejects": "resolved", "altered": "altered:",
+    },
+    "vitest": {
+        "plain": "plain", "ok": "truthy", "equal": "to be", "strict": "strictly equal", "deep": "deeply equal",
+        "throws": "throw", "rejects": "resolved", "altered": "altered:",
+    },
 }  # fmt: skip
 WATCH = """
 const owners = {Reflect, JSON, Math, process};
@@ -50,6 +59,29 @@ const altered = () => {
 const {stringify} = JSON, Faults = Error, prepare = Error.prepareStackTrace;
 """
 
+#: The tests that must fail by node's own assertions, or by ``expect``.
+ASSERTING = """\
+if (fault) test('%(n)s load', () => { throw fault.error; });
+test('%(n)s plain', () => { throw new Fault('%(n)s plain'); });
+test('%(n)s ok', () => ok(%(v)d === %(v)d + 1));
+test('%(n)s equal', () => equal(%(v)d, %(v)d + 1));
+test('%(n)s strict', () => strictEqual(%(v)d, %(v)d + 1));
+test('%(n)s deep', () => deepStrictEqual({a: [%(v)d]}, {a: [%(v)d + 1]}));
+test('%(n)s throws', () => throws(() => %(v)d));
+test('%(n)s rejects', () => rejects(async () => %(v)d));
+"""
+EXPECTING = """\
+if (fault) test('%(n)s load', () => { throw fault.error; });
+test('%(n)s plain', () => { throw new Fault('%(n)s plain'); });
+test('%(n)s ok', () => { expect(%(v)d === %(v)d + 1).toBeTruthy(); });
+test('%(n)s equal', () => { expect(%(v)d).toBe(%(v)d + 1); });
+test('%(n)s strict', () => { expect({a: [%(v)d]}).toStrictEqual({a: [%(v)d + 1]}); });
+test('%(n)s deep', () => { expect({a: [%(v)d]}).toEqual({a: [%(v)d + 1]}); });
+test('%(n)s throws', () => { expect(() => %(v)d).toThrow(); });
+test('%(n)s rejects', async () => { await expect(Promise.resolve(%(v)d)).rejects.toThrow(); });
+test('%(n)s altered', () => { throw new Fault(altered()); });
+"""
+
 #: The file that node's runner is given: removes itself, so that no code can read what the tripwires are called,
 #: imports the oracle, then adds tests that must fail.
 NODE_ENTRY = """\
@@ -74,15 +106,7 @@ try {
 } catch (error) {
   fault = {error};
 }
-if (fault) test('%(n)s load', () => { throw fault.error; });
-test('%(n)s plain', () => { throw new Fault('%(n)s plain'); });
-test('%(n)s ok', () => ok(%(v)d === %(v)d + 1));
-test('%(n)s equal', () => equal(%(v)d, %(v)d + 1));
-test('%(n)s strict', () => strictEqual(%(v)d, %(v)d + 1));
-test('%(n)s deep', () => deepStrictEqual({a: [%(v)d]}, {a: [%(v)d + 1]}));
-test('%(n)s throws', () => throws(() => %(v)d));
-test('%(n)s rejects', () => rejects(async () => %(v)d));
-test('%(n)s altered', () => {
+%(asserting)stest('%(n)s altered', () => {
   later(exit, 300).unref();
   if (process.stdout.write !== write) seen.push(['process.stdout.write', {}, 'write', null]);
   throw new Fault(altered());
@@ -140,17 +164,106 @@ try {
 } catch (error) {
   fault = {error};
 }
-if (fault) test('%(n)s load', () => { throw fault.error; });
-test('%(n)s plain', () => { throw new Fault('%(n)s plain'); });
-test('%(n)s ok', () => { expect(%(v)d === %(v)d + 1).toBeTruthy(); });
-test('%(n)s equal', () => { expect(%(v)d).toBe(%(v)d + 1); });
-test('%(n)s strict', () => { expect({a: [%(v)d]}).toStrictEqual({a: [%(v)d + 1]}); });
-test('%(n)s deep', () => { expect({a: [%(v)d]}).toEqual({a: [%(v)d + 1]}); });
-test('%(n)s throws', () => { expect(() => %(v)d).toThrow(); });
-test('%(n)s rejects', async () => { await expect(Promise.resolve(%(v)d)).rejects.toThrow(); });
-test('%(n)s altered', () => { throw new Fault(altered()); });
-"""
+%(expecting)s"""
 JEST = ["--ci", "--runInBand", "--json", "--forceExit", "--no-watchman", "--coverage=false", "--reporters=default"]
+
+#: The file that vitest is given, and the configuration around the project's own.
+VITEST_ENTRY = """\
+import {test, expect} from 'vitest';
+%(watch)s
+for (const [label, owner] of Object.entries(owners)) watch(label, owner);
+watch('expect', expect);
+const Fault = Error;
+let fault = null;
+try {
+  await import(%(oracle)s);
+} catch (error) {
+  fault = {error};
+}
+%(expecting)s"""
+VITEST_CONFIG = """\
+%(import)s
+const given = (typeof own === 'function' ? await own({command: 'serve', mode: 'test'}) : await own) ?? {};
+const test = {
+  ...given.test, include: [%(entry)s], exclude: [], includeSource: [], reporters: undefined, outputFile: undefined,
+  coverage: {enabled: false}, typecheck: {enabled: false}, browser: undefined, watch: false, retry: 0, bail: 0,
+  testNamePattern: undefined, sequence: {...given.test?.sequence, shuffle: false, concurrent: false},
+};
+delete test.workspace;
+delete test.projects;
+export default {...given, test};
+"""
+
+#: The file that mocha is given, which puts ``describe`` or ``suite`` in place, and runs the tests outside of it first.
+MOCHA_ENTRY = """\
+import assert from 'node:assert';
+import {unlinkSync} from 'node:fs';
+import {createRequire} from 'node:module';
+unlinkSync(new URL(import.meta.url));
+const test = globalThis.it || globalThis.test, suite = globalThis.describe || globalThis.suite;
+const {equal, strictEqual, deepStrictEqual, ok, throws, rejects} = assert;
+%(watch)s
+for (const [label, owner] of [...Object.entries(owners), ['assert', assert], ['assert.strict', assert.strict]]) {
+  watch(label, owner);
+}
+const Fault = Error;
+let fault = null;
+try {
+  createRequire(import.meta.url)(%(oracle)s);
+} catch (error) {
+  fault = {error};
+}
+if (['ERR_REQUIRE_ESM', 'ERR_REQUIRE_ASYNC_MODULE'].includes(fault?.error?.code)) {
+  fault = await import(%(oracle)s).then(() => null, error => ({error}));
+}
+suite('%(n)s', () => {
+%(asserting)stest('%(n)s altered', () => { throw new Fault(altered()); });
+});
+"""
+#: The project's own configuration without what names tests, or what else is told by the harness.
+MOCHA_CONFIG = """\
+'use strict';
+const {loadConfig} = require(%(loader)s);
+const own = {...%(package)s, ...(%(config)s ? loadConfig(%(config)s) : {})};
+const dropped = [
+  '_', 'spec', 'reporter', 'reporters', 'reporter-option', 'reporter-options', 'reporterOption', 'reporterOptions', 'R',
+  'O', 'parallel', 'p', 'jobs', 'j', 'watch', 'w', 'forbid-only', 'forbidOnly', 'forbid-pending', 'forbidPending',
+  'delay', 'grep', 'g', 'fgrep', 'f', 'invert', 'i', 'bail', 'b', 'dry-run', 'dryRun', 'sort', 'S', 'retries', 'ignore',
+  'exclude', 'config', 'package', 'opts', 'allow-uncaught', 'allowUncaught', 'recursive', 'pass-on-failing-test-suite',
+];
+for (const key of dropped) delete own[key];
+module.exports = own;
+"""
+#: The reporter: which tests there were, with the whole path of their names, in the form of jest's report.
+MOCHA_REPORTER = """\
+'use strict';
+const {writeFileSync} = require('fs');
+const {stringify} = JSON;
+module.exports = function (runner) {
+  const found = [];
+  const add = status => (test, error) => {
+    const titles = [];
+    for (let one = test; one && !one.root; one = one.parent) titles.unshift(String(one.title));
+    if (titles[0] === '%(n)s') titles.shift();
+    const text = error ? `${error.stack || error}\\n${error.code || ''}` : '';
+    found.push({ancestorTitles: titles.slice(0, -1), title: titles.at(-1), status, failureMessages: [text]});
+  };
+  runner.on('pass', add('passed'));
+  runner.on('fail', add('failed'));
+  runner.on('pending', add('pending'));
+  runner.once('end', () => {
+    writeFileSync(%(report)s, stringify({testResults: [{status: 'failed', assertionResults: found}]}));
+  });
+};
+"""
+MOCHA_CONFIGS = [".mocharc.cjs", ".mocharc.js", ".mocharc.yaml", ".mocharc.yml", ".mocharc.jsonc", ".mocharc.json"]
+VITEST_CONFIGS = [
+    "%s.config.%s" % (name, end) for name in ("vitest", "vite") for end in ("ts", "mts", "cts", "js", "mjs", "cjs")
+]
+#: Names of files that say how tests are run; what they import is the project's.
+CONFIGURATION = re.compile(r"(?:\.mocharc(?:\.\w+)?|(?:vitest|vite)\.(?:config|workspace|projects)\.\w+)\Z")
+#: The first release that is driven here, and one to pin.
+RELEASES = {"jest": (0, "29.7.0"), "mocha": (8, "11.1.0"), "vitest": (2, "3.0.5")}
 
 
 class MissingError(Exception):
@@ -160,25 +273,30 @@ class MissingError(Exception):
 def run(host, run):
     """Run one oracle; node's own runner is a process that no code of the project reaches but through what it prints."""
     job, folder = host.job, host.folder
-    keep_modules(host.tree, job, run["state"])
+    keep_places(host.tree, job, run["state"])
     try:
         spec = prepare(host.tree, job, folder, run["oracle"])
     except MissingError as error:
         return {"ending": "unstarted", "detail": str(error)}
     env, _ = host.environment()
-    seen = host.process(spec["argv"], env, job["workdir"], run["seconds"], printed=not spec["jest"])
+    seen = host.process(spec["argv"], env, job["workdir"], run["seconds"], printed=spec["runner"] == "node")
     return host.conclude(seen, lambda data, code: read(spec, data, code))
 
 
-def keep_modules(tree, job, state):
-    """Put back what a state changes in a node_modules folder: what is installed is the environment's, not a diff's."""
-    folders = set()
+def keep_places(tree, job, state):
+    """Put back what a state changes in a node_modules folder, or in how tests are run.
+
+    What is installed is the environment's and no diff's, and configuration is code beside the oracle.
+    """
+    places = set()
     for path, _, _ in job["states"][state]:
         parts = path.split("/")
         if "node_modules" in parts:
-            folders.add("/".join(parts[: parts.index("node_modules") + 1]))
-    for folder in folders:
-        tree.put_back(job["tree"], job["workdir"], folder)
+            places.add("/".join(parts[: parts.index("node_modules") + 1]))
+        elif CONFIGURATION.match(parts[-1]):
+            places.add(path)
+    for place in places:
+        tree.put_back(job["tree"], job["workdir"], place)
 
 
 def prepare(tree, job, folder, oracle):
@@ -188,46 +306,89 @@ def prepare(tree, job, folder, oracle):
     """
     name = "x" + "".join("%02x" % byte for byte in os.urandom(8))
     file = os.path.basename(oracle["file"])
-    place = os.path.join(os.path.realpath(job["workdir"]), file)
-    jest = oracle["runner"] == "jest"
-    words = {"n": name, "v": int.from_bytes(os.urandom(4), "big"), "watch": WATCH}
-    spec = {"name": name, "file": file, "root": os.path.realpath(job["workdir"]), "jest": jest}
-    spec["wires"] = {"%s %s" % (name, wire): said for wire, said in (JEST_WIRES if jest else NODE_WIRES).items()}
+    runner = oracle["runner"]
+    root, private = os.path.realpath(job["workdir"]), os.path.join(folder, "oracle")
+    spec = {"name": name, "file": file, "root": root, "runner": runner, "report": os.path.join(private, "report.json")}
+    spec["wires"] = {"%s %s" % (name, wire): said for wire, said in WIRES[runner].items()}
+    words = {"n": name, "v": int.from_bytes(os.urandom(4), "big"), "watch": WATCH, "report": json.dumps(spec["report"])}
+    words.update(asserting=ASSERTING % words, expecting=EXPECTING % words)
+    words["oracle"] = json.dumps("file://" + quote(os.path.join(root, file)) if runner == "node" else "./" + file)
     tree.apply(job["workdir"], [[file, "100644", oracle["source"]]], decode=str.encode)
-    private = os.path.join(folder, "oracle")
-    if jest:
-        words["oracle"] = json.dumps("./" + file)
-        entry = name + ".test.js"
-        tree.apply(job["workdir"], [[entry, "100644", JEST_ENTRY % words]], decode=str.encode)
-        spec["report"] = os.path.join(private, "report.json")
-        spec["argv"] = [
-            job["tools"]["node"]["program"],
-            program(job["workdir"]),
-            *JEST,
-            "--outputFile=" + spec["report"],
-        ]
-        spec["argv"] += ["--cacheDirectory=" + os.path.join(private, "cache"), "--runTestsByPath", entry]
-        return spec
-    words["oracle"] = json.dumps("file://" + quote(place))
-    entry = os.path.join(private, "oracle.test.mjs")
-    reporter = os.path.join(private, "reporter.mjs")
-    for path, text in ((entry, NODE_ENTRY % words), (reporter, NODE_REPORTER)):
+
+    def put(path, text):
         with open(path, "w") as out:
-            out.write(text)
-    spec["entry"] = entry
-    spec["argv"] = [job["tools"]["node"]["program"], *job["tools"]["node"]["options"], "--no-warnings", "--test"]
-    spec["argv"] += ["--test-reporter=" + reporter, "--test-reporter-destination=stdout", entry]
+            out.write(text % words)
+        return path
+
+    def beside(end, text):
+        tree.apply(job["workdir"], [[name + end, "100644", text % words]], decode=str.encode)
+        return name + end
+
+    started = [job["tools"]["node"]["program"]]
+    if runner == "node":
+        spec["entry"] = put(os.path.join(private, "oracle.test.mjs"), NODE_ENTRY)
+        reporter = put(os.path.join(private, "reporter.mjs"), NODE_REPORTER)
+        started += [*job["tools"]["node"]["options"], "--no-warnings", "--test"]
+        spec["argv"] = [*started, "--test-reporter=" + reporter, "--test-reporter-destination=stdout", spec["entry"]]
+        return spec
+    program = program_of(job["workdir"], runner)
+    started.append(program)
+    if runner == "jest":
+        entry = beside(".test.js", JEST_ENTRY)
+        spec["argv"] = [*started, *JEST, "--outputFile=" + spec["report"]]
+        spec["argv"] += ["--cacheDirectory=" + os.path.join(private, "cache"), "--runTestsByPath", entry]
+    elif runner == "vitest":
+        entry = beside(".test.mjs", VITEST_ENTRY)
+        own = first(job["workdir"], VITEST_CONFIGS)
+        words.update(entry=json.dumps(entry))
+        words["import"] = "import own from %s;" % json.dumps("./" + own) if own else "const own = {};"
+        config = beside(".config.mjs", VITEST_CONFIG)
+        spec["argv"] = [*started, "run", "--config", config, "--reporter=json", "--outputFile=" + spec["report"], entry]
+    else:
+        own = first(job["workdir"], MOCHA_CONFIGS)
+        words["config"] = json.dumps(os.path.join(root, own) if own else "")
+        words["package"] = json.dumps(manifest(job["tree"]).get("mocha") or {})
+        words["loader"] = json.dumps(os.path.join(os.path.dirname(os.path.dirname(program)), "lib", "cli", "config"))
+        config = put(os.path.join(private, "mocharc.cjs"), MOCHA_CONFIG)
+        reporter = put(os.path.join(private, "reporter.cjs"), MOCHA_REPORTER)
+        spec["argv"] = [*started, "--config", config, "--no-package", "--full-trace", "--exit", "--reporter", reporter]
+        spec["argv"].append(beside(".test.mjs", MOCHA_ENTRY))
     return spec
 
 
-def program(workdir):
-    """Return the file that jest is started by. Raises MissingError."""
-    link = os.path.join(workdir, "node_modules", ".bin", "jest")
-    found = os.path.realpath(link)
-    if not os.path.isfile(found):
+def first(folder, names):
+    """Return the first of these names that a file in the folder has; None if none has one."""
+    return next((name for name in names if os.path.isfile(os.path.join(folder, name))), None)
+
+
+def manifest(folder):
+    """Return what package.json in a folder says; nothing where it cannot be read."""
+    try:
+        with open(os.path.join(folder, "package.json"), encoding="utf-8") as file:
+            said = json.load(file)
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return said if isinstance(said, dict) else {}
+
+
+def program_of(workdir, runner):
+    """Return the file that a runner is started by, as its own package says. Raises MissingError."""
+    package = os.path.realpath(os.path.join(workdir, "node_modules", runner))
+    said = manifest(package)
+    named = said.get("bin")
+    named = named.get(runner) if isinstance(named, dict) else named
+    found = os.path.normpath(os.path.join(package, str(named)))
+    least, usual = RELEASES[runner]
+    if not named or not os.path.isfile(found):
         raise MissingError(
-            "jest is not in the environment (the built tree has no node_modules/.bin/jest): pin it in "
-            "environment.packages, as jest@29.7.0, or let a command of environment.install install it"
+            "%s is not in the environment (the built tree has no node_modules/%s): pin it in environment.packages, as "
+            "%s@%s, or let a command of environment.install install it" % (runner, runner, runner, usual)
+        )
+    release = re.match(r"\d+", str(said.get("version")))
+    if release is None or int(release.group()) < least:
+        raise MissingError(
+            "%s %s is in the environment, and its oracles need %d.0 or later: pin it in environment.packages, as %s@%s"
+            % (runner, str(said.get("version"))[:NAMES], least, runner, usual)
         )
     return found
 
@@ -244,12 +405,12 @@ def quote(path):
 def read(spec, data, code):
     """Return the report that a run left, or None and what is wrong with it; ``data`` is what node's runner printed."""
     try:
-        if spec["jest"]:
+        if spec["runner"] == "node":
+            entries, extra = told_by_node(data.decode("utf-8", "replace"), spec)
+        else:
             with open(spec["report"], "rb") as file:
                 data = file.read(8 << 20)
-            entries, extra = told_by_jest(json.loads(data.decode("utf-8", "replace")))
-        else:
-            entries, extra = told_by_node(data.decode("utf-8", "replace"), spec)
+            entries, extra = told_as_json(json.loads(data.decode("utf-8", "replace")))
     except OSError:
         return None, "the process ended without a report"
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, ElementTree.ParseError):
@@ -257,10 +418,10 @@ def read(spec, data, code):
     if extra.get("signal"):
         name = "SIGKILL" if extra.get("memory") else extra["signal"]
         return {"signal": int(getattr(signal, name, signal.SIGABRT))}, None
-    faulty = any(outcome == "failed" for _, outcome, _ in entries)
-    if bool(code) != faulty or code not in (0, 1):
+    faulty = sum(outcome == "failed" for _, outcome, _ in entries)
+    if code != (min(faulty, 255) if spec["runner"] == "mocha" else min(faulty, 1)):
         return None, "the report and exit code %d do not agree" % code
-    return report(spec, entries), None
+    return dict(report(spec, entries), exit_code=min(code, 1)), None
 
 
 def report(spec, entries):
@@ -298,7 +459,9 @@ def labels(text):
 def describe(spec, text):
     """Return the exception's type and the innermost line of the tree that it came through; never its message."""
     text = text[:TEXT]
-    found = re.search(r"\A\s*([A-Za-z_$][\w$]*)" if spec["jest"] else r"\n[ \t]*cause: \[?([A-Za-z_$][\w$]*)", text)
+    found = re.search(
+        r"\A\s*([A-Za-z_$][\w$]*)" if spec["runner"] != "node" else r"\n[ \t]*cause: \[?([A-Za-z_$][\w$]*)", text
+    )
     exception = found.group(1)[:NAMES] if found else None
     for path, line in re.findall(r"(?m)^[ \t]+at .*?%s/([^\s():]+):(\d+)(?::\d+)?\)?$" % re.escape(spec["root"]), text):
         if path != spec["file"] and "node_modules/" not in path and not path.startswith(spec["name"]):
@@ -343,8 +506,8 @@ def walk(element, path, entries):
             entries.append((inner, outcome, text))
 
 
-def told_by_jest(said):
-    """Return (path, outcome, text of the failure) for every test of jest's result."""
+def told_as_json(said):
+    """Return (path, outcome, text of the failure) for every test of jest's or vitest's report, or of mocha's here."""
     outcomes = {"passed": "passed", "failed": "failed"}
     (result,) = said["testResults"]
     entries = []

@@ -1,0 +1,146 @@
+"""Oracles under a real jest, mocha and vitest, which CRAB_TEST_JEST names by the folder that node_modules lies in."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+import pytest
+
+from pytest_crab import harness, verdict
+from pytest_crab.ecosystems.node.tools import NodeTools
+from pytest_crab.types import Ending, Oracle, Reason, Run
+from tests.harness.conftest import changed, proof
+
+if TYPE_CHECKING:
+    from conftest import Bench
+
+pytestmark = pytest.mark.node
+
+JEST = "CRAB_TEST_JEST"
+HEADS = {
+    "jest": "const {add} = require('./add');\n",
+    "mocha": "const {add} = require('./add');\nconst assert = require('assert');\nconst test = it;\n"
+    "const expect = value => ({toBe: other => assert.strictEqual(value, other)});\n",
+    "vitest": "import {test, expect, describe} from 'vitest';\nimport {add} from './add';\n",
+}
+#: Releases of vitest call a process that is killed in a test a success, and the test pending.
+LEAVING = {
+    "jest": "test('sum', () => { process.exit(0); });\n",
+    "mocha": "test('sum', () => { process.exit(0); });\n",
+    "vitest": "test('sum', () => { process.kill(process.pid, 'SIGKILL'); });\n",
+}
+SUM = "test('sum', () => { expect(add(1, 2)).toBe(3); });\n"
+ADD = "exports.add = (a, b) => {\n  return a + b;\n};\n"
+TYPED = "export const add = (a: number, b: number): number => {\n  return a + b;\n};\n"
+
+
+class Runner:
+    """The harness's bench with a node and one of the runners, and a project that adds."""
+
+    def __init__(self, bench: Bench, name: str) -> None:
+        node = NodeTools().here()
+        assert node is not None
+        self.bench, self.name, self.head = bench, name, HEADS[name]
+        self.add, self.code = ("add.ts", TYPED) if name == "vitest" else ("add.js", ADD)
+        bench.facts = {"tools": {"node": dataclasses.asdict(NodeTools().placed(node, ""))}}
+        bench.write(self.add, self.code)
+        bench.write("package.json", '{"private": true}')
+        (bench.folder / "tree" / "node_modules").symlink_to(Path(os.environ[JEST]) / "node_modules")
+
+    def runs(self, *sources: str, **changes: str) -> list[Run]:
+        """Run oracles on the tree with these files changed, one of the tree's ``add`` by ``add``."""
+        end = {"jest": "js", "mocha": "cjs", "vitest": "ts"}[self.name]
+        oracle = Oracle(file=f"oracles/test_c0.test.{end}", runner=self.name)
+        asked = [
+            harness.OracleRun(id=str(number), state="now", seconds=60, oracle=oracle, source=self.head + source)
+            for number, source in enumerate(sources)
+        ]
+        edits = [changed(self.add if path == "add" else path, text) for path, text in changes.items()]
+        report = self.bench.report(asked, now=edits)
+        assert report.problems == ()
+        return list(report.runs)
+
+
+@pytest.fixture(params=HEADS)
+def runner(request: pytest.FixtureRequest, bench: Bench, without: Callable[[str, str], NoReturn]) -> Runner:
+    if not os.environ.get(JEST):
+        without("jest", f"{JEST} names no folder with a jest, a mocha and a vitest")
+    return Runner(bench, request.param)
+
+
+def test_each_outcome_and_each_ending_has_its_name(runner: Runner) -> None:
+    mixed = (
+        SUM + "describe('d', () => {\n  test('x', () => { expect(add(1, 2)).toBe(4); });\n"
+        "  test('y', () => { add.gone(); });\n});\n"
+        "test.skip('s', () => {});\n" + ("it('t');\n" if runner.name == "mocha" else "test.todo('t');\n")
+    )
+    gone = "require('./gone');" if runner.name != "vitest" else "await import('./gone');"
+    said, lost, left, empty = runner.runs(mixed, gone, LEAVING[runner.name], "")
+    assert (said.ending, said.tripwire, said.altered) == (Ending.COMPLETED, True, ())
+    assert {test.id: test.outcome for test in said.tests} == {
+        "sum": "passed", "d > x": "failed", "d > y": "failed", "s": "skipped", "t": "skipped"
+    }  # fmt: skip
+    assert [(test.id, test.outcome) for test in lost.tests] == [("session", "error")]
+    assert verdict.judge(proof("sum"), left).reason is Reason.EXITED
+    assert verdict.judge(proof(), empty).reason is Reason.NOT_COLLECTED
+
+
+def test_green_is_caught_and_red_says_where(runner: Runner) -> None:
+    (green,) = runner.runs(SUM)
+    assert verdict.judge(proof("sum"), green).reason is Reason.GREEN
+    thrown = runner.code.replace("return a + b", "throw new TypeError('no')")
+    (red,) = runner.runs(SUM, add=thrown)
+    place = f"{runner.add}:2"
+    assert [(test.outcome, test.exception, test.where) for test in red.tests] == [("failed", "TypeError", place)]
+    assert verdict.not_red(proof("sum"), red) is None
+
+
+def test_what_the_project_does_to_assertions_is_seen(runner: Runner) -> None:
+    evil = {
+        "jest": "expect.extend({toBe: () => ({pass: true, message: () => ''})});\n",
+        "mocha": "const assert = require('assert'); assert.strictEqual = () => {};\n",
+        "vitest": "import {expect} from 'vitest'; expect.extend({toBe: () => ({pass: true, message: () => ''})});\n",
+    }[runner.name]
+    (run,) = runner.runs(SUM, add=evil + runner.code.replace("+", "-"))
+    assert verdict.judge(proof("sum"), run).reason is Reason.TAMPERED
+
+
+CONFIGURED = {
+    "mocha": (
+        ".mocharc.cjs",
+        "module.exports = {spec: 'test/*.js', ui: 'bdd', require: ['./hooks.js'], bail: true, reporter: 'dot'};\n",
+        (
+            "const Runner = require('mocha').Runner;\nRunner.prototype.runTest = function (fn) { fn(); };\n"
+            "module.exports = {};\n"
+        ),
+    ),
+    "vitest": (
+        "vitest.config.ts",
+        (
+            "import {defineConfig} from 'vitest/config';\nimport {one} from './one';\n"
+            "export default defineConfig({define: {ONE: one}, test: {include: ['src/**/*.spec.ts'], retry: 3}});\n"
+        ),
+        (
+            "process.on('exit', () => { process.exitCode = 0; });\n"
+            "export default {define: {ONE: 2}, test: {setupFiles: ['./hooks.js']}};\n"
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("runner", CONFIGURED, indirect=True)
+def test_the_project_s_configuration_counts_and_a_revision_s_does_not(runner: Runner) -> None:
+    path, text, evil = CONFIGURED[runner.name]
+    runner.bench.write(path, text)
+    runner.bench.write("one.ts", "export const one: number = 1;\n")
+    runner.bench.write("hooks.js", "globalThis.ONE = 1;\n")
+    runner.bench.write("test/other.js", "it('fails', () => { throw new Error('not asked for'); });\n")
+    source = "test('sum', () => { expect(add(ONE, 2)).toBe(3); });\n"
+    (run,) = runner.runs(source)
+    assert verdict.judge(proof("sum"), run).reason is Reason.GREEN
+    (run,) = runner.runs(source, **{path: evil, "add": runner.code.replace("+", "-")})
+    assert verdict.judge(proof("sum"), run).reason is Reason.FAILED
