@@ -132,7 +132,7 @@ def runner_faults(environment: Environment, runner: str) -> Iterator[str]:
     if owner is None:
         yield f"is {runner!r}; it should be one of {', '.join(name for one in installed() for name in one.runners)}"
     elif own is not None and owner is not own and not (own.tools is None and runner in owner.installed_runners):
-        runners = " or ".join(own.runners)
+        runners = " or ".join(", ".join(own.runners).rsplit(", ", 1))
         yield f"is {runner}, which is for {owner.name}; with an environment for {own.name} it should be {runners}"
 
 

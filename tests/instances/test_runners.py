@@ -13,7 +13,7 @@ from pytest_crab.instances import load_instance
 PYTHON = '  dockerfile: python\n  python: "3.11"\n  packages: [pytest==8.3.4]\n'
 NODE = '  dockerfile: node\n  node: "20"\n'
 
-FOR_NODE = "with an environment for node"
+FOR_NODE = "with an environment for node it should be node, jest, mocha or vitest"
 
 
 def written(write: Callable[..., Path], environment: str, oracle: str) -> Path:
@@ -38,7 +38,7 @@ def test_an_oracle_may_be_node_s(write_instance: Callable[..., Path], suffix: st
         (PYTHON, "{file: oracles/test_c0.test.js, runner: node}",
          "comments[0].oracle.runner is node, which is for node; with an environment for python it should be pytest"),
         (NODE, "oracles/test_c0.py",
-         f"comments[0].oracle.runner is pytest, which is for python; {FOR_NODE} it should be node or jest"),
+         f"comments[0].oracle.runner is pytest, which is for python; {FOR_NODE}"),
         (PYTHON + "  build: [make]\n", "{file: oracles/test_c0.py, isolation: process}",
          "comments[0].oracle.isolation is process; with environment.build it should be none"),
         (NODE, "{file: oracles/test_c0.test.js, runner: node, isolation: process}",
