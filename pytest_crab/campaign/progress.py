@@ -26,19 +26,36 @@ EVERY = 30.0
 PATIENCE = 10.0
 
 
+@dataclass(frozen=True, slots=True)
+class RunningTrial:
+    """One thing that runs: its name, its step, and the seconds that it has been in it."""
+
+    trial: str
+    step: str
+    seconds: float
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """The state of things that run: (key, step, seconds in it) of each, the count of those done, and their cost."""
+    """The state of a run: seconds since its start, the count of things that have ended, those that run, and dollars."""
 
-    running: tuple[tuple[Hashable, str, float], ...]
-    done: int
-    cost_usd: float | None
+    elapsed: float = 0.0
+    done: int = 0
+    running: tuple[RunningTrial, ...] = ()
+    cost_usd: float | None = None
+
+    def times(self, total: int) -> Iterator[str]:
+        """Yield the time so far, and an estimate of the time that is left once something of ``total`` is done."""
+        yield format_duration(self.elapsed)
+        if 0 < self.done < total:
+            yield f"about {format_duration(self.elapsed / self.done * (total - self.done))} left"
 
 
 class Watch:
     """Follows many things by key: threads tell it of their steps, and any thread may ask how far they are."""
 
     def __init__(self) -> None:
+        self._start = time.monotonic()
         self._steps: dict[Hashable, tuple[str, float]] = {}
         self._before: dict[Hashable, tuple[str, float]] = {}
         self._ended: set[Hashable] = set()
@@ -73,22 +90,17 @@ class Watch:
         """Return the state of all of them now."""
         now = time.monotonic()
         with self._guard:
-            running = tuple((key, step, now - since) for key, (step, since) in self._steps.items())
-            return Progress(running=running, done=self._done, cost_usd=self._cost)
+            running = tuple(RunningTrial(str(key), step, now - since) for key, (step, since) in self._steps.items())
+            return Progress(elapsed=now - self._start, done=self._done, running=running, cost_usd=self._cost)
 
 
 class RunClock:
-    """The seconds since a run began, and when a line about it is due where no terminal shows a live one."""
+    """Says when a line about a run is due where no terminal shows a live one."""
 
     def __init__(self, every: float = EVERY, clock: Callable[[], float] = time.monotonic) -> None:
         self._every = every
         self._clock = clock
-        self._start = self._last = clock()
-
-    @property
-    def elapsed(self) -> float:
-        """The seconds since the clock was made."""
-        return self._clock() - self._start
+        self._last = clock()
 
     def is_due(self) -> bool:
         """Return True once every so many seconds, and start to count again."""
@@ -99,34 +111,20 @@ class RunClock:
         return True
 
 
-def progress_text(
-    progress: Progress, total: int, noun: str = "trials", *, elapsed: float | None = None, budget: float | None = None
-) -> str:
-    """Return one line without control characters: counts, time, money, and the first of what runs.
-
-    The time that is left is estimated from what is done after ``elapsed`` seconds; ``budget`` is in dollars.
-    """
+def progress_text(progress: Progress, total: int, noun: str = "trials", *, budget: float | None = None) -> str:
+    """Return one line without control characters: counts, times, money, and the first of what runs."""
     count = len(progress.running)
     left = max(0, total - progress.done - count)
-    parts = [f"{progress.done}/{total} {noun}"]
-    if elapsed is not None:
-        parts += [*_times(elapsed, progress.done, total), f"{count} running, {left} to come"]
+    parts = [f"{progress.done}/{total} {noun}", *progress.times(total), f"{count} running, {left} to come"]
     if progress.cost_usd is not None or budget is not None:
         spent = format_dollars(progress.cost_usd or 0.0)
         parts.append(f"{spent} USD" if budget is None else f"{spent} of {format_dollars(budget)} USD")
-    running = [f"{key} {step} {seconds:.0f}s" for key, step, seconds in progress.running[:NAMED]]
+    running = [f"{one.trial} {one.step} {one.seconds:.0f}s" for one in progress.running[:NAMED]]
     if len(progress.running) > NAMED:
         running.append(f"{len(progress.running) - NAMED} more")
     if running:
         parts.append(", ".join(running))
     return _BAR.join(parts)
-
-
-def _times(elapsed: float, done: int, total: int) -> Iterator[str]:
-    """Yield the time so far, and an estimate of the time that is left once something is done."""
-    yield format_duration(elapsed)
-    if 0 < done < total:
-        yield f"about {format_duration(elapsed / done * (total - done))} left"
 
 
 class SlotsWanted:
@@ -138,7 +136,7 @@ class SlotsWanted:
 
     def sentence(self, progress: Progress) -> str | None:
         """The sentence, when it is time; None otherwise."""
-        waits = [seconds for _, step, seconds in progress.running if step.endswith(FOR_A_SLOT)]
+        waits = [one.seconds for one in progress.running if one.step.endswith(FOR_A_SLOT)]
         if self._said or not waits or len(waits) < len(progress.running) or min(waits) < PATIENCE:
             return None
         self._said = True

@@ -58,9 +58,9 @@ def _results(
             for future in results:
                 yield futures[future], future.result()
             if line is not None and left:
-                line.show(progress_text(progress, len(work), noun, elapsed=clock.elapsed))
+                line.show(progress_text(progress, len(work), noun))
             elif left and clock.is_due():
-                click.echo(progress_text(progress, len(work), noun, elapsed=clock.elapsed), err=True)
+                click.echo(progress_text(progress, len(work), noun), err=True)
     finally:
         if line is not None:
             line.wipe()

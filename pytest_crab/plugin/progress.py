@@ -34,7 +34,7 @@ class ProgressLine:
         is_due = self._plain and self._clock.is_due()
         if self._reporter is None and not is_due:
             return
-        text = progress_text(progress, total, elapsed=self._clock.elapsed, budget=budget)
+        text = progress_text(progress, total, budget=budget)
         if self._reporter is not None:
             self._line.show(text)
         else:
@@ -90,6 +90,7 @@ class WorkersProgress:
     def pytest_runtestloop(self) -> None:
         """Begin to show the progress."""
         self._line = ProgressLine(self._config)
+        self._watch = Watch()  # whose seconds begin now
         self._thread.start()
 
     @pytest.hookimpl(trylast=True, optionalhook=True)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
-import time
 from collections.abc import Callable
 
 import pytest
@@ -14,8 +14,6 @@ from pytest_crab.plugin.recorder import RunRecorder
 from pytest_crab.results.run_progress import (
     EVERY,
     PlannedRun,
-    RunningTrial,
-    RunState,
     remove_progress,
     write_plan,
     write_progress,
@@ -32,7 +30,6 @@ class RunFile:
         self._options = options
         self._recorder = recorder
         self._progress = progress
-        self._start = 0.0
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._renew, name="crab-run-file", daemon=True)
 
@@ -58,7 +55,6 @@ class RunFile:
     def _begin(self) -> None:
         if self._thread.ident is not None or not (trials := self._recorder.planned_trials()):
             return
-        self._start = time.monotonic()
         try:
             write_plan(self._options.report, PlannedRun(trials=tuple(trials), budget_usd=self._options.budget))
         except OSError:
@@ -67,18 +63,8 @@ class RunFile:
 
     def _renew(self) -> None:
         while not self._ended.wait(EVERY):
-            now = self._progress()
-            running = tuple(
-                RunningTrial(trial=str(key), step=step, seconds=seconds) for key, step, seconds in now.running
-            )
-            elapsed = time.monotonic() - self._start
-            try:
-                write_progress(
-                    self._options.report,
-                    RunState(elapsed=elapsed, done=now.done, running=running, cost_usd=now.cost_usd),
-                )
-            except OSError:
-                continue
+            with contextlib.suppress(OSError):
+                write_progress(self._options.report, self._progress())
 
     def _end(self) -> None:
         self._ended.set()

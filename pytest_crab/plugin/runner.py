@@ -282,7 +282,7 @@ class Runner:
 
     def progress(self) -> Progress:
         """Return the state of the trials that were submitted."""
-        return Progress(running=(), done=0, cost_usd=None) if self._pool is None else self._pool.progress()
+        return Progress() if self._pool is None else self._pool.progress()
 
     @property
     def at_a_time(self) -> int:

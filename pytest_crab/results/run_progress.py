@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
 from pytest_crab import serialization
 from pytest_crab.atomic import SHARED, write_atomically
+from pytest_crab.campaign.progress import Progress
 from pytest_crab.errors import BadInput
-from pytest_crab.formats import format_count, format_dollars, format_duration
+from pytest_crab.formats import format_count, format_dollars
 
 T = TypeVar("T")
 
@@ -33,31 +33,12 @@ class PlannedRun:
     budget_usd: float | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunningTrial:
-    """A trial that runs: its name, its step, and the seconds that it has been in it."""
-
-    trial: str
-    step: str
-    seconds: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunState:
-    """The state of a run: seconds since its start, trials that have ended, those that run, and dollars spent."""
-
-    elapsed: float
-    done: int
-    running: tuple[RunningTrial, ...] = ()
-    cost_usd: float | None = None
-
-
 @dataclass(frozen=True, slots=True)
 class FollowedRun:
     """A run that has a plan on record."""
 
     plan: PlannedRun
-    progress: RunState
+    progress: Progress
     #: In seconds since the epoch.
     started: float
     #: Whether it goes on.
@@ -72,7 +53,8 @@ class FollowedRun:
         """Return the state of a run that goes on in one sentence."""
         progress, total = self.progress, len(self.plan.trials)
         counts = f"{progress.done} of {format_count(total, 'trial')} done, {len(progress.running)} running"
-        parts = [f"The run is under way: {counts}, {self.waiting} to come", *_times(progress, total)]
+        so_far, *left = progress.times(total)
+        parts = [f"The run is under way: {counts}, {self.waiting} to come", f"{so_far} so far", *left]
         if progress.cost_usd or self.plan.budget_usd is not None:
             spent = format_dollars(progress.cost_usd or 0.0)
             of = "" if self.plan.budget_usd is None else f" of {format_dollars(self.plan.budget_usd)}"
@@ -80,20 +62,14 @@ class FollowedRun:
         return f"{'; '.join(parts)}."
 
 
-def _times(progress: RunState, total: int) -> Iterator[str]:
-    yield f"{format_duration(progress.elapsed)} so far"
-    if 0 < progress.done < total:
-        yield f"about {format_duration(progress.elapsed / progress.done * (total - progress.done))} left"
-
-
 def write_plan(report: Path, plan: PlannedRun) -> None:
     """Write what a run is going to do, and that nothing is done yet. Raises OSError."""
     report.mkdir(parents=True, exist_ok=True)
     _write(report / PLAN, plan)
-    write_progress(report, RunState(elapsed=0.0, done=0))
+    write_progress(report, Progress())
 
 
-def write_progress(report: Path, progress: RunState) -> None:
+def write_progress(report: Path, progress: Progress) -> None:
     """Write how far a run is. Raises OSError."""
     _write(report / PROGRESS, progress)
 
@@ -119,7 +95,7 @@ def has_plan(report: Path) -> bool:
 
 def read_run(report: Path) -> FollowedRun | None:
     """Return the run that writes this report, or that was killed while it did; None: there is none."""
-    plan, progress = _read(PlannedRun, report / PLAN), _read(RunState, report / PROGRESS)
+    plan, progress = _read(PlannedRun, report / PLAN), _read(Progress, report / PROGRESS)
     if plan is None or progress is None:
         return None
     try:

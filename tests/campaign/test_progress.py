@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from pytest_crab.campaign.progress import PATIENCE, Progress, SlotsWanted, TerminalLine, Watch, progress_text
+from pytest_crab.campaign.progress import (
+    PATIENCE,
+    Progress,
+    RunningTrial,
+    SlotsWanted,
+    TerminalLine,
+    Watch,
+    progress_text,
+)
 from pytest_crab.waiting import FOR_A_SLOT
 
 WAITS = f"proof{FOR_A_SLOT}"
@@ -16,13 +24,13 @@ def test_a_wait_is_no_part_of_the_seconds_of_a_step(passes: Callable[[float], No
     passes(3)
     watch.step("a", WAITS)
     passes(50)
-    assert watch.progress().running == (("a", WAITS, 50),)
+    assert watch.progress().running == (RunningTrial("a", WAITS, 50),)
     watch.step("a", "proof")
     passes(2)
-    assert watch.progress().running == (("a", "proof", 5),)
+    assert watch.progress().running == (RunningTrial("a", "proof", 5),)
     watch.step("a", "review")
     watch.step("a", "proof")
-    assert watch.progress().running == (("a", "proof", 0),)
+    assert watch.progress().running == (RunningTrial("a", "proof", 0),)
 
 
 def test_what_has_ended_has_no_steps_and_counts_once() -> None:
@@ -32,16 +40,18 @@ def test_what_has_ended_has_no_steps_and_counts_once() -> None:
     watch.end("a", done=True, costs=[0.5])
     watch.step("a", "proof")
     watch.end("b", done=False)
-    assert watch.progress() == Progress(running=(), done=1, cost_usd=0.5)
+    now = watch.progress()
+    assert (now.running, now.done, now.cost_usd) == ((), 1, 0.5)
 
 
 def test_things_that_are_no_trials_have_their_own_noun() -> None:
-    progress = Progress(running=(("shop-7", WAITS, 4.2),), done=1, cost_usd=None)
-    assert progress_text(progress, 3, "instances") == "1/3 instances | shop-7 proof: waits for a slot 4s"
+    progress = Progress(running=(RunningTrial("shop-7", WAITS, 4.2),), done=1, elapsed=2.0)
+    counts, *_, running = progress_text(progress, 3, "instances").split(" | ")
+    assert (counts, running) == ("1/3 instances", "shop-7 proof: waits for a slot 4s")
 
 
 def running(*steps: tuple[str, float]) -> Progress:
-    return Progress(running=tuple((name, *step) for name, step in enumerate(steps)), done=0, cost_usd=None)
+    return Progress(running=tuple(RunningTrial("a", *step) for step in steps))
 
 
 def test_that_everything_waits_is_said_once_and_with_the_place() -> None:

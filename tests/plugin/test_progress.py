@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from pytest_crab.campaign.progress import Progress, RunClock, progress_text
-from pytest_crab.types import TrialId
+from pytest_crab.campaign.progress import Progress, RunClock, RunningTrial, progress_text
 
 Terminal = Callable[..., str]
 Seen = Callable[[str], str]
@@ -20,14 +19,14 @@ Seen = Callable[[str], str]
 @pytest.mark.parametrize(
     ("progress", "text"),
     [
-        (Progress(running=(), done=0, cost_usd=None), "0/9 trials"),
+        (Progress(), "0/9 trials | 1 s | 0 running, 9 to come"),
         (
-            Progress(running=((TrialId("a", "human"), "proof", 3.4),), done=2, cost_usd=None),
-            "2/9 trials | a::human proof 3s",
+            Progress(running=(RunningTrial("a::human", "proof", 3.4),), elapsed=5.0),
+            "0/9 trials | 5 s | 1 running, 8 to come | a::human proof 3s",
         ),
         (
-            Progress(running=tuple((TrialId(name, "r"), "review", 1.0) for name in "abcd"), done=0, cost_usd=0.5),
-            "0/9 trials | 0.50 USD | a::r review 1s, b::r review 1s, 2 more",
+            Progress(running=tuple(RunningTrial(f"{name}::r", "review", 1.0) for name in "abcd"), cost_usd=0.5),
+            "0/9 trials | 1 s | 4 running, 5 to come | 0.50 USD | a::r review 1s, b::r review 1s, 2 more",
         ),
     ],
 )
@@ -36,13 +35,13 @@ def test_text(progress: Progress, text: str, terminal: Terminal) -> None:
 
 
 def test_time_and_money_are_told_with_what_is_left() -> None:
-    running = tuple((TrialId(name, "r"), "review", 1.0) for name in "ab")
-    progress = Progress(running=running, done=3, cost_usd=0.5)
-    counts, *times, money, _ = progress_text(progress, 9, elapsed=60.0, budget=5.0).split(" | ")
+    running = tuple(RunningTrial(f"{name}::r", "review", 1.0) for name in "ab")
+    progress = Progress(running=running, done=3, cost_usd=0.5, elapsed=60.0)
+    counts, *times, money, _ = progress_text(progress, 9, budget=5.0).split(" | ")
     assert (counts, money) == ("3/9 trials", "0.50 of 5.00 USD")
     assert times == ["60 s", "about 2 min left", "2 running, 4 to come"]
-    first = Progress(running=running, done=0, cost_usd=None)
-    assert progress_text(first, 9, elapsed=5.0, budget=5.0).split(" | ")[1:4:2] == ["5 s", "0.00 of 5.00 USD"]
+    first = Progress(running=running, elapsed=5.0)
+    assert progress_text(first, 9, budget=5.0).split(" | ")[1:4:2] == ["5 s", "0.00 of 5.00 USD"]
 
 
 def test_a_line_is_due_every_thirty_seconds() -> None:

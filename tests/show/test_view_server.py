@@ -19,10 +19,11 @@ from urllib.parse import urlsplit
 import pytest
 from click.testing import CliRunner
 
+from pytest_crab.campaign.progress import Progress, RunningTrial
 from pytest_crab.cli import main
 from pytest_crab.results.files import write_trials
 from pytest_crab.results.kept_runs import show_run
-from pytest_crab.results.run_progress import PlannedRun, RunningTrial, RunState, write_plan, write_progress
+from pytest_crab.results.run_progress import PlannedRun, write_plan, write_progress
 from pytest_crab.show.live import LiveReport, find_reports
 from pytest_crab.show.view_server import ViewServer
 from pytest_crab.show.write_report import remake
@@ -123,7 +124,7 @@ def test_a_run_is_shown_from_its_start(tmp_path: Path, make_trial: Callable[...,
     names = ("one::mine", "two::mine", "one::mine[2]")
     write_plan(report, PlannedRun(trials=names, budget_usd=2.0))
     running = (RunningTrial(trial="one::mine", step="review", seconds=7.2),)
-    write_progress(report, RunState(elapsed=9.0, done=0, running=running, cost_usd=0.25))
+    write_progress(report, Progress(elapsed=9.0, done=0, running=running, cost_usd=0.25))
     with serving(tmp_path) as server:
         path = urlsplit(server.url).path
         page = get(server, path)[2]

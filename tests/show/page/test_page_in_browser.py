@@ -12,8 +12,9 @@ from urllib.parse import unquote
 
 import pytest
 
+from pytest_crab.campaign.progress import Progress, RunningTrial
 from pytest_crab.results.files import write_trials
-from pytest_crab.results.run_progress import PlannedRun, RunningTrial, RunState, write_plan, write_progress
+from pytest_crab.results.run_progress import PlannedRun, write_plan, write_progress
 from pytest_crab.show.view_server import ViewServer
 from pytest_crab.show.write_report import remake
 from pytest_crab.types import Reason, Trial
@@ -398,7 +399,7 @@ def test_a_served_page_follows_its_run(
 ) -> None:
     write_plan(tmp_path, PlannedRun(trials=("one::codex", "one::ruff", "two::codex", "two::ruff")))
     running = (RunningTrial(trial="one::codex", step="review", seconds=3.0),)
-    write_progress(tmp_path, RunState(elapsed=5.0, done=0, running=running))
+    write_progress(tmp_path, Progress(elapsed=5.0, done=0, running=running))
     with ViewServer(tmp_path) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         page = browser.new_context(bypass_csp=True).new_page()
