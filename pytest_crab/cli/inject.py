@@ -124,8 +124,8 @@ def inject(
         chain: list[Stage] = [
             Collection(source=faults, known=faults.identity()),
             deciding,
+            *([Sharpness(most=most, least=least)] if most else []),
             Proving(runs=runs, company=lambda one: company_for(repository, fixes.line, fixes.files, one)),
-            *([Sharpness(runs=runs, most=most, least=least)] if most else []),
             Publishing(),
         ]
         passages = (passage for one in listing.candidates for passage in walk(one, chain[:2], kept))

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 _LEAVING = ("raise_statement", "throw_statement", "return_statement", "continue_statement", "break_statement")
 _RAISING = ("raise_statement", "throw_statement")
 _HANDLERS = ("except_clause", "catch_clause")
-_BLOCKS = ("block", "statement_block", "compound_statement", "module", "program", "class_body")
+#: Nodes that hold statements.
+BLOCKS = ("block", "statement_block", "compound_statement", "module", "program", "class_body")
 _LOOPS = ("for_statement", "while_statement")
 _FUNCTIONS = ("function_definition", "function_declaration", "method_definition", "method_declaration")
 _AWAITS = ("await", "await_expression")
@@ -69,7 +70,7 @@ def _guard(node: Node, source: bytes) -> Iterator[Edit]:
     consequence = node.child_by_field_name("consequence")
     if node.type != "if_statement" or consequence is None or node.child_by_field_name("alternative") is not None:
         return
-    inside = _statements(consequence) if consequence.type in _BLOCKS else [consequence]
+    inside = _statements(consequence) if consequence.type in BLOCKS else [consequence]
     if len(inside) == 1 and inside[0].type in _LEAVING and (span := _whole_lines(node, source)) is not None:
         condition = node.child_by_field_name("condition")
         assert condition is not None
@@ -283,7 +284,7 @@ def _is_told(node: Node, source: bytes) -> bool:
 def _whole_lines(node: Node, source: bytes) -> tuple[int, int] | None:
     """The bytes of a statement's lines with the comment above it; None where its block would be empty."""
     block = node.parent
-    if block is None or block.type not in _BLOCKS:
+    if block is None or block.type not in BLOCKS:
         return None
     others = [one for one in _statements(block) if one.id != node.id and not _is_text(one)]
     return _lines_of(node, source) if others or block.type in ("module", "program") else None

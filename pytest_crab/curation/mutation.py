@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import ast
 import bisect
 import difflib
-import functools
 import hashlib
 import re
-import warnings
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from types import CodeType
 from typing import TYPE_CHECKING
 
-from pytest_crab.curation.fault_edits import Edit, fault_edits, text_of
+from pytest_crab.curation.fault_edits import BLOCKS, Edit, fault_edits, text_of
+from pytest_crab.curation.same_code import alike, code_of
+from pytest_crab.curation.slight_edits import slight_edits
 from pytest_crab.ecosystems import grammar_of
 from pytest_crab.ecosystems.contract import Grammar
 from pytest_crab.parsing.syntax_trees import parser_of
@@ -53,11 +51,8 @@ _PLAIN = (
 )  # fmt: skip
 #: Nodes around a condition that only hold its brackets.
 _WRAPPED = ("parenthesized_expression", "condition_clause")
-#: The parts of a code that decide what it does, beside its constants.
-_DECIDING = (
-    "co_code", "co_names", "co_varnames", "co_freevars", "co_cellvars", "co_flags", "co_argcount",
-    "co_posonlyargcount", "co_kwonlyargcount",
-)  # fmt: skip
+#: The most lines of one statement that belong together.
+_LONGEST_STATEMENT = 12
 _NOT_CODE = ("comment", "string", "type", "import", "decorator", "annotation")
 
 
@@ -126,6 +121,25 @@ def drafts(path: str, source: bytes, lines: Collection[int]) -> Iterator[Mutant]
         )
 
 
+def statement_lines(path: str, source: bytes, lines: Collection[int]) -> set[int]:
+    """Return these lines with all lines of the statements that they are part of, of those with a block only the head.
+
+    A statement of very many lines gives no more. Raises EngineError where the extra is missing.
+    """
+    found = set(lines)
+    waiting = [_parser(path)(source)]
+    while waiting:
+        node = waiting.pop()
+        block = next((child for child in node.children if child.type in BLOCKS), None)
+        if block is not None or (node.parent is not None and node.parent.type in BLOCKS):
+            last = node.end_point[0] if block is None else max(node.start_point[0], block.start_point[0] - 1)
+            own = range(node.start_point[0] + 1, last + 2)
+            if len(own) <= _LONGEST_STATEMENT and not found.isdisjoint(own):
+                found.update(own)
+        waiting.extend(node.children)
+    return found
+
+
 def has_code(path: str) -> bool:
     """Return whether there is a grammar here for a file."""
     return grammar_of(path) is not None
@@ -138,10 +152,8 @@ def halves(path: str, before: bytes, after: bytes) -> Iterator[Mutant]:
     """
     if not has_code(path):
         return
-    old, new = before.split(b"\n"), after.split(b"\n")
-    for tag, first, end, start, stop in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        if tag == "equal":
-            continue
+    old, new, places = _places(before, after)
+    for first, end, start, stop in places:
         one = Mutant(
             path=path,
             line=start + 1,
@@ -152,6 +164,26 @@ def halves(path: str, before: bytes, after: bytes) -> Iterator[Mutant]:
         )
         if changes_code(one, after):
             yield one
+
+
+def partly(before: bytes, after: bytes, lines: Collection[int]) -> bytes:
+    """Return a file as it was before a fix, but for the places of the fix that begin on these lines of the file after.
+
+    They are the lines of ``halves``.
+    """
+    old, new, places = _places(before, after)
+    made = list(old)
+    for first, end, start, stop in reversed(places):
+        if start + 1 in lines:
+            made[first:end] = new[start:stop]
+    return b"\n".join(made)
+
+
+def _places(before: bytes, after: bytes) -> tuple[list[bytes], list[bytes], list[tuple[int, int, int, int]]]:
+    """Return the lines of both texts, and each place in which they differ: its lines in the one and in the other."""
+    old, new = before.split(b"\n"), after.split(b"\n")
+    codes = difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+    return old, new, [(first, end, start, stop) for tag, first, end, start, stop in codes if tag != "equal"]
 
 
 def may_hang(source: str, line: int) -> bool:
@@ -168,21 +200,21 @@ def may_hang(source: str, line: int) -> bool:
 
 
 def changes_code(mutant: Mutant, source: bytes) -> bool:
-    """Return whether a mutant of a source still parses, and in Python compiles to other code."""
-    grammar = grammar_of(mutant.path)
+    """Return whether a mutant of a source still can be read, and in Python compiles to other code.
+
+    Raises EngineError where the extra is missing that reads another language.
+    """
+    known, code = code_of(mutant.path, source), code_of(mutant.path, mutant.content)
+    if known is not None:
+        return code is not None and not alike(code, known)
+    parse = _parser(mutant.path)
+    return mutant.content != source and (parse(source).has_error or not parse(mutant.content).has_error)
+
+
+def _parser(path: str) -> Callable[[bytes], Node]:
+    grammar = grammar_of(path)
     assert grammar is not None
-    parse = parser_of(grammar)
-    if parse(mutant.content).has_error and not parse(source).has_error:
-        return False
-    return not same_code(mutant.path, source, mutant.content)
-
-
-def same_code(path: str, one: bytes, other: bytes) -> bool:
-    """Return whether two texts of a file do the same: they are equal, or in Python but for words and annotations."""
-    if one == other:
-        return True
-    known, code = _code(path, one), _code(path, other)
-    return known is not None and code is not None and _same(code, known)
+    return parser_of(grammar)
 
 
 def _edits(node: Node, source: bytes, grammar: Grammar, lines: Sequence[int]) -> Iterator[Edit]:
@@ -196,6 +228,7 @@ def _edits(node: Node, source: bytes, grammar: Grammar, lines: Sequence[int]) ->
     if node.children:
         yield from _of_part(node, source, grammar)
         yield from fault_edits(node, source)
+        yield from slight_edits(node)
     else:
         yield from _of_sign(node, source)
     for child in node.children:
@@ -254,49 +287,6 @@ def _with_comma(node: Node, source: bytes) -> tuple[int, int]:
 def _is_text(node: Node) -> bool:
     """Return whether a statement is only a text, as docstrings are."""
     return len(node.named_children) == 1 and node.named_children[0].type == "string"
-
-
-@functools.lru_cache(maxsize=8)
-def _code(path: str, source: bytes) -> CodeType | None:
-    """Return what a file compiles to without its docstrings and the annotations of its functions."""
-    if not path.endswith(".py"):
-        return None
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # a mutant may compare with "is" what should not be
-            return compile(_bare(ast.parse(source)), path, "exec", dont_inherit=True)
-    except (SyntaxError, ValueError, RecursionError):
-        return None
-
-
-def _bare(tree: ast.Module) -> ast.Module:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.arg):
-            node.annotation = None
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            node.returns = None
-        if (
-            isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef))
-            and ast.get_docstring(node, clean=False) is not None
-        ):
-            # Another statement in its place would stand before an import of __future__, which no file may have.
-            node.body[:1] = [] if len(node.body) > 1 else [ast.copy_location(ast.Pass(), node.body[0])]
-    return tree
-
-
-def _same(one: CodeType, other: CodeType) -> bool:
-    """Return whether two codes do the same, wherever their lines are."""
-    if any(getattr(one, name) != getattr(other, name) for name in _DECIDING):
-        return False
-    if len(one.co_consts) != len(other.co_consts):
-        return False
-    for left, right in zip(one.co_consts, other.co_consts, strict=True):
-        if isinstance(left, CodeType) and isinstance(right, CodeType):
-            if not _same(left, right):
-                return False
-        elif (type(left), left) != (type(right), right):
-            return False
-    return True
 
 
 def _text(piece: bytes) -> str:

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing_extensions import override
 
 from pytest_crab import diffs, serialization, verdict
-from pytest_crab.curation.mutation import Mutant, halves, has_code, may_hang, mutants, same_code
+from pytest_crab.curation.mutation import Mutant, halves, has_code, may_hang, mutants, statement_lines
+from pytest_crab.curation.same_code import same_code
 from pytest_crab.errors import DiffRejected
 from pytest_crab.instances.files import diff_text
 from pytest_crab.instances.oracle_errors import Measurement, oracle_digest
@@ -106,8 +107,8 @@ class OracleAnswerStep(Step[OracleAnswer]):
 def mutated_references(context: TrialContext, comment: Comment, most: int) -> tuple[ChangedTree, ...]:
     """Return at most so many wrong changes that are made of a comment's reference.
 
-    First the reference without one of its places, then mutants on the lines that it changed, evenly picked; none that
-    may never end, and none whose code is that of head, the fault itself. The tests that a fix brings along do not
+    First the reference without one of its places, then mutants of the statements that it changed, evenly picked; none
+    that may never end, and none whose code is that of head, the fault itself. The tests that a fix brings along do not
     decide whether it is right: they are changed only for a comment on a test. Raises EngineError where the extra is
     missing.
     """
@@ -126,7 +127,8 @@ def mutated_references(context: TrialContext, comment: Comment, most: int) -> tu
         if before is not None and has_code(path) and not same_code(path, before, source):
             faulty[path] = before
             parts += halves(path, before, source)
-        found += [one for one in mutants(path, source, changed) if not may_hang(text, one.line)]
+        near = statement_lines(path, source, changed) if has_code(path) else changed
+        found += [one for one in mutants(path, source, near) if not may_hang(text, one.line)]
 
     def is_near(one: Mutant) -> bool:
         return faulty.keys() != {one.path} or not same_code(one.path, faulty[one.path], one.content)

@@ -15,6 +15,7 @@ from typing_extensions import override
 
 from pytest_crab import diffs
 from pytest_crab.curation.certify import SOURCE, open_search
+from pytest_crab.curation.mutation import halves, partly
 from pytest_crab.curation.publish import to_instance
 from pytest_crab.curation.stages import CurationContext, Rejection, Stage
 from pytest_crab.errors import DiffRejected, ImageError
@@ -33,6 +34,7 @@ from pytest_crab.injection.proposals import (
     witnesses_of,
 )
 from pytest_crab.injection.repository import Repository
+from pytest_crab.injection.seeded import is_source
 from pytest_crab.scoring.oracles.oracle_runs import OracleRequest, run_oracles
 from pytest_crab.scoring.oracles.proof import ProvedComment
 from pytest_crab.trial.context import TrialContext
@@ -75,6 +77,13 @@ _PASSED = "passed"
 _FEW = 5
 _MOST_CLAIMS = 3
 _SECONDS = 300
+
+#: The tag with how many places of a fix are taken back, where the tests do not see all of them.
+PLACES = "places"
+
+#: A fix of more places is taken as a whole. With one of them left out its tests end soon, or are not waited for.
+_MOST_PLACES = 12
+_SHORT_SECONDS = 60
 
 #: After so many seconds a search tries no further environment: others wait for what it finds.
 _SEARCH_SECONDS = 180
@@ -138,7 +147,7 @@ class Deciding(Stage):
 
     @override
     def identity(self) -> Mapping[str, Any]:
-        return {"version": 11, "python": self.python}
+        return {"version": 12, "python": self.python}
 
     @override
     def run(self, candidate: PullCandidate, context: CurationContext) -> PullCandidate | Rejection:
@@ -162,17 +171,18 @@ class Deciding(Stage):
         with tempfile.TemporaryDirectory(prefix="crab-inject-") as scratch:
             trying = Trying(candidate, context, Path(scratch), self.python)
             found = self._find(trying)
-        if found is None or not found.sight.passed:
-            return Rejection(reason="no environment was found in which its tests run", detail=trying.fault)
-        if not found.sight.collected:
-            return Rejection(reason="the fault breaks an import", detail="no test could be collected at head")
-        if not found.sight.red:
-            return Rejection(reason="no test sees the fault", detail=f"{len(found.sight.passed)} pass with it")
-        try:
-            red = self._unpinned(candidate, found.sight.red)
-            return _objection(candidate, found.sight, red) or self._keep(candidate, found, red)
-        except (DiffRejected, ValueError) as error:
-            return Rejection(reason="its tests cannot be taken out of the tree", detail=str(error))
+            if found is None or not found.sight.passed:
+                return Rejection(reason="no environment was found in which its tests run", detail=trying.fault)
+            if not found.sight.collected:
+                return Rejection(reason="the fault breaks an import", detail="no test could be collected at head")
+            if not found.sight.red:
+                return Rejection(reason="no test sees the fault", detail=f"{len(found.sight.passed)} pass with it")
+            try:
+                red = self._unpinned(candidate, found.sight.red)
+                fault = _objection(candidate, found.sight, red)
+                return fault or self._keep(self._narrowed(candidate, trying, found, red), found, red)
+            except (DiffRejected, ValueError) as error:
+                return Rejection(reason="its tests cannot be taken out of the tree", detail=str(error))
 
     def _find(self, trying: Trying) -> _Found | None:
         """Return the best environment for the witnesses; None where none could be made."""
@@ -210,6 +220,36 @@ class Deciding(Stage):
             if found is not None and (best is None or len(best.sight.passed) < len(found.sight.passed)):
                 best = found
         return best
+
+    def _narrowed(self, candidate: PullCandidate, trying: Trying, found: _Found, red: frozenset[str]) -> PullCandidate:
+        """Return the candidate with a fault of those places of the fix alone that these tests see.
+
+        The others are mended in the pull request already: nothing would tell whether a revision mends them. Raises
+        DiffRejected.
+        """
+        base, head, mended = trees_of(self.repository, candidate)
+        paths = sorted(filter(is_source, diffs.touched_paths(candidate.files[REFERENCE])))
+        before, after = (
+            {path: (self.repository.read(tree, path) or "").encode() for path in paths} for tree in (head, mended)
+        )
+        places = [one for path, text in after.items() for one in halves(path, before[path], text)]
+        if not 1 < len(places) <= _MOST_PLACES:
+            return candidate
+
+        def tree_with(tree: str, texts: Mapping[str, bytes]) -> str:
+            return self.repository.with_files(tree, {path: text.decode() for path, text in texts.items()})
+
+        halved = [tree_with(mended, {one.path: one.content}) for one in places]
+        passing = trying.passing(found.environment, [self.repository.diff(head, tree) for tree in halved])
+        unseen = [one for one, passed in zip(places, passing, strict=True) if red <= passed]
+        lines = {path: {one.line for one in unseen if one.path == path} for path in after}
+        narrow = tree_with(head, {path: partly(before[path], after[path], own) for path, own in lines.items() if own})
+        if narrow == head or red & trying.passing(found.environment, [self.repository.diff(head, narrow)])[0]:
+            return candidate
+        shown = self.repository.diff(base, narrow)
+        files = {**candidate.files, HEAD: shown, REFERENCE: self.repository.diff(narrow, mended)}
+        told = f"{len(places) - len(unseen)} of {len(places)}"
+        return dataclasses.replace(candidate, diff=shown, files=files, tags={**candidate.tags, PLACES: told})
 
     def _keep(self, candidate: PullCandidate, found: _Found, red: frozenset[str]) -> PullCandidate:
         """Return the candidate with these tests that see its fault as an oracle, and out of its trees."""
@@ -433,6 +473,19 @@ class Trying:
                 return None
             name = next(one.candidate.name for one in search.attempts if one.candidate.environment == environment)
             return _Found(environment=environment, source=name, sight=sight)
+
+    def passing(self, environment: Environment, changes: Iterable[str]) -> list[frozenset[str]]:
+        """Return the tests that pass on head with each of these diffs, in an environment that was seen before.
+
+        Raises SourceError, EngineError, StoreError, Cancelled, DiffRejected.
+        """
+        quick = dataclasses.replace(environment, timeout=min(environment.timeout, _SHORT_SECONDS))
+        context = self._context(dataclasses.replace(self._instance, environment=quick))
+        (comment,) = context.instance.with_oracles
+        requests = [OracleRequest(comment=comment, tree=context.snapshot.apply(change)) for change in changes]
+        runs = run_oracles(context, list({request.id: request for request in requests}.values())).runs
+        said = [_said(runs.get(request.id)) for request in requests]
+        return [frozenset(name for name, word in one.items() if word == _PASSED) for one in said]
 
     def _context(self, instance: Instance) -> TrialContext:
         return TrialContext(instance, self._crew, self._run_context, lambda _step: None)

@@ -14,7 +14,7 @@ from typing_extensions import override
 
 from pytest_crab import diffs
 from pytest_crab.curation.collect import CandidateSource
-from pytest_crab.curation.mutation import same_code
+from pytest_crab.curation.same_code import same_code
 from pytest_crab.curation.stages import CurationContext, Rejection
 from pytest_crab.errors import DiffRejected
 from pytest_crab.injection import excerpts

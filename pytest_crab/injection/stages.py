@@ -22,9 +22,10 @@ from pytest_crab.formats import format_percent
 from pytest_crab.injection import excerpts, witnesses
 from pytest_crab.injection.deciding import write_files
 from pytest_crab.injection.proposals import FIXED_ON, WITNESSES, witnesses_of
+from pytest_crab.scoring.oracles.proof import ProvedComment, prove
 from pytest_crab.statistics.shares import Share
 from pytest_crab.trial.context import TrialContext
-from pytest_crab.types import ChangeKind, JudgedChange, PullCandidate, Verdict
+from pytest_crab.types import ChangeKind, Instance, JudgedChange, PullCandidate, Verdict
 
 #: The tags of an instance with where its oracle runs, how often it was proved, beside how many changes it held, and how
 #: many near misses it refuses.
@@ -36,118 +37,52 @@ _SECONDS = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Proving(Stage):
-    """Proves the oracle, ``runs`` times of each state: as one file that stands alone where it can, else in the tree.
-
-    ``company`` gives changes by their names that it is audited with: it has to be green on the fix beside each of them,
-    and red on each alone. One that refuses a fix so is refused itself.
-    """
-
-    runs: int = 3
-    company: Callable[[PullCandidate], Mapping[str, str]] = lambda _candidate: {}
-    name: str = "oracles"
-
-    @override
-    def identity(self) -> Mapping[str, Any]:
-        return {"version": 3, "runs": self.runs}
-
-    @override
-    def run(self, candidate: PullCandidate, context: CurationContext) -> PullCandidate | Rejection:
-        fault = "no form of it could be run"
-        beside = self.company(candidate)
-        candidate = dataclasses.replace(candidate, files={**candidate.files, **beside}, company=tuple(beside))
-        for where, form in self._forms(candidate):
-            with _scratch() as scratch:
-                certificate = _certify(form, scratch, self.runs, context)
-            if certificate.proved:
-                (one,) = candidate.comments
-                proof = certificate.proven[0].proof
-                assert proof is not None
-                comment = dataclasses.replace(one, comment=certificate.proven[0].comment, audited=proof.runs)
-                told = f"{proof.runs} runs, flake bound {format_percent(proof.flake_bound)}%"
-                tags = {**form.tags, ORACLE: where, PROOF: told, COMPANY: f"{certificate.proven[0].company}"}
-                return dataclasses.replace(form, comments=(comment,), tags=tags)
-            fault = "; ".join(certificate.problems.values()) or fault
-        return Rejection(reason="its oracle is not proved", detail=fault)
-
-    def _forms(self, candidate: PullCandidate) -> Iterator[tuple[str, PullCandidate]]:
-        texts = {path: text for path, text in witnesses_of(candidate).items() if not witnesses.is_conftest(path)}
-        (one,) = candidate.comments
-        if len(texts) == 1 and excerpts.stands_alone(text := next(iter(texts.values()))):
-            files = {**candidate.files, one.comment.required_oracle.file: text}
-            yield ALONE, dataclasses.replace(candidate, files=files)
-        yield IN_TREE, candidate
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Sharpness(Stage):
     """Keeps an oracle that refuses at least a share of near misses, which are made of the reference.
 
     Those are at most ``most``: the reference without one of its places, and mutants of its lines. A mutant may do the
     same as the reference, so that not all have to be refused. Those with which a test fails become the oracle's checks,
-    where an audit with them holds. ``runs`` are those of its proof.
+    which its proof has to bear out. What sees too little is left out before the many runs of a proof.
     """
 
     most: int = 10
     least: float = 0.75
-    runs: int = 3
     name: str = "near misses"
 
     @override
     def identity(self) -> Mapping[str, Any]:
-        return {"version": 4, "most": self.most, "least": self.least, "runs": self.runs}
+        return {"version": 5, "most": self.most, "least": self.least}
 
     @override
     def run(self, candidate: PullCandidate, context: CurationContext) -> PullCandidate | Rejection:
         with _scratch() as scratch:
-            certificate = _certify(candidate, scratch, self.runs, context)
-            if not certificate.proved:
-                return Rejection(
-                    reason="its oracle is not proved again", detail="; ".join(certificate.problems.values())
-                )
-            judged, checks = self._judge(certificate, context)
+            crew, run_context = context.proving()
+            instance = _written(candidate, scratch)
+            once = dataclasses.replace(run_context, proof_runs=1)
+            (proved,) = prove(TrialContext(instance, crew, once, context.notice))
+            if proved.proof is None:
+                return Rejection(reason="its oracle is not proved", detail=proved.problem or "")
+            given = instance.required_environment
+            quick = dataclasses.replace(given, timeout=min(given.timeout, _SECONDS))
+            trial = TrialContext(dataclasses.replace(instance, environment=quick), crew, once, context.notice)
+            judged, checks = self._judge(trial, proved)
         loose = looseness(judged, self.least)
         if loose is not None:
             return loose
         (one,) = candidate.comments
-        found = dataclasses.replace(
+        comment, files = with_checks(one.comment, checks)
+        return dataclasses.replace(
             candidate,
-            comments=(dataclasses.replace(one, changes=judged),),
+            comments=(dataclasses.replace(one, comment=comment, changes=judged),),
+            files={**candidate.files, **files},
             tags={**candidate.tags, REFUSED: _refused(judged)},
         )
-        return self._with_checks(found, checks, context) if checks else found
 
-    def _with_checks(
-        self, candidate: PullCandidate, checks: Sequence[JudgedChange], context: CurationContext
-    ) -> PullCandidate:
-        """Return the candidate with checks of its oracle, where the audit with them holds; else as it is.
-
-        Raises SourceUnreachable, EngineError.
-        """
-        (one,) = candidate.comments
-        comment, files = with_checks(one.comment, checks)
-        checked = dataclasses.replace(
-            candidate,
-            comments=(dataclasses.replace(one, comment=comment),),
-            files={**candidate.files, **files},
-        )
-        with _scratch() as scratch:
-            certificate = _certify(checked, scratch, self.runs, context)
-        return checked if certificate.proved else candidate
-
-    def _judge(
-        self, certificate: Certificate, context: CurationContext
-    ) -> tuple[tuple[JudgedChange, ...], list[JudgedChange]]:
+    def _judge(self, trial: TrialContext, proved: ProvedComment) -> tuple[tuple[JudgedChange, ...], list[JudgedChange]]:
         """Return near misses with whether the oracle refuses each, and those of them that it is properly red on.
 
         Raises EngineError, StoreError, Cancelled.
         """
-        crew, run_context = context.proving()
-        given = certificate.instance.required_environment
-        environment = dataclasses.replace(given, timeout=min(given.timeout, _SECONDS))
-        instance = dataclasses.replace(certificate.instance, environment=environment)
-        trial = TrialContext(instance, crew, run_context, context.notice)
-        (proved,) = certificate.proven
         changes = mutated_references(trial, proved.comment, self.most)
         answers = trial.perform(OracleAnswerStep(trial, proved, changes)) if changes else {}
         known = {name: one for name, one in answers.items() if one.verdict is not Verdict.UNKNOWN and not one.endless}
@@ -187,16 +122,78 @@ def _refused(judged: Sequence[JudgedChange]) -> str:
 _scratch = functools.partial(tempfile.TemporaryDirectory, prefix="crab-inject-")
 
 
+def _written(candidate: PullCandidate, scratch: str) -> Instance:
+    """Return a candidate as an instance whose files lie in ``scratch``."""
+    folder = Path(scratch, candidate.id)
+    write_files(folder, candidate.files)
+    return to_instance(candidate, folder)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proving(Stage):
+    """Proves the oracle, ``runs`` times of each state: as one file that stands alone where it can, else in the tree.
+
+    ``company`` gives changes by their names that it is audited with: it has to be green on the fix beside each of them,
+    and red on each alone. One that refuses a fix so is refused itself. It is audited on its checks too, and loses them
+    where that does not hold.
+    """
+
+    runs: int = 3
+    company: Callable[[PullCandidate], Mapping[str, str]] = lambda _candidate: {}
+    name: str = "oracles"
+
+    @override
+    def identity(self) -> Mapping[str, Any]:
+        return {"version": 4, "runs": self.runs}
+
+    @override
+    def run(self, candidate: PullCandidate, context: CurationContext) -> PullCandidate | Rejection:
+        fault = "no form of it could be run"
+        beside = self.company(candidate)
+        candidate = dataclasses.replace(candidate, files={**candidate.files, **beside}, company=tuple(beside))
+        for where, form in self._forms(candidate):
+            with _scratch() as scratch:
+                certificate = _certify(form, scratch, self.runs, context)
+            if certificate.proved:
+                (one,) = form.comments
+                proof = certificate.proven[0].proof
+                assert proof is not None
+                comment = dataclasses.replace(one, comment=certificate.proven[0].comment, audited=proof.runs)
+                told = f"{proof.runs} runs, flake bound {format_percent(proof.flake_bound)}%"
+                tags = {**form.tags, ORACLE: where, PROOF: told, COMPANY: f"{certificate.proven[0].company}"}
+                return dataclasses.replace(form, comments=(comment,), tags=tags)
+            fault = "; ".join(certificate.problems.values()) or fault
+        return Rejection(reason="its oracle is not proved", detail=fault)
+
+    def _forms(self, candidate: PullCandidate) -> Iterator[tuple[str, PullCandidate]]:
+        """Yield the forms of an oracle, each without its checks after it: what is proved is not run again."""
+        texts = {path: text for path, text in witnesses_of(candidate).items() if not witnesses.is_conftest(path)}
+        (one,) = candidate.comments
+        forms = [(IN_TREE, candidate)]
+        if len(texts) == 1 and excerpts.stands_alone(text := next(iter(texts.values()))):
+            files = {**candidate.files, one.comment.required_oracle.file: text}
+            forms.insert(0, (ALONE, dataclasses.replace(candidate, files=files)))
+        for where, form in forms:
+            yield where, form
+            if one.comment.rejects:
+                yield where, _without_checks(form)
+
+
+def _without_checks(candidate: PullCandidate) -> PullCandidate:
+    (one,) = candidate.comments
+    bare = dataclasses.replace(one, comment=dataclasses.replace(one.comment, rejects=()))
+    files = {name: text for name, text in candidate.files.items() if name not in one.comment.rejects}
+    return dataclasses.replace(candidate, comments=(bare,), files=files)
+
+
 def _certify(candidate: PullCandidate, scratch: str, runs: int, context: CurationContext) -> Certificate:
     """Return the certificate of a candidate's oracle, whose instance lies in ``scratch``.
 
     Raises SourceUnreachable, EngineError.
     """
     crew, run_context = context.proving()
-    folder = Path(scratch, candidate.id)
-    write_files(folder, candidate.files)
     repeated = dataclasses.replace(run_context, proof_runs=runs)
-    certificate = certify(to_instance(candidate, folder), crew, repeated, context.notice)
+    certificate = certify(_written(candidate, scratch), crew, repeated, context.notice)
     if certificate.skipped is not None:
         raise SourceUnreachable(certificate.skipped)
     if certificate.of_machine is not None:

@@ -8,7 +8,8 @@ import pytest
 
 pytest.importorskip("tree_sitter", reason="mutants need the extra mutation")
 
-from pytest_crab.curation.mutation import halves, may_hang, mutants, same_code
+from pytest_crab.curation.mutation import halves, may_hang, mutants, partly, statement_lines
+from pytest_crab.curation.same_code import same_code
 from pytest_crab.ecosystems import grammar_of
 
 PYTHON = b'''\
@@ -124,3 +125,18 @@ def test_a_half_is_a_fix_without_one_of_its_places() -> None:
     assert [b"<= now()" in one.content for one in found] == [False, True]
     assert [b"key=str" in one.content for one in found] == [True, False]
     assert not list(halves("due.txt", before, PYTHON))
+
+
+def test_a_fix_is_partly_there_by_the_lines_of_its_places() -> None:
+    before = PYTHON.replace(b"<= now()", b"< now()").replace(b"key=str", b"key=id")
+    first, second = halves("due.py", before, PYTHON)
+    assert partly(before, PYTHON, {first.line, second.line}) == PYTHON
+    assert partly(before, PYTHON, set()) == before
+    assert partly(before, PYTHON, {first.line}) == second.content
+
+
+def test_a_statement_has_all_its_lines_and_one_with_a_block_those_of_its_head() -> None:
+    source = b"def f(a):\n    if (\n        a\n    ):\n        b = [\n            a,\n        ]\n    return b\n"
+    assert statement_lines("f.py", source, {6}) == {5, 6, 7}
+    assert statement_lines("f.py", source, {3}) == {2, 3, 4}
+    assert statement_lines("f.py", source, {1, 8}) == {1, 8}

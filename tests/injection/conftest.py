@@ -82,8 +82,9 @@ def unwrap(parcel):
 def shop_history(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of the repository.
 
-    Its fixes: of a line that an earlier change wrote (#2), of a guard that was missing (#4), one whose test asks for
-    what it adds (#6), one that no test sees (#7), and one after which nothing changed (#8).
+    Its fixes: of a line that an earlier change wrote (#2), of a guard that was missing (#4), with a place that no test
+    sees, one whose test asks for what it adds (#6), one that no test sees (#7), and one after which nothing changed
+    (#8).
     """
     folder = tmp_path_factory.mktemp("history") / "repo"
     folder.mkdir()
@@ -102,6 +103,7 @@ def shop_history(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shop = shop.replace(
         "    return sum(cart)", "    # Carts may be empty.\n    if not cart:\n        return 0\n    return sum(cart)"
     )
+    shop = shop.replace("    return price - price", "    if not share:\n        return price\n    return price - price")
     tests += "\n\ndef test_mean_of_nothing(cart):\n    assert shop.mean(cart) == 0\n"
     notes += "- The mean of an empty cart is zero and no crash.\n"
     commit(folder, "Fix the crash of empty carts (#4)", shop, tests, notes)

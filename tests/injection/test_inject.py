@@ -54,6 +54,10 @@ def test_fixes_become_proved_instances_that_tell_nothing(
         shown = one.pull_request.title + one.pull_request.body + (folder / "head.diff").read_text()
         assert "Fix" not in shown
         assert not list(folder.glob("witnesses"))
+    assert [one.tags.get("places") for one in (introduced, reversed_)] == [None, "1 of 2"]
+    for name in ("head.diff", "reference.diff"):  # the place that no test sees is mended in the pull request
+        assert "if not cart" in (told := (tmp_path / "set" / reversed_.id / name).read_text())
+        assert "if not share" not in told
     (oracle,) = (tmp_path / "set" / reversed_.id / "oracles").iterdir()
     assert "def cart" in oracle.read_text()  # the fixture that its test asks for
 

@@ -71,7 +71,7 @@ def test_a_near_miss_with_which_no_test_runs_is_refused_and_is_no_check(
         comments=(dataclasses.replace(one, comment=comment, audited=2),),
         files={"oracles/test_pull_7_c0.py": ORACLE},
     )
-    found = Sharpness(runs=2, most=20, least=0.1).run(candidate, context)
+    found = Sharpness(most=20, least=0.1).run(candidate, context)
     assert isinstance(found, PullCandidate)
     (after,) = found.comments
     refused = {change.name: change.why for change in after.changes if change.held}

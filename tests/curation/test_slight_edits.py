@@ -1,0 +1,39 @@
+"""Near misses within one expression."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("tree_sitter", reason="near misses need the extra mutation")
+
+from pytest_crab.curation.mutation import mutants
+
+CASES = {
+    "part": ("return 2 * (a - b)", {"return 2", "return (a - b)", "return 2 * (a)", "return 2 * (b)"}),
+    "near-sign": ("return a <= b", {"return a == b"}),
+    "unset": ("return a and not b", {"return a is not None and not b", "return a and b is None"}),
+    "span": ("return a[b:2]", {"return a[:2]", "return a[b:]"}),
+    "choice": ("return a if b else 1", {"return a", "return 1"}),
+    "entry": ("return [a, b, 1]", {"return [b, 1]", "return [a, 1]", "return [a, b]"}),
+    "bare": ("return str(a.strip())", {"return a.strip()", "return str(a)"}),
+}
+
+
+@pytest.mark.parametrize("operator", CASES)
+def test_an_expression_becomes_nearly_right(operator: str) -> None:
+    line, expected = CASES[operator]
+    source = f"def f(a, b):\n    {line}\n".encode()
+    made = [one for one in mutants("f.py", source, {2}) if one.operator == operator]
+    lines = {one.content.decode().splitlines()[1].strip().replace(" )", ")").replace("( ", "(") for one in made}
+    assert lines == expected
+
+
+def test_a_method_becomes_its_relative_of_the_same_class() -> None:
+    source = b"class A:\n    def add(self): ...\n    def add_all(self): ...\n    def f(self):\n        self.add()\n"
+    found = {one.after for one in mutants("f.py", source, {5}) if one.operator == "relative"}
+    assert found == {"add_all"}
+
+
+def test_other_languages_have_those_that_their_grammars_have() -> None:
+    source = b"function f(a, b) {\n  return a ? b + 1 : [a, b, 2];\n}\n"
+    assert {"part", "choice", "entry"} <= {one.operator for one in mutants("f.js", source, {2})}
