@@ -12,8 +12,8 @@ from typing import Any, ClassVar, NamedTuple
 from pytest_crab import beneath, diffs
 from pytest_crab.diffs import is_inside
 from pytest_crab.ecosystems import language_of_file
+from pytest_crab.ecosystems.python.trees import parse_python
 from pytest_crab.errors import EngineError
-from pytest_crab.parsing.source_code import parse_python
 from pytest_crab.protocols import Checkout
 from pytest_crab.types import Finding, PullRequest, Revision, RevisionCommit, Side
 from pytest_crab.types.reviews import SuggestionCounts

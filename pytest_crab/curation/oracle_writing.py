@@ -6,7 +6,6 @@ wrote from the comment and the pull request alone.
 
 from __future__ import annotations
 
-import ast
 import dataclasses
 import functools
 import re
@@ -40,6 +39,7 @@ from pytest_crab.curation.pinning import Requirements
 from pytest_crab.curation.proposals import Proposing
 from pytest_crab.curation.publish import to_instance
 from pytest_crab.curation.stages import CurationContext, Rejection, Stage
+from pytest_crab.ecosystems.python.trees import read_python
 from pytest_crab.errors import BadInput, EngineError, SourceUnreachable
 from pytest_crab.instances.files import file_digest
 from pytest_crab.model_access import Services
@@ -354,7 +354,7 @@ class _Proving:
         if written.source is None:
             return "the answer has no block that begins with ```python"
         try:
-            ast.parse(written.source)
+            read_python(written.source)
         except (SyntaxError, ValueError) as error:
             return f"the file is no Python ({error})"
         # No file of the project may be called so: the sandbox is searched for the names of oracles.

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 from types import CodeType
 
+from pytest_crab.ecosystems.python.trees import parse_python
+
 #: The parts of a code that decide what it does, beside its constants.
 _DECIDING = (
     "co_code", "co_names", "co_varnames", "co_freevars", "co_cellvars", "co_flags", "co_argcount",
@@ -35,10 +37,12 @@ def code_of(path: str, source: bytes) -> CodeType | None:
     """
     if not path.endswith(".py"):
         return None
+    tree = parse_python(source)
+    if tree is None:
+        return None
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a mutant may compare with "is" what should not be
-            tree = ast.parse(source)
             exports = PurePosixPath(path).name == "__init__.py"
             return compile(_bare(tree, exports=exports), path, "exec", dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError):

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeGuard
 
-from pytest_crab.parsing.source_code import parse_python
+from pytest_crab.ecosystems.python.trees import parse_python
 from pytest_crab.text import split_lines
 
 #: The fixtures that pytest has without any file of the project.

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from pytest_crab.ecosystems.python import RUNNER
+from pytest_crab.ecosystems.python.trees import parse_python
 from pytest_crab.instances.files import oracle_text
 from pytest_crab.instances.project_starts import modules_of
 from pytest_crab.types import Comment, Instance
@@ -31,8 +32,10 @@ def outside_needs(instance: Instance, comment: Comment) -> Iterator[str]:
     if oracle.runner != RUNNER:
         return
     try:
-        tree = ast.parse(oracle_text(instance, comment))
-    except (SyntaxError, ValueError, MemoryError, RecursionError, OSError):
+        tree = parse_python(oracle_text(instance, comment))
+    except OSError:
+        return
+    if tree is None:
         return
     nodes = list(ast.walk(tree))
     if not oracle.plugins and not _takes_over(tree):

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 
 from pytest_crab.ecosystems.python import RUNNER
+from pytest_crab.ecosystems.python.trees import parse_python
 from pytest_crab.instances.files import oracle_text
 from pytest_crab.types import Comment, Instance, Isolation
 
@@ -27,10 +28,10 @@ def isolatable(instance: Instance, comment: Comment) -> bool:
 
 def only_starts_project(source: str) -> bool:
     """Return True if an oracle names Python as a program, imports nothing of a project and opens no file of it."""
-    try:
-        nodes = list(ast.walk(ast.parse(source)))
-    except (SyntaxError, ValueError, MemoryError, RecursionError):
+    tree = parse_python(source)
+    if tree is None:
         return False
+    nodes = list(ast.walk(tree))
     if not _imported(nodes) <= (sys.stdlib_module_names | _LIBRARIES) - _IMPORTERS:
         return False
     if any(_name(node) in _IMPORTERS or _reads_file(node) for node in nodes):

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import ast
 import re
-import threading
-import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import PurePosixPath
 
 from pytest_crab import ecosystems
+from pytest_crab.ecosystems.python.trees import parse_python
 from pytest_crab.text import split_lines
 
 #: Lines around a changed line that are shown of a language other than Python; nearer ones are one window.
@@ -22,20 +21,6 @@ _SIGNATURE = re.compile(r"\s*(?:(?:async\s+)?def|class|assert)\b|\s*@(?:\w+\.)*f
 _TEST_WORDS = re.compile(r"\s*(?:func\s+Test|(?:describe|it|test|expect|assert\w*)\b|@Test\b|t\.Run\()|.*\bexpect\(")
 
 _Node = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
-
-
-#: CPython 3.11 counts how deep its parser is for all threads together, and fails where two of them parse.
-_PARSING = threading.Lock()
-
-
-def parse_python(source: str | bytes) -> ast.Module | None:
-    """Return the syntax tree of Python code; None for code that this Python cannot read."""
-    try:
-        with _PARSING, warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
 
 
 def enclosing_parts(source: str, lines: Collection[int]) -> list[str]:

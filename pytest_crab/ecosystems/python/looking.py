@@ -6,6 +6,8 @@ import ast
 import sys
 from collections.abc import Iterator
 
+from pytest_crab.ecosystems.python.trees import parse_python
+
 #: Not the tested project's: the standard library, whatever version runs this, and what tests are written with.
 _FOREIGN = frozenset(sys.stdlib_module_names) | {"asynchat", "asyncore", "distutils", "imp", "mock", "pytest", "smtpd"}
 
@@ -23,9 +25,8 @@ def is_structural(source: str) -> bool:
     Behavioral: it imports something that is neither the standard library nor a test library, and neither reads a file,
     nor asks for source, nor looks at an interface (hasattr, signature, __doc__, annotations). Structural: all else.
     """
-    try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError):
+    tree = parse_python(source)
+    if tree is None:
         return True
     imports = any(name not in _FOREIGN for name in _imported_names(tree))
     looks = any(name in _STRUCTURAL for name in _used_names(tree))
