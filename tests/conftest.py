@@ -51,7 +51,7 @@ REQUIRED = frozenset(filter(None, os.environ.get("CRAB_TEST_REQUIRE", "").split(
 COUNTED = ("pull", "trial", "trials", "instance", "instances")
 
 #: Marks of tests that need these.
-MARKS = ("docker", "bubblewrap", "node", "go", "browser")
+MARKS = ("docker", "bubblewrap", "node", "go", "rust", "browser")
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -87,13 +87,11 @@ def lack_of(program: str) -> str | None:
             return "no docker client"
         done = subprocess.run(["docker", "version"], capture_output=True, check=False)
         return None if done.returncode == 0 else "no Docker engine answers"
-    if program in ("node", "go"):
-        return _lack_of_go() if program == "go" else None if shutil.which("node") else "no node on PATH"
+    if program in _LACKS:
+        return _LACKS[program]()
     if program == "browser":
         missing = [name for name in ("playwright", "axe_playwright_python") if importlib.util.find_spec(name) is None]
         return f"no {missing[0]}" if missing else None if shutil.which("chromium") else "no chromium"
-    if program == "index":
-        return _lack_of_an_index()
     from pytest_crab.runtimes import bubblewrap
 
     return bubblewrap.problem()
@@ -107,6 +105,16 @@ def _lack_of_go() -> str | None:
     return None if recent else "no Go from 1.20 on on PATH"
 
 
+def _lack_of_rust() -> str | None:
+    from pytest_crab.ecosystems.rust.tools import RustTools
+
+    return None if RustTools().here() is not None and shutil.which("cc") else "no Rust or no C compiler on PATH"
+
+
+def _lack_of_node() -> str | None:
+    return None if shutil.which("node") else "no node on PATH"
+
+
 def _lack_of_an_index() -> str | None:
     if importlib.util.find_spec("uv") is None:
         return "uv is not installed"
@@ -115,6 +123,9 @@ def _lack_of_an_index() -> str | None:
     argv = [find_uv_bin(), "pip", "compile", "-", "--quiet", "--no-cache"]
     done = subprocess.run(argv, input=b"iniconfig\n", capture_output=True, check=False, timeout=60)
     return None if done.returncode == 0 else "no package index answers"
+
+
+_LACKS = {"node": _lack_of_node, "go": _lack_of_go, "rust": _lack_of_rust, "index": _lack_of_an_index}
 
 
 def pytest_configure(config: pytest.Config) -> None:

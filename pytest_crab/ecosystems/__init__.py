@@ -18,6 +18,7 @@ from pytest_crab.ecosystems.go import Go
 from pytest_crab.ecosystems.node import Node
 from pytest_crab.ecosystems.patterns import Patterns
 from pytest_crab.ecosystems.python import Python
+from pytest_crab.ecosystems.rust import Rust
 from pytest_crab.errors import BadInput
 from pytest_crab.types import Environment, Oracle
 
@@ -25,7 +26,7 @@ from pytest_crab.types import Environment, Oracle
 GROUP = "pytest_crab.ecosystems"
 
 #: The ecosystems of this package.
-ECOSYSTEMS: tuple[Ecosystem, ...] = (Python(), Node(), Go())
+ECOSYSTEMS: tuple[Ecosystem, ...] = (Python(), Node(), Go(), Rust())
 
 #: What builds and test runs of any language leave: a project may use several. It is never part of a revision.
 LEFTOVERS: Patterns = functools.reduce(add, (one.leftovers for one in ECOSYSTEMS))

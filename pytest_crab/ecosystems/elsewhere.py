@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from types import MappingProxyType
 
-from pytest_crab.ecosystems.contract import Grammar, Messages, Names
+from pytest_crab.ecosystems.contract import Grammar, Names
 
 #: The grammars, by the ends of files' names.
 GRAMMARS = MappingProxyType(
     {
-        ".rs": Grammar("tree_sitter_rust"),
         ".java": Grammar("tree_sitter_java"),
         **dict.fromkeys((".c", ".h"), Grammar("tree_sitter_c")),
         **dict.fromkeys((".cc", ".cpp", ".hpp"), Grammar("tree_sitter_cpp")),
@@ -21,7 +20,5 @@ GRAMMARS = MappingProxyType(
 
 NAMES = Names(
     tests=r"Tests?\.(?:java|kt|cs)$",
-    dependencies=r"Cargo\.toml|pom\.xml|build\.gradle(?:\.kts)?|Gemfile|composer\.json",
+    dependencies=r"pom\.xml|build\.gradle(?:\.kts)?|Gemfile|composer\.json",
 )
-
-MESSAGES = Messages(banner=r"note: (?:run with|Some details)", cause=r"thread '.*' panicked")

@@ -6,7 +6,7 @@ import functools
 import re
 from typing import NamedTuple
 
-from pytest_crab.ecosystems import elsewhere, installed
+from pytest_crab.ecosystems import installed
 from pytest_crab.text import cut, last_line, split_lines
 
 
@@ -23,7 +23,7 @@ class Patterns(NamedTuple):
 @functools.cache
 def patterns() -> Patterns:
     """Return the patterns; those of builds match letters of either case. Raises BadInput as ``installed`` does."""
-    all_of_them = [*(one.messages for one in installed()), elsewhere.MESSAGES]
+    all_of_them = [one.messages for one in installed()]
 
     def joined(name: str, flags: int = re.IGNORECASE) -> re.Pattern[str]:
         found = [expression for one in all_of_them if (expression := getattr(one, name))]

@@ -16,6 +16,7 @@ ENVIRONMENTS = (
     Environment(dockerfile="node", node="20"),
     Environment(image="a@sha256:0", node="20"),
     Environment(ecosystem="go", version="1.26"),
+    Environment(ecosystem="rust", version="1.95"),
     Environment(ecosystem="node", version="20"),
     Environment(ecosystem="python", version="3.11"),
 )

@@ -57,6 +57,6 @@ def test_one_that_cannot_be_imported_is_said_in_a_sentence(package: Path) -> Non
 
 def test_an_unknown_name_is_said_with_those_that_there_are() -> None:
     (fault,) = ecosystems.environment_faults(Environment(ecosystem="cobol", version="1"))
-    assert fault.startswith("environment.ecosystem is 'cobol'; it should be one of python, node, go")
+    assert fault.startswith("environment.ecosystem is 'cobol'; it should be one of python, node, go, rust")
     with pytest.raises(BadInput, match="cobol"):
         ecosystems.ecosystem_of(Environment(ecosystem="cobol"))

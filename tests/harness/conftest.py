@@ -52,9 +52,9 @@ def proof(*expected: str) -> Proof:
     return Proof(comment="c0", expected=expected, runs=2, flake_bound=0.8)
 
 
-def changed(path: str, text: str) -> FileChange:
+def changed(path: str, text: str, mode: str = "100644") -> FileChange:
     """A change that makes a file hold this text."""
-    return FileChange(path=path, mode="100644", content=text.encode())
+    return FileChange(path=path, mode=mode, content=text.encode())
 
 
 @dataclass

@@ -1,0 +1,99 @@
+"""Rust: cargo, and the tests of its own harness."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from typing_extensions import override
+
+from pytest_crab.ecosystems.contract import Ecosystem, Grammar, Messages, Names, Spelling, numbers, runner_source
+from pytest_crab.ecosystems.patterns import Patterns
+from pytest_crab.ecosystems.rust.tools import RustTools
+from pytest_crab.types import Environment, Oracle
+
+_VERSION = re.compile(r"1\.\d{1,3}(?:\.\d{1,2})?")
+
+#: The oldest Rust whose tests were seen to be told as they are here.
+_OLDEST = (1, 63)
+
+_STUB = """\
+// Red on the pull request, green once {comment} is resolved ({place}).
+// {stub}
+
+#[test]
+fn {comment}() {{
+    panic!("to be written");
+}}
+"""
+
+
+class Rust(Ecosystem):
+    """Rust with cargo. Cargo.lock pins the packages."""
+
+    name = "rust"
+    languages = MappingProxyType({".rs": "rust"})
+    grammars = MappingProxyType({".rs": Grammar("tree_sitter_rust")})
+    names = Names(
+        dependencies=r"Cargo\.toml",
+        variables=r"RUSTC(?:_\w+)?|RUSTUP_\w+|CARGO_(?:HOME|TARGET_DIR|BUILD_\w+|TARGET_\w+_RUNNER)",
+        reading=r"include_str!|include_bytes!|fs::read|File::open",
+        settings=r"env::var(?:_os)?\(\"(\w+)\"\)",
+    )
+    messages = Messages(
+        banner=r"note: (?:run with|Some details)|warning: build failed",
+        cause=r"thread '.*' panicked|error(?:\[E\d+\])?: ",
+        telling=r"^error(?:\[e\d+\])?: ",
+        pointing=r"^error: (?:could not compile|aborting due to)",
+    )
+    tools = RustTools()
+    runner = runner_source(__name__)
+    stub = _STUB
+    is_beside_code = True
+    pin = Spelling(r"[A-Za-z][A-Za-z0-9_-]*@\d+\.\d+\.\d+(?:[-+][0-9A-Za-z.+-]+)?", "name@1.2.3, which is cargo's way")
+    runners = MappingProxyType({"cargo": Spelling(r"\.rs", ".rs")})
+    installed_runners = ()
+    leftovers = Patterns(names=("*.profraw",), marks=(".rustc_info.json",))  # which lies in each target folder
+    system_packages = ("/usr/share/cargo/registry",)
+
+    @override
+    def owns(self, environment: Environment) -> bool:
+        return environment.ecosystem == self.name
+
+    @override
+    def version(self, environment: Environment) -> str | None:
+        return environment.version
+
+    @override
+    def environment_faults(self, environment: Environment) -> Iterator[str]:
+        if not self.owns(environment):
+            return
+        if environment.version is None or not _VERSION.fullmatch(environment.version):
+            yield f"environment.version is {environment.version!r}; it should be that of Rust, such as '1.95'"
+        for key in ("python", "node", "resolved"):
+            if getattr(environment, key) is not None:
+                yield f"environment.{key} is set beside ecosystem rust; it should be left out"
+        if environment.dockerfile in ("python", "node", "go"):
+            named = environment.dockerfile
+            yield f"environment.dockerfile is {named}; with ecosystem rust it should be rust, or your own"
+        if environment.packages:
+            yield "environment.packages are set; they should be left out, since Cargo.lock pins what cargo takes"
+
+    @override
+    def unsupported_reason(self, facts: Mapping[str, Any], oracle: Oracle) -> str | None:
+        found = facts.get("tools", {}).get(self.name)
+        if found and numbers(found["version"]) < _OLDEST:
+            return f"Rust {found['version']} is too old for its oracles: environment.version should be 1.63 or later"
+        if found:
+            return None
+        return (
+            f"{oracle.runner} needs Rust, which is not in the environment: set environment.ecosystem to rust and "
+            "environment.version to a version such as '1.95'"
+        )
+
+    @override
+    def needs_install(self, changed: Iterable[str], compiled: Collection[str]) -> bool:
+        """Return False: each run of an oracle builds what it needs of the tree."""
+        return False
