@@ -176,7 +176,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.slow(reason="a real client starts, and installs itself in its home"))
         if item.get_closest_marker("docker") and item.path.name in IN_BOTH_RUNTIMES:
             item.add_marker(pytest.mark.slow(reason="the same as under the local runtime, in containers"))
-    long = {"trial", "namespaces", "test_record.py", "test_commands_page.py", "test_readme.py"}
+    long = {"trial", "namespaces", "test_record.py", "test_commands_page.py", "test_stranger.py"}
     items.sort(key=lambda item: not long & set(item.path.parts))
 
 

@@ -30,6 +30,7 @@ def test_it_is_small() -> None:
     assert 0 < sum(len(text.splitlines()) for _, text in MODULES) <= 150
 
 
+@pytest.mark.slow(reason="a package is built, and its commands run")
 def test_its_release_commands_and_scorer_are_found(
     site: Path,
     tmp_path: Path,

@@ -15,6 +15,7 @@ ROOT = Path(__file__).parents[2]
 TUTORIAL = ROOT / "docs" / "tutorial" / "first-run.md"
 
 
+@pytest.mark.slow(reason="a whole set is proved")
 @pytest.mark.bubblewrap
 def test_the_first_run_prints_what_readme_and_tutorial_show(
     first_run: Path,

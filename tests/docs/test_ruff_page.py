@@ -70,6 +70,7 @@ def test_flagging_every_added_line_strikes_as_often_as_the_page_says() -> None:
     assert missed[0] in page
 
 
+@pytest.mark.slow(reason="a whole set is proved")
 @pytest.mark.bubblewrap
 def test_the_pairs_on_the_page_are_those_of_the_records(first_run: Path) -> None:
     trials = list(load_trials(first_run / ".crab" / "report"))
