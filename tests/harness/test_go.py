@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -25,19 +26,21 @@ BAD = ADD.replace("a + b", "a - b")
 
 
 @pytest.fixture(scope="session")
-def tool(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+def tool(made_once: Callable[[str, Callable[[Path], object]], Path]) -> dict[str, Any]:
     """This machine's Go, with caches that a build of an empty project has filled."""
-    folder = tmp_path_factory.mktemp("go")
     tools = GoTools()
     found = tools.here()
     assert found is not None
-    (folder / "go.mod").write_text("module example.org/empty\n\ngo 1.21\n")
-    (folder / "a_test.go").write_text(SUM.replace("Add(1, 2)", "3").replace("queue", "empty"))
-    script = tools.build_script(Environment(ecosystem="go", version=found.version))
-    env = {"HOME": str(folder), "PATH": f"{Path(found.program).parent}:/usr/bin:/bin"}
-    env |= {**tools.variables(found.version, str(folder / "caches")), **tools.route_env()}
-    subprocess.run(["sh", "-c", script], cwd=folder, env=env, check=True, capture_output=True)
-    return dataclasses.asdict(tools.placed(found, str(folder / "caches")))
+
+    def build(folder: Path) -> None:
+        (folder / "go.mod").write_text("module example.org/empty\n\ngo 1.21\n")
+        (folder / "a_test.go").write_text(SUM.replace("Add(1, 2)", "3").replace("queue", "empty"))
+        script = tools.build_script(Environment(ecosystem="go", version=found.version))
+        env = {"HOME": str(folder), "PATH": f"{Path(found.program).parent}:/usr/bin:/bin"}
+        env |= {**tools.variables(found.version, str(folder / "caches")), **tools.route_env()}
+        subprocess.run(["sh", "-c", script], cwd=folder, env=env, check=True, capture_output=True)
+
+    return dataclasses.asdict(tools.placed(found, str(made_once("go", build) / "caches")))
 
 
 class GoBench:
@@ -222,7 +225,8 @@ def test_every_kind_of_test_runs(go: GoBench) -> None:
 
 
 def test_a_hang_times_out_and_the_tree_stays_as_it_is(go: GoBench) -> None:
-    run = go.run(HEAD + "func TestSum(t *testing.T) { for {} }\n", seconds=15)
+    source = HEAD.replace('"testing"', '(\n\t"testing"\n\t"time"\n)')
+    run = go.run(source + "func TestSum(t *testing.T) { time.Sleep(time.Hour) }\n", seconds=15)
     assert run.ending is Ending.TIMEOUT
     assert not list((go.bench.folder / "tree").rglob("*_test.go"))
 
