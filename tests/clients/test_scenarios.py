@@ -129,10 +129,11 @@ NOT_RUN = {
     "garbage": "as long as its retries",
     "other": "what no other row knows",
 }
-#: What is played in containers too: an ending of each sort, since a status is read from the same files there.
-#: pr-agent is shown no tree, so that it reviews beside the workspace unless it is told to be in it.
+#: What is played in containers too: each client, and an ending of each sort, since a status is read from the same files
+#: there. pr-agent is shown no tree, so that it reviews beside the workspace unless it is told to be in it.
 DOCKED = {
-    **{(client, name): {} for client in ("claude-code", "codex") for name in ("review", "edit", "401", "deadline")},
+    **{("claude-code", name): {} for name in ("review", "deadline")},
+    **{("codex", name): {} for name in ("edit", "401")},
     ("mini", "edit"): {},
     ("pr-agent", "review"): {"in": "workspace"},
 }

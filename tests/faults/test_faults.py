@@ -436,13 +436,11 @@ FAULTS = [
         name="the clock jumps",
         does="Nothing: no time-out and no duration is taken from the wall clock",
         make=jumping_clock,
-        runtimes=("local", "docker"),
     ),
     Fault(
         name="two runs on one store",
         does="Each step is made by one of them, and the other takes it from the store",
         make=two_at_once,
-        runtimes=("local", "docker"),
     ),
     Fault(
         name="the gateway is killed",

@@ -99,7 +99,7 @@ Runner.losses = lambda self: "1 worker was lost"
 
 
 @pytest.mark.bubblewrap
-@pytest.mark.parametrize("arguments", [(), ("-s",), ("-v",), ("--capture=sys",)])
+@pytest.mark.parametrize("arguments", [("-s",), ("-v",)])
 def test_what_happens_to_workers_has_a_line_of_its_own(
     slow: Any, arguments: tuple[str, ...], terminal: Terminal, seen: Seen
 ) -> None:

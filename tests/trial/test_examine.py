@@ -42,8 +42,15 @@ HOSTILE = {
     ),
 }
 
+#: What an engine, and not the harness, ends or limits.
+OF_ENGINES = ("hangs", "wants 4 GB", "forks", "fills the disk")
+PLAYED = [
+    *(("local", what) for what in HOSTILE),
+    *(pytest.param("docker", what, marks=pytest.mark.docker) for what in OF_ENGINES),
+]
 
-@pytest.fixture(scope="module", params=["local", pytest.param("docker", marks=pytest.mark.docker)])
+
+@pytest.fixture(scope="module")
 def proved(request: pytest.FixtureRequest, make_lab: Callable[..., Any]) -> Any:
     """A lab whose proofs are in the store."""
     lab = make_lab(request.param)
@@ -62,7 +69,7 @@ def reviewed(make_lab: Callable[..., Any]) -> Any:
 
 
 @pytest.mark.bubblewrap
-@pytest.mark.parametrize("what", HOSTILE)
+@pytest.mark.parametrize(("proved", "what"), PLAYED, indirect=["proved"])
 def test_a_hostile_ending_is_missed_with_its_reason_and_hurts_no_other_oracle(
     what: str, proved: Any, ran: Callable[[Trial], set[str]]
 ) -> None:
