@@ -173,6 +173,7 @@ FITTED = "from pathlib import Path\n\n\ndef test_two() -> None:\n    assert 'TWO
 LOOSE = "import shop\n\n\ndef test_two() -> None:\n    assert shop.TWO != 3\n"
 
 
+@pytest.mark.slow(reason="three oracles are held against all of their checks")
 def test_the_audit_names_the_over_fitted_and_the_loose() -> None:
     for name, oracle in (("fitted", FITTED), ("good", RED_THEN_GREEN), ("loose", LOOSE)):
         held_against(write(name), oracle)
@@ -221,6 +222,7 @@ def beside(folder: Path, oracle: str, *, tests: str = "") -> None:
         file.write(f"company: [checks/float.diff, checks/same.diff]\n{tests}")
 
 
+@pytest.mark.slow(reason="two oracles are held against their checks beside other changes")
 def test_an_oracle_that_pins_what_its_comment_does_not_ask_for_is_refused() -> None:
     beside(write("good"), RED_THEN_GREEN)
     beside(write("pinning"), PINNING)

@@ -142,6 +142,7 @@ def test_the_rates_stand_in_statistics_in_records_and_in_the_gate() -> None:
     assert left_out.returncode == 5
 
 
+@pytest.mark.slow(reason="a set is measured, checked and run")
 @pytest.mark.bubblewrap
 @pytest.mark.parametrize(("authors", "mended"), [("0", False), ("1", True)])
 def test_after_repair_there_is_no_error_rate(authors: str, *, mended: bool) -> None:
@@ -167,6 +168,7 @@ def test_a_diff_that_does_not_apply_is_named(here: Path) -> None:
     assert not Path("set/oracle-errors.json").exists()
 
 
+@pytest.mark.slow(reason="a set is measured five times")
 @pytest.mark.bubblewrap
 def test_authors_get_a_brief_and_what_they_write_is_judged_ruled_on_and_fresh_once(here: Path) -> None:
     folder = Path("set/shop-1")

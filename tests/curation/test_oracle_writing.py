@@ -276,6 +276,7 @@ def test_the_author_is_shown_no_fix_of_other_people(
     assert ["theirs = 1" in texts(asked)[0] for asked in provider.asked] == [True, False]
 
 
+@pytest.mark.slow(reason="an environment is built from a package index")
 @pytest.mark.bubblewrap
 @pytest.mark.usefixtures("needs_an_index")
 def test_a_tag_says_where_an_environment_that_was_found_with_an_oracle_comes_from(
@@ -328,6 +329,7 @@ def test_the_author_reads_what_a_failed_test_says_as_quoted_words_that_are_cut(
     assert "!" * 200 not in said
 
 
+@pytest.mark.slow(reason="an environment is built from a package index")
 @pytest.mark.bubblewrap
 def test_an_author_knows_before_the_first_attempt_that_the_project_runs_oracles(
     provider: ScriptedProvider, reviewed: Callable[..., PullCandidate], context: CurationContext

@@ -89,6 +89,7 @@ def marks() -> dict[str, Any]:
     return dict(agents["reader"]["shop-1"])
 
 
+@pytest.mark.slow(reason="each oracle is proved, and an agent tries it twice")
 @pytest.mark.bubblewrap
 def test_each_comment_alone_is_handed_to_the_agent_and_the_marks_reach_the_records() -> None:
     result = run("--agent=reader", "--attempts=2")

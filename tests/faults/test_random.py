@@ -238,6 +238,7 @@ def _work(
     return lambda notice: run_trial(instance, crew, run_context, repeat=repeat, notice=notice)
 
 
+@pytest.mark.slow(reason="two hundred trials, twice")
 @pytest.mark.parametrize("seed", [7])
 def test_two_hundred_trials_in_which_everything_fails_now_and_then(
     seed: int, campaign: Callable[[Weather], dict[tuple[str, int], Trial]]

@@ -55,6 +55,7 @@ def test_a_rejection_says_what_was_accepted() -> None:
     assert "1 of it" in loose.detail
 
 
+@pytest.mark.slow(reason="an environment is built, and twenty near misses are run in it")
 @pytest.mark.bubblewrap
 def test_a_near_miss_with_which_no_test_runs_is_refused_and_is_no_check(
     reviewed: Callable[..., PullCandidate], proving: Callable[[str], CurationContext], tmp_path: Path

@@ -25,6 +25,7 @@ def reviews_made(lab: Any) -> list[str]:
     )
 
 
+@pytest.mark.slow(reason="runs of several agents follow each other")
 def test_a_review_is_asked_for_once_for_all_agents_and_revisions(lab: Any) -> None:
     given = ("--reviewer=both", *AGENTS, "--crab-revisions=2", "--crab-jobs=1", "instances/shop-1")
     lab.run(*given, "--crab-plan").stdout.fnmatch_lines(["*1 review and at most 4 revisions*"])

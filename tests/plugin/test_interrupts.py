@@ -160,6 +160,7 @@ def test_a_second_interrupt_may_come_before_pytest_heeds_the_first(lab: Any, sta
     assert "Traceback" not in output
 
 
+@pytest.mark.slow(reason="four runs, each ended in the middle and made again")
 @pytest.mark.parametrize("more", [(), ("-n2",)], ids=["alone", "workers"])
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_that_ends_a_run_says_what_is_kept(
