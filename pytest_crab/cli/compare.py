@@ -15,6 +15,7 @@ from pytest_crab.formats import format_table
 from pytest_crab.gate.baseline import BaselineComparison, rule_on_baselines
 from pytest_crab.gate.compared_runs import ComparedRuns, compare_runs
 from pytest_crab.gate.exit import OracleCounts, RunOutcome, decide
+from pytest_crab.gate.pairing import pair
 from pytest_crab.gate.resolved import RATE
 from pytest_crab.gate.terms import GateTerms
 from pytest_crab.gate.wording import baseline_words, changed_line
@@ -22,10 +23,9 @@ from pytest_crab.option_table import Options
 from pytest_crab.results.gate_record import Gate, GateRuling
 from pytest_crab.results.loading import last_comparable
 from pytest_crab.results.recorded_results import require_recorded
+from pytest_crab.results.summary import summarise
 from pytest_crab.show.label_changes import label_table
 from pytest_crab.show.page.comparison import ComparedReviewer, write_comparison
-from pytest_crab.statistics.comparison import compare as compare_measured
-from pytest_crab.statistics.labels import absent_labels, compare_labels
 from pytest_crab.text import one_line
 
 #: How many lost and gained oracles are named without -v.
@@ -177,26 +177,17 @@ def _write_page(page: Path, after: Path, compared: Sequence[ComparedReviewer], g
 
 def _compare_recorded(folder: Path, before: str, after: str, terms: GateTerms) -> ComparedRuns:
     """Compare two tools of a set's recorded verdicts. Raises BadInput."""
-    verdicts = next((one.verdicts for one in require_recorded(folder) if one.verdicts is not None), None)
-    if verdicts is None:
+    trials = next((one.trials for one in require_recorded(folder) if one.trials is not None), None)
+    if trials is None:
         raise BadInput(str(folder), ["it holds judgements only, and no verdicts of oracles to compare"])
-    recorded = verdicts()
+    summary = summarise(trials())
+    tools = {own.reviewer: own for own in summary.reviewers}
     for tool in (before, after):
-        if tool not in recorded.tools:
-            raise BadInput(str(folder), [f"there is no recorded tool {tool}; there are {', '.join(recorded.tools)}"])
-    first, second, words = recorded.tools[before], recorded.tools[after], recorded.labels
-    found = BaselineComparison(
-        reviewer=after,
-        baseline=before,
-        margin=terms.margin,
-        comparison=compare_measured(first, second, level=terms.level, unit=terms.unit),
-        gated=terms.gated,
-        labels=compare_labels(first, second, words, terms.margins, level=terms.level, unit=terms.unit),
-        absent=absent_labels(words, terms.margins),
-    )
-    caught = sum(own.caught for own in second.values())
-    counts = [OracleCounts(reviewer=after, caught=caught, missed=len(second) - caught)]
-    return ComparedRuns([found], counts, [(before, after)])
+        if tool not in tools:
+            raise BadInput(str(folder), [f"there is no recorded tool {tool}; there are {', '.join(tools)}"])
+    found = pair(summary, tools[before], summary, tools[after], name=before, terms=terms)
+    found = dataclasses.replace(found, baseline=before)
+    return ComparedRuns([found], [OracleCounts.of(tools[after])], [(before, after)])
 
 
 def _visible(paragraph: str) -> str:

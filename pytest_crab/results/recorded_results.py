@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,19 +11,10 @@ from pytest_crab.errors import BadInput
 from pytest_crab.formats import format_names
 from pytest_crab.registry import benchmarks, offered
 from pytest_crab.scoring.stored_reviews import StoredReview
-from pytest_crab.statistics.comparison import Key, Measured
 from pytest_crab.types import Trial
 
 #: A record, to be printed as data, and its lines of text.
 Told = tuple[Any, Iterable[str]]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecordedVerdicts:
-    """The verdicts on record by tool and oracle, and the labels of each oracle by dimension."""
-
-    tools: Mapping[str, Mapping[Key, Measured]]
-    labels: Mapping[Key, Mapping[str, str]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,8 +27,8 @@ class RecordedResults:
     against: Callable[[Iterable[Trial]], Told] | None = None
     #: The reviews, and the version of the judges whose scores they hold.
     reviews: Callable[[], tuple[Iterable[StoredReview], str]] | None = None
-    #: The verdicts, for a comparison of two tools.
-    verdicts: Callable[[], RecordedVerdicts] | None = None
+    #: The verdicts as trials, for a comparison of two tools.
+    trials: Callable[[], Iterable[Trial]] | None = None
 
 
 def recorded_at(folder: Path) -> Iterator[RecordedResults]:

@@ -54,13 +54,15 @@ def test_the_tables() -> None:
         "",
         "eve: no result of 1 instances, which count as missed: b",
         "eve: no verdict on 1 oracles, which count as missed: a: c1",
+        "human: shown the answer (*), so read the rate as an upper bound",
     ]
 
 
 def test_the_data() -> None:
     data = json.loads(run("--recorded", "set", "--json").output)
-    assert data["union"] == {"part": 2, "known": 3, "unknown": 0}
-    assert [(tool["tool"], tool["macro"]) for tool in data["tools"]] == [("bob", 0.75), ("eve", 0.25)]
+    assert (data["together"]["union"], data["together"]["oracles"]) == (2, 3)
+    macros = [(own["reviewer"], own["overall"]["macro"]) for own in data["reviewers"]]
+    assert macros == [("bob", 0.75), ("eve", 0.25), ("human", 1.0)]
 
 
 def test_without_a_place_the_store_is_reported(tmp_path: Path) -> None:

@@ -11,10 +11,11 @@ from click.testing import CliRunner
 from pytest_crab.benchmarks.ccrab import reader as ccrab
 from pytest_crab.benchmarks.ccrab.importing import changes, import_ccrab
 from pytest_crab.benchmarks.ccrab.recorded import read_recording
-from pytest_crab.benchmarks.ccrab.recorded_results import RecordedSummary, summarise_recording
+from pytest_crab.benchmarks.ccrab.recorded_results import recorded_lines, summarise_recording
 from pytest_crab.cli import main
 from pytest_crab.errors import BadInput
 from pytest_crab.instances import load_instance, load_instances
+from pytest_crab.results.summary import Summary
 from pytest_crab.types import Category, Kind
 
 
@@ -23,8 +24,11 @@ def no_mirror(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CRAB_GIT_MIRROR", raising=False)
 
 
-def rates(summary: RecordedSummary) -> dict[str, Any]:
-    return {tool.tool: (tool.comments, tool.overall.part, tool.overall.known, tool.macro) for tool in summary.tools}
+def rates(summary: Summary) -> dict[str, Any]:
+    return {
+        own.reviewer: (own.comments, own.overall.caught, own.overall.known, own.overall.macro)
+        for own in summary.reviewers
+    }
 
 
 @pytest.mark.parametrize("zipped", [True, False])
@@ -38,27 +42,30 @@ def test_recorded_verdicts_give_the_hand_counted_totals(
         summary = summarise_recording(read_recording(tmp_path / "set"))
     else:
         summary = summarise_recording(ccrab.recording(ccrab.read(ccrab.find(release))))
-    assert (summary.oracles, summary.instances, summary.repositories) == (4, 3, 2)
-    assert rates(summary) == {"alpha": (5, 2, 4, 0.5), "beta": (5, 3, 4, pytest.approx(2 / 3))}
-    assert [tool.comments_per_pull_request for tool in summary.tools] == [pytest.approx(5 / 3)] * 2
-    assert (summary.union.part, summary.union.rate) == (4, 1.0)
-    assert {overlap.tools: overlap.oracles for overlap in summary.overlaps} == {
+    assert rates(summary) == {
+        "alpha": (5, 2, 4, 0.5),
+        "beta": (5, 3, 4, pytest.approx(2 / 3)),
+        "human": (4, 4, 4, 1.0),
+    }
+    alpha, beta, human = summary.reviewers
+    assert [own.comments_per_pull_request for own in (alpha, beta)] == [pytest.approx(5 / 3)] * 2
+    assert (summary.together.reviewers, summary.together.union) == (("alpha", "beta"), 4)
+    assert {overlap.reviewers: overlap.oracles for overlap in summary.together.overlaps} == {
         (): 0,
         ("alpha",): 1,
         ("beta",): 2,
         ("alpha", "beta"): 1,
     }
-    alpha, beta = summary.tools
-    assert alpha.absent == (made.names[2],)
-    assert beta.absent == ()
-    assert {repo: (share.part, share.known) for repo, share in alpha.by_repository.items()} == {
-        "one/app": (2, 3),
-        "two/lib": (0, 1),
-    }
-    assert summary.kinds == {"behavioral": 2, "structural": 2}
-    assert alpha.by_kind["behavioral"].part == 1
-    assert summary.human is not None
-    assert (summary.human.comments, summary.human.overall.rate, summary.human.macro) == (4, 1.0, 1.0)
+    assert alpha.notes[0] == f"no result of 1 instances, which count as missed: {made.names[2]}"
+    assert not any("which count as missed" in note for note in beta.notes)
+    assert {kind: rate.oracles for kind, rate in human.by_kind.items()} == {"behavioral": 2, "structural": 2}
+    assert alpha.by_kind["behavioral"].caught == 1
+    lines = list(recorded_lines(summary))
+    assert lines[0] == "recorded verdicts, nothing was run: 4 oracles, 3 instances, 2 repositories"
+    assert [line.split() for line in lines if line.startswith(("one/app", "two/lib"))] == [
+        ["one/app", "3", "2", "(66.7%)", "2", "(66.7%)"],
+        ["two/lib", "1", "0", "(0.0%)", "1", "(100.0%)"],
+    ]
 
 
 def test_the_import_counts_what_is_there_and_what_is_not(tmp_path: Path, made: Any) -> None:
@@ -174,8 +181,9 @@ def test_rows_that_say_different_things_of_one_comment_say_nothing(tmp_path: Pat
     import_ccrab(made.write(tmp_path / "release"), tmp_path / "set")
     recording = read_recording(tmp_path / "set")
     assert dict(recording.results["beta"][made.names[0]].verdicts) == {"c0": None, "c1": None}
-    beta = summarise_recording(recording).tools[1]
-    assert (beta.overall.part, beta.unjudged) == (1, (f"{made.names[0]}: c0", f"{made.names[0]}: c1"))
+    beta = summarise_recording(recording).reviewers[1]
+    unjudged = f"no verdict on 2 oracles, which count as missed: {made.names[0]}: c0, {made.names[0]}: c1"
+    assert (beta.overall.caught, beta.notes[0]) == (1, unjudged)
 
 
 def test_only_takes_the_instances_with_a_match(tmp_path: Path, made: Any) -> None:
@@ -191,10 +199,11 @@ def test_without_the_human_results_every_comment_counts_that_any_tool_names(tmp_
     for tool, comment in (("alpha", "a0"), ("beta", "a1")):  # each names one that the other does not
         made.archives[f"results_eval_{tool}"] = [made.tool_file(made.names[0], 1, made.judged(comment, True))]
     summary = summarise_recording(ccrab.recording(ccrab.read(ccrab.find(made.write(tmp_path / "release")))))
-    assert (summary.oracles, summary.union.part) == (2, 2)
-    assert [(tool.overall.part, tool.unjudged) for tool in summary.tools] == [
-        (1, (f"{made.names[0]}: c1",)), (1, (f"{made.names[0]}: c0",)),
-    ]  # fmt: skip
+    assert (summary.together.oracles, summary.together.union) == (2, 2)
+    assert [(own.overall.caught, own.notes[0].rpartition(": ")[2]) for own in summary.reviewers] == [
+        (1, "c1"),
+        (1, "c0"),
+    ]
 
 
 def test_what_is_there_is_enough(tmp_path: Path, made: Any) -> None:
@@ -207,11 +216,13 @@ def test_what_is_there_is_enough(tmp_path: Path, made: Any) -> None:
         "agent_resolution_combined is not there: which comments were resolved is not known, so all of the rows count",
     ]
     summary = summarise_recording(read_recording(tmp_path / "set"))
-    assert (summary.oracles, summary.human, summary.notes) == (
+    (alpha,) = summary.reviewers
+    assert (alpha.reviewer, alpha.overall.oracles, alpha.notes) == (
+        "alpha",
         3,
-        None,
         ("which comments were resolved is not on record: every comment that a result names counts",),
     )
+    assert not any("caught by any" in line for line in recorded_lines(summary))
 
 
 @pytest.mark.parametrize("before", ["nothing", "an empty folder"])
