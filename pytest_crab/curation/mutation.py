@@ -126,18 +126,22 @@ def statement_lines(path: str, source: bytes, lines: Collection[int]) -> set[int
 
     A statement of very many lines gives no more. Raises EngineError where the extra is missing.
     """
-    found = set(lines)
+    wanted, found = set(lines), set(lines)
     waiting = [_parser(path)(source)]
     while waiting:
         node = waiting.pop()
         block = next((child for child in node.children if child.type in BLOCKS), None)
-        if block is not None or (node.parent is not None and node.parent.type in BLOCKS):
+        if block is not None or (node.parent is not None and node.parent.type in BLOCKS and not _holds_block(node)):
             last = node.end_point[0] if block is None else max(node.start_point[0], block.start_point[0] - 1)
             own = range(node.start_point[0] + 1, last + 2)
-            if len(own) <= _LONGEST_STATEMENT and not found.isdisjoint(own):
+            if len(own) <= _LONGEST_STATEMENT and not wanted.isdisjoint(own):
                 found.update(own)
         waiting.extend(node.children)
     return found
+
+
+def _holds_block(node: Node) -> bool:
+    return any(child.type in BLOCKS or _holds_block(child) for child in node.children)
 
 
 def has_code(path: str) -> bool:

@@ -21,7 +21,7 @@ _COMPARISONS = ("comparison_operator", "binary_expression")
 _NEAR_SIGNS = {
     b"<": (b"!=",), b">": (b"!=",), b"<=": (b"==",), b">=": (b"==",), b"==": (b"<=", b">="), b"!=": (b"<", b">"),
 }  # fmt: skip
-_CONDITIONS = ("identifier", "attribute", "subscript", "call")
+_CONDITIONS = ("identifier", "attribute", "subscript")
 _BRANCHING = ("if_statement", "elif_clause", "while_statement")
 _COLLECTIONS = ("tuple", "list", "set", "dictionary", "array", "object")
 _CALLS = ("call", "call_expression")

@@ -1,7 +1,8 @@
-"""All faults of a repository as one source: those that its fixes mended, then those that mutations seed."""
+"""All faults of a repository as one source: those that its fixes mended, and between them those that mutations seed."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -15,10 +16,16 @@ from pytest_crab.injection.proposals import ORIGIN
 from pytest_crab.injection.seeded import MUTANT, SeededSource
 from pytest_crab.types import PullCandidate
 
+#: So many fixes come before each seeded fault.
+_FIXES_FOR_ONE = 2
+
 
 @dataclass(kw_only=True)
 class FaultSource(CandidateSource):
-    """Fixes first, since their faults were real; either is None where its methods are not wanted."""
+    """Two fixes, whose faults were real, for each seeded fault; either is None where its methods are not wanted.
+
+    Both come newest first. All fixes at once would soon be so old that an environment for them takes minutes to find.
+    """
 
     fixes: FixSource | None
     seeded: SeededSource | None
@@ -32,9 +39,10 @@ class FaultSource(CandidateSource):
     @override
     def list_candidates(self) -> Iterator[PullCandidate]:
         """Raises what they raise."""
-        for source in (self.fixes, self.seeded):
-            if source is not None:
-                yield from source.list_candidates()
+        fixes, seeded = (() if source is None else source.list_candidates() for source in (self.fixes, self.seeded))
+        pairs = itertools.zip_longest(*[iter(fixes)] * _FIXES_FOR_ONE)
+        for group in itertools.zip_longest(pairs, ((one,) for one in seeded), fillvalue=()):
+            yield from (one for one in itertools.chain(*group) if one is not None)
 
     @override
     def complete(self, candidate: PullCandidate, context: CurationContext) -> PullCandidate | Rejection:

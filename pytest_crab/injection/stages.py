@@ -51,7 +51,7 @@ class Sharpness(Stage):
 
     @override
     def identity(self) -> Mapping[str, Any]:
-        return {"version": 5, "most": self.most, "least": self.least}
+        return {"version": 6, "most": self.most, "least": self.least}
 
     @override
     def run(self, candidate: PullCandidate, context: CurationContext) -> PullCandidate | Rejection:
