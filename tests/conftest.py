@@ -51,7 +51,7 @@ REQUIRED = frozenset(filter(None, os.environ.get("CRAB_TEST_REQUIRE", "").split(
 COUNTED = ("pull", "trial", "trials", "instance", "instances")
 
 #: Marks of tests that need these.
-MARKS = ("docker", "bubblewrap", "node", "go", "rust", "browser")
+MARKS = ("docker", "bubblewrap", "node", "go", "rust", "java", "browser")
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -115,6 +115,14 @@ def _lack_of_node() -> str | None:
     return None if shutil.which("node") else "no node on PATH"
 
 
+def _lack_of_java() -> str | None:
+    from pytest_crab.ecosystems.java.tools import JavaTools
+
+    found = JavaTools().here()
+    recent = found is not None and int(found.version.split(".")[0]) >= 11 and shutil.which("mvn") is not None
+    return None if recent else "no JDK from 11 on with Maven on PATH"
+
+
 def _lack_of_an_index() -> str | None:
     if importlib.util.find_spec("uv") is None:
         return "uv is not installed"
@@ -125,7 +133,13 @@ def _lack_of_an_index() -> str | None:
     return None if done.returncode == 0 else "no package index answers"
 
 
-_LACKS = {"node": _lack_of_node, "go": _lack_of_go, "rust": _lack_of_rust, "index": _lack_of_an_index}
+_LACKS = {
+    "node": _lack_of_node,
+    "go": _lack_of_go,
+    "rust": _lack_of_rust,
+    "java": _lack_of_java,
+    "index": _lack_of_an_index,
+}
 
 
 def pytest_configure(config: pytest.Config) -> None:

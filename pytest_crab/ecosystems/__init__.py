@@ -15,6 +15,7 @@ from typing import Any
 from pytest_crab.ecosystems import elsewhere
 from pytest_crab.ecosystems.contract import Ecosystem, Grammar, Names, Spelling, Tools
 from pytest_crab.ecosystems.go import Go
+from pytest_crab.ecosystems.java import Java
 from pytest_crab.ecosystems.node import Node
 from pytest_crab.ecosystems.patterns import Patterns
 from pytest_crab.ecosystems.python import Python
@@ -26,7 +27,7 @@ from pytest_crab.types import Environment, Oracle
 GROUP = "pytest_crab.ecosystems"
 
 #: The ecosystems of this package.
-ECOSYSTEMS: tuple[Ecosystem, ...] = (Python(), Node(), Go(), Rust())
+ECOSYSTEMS: tuple[Ecosystem, ...] = (Python(), Node(), Go(), Rust(), Java())
 
 #: What builds and test runs of any language leave: a project may use several. It is never part of a revision.
 LEFTOVERS: Patterns = functools.reduce(add, (one.leftovers for one in ECOSYSTEMS))

@@ -9,7 +9,6 @@ from pytest_crab.ecosystems.contract import Grammar, Names
 #: The grammars, by the ends of files' names.
 GRAMMARS = MappingProxyType(
     {
-        ".java": Grammar("tree_sitter_java"),
         **dict.fromkeys((".c", ".h"), Grammar("tree_sitter_c")),
         **dict.fromkeys((".cc", ".cpp", ".hpp"), Grammar("tree_sitter_cpp")),
         ".cs": Grammar("tree_sitter_c_sharp"),
@@ -19,6 +18,6 @@ GRAMMARS = MappingProxyType(
 )
 
 NAMES = Names(
-    tests=r"Tests?\.(?:java|kt|cs)$",
-    dependencies=r"pom\.xml|build\.gradle(?:\.kts)?|Gemfile|composer\.json",
+    tests=r"Tests?\.(?:kt|cs)$",
+    dependencies=r"Gemfile|composer\.json",
 )

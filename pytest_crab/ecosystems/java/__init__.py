@@ -1,0 +1,109 @@
+"""Java: its Maven projects, and JUnit."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from typing_extensions import override
+
+from pytest_crab.ecosystems.contract import Ecosystem, Grammar, Messages, Names, Spelling, runner_source
+from pytest_crab.ecosystems.java.tools import JavaTools
+from pytest_crab.ecosystems.patterns import Patterns
+from pytest_crab.types import Environment, Oracle
+
+_VERSION = re.compile(r"\d{1,2}(?:\.\d{1,3}){0,2}")
+
+#: The first JDK that has all options that oracles are compiled and run with.
+_OLDEST = 11
+
+_STUB = """\
+// Red on the pull request, green once {comment} is resolved ({place}).
+// {stub}
+import static org.junit.jupiter.api.Assertions.fail;
+
+import org.junit.jupiter.api.Test;
+
+class {comment}_test {{
+    @Test
+    void {comment}() {{
+        fail("to be written");
+    }}
+}}
+"""
+
+
+class Java(Ecosystem):
+    """Java with Maven, whose pom.xml pins the packages. Oracles are classes for JUnit 4 or 5."""
+
+    name = "java"
+    languages = MappingProxyType({".java": "java"})
+    grammars = MappingProxyType({".java": Grammar("tree_sitter_java")})
+    names = Names(
+        tests=r"Tests?\.java$",
+        dependencies=r"pom\.xml|build\.gradle(?:\.kts)?",
+        settings=r"System\.(?:getenv|getProperty)\(\"([\w.]+)\"|@Value\(\"\$\{([\w.-]+)",
+    )
+    messages = Messages(
+        banner=r"\s+at [\w.$/]+\(|\s+\.\.\. \d+ more$|\[ERROR\] *(?:$|\[Help|To see the full|Re-run Maven|For more)",
+        cause=r"Exception in thread|Caused by: |\[ERROR\] (?:Failed|COMPILATION|/)",
+        telling=r"\[ERROR\] (?:Failed to execute|/)",
+    )
+    tools = JavaTools()
+    runner = runner_source(__name__)
+    stub = _STUB
+    is_beside_code = True
+    pin = Spelling(r"[A-Za-z0-9._-]+:[A-Za-z0-9._-]+:\d\S*", "org.example:shop:1.2.3")
+    runners = MappingProxyType({"junit": Spelling(r"\.java", ".java")})
+    installed_runners = ()
+    leftovers = Patterns(names=(), marks=("maven-status", "crab-classpath", "surefire-reports"))
+    system_packages = ("/usr/share/java", "/usr/share/maven-repo")
+
+    @override
+    def owns(self, environment: Environment) -> bool:
+        return environment.ecosystem == self.name
+
+    @override
+    def version(self, environment: Environment) -> str | None:
+        return environment.version
+
+    @override
+    def environment_faults(self, environment: Environment) -> Iterator[str]:
+        if not self.owns(environment):
+            return
+        if environment.version is None or not _VERSION.fullmatch(environment.version):
+            yield f"environment.version is {environment.version!r}; it should be that of a JDK, such as '17'"
+        for key in ("python", "node", "resolved"):
+            if getattr(environment, key) is not None:
+                yield f"environment.{key} is set beside ecosystem java; it should be left out"
+        if environment.dockerfile in ("python", "node"):
+            yield (
+                f"environment.dockerfile is {environment.dockerfile}; with ecosystem java it should be java, or your "
+                "own"
+            )
+        if "MAVEN_OPTS" in environment.env:
+            yield (
+                "environment.env.MAVEN_OPTS belongs to the harness, whose Maven reads its repository by it; it should "
+                "be left out, and what a test's JVM needs be in JDK_JAVA_OPTIONS"
+            )
+        if environment.packages:
+            yield "environment.packages are set; they should be left out, since pom.xml pins what Maven takes"
+
+    @override
+    def unsupported_reason(self, facts: Mapping[str, Any], oracle: Oracle) -> str | None:
+        found = facts.get("tools", {}).get(self.name)
+        if found and int(found["version"].partition(".")[0]) < _OLDEST:
+            return f"the JDK {found['version']} is too old for oracles: environment.version should be 11 or later"
+        if found:
+            return None
+        return (
+            f"{oracle.runner} needs a JDK, which is not in the environment: set environment.ecosystem to java and "
+            "environment.version to a version such as '17'"
+        )
+
+    @override
+    def needs_install(self, changed: Iterable[str], compiled: Collection[str]) -> bool:
+        """Return False: each run of an oracle builds what it needs of the tree."""
+        return False
