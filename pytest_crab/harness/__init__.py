@@ -202,6 +202,7 @@ def encode(job: Job, role: str | None = None, token: str | None = None) -> bytes
         if role == "oracles"
         else {name: dataclasses.asdict(made) for name, made in job.installs.items()},
         "tools": dict(facts.get("tools", {})),
+        "bytecode": facts.get("bytecode"),
         "runs": [] if role == "project" else [_run(run) for run in job.runs],
     }
     if role:

@@ -100,6 +100,8 @@ class BubblewrapRuntime(HostRuntime):
         built = Path(image.reference)
         readable = {inside: Path(host) for inside, host in layout.binds.items()}
         readable |= {venvs.TREE: built / "tree", venvs.DISTRIBUTIONS: built / "distributions.txt"}
+        if image.facts.get("bytecode") is not None:
+            readable[venvs.BYTECODE_PLACE] = built / venvs.BYTECODE
         for place in replaced or {}:
             readable.pop(place, None)
         return View(

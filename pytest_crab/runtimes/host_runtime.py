@@ -106,6 +106,7 @@ class HostRuntime(Runtime, ABC):
             "built": built,
             "env": variables_of(instance.required_environment, tools),
             "tools": tools,
+            "bytecode": venvs.BYTECODE_PLACE if (folder / venvs.BYTECODE).is_dir() else None,
         }
         return Image(
             key=key,
@@ -225,10 +226,12 @@ class HostRuntime(Runtime, ABC):
         remove_folder(new)  # of a killed build
         new.mkdir(parents=True)
         try:
-            layout = venvs.build_tree(
+            built = venvs.build_tree(
                 new, instance, snapshot, layout, chosen.tool, self._run_build, confined=not self.unconfined
             )
-            venvs.write(layout, new)
+            if chosen.tool is None and not self.unconfined:  # without a sandbox any run could write there
+                venvs.compile_tree(new, layout, self._run_build)
+            venvs.write(built, new)
             new.rename(folder)
         finally:
             remove_folder(new)

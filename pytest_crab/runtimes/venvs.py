@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import importlib.metadata
+import importlib.resources
 import json
 import os
 import shlex
@@ -19,7 +20,8 @@ from typing import Any
 
 from pytest_crab import ecosystems, serialization
 from pytest_crab.ecosystems.building import PackageRoute, install_script
-from pytest_crab.ecosystems.contract import Tool
+from pytest_crab.ecosystems.contract import Tool, numbers
+from pytest_crab.ecosystems.python.inside import bytecode
 from pytest_crab.errors import ImageError
 from pytest_crab.harness import WITHOUT_OURS
 from pytest_crab.protocols import INSTALL_LIMITS, INSTALL_SECONDS, OWN_PLACES, Command, Completed, Snapshot
@@ -40,6 +42,13 @@ from pytest_crab.types import Environment, Instance
 
 TREE = f"{OWN_PLACES['trees']}/tree"
 DISTRIBUTIONS = f"{OWN_PLACES['trees']}/distributions.txt"
+#: The bytecode of a tree's modules: a folder of the environment, and its place in a sandbox.
+BYTECODE = "bytecode"
+BYTECODE_PLACE = f"{OWN_PLACES['trees']}/bytecode"
+#: Trees with fewer bytes of modules are compiled in less time than a program needs to start.
+_WORTH_COMPILING = 1 << 18
+#: The first Python whose bytecode can have the digest of its source.
+_DIGESTS = (3, 7)
 #: The file in a virtual environment with what its isolated builds may take.
 _CONSTRAINTS = "build-constraints.txt"
 #: Ends the name of an environment's folder while it is being built.
@@ -51,6 +60,13 @@ _SYSTEM_PREFIXES = ("/usr", "/usr/local")
 
 #: Lets an installer that meets the limit of a file say so: the signal would end it without a word.
 _OUTSPOKEN = 'trap "" XFSZ'
+
+#: The program that compiles a tree's modules; see inside/bytecode.py.
+_COMPILE = (
+    importlib.resources.files("pytest_crab.ecosystems.python.inside")
+    .joinpath("bytecode.py")
+    .read_text(encoding="utf-8")
+)
 
 #: Runs one command of the builder's in a view (or without any, where nothing is confined); its end.
 Builder = Callable[[View, Command, float], Completed]
@@ -294,6 +310,27 @@ def build_tree(
     final = folder.parent / folder.name.removesuffix(NEW)
     compiled = tuple(compiled_modules(str(tree), ecosystems.COMPILED))
     return dataclasses.replace(layout, binds={**binds, layout.venv: str(final / "venv")}, compiled=compiled)
+
+
+def compile_tree(folder: Path, layout: Layout, build: Builder) -> None:
+    """Compile the modules of ``folder``/tree into ``folder``/bytecode, where that saves time. Raises Cancelled.
+
+    ``layout`` is that of the packages. An oracle run else compiles what it imports each time, since no run may write
+    into the tree of another.
+    """
+    tree = folder / "tree"
+    size = sum(Path(path).stat().st_size for path in bytecode.modules(str(tree)))
+    if size < _WORTH_COMPILING or numbers(layout.version) < _DIGESTS:
+        return
+    compiled = folder / BYTECODE
+    compiled.mkdir()
+    view = View(
+        readable={**_readable(layout, without=""), TREE: tree},
+        writable={BYTECODE_PLACE: compiled},
+        masked=layout.masked,
+    )
+    argv = (layout.python, "-I", "-S", "-c", _COMPILE, TREE, BYTECODE_PLACE)
+    build(view, Command(argv=argv), INSTALL_SECONDS)  # what a failure left out is compiled when it is imported
 
 
 def _put_constraints(venv: Path, inside: str, instance: Instance, snapshot: Snapshot) -> str | None:

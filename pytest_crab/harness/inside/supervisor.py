@@ -347,7 +347,10 @@ class Supervisor:
         hello = {"hello": sys.version.split()[0]}
         if "recorder" in self.parts:
             try:
-                hello["pytest"] = self.parts["recorder"].preload(self.job["site"], self.parts["tampering"])
+                recorder, job = self.parts["recorder"], self.job
+                if job["bytecode"] is not None:
+                    recorder.take_bytecode(job["workdir"], job["bytecode"])
+                hello["pytest"] = recorder.preload(job["site"], self.parts["tampering"])
             except Exception as error:  # noqa: BLE001 - whatever the environment's pytest does on import, it is said and nothing runs
                 self.say({"broken": "pytest cannot be imported: %s: %s" % (type(error).__name__, str(error)[:300])})
                 return
