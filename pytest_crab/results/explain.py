@@ -131,8 +131,8 @@ def _told_at_length(trial: Trial) -> Iterator[str]:
 
 
 def _place(result: CommentResult) -> str:
-    where = "" if result.path is None else f"{one_line(result.path)}{_span(result.lines)}, "
-    return f"({where}{label_words(result.labels)})"
+    where = "" if result.place.path is None else f"{one_line(result.place.path)}{_span(result.place.lines)}, "
+    return f"({where}{label_words(result.place.labels)})"
 
 
 def _span(lines: tuple[int, int] | None) -> str:
@@ -145,7 +145,7 @@ def _findings_near(result: CommentResult, review: Review, explanation: Explanati
     """Yield the findings that the explanation calls near; without one, those within NEAR lines."""
     if explanation is not None:
         near = [review.findings[number - 1] for number in explanation.near if number <= len(review.findings)]
-    elif result.path is None:
+    elif result.place.path is None:
         return
     else:
         near = [finding for finding in review.findings if is_near(finding, result)]
@@ -160,13 +160,13 @@ def _findings_near(result: CommentResult, review: Review, explanation: Explanati
 
 def is_near(finding: Finding, result: CommentResult) -> bool:
     """Tell whether a finding speaks of the comment's file and side, and of the whole file or of lines close by."""
-    if finding.path is None or finding.path != result.path:
+    if finding.path is None or finding.path != result.place.path:
         return False
-    if finding.start is None or result.lines is None:
+    if finding.start is None or result.place.lines is None:
         return True
     last = finding.end or finding.start
-    first, final = result.lines
-    return finding.side is result.side and finding.start <= final + NEAR and last >= first - NEAR
+    first, final = result.place.lines
+    return finding.side is result.place.side and finding.start <= final + NEAR and last >= first - NEAR
 
 
 def _finding_place(finding: Finding) -> str:

@@ -108,11 +108,11 @@ def _rows(trial: Trial) -> Iterator[tuple[Any, ...]]:
     for result in trial.results:
         own = {
             "comment": result.comment,
-            "category": result.category,
-            "kind": result.kind,
+            "category": result.place.category,
+            "kind": result.place.kind,
             "verdict": result.verdict.value,
             "reason": result.reason.value,
-            "resolvable": result.resolvable,
+            "resolvable": result.place.resolvable,
             **_explained(trial.explanations.get(result.comment)),
         }
         row = {**shared, **own}

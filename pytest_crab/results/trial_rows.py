@@ -162,10 +162,10 @@ def _oracles(trial: Trial) -> Iterator[OracleRecord]:
             instance=trial.instance,
             comment=result.comment,
             repo=trial.repo,
-            labels=result.labels,
+            labels=result.place.labels,
             verdicts=letter(result.reason),
             reviews=() if trial.review_number is None else (trial.review_number,),
-            resolvable=result.resolvable,
+            resolvable=result.place.resolvable,
             alone=_alone(trial, result) if trial.explanations else "",
             digest=result.place.oracle,
         )

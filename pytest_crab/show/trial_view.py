@@ -107,7 +107,10 @@ def _hunk(
         yield Line(f"{number or '':>5} {line.mark}{escape_controls(line.text)}", style)
         ends = {(Side.LEFT, file.old, line.old), (Side.RIGHT, file.new, line.new)}
         for result in results:
-            if result.lines is not None and (result.side, result.path or "", result.lines[1]) in ends:
+            if (
+                result.place.lines is not None
+                and (result.place.side, result.place.path or "", result.place.lines[1]) in ends
+            ):
                 yield Line(f"      | {one_line(result.comment)} was commented on here: {result.verdict}", "comment")
         for found in [one for one in left if (one[1].side, one[1].path or "", one[1].end or one[1].start) in ends]:
             left.remove(found)
@@ -138,10 +141,10 @@ def _text(text: str, margin: str, style: str) -> Iterator[Line]:
 
 def _oracle(result: CommentResult, comment: str, explanation: Explanation | None) -> Iterator[Line]:
     """One oracle: its verdict, what the human commented, and its tests."""
-    place = one_line(result.path or "?")
-    span = "" if result.lines is None else f":{result.lines[0]}-{result.lines[1]}"
+    place = one_line(result.place.path or "?")
+    span = "" if result.place.lines is None else f":{result.place.lines[0]}-{result.place.lines[1]}"
     style = {"caught": "good", "missed": "bad"}.get(str(result.verdict), "")
-    name = f"{one_line(result.comment)} {place}{span} ({label_words(result.labels)})"
+    name = f"{one_line(result.comment)} {place}{span} ({label_words(result.place.labels)})"
     yield Line(f"{name}: {result.verdict} ({why(result)})", style)
     if explanation is not None:
         yield Line(f"    {one_line(explanation.words)}", style)

@@ -145,6 +145,16 @@ class ScoredComment:
     oracle: str | None = None
 
     @property
+    def category(self) -> str:
+        """The label ``category``; empty where the set has none."""
+        return self.labels.get("category", "")
+
+    @property
+    def kind(self) -> str:
+        """The label ``kind``; empty where the set has none."""
+        return self.labels.get("kind", "")
+
+    @property
     def error_rates(self) -> dict[OracleError, ErrorRate]:
         """The measured error rates of its oracle."""
         rates = {error: getattr(self, error.name.lower()) for error in OracleError}
@@ -162,41 +172,6 @@ class CommentResult:
     def comment(self) -> str:
         """The comment's id."""
         return self.place.id
-
-    @property
-    def path(self) -> str | None:
-        """The comment's file."""
-        return self.place.path
-
-    @property
-    def lines(self) -> tuple[int, int] | None:
-        """First and last line of the comment, from 1; None: the whole file."""
-        return self.place.lines
-
-    @property
-    def side(self) -> Side:
-        """The version of the file in which the lines count."""
-        return self.place.side
-
-    @property
-    def labels(self) -> Mapping[str, str]:
-        """The comment's labels by dimension."""
-        return self.place.labels
-
-    @property
-    def category(self) -> str:
-        """The label ``category``; empty where the set has none."""
-        return self.place.labels.get("category", "")
-
-    @property
-    def kind(self) -> str:
-        """The label ``kind``; empty where the set has none."""
-        return self.place.labels.get("kind", "")
-
-    @property
-    def resolvable(self) -> bool | None:
-        """True if this agent was seen to resolve the comment when it was given it alone; None: not asked."""
-        return self.place.resolvable
 
     @property
     def reason(self) -> Reason:

@@ -36,12 +36,12 @@ def told_of_categories() -> dict[str, tuple[int, int]]:
 def rules_on(result: CommentResult, trial: Trial) -> set[str]:
     """The rules of the findings that lie on the comment's lines."""
     assert trial.review is not None
-    assert result.lines is not None
-    first, last = result.lines
+    assert result.place.lines is not None
+    first, last = result.place.lines
     return {
         str(finding.rule)
         for finding in trial.review.findings
-        if finding.path == result.path and finding.start is not None
+        if finding.path == result.place.path and finding.start is not None
         and finding.start <= last and (finding.end or finding.start) >= first
     }  # fmt: skip
 
@@ -86,6 +86,6 @@ def test_the_pairs_on_the_page_are_those_of_the_records(first_run: Path) -> None
     }
     assert caught == told()
     known = Counter(str(comment.category) for instance in instances for comment in instance.with_oracles)
-    hit = Counter(str(result.category) for _, result in results if result.verdict is Verdict.CAUGHT)
+    hit = Counter(str(result.place.category) for _, result in results if result.verdict is Verdict.CAUGHT)
     assert {name: (hit[name], count) for name, count in known.items()} == told_of_categories()
     assert f"catches {len(caught)} of {known.total()} oracles" in (ROOT / "docs/explanation/ruff.md").read_text()

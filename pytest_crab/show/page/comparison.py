@@ -124,7 +124,7 @@ def _with_records(
     blocks.append(packed_block(len(blocks), {"comments": own, "before": _side(was[0]), "after": _side(now[0])}))
     return dataclasses.replace(
         one,
-        labels=safe(label_words(now[1].labels)),
+        labels=safe(label_words(now[1].place.labels)),
         reasons=(was[1].reason.value, now[1].reason.value),
         block=len(blocks) - 1,
     )

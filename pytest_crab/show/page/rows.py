@@ -69,8 +69,8 @@ def index_row(trial: Trial) -> dict[str, Any]:
         **({"l": marked} if marked != trial.reviewer else {}),
         "n": trial.repeat,
         "p": trial.repo,
-        "g": sorted({safe(result.category) for result in results}),
-        "k": sorted({safe(result.kind) for result in results}),
+        "g": sorted({safe(result.place.category) for result in results}),
+        "k": sorted({safe(result.place.kind) for result in results}),
         "v": [verdicts[verdict] for verdict in (Verdict.CAUGHT, Verdict.MISSED, Verdict.UNKNOWN)],
         "f": None if trial.review is None else trial.review.size,
         "s": trial.seconds,
@@ -157,15 +157,15 @@ def near(findings: Iterable[Finding], results: Sequence[CommentResult]) -> Itera
             for at, result in enumerate(results)
             if (distance := _distance(finding, result)) is not None and distance <= NEAR
         ]
-        yield results[min(distances)[1]].category if distances else None
+        yield results[min(distances)[1]].place.category if distances else None
 
 
 def _distance(finding: Finding, result: CommentResult) -> int | None:
-    if finding.path is None or (finding.path, finding.side) != (result.path, result.side):
+    if finding.path is None or (finding.path, finding.side) != (result.place.path, result.place.side):
         return None
-    if finding.start is None or result.lines is None:
+    if finding.start is None or result.place.lines is None:
         return NEAR
-    first, last = result.lines
+    first, last = result.place.lines
     return max(0, finding.start - last, first - (finding.end or finding.start))
 
 
@@ -173,12 +173,12 @@ def _result(result: CommentResult, explanation: Explanation | None) -> dict[str,
     return {
         "said": list(_said(result, explanation)),
         "comment": result.comment,
-        "lines": result.lines,
-        "side": result.side.value,
-        "labels": safe(label_words(result.labels)),
+        "lines": result.place.lines,
+        "side": result.place.side.value,
+        "labels": safe(label_words(result.place.labels)),
         "verdict": result.verdict.value,
-        "resolvable": result.resolvable,
-        "path": safe(result.path) or None,
+        "resolvable": result.place.resolvable,
+        "path": safe(result.place.path) or None,
         "parts": [[safe(part.asks), part.resolved] for part in result.parts],
         "tests": [[safe(test.id), test.outcome, safe(test.exception), safe(test.where)] for test in result.tests[:50]],
     }
