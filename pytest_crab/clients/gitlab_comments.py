@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from pytest_crab.clients.forge_comments import ANSWER_SECONDS, OwnComment, PullRequestPlace
@@ -74,35 +74,34 @@ class GitLabNotes:
     def _url(self, note: int) -> str:
         return f"{self._request.web_url}#note_{note}"
 
-    @contextmanager
-    def _errors(self, doing: str) -> Iterator[None]:
-        """Turn errors of python-gitlab and of the network into ForgeErrors without the token."""
-        import gitlab
-        import requests
-
-        try:
-            yield
-        except gitlab.GitlabError as error:
-            raise self._error(error, doing) from error
-        except requests.RequestException as error:
-            text = self._redactor.text(one_line(str(error)))
-            raise ForgeError(f"GitLab cannot be reached at {self._place.api}: {text}", 0.0) from error
-        except (LookupError, TypeError, ValueError, AttributeError, AssertionError) as error:
-            raise ForgeError(f"GitLab's answer on {self._place.text} cannot be read") from error
-
-    def _error(self, error: gitlab.GitlabError, doing: str) -> ForgeError:
-        return gitlab_error(error, f"{doing} {self._place.text}", self._place.text, self._variable, self._redactor)
+    def _errors(self, doing: str) -> AbstractContextManager[None]:
+        return gitlab_errors(doing, self._place.text, self._place.api, self._variable, self._redactor)
 
 
-def gitlab_error(error: gitlab.GitlabError, doing: str, place: str, variable: str, redactor: Redactor) -> ForgeError:
-    """Return what GitLab answered as a sentence without the token, which ``variable`` holds."""
+@contextmanager
+def gitlab_errors(doing: str, place: str, server: str, variable: str, redactor: Redactor) -> Iterator[None]:
+    """Turn errors of python-gitlab and of the network into ForgeErrors without the token, which ``variable`` holds."""
+    import gitlab
+    import requests
+
+    try:
+        yield
+    except gitlab.GitlabError as error:
+        raise _refusal(error, doing, place, variable, redactor) from error
+    except requests.RequestException as error:
+        raise ForgeError(f"GitLab cannot be reached at {server}: {redactor.text(one_line(str(error)))}", 0.0) from error
+    except (LookupError, TypeError, ValueError, AttributeError, AssertionError) as error:
+        raise ForgeError(f"GitLab's answer on {place} cannot be read") from error
+
+
+def _refusal(error: gitlab.GitlabError, doing: str, place: str, variable: str, redactor: Redactor) -> ForgeError:
     status = error.response_code or 0
     if status == _TOO_MANY:
         return ForgeError("GitLab's rate limit is used up: try again in a minute", 0.0)
     if status == _UNAUTHORISED:
         return ForgeError(f"GitLab does not accept the token in {variable}: it may have expired")
     if status == _FORBIDDEN:
-        return ForgeError(f"the token in {variable} may not {doing}: give it the scope api")
+        return ForgeError(f"the token in {variable} may not {doing} {place}: give it the scope api")
     if status == _MISSING:
         return ForgeError(f"GitLab has no {place}, or does not show it to the token in {variable}")
     said = redactor.text(one_line(str(error.error_message)))

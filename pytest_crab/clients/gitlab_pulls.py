@@ -6,15 +6,13 @@ They are told in the fields of GitHub's API, so that curation knows one shape.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
 
-from pytest_crab.clients.gitlab_comments import gitlab_error, open_lab
-from pytest_crab.errors import ForgeError
+from pytest_crab.clients.gitlab_comments import gitlab_errors, open_lab
 from pytest_crab.redaction import Redactor
-from pytest_crab.text import one_line
 
 #: The variable that may hold a token.
 TOKEN = "GITLAB_TOKEN"  # noqa: S105 - the name of a variable
@@ -123,21 +121,8 @@ class GitLabPulls:
                 )
             )
 
-    @contextmanager
-    def _errors(self) -> Iterator[None]:
-        """Turn errors of python-gitlab and of the network into ForgeErrors without the token."""
-        import gitlab
-        import requests
-
-        try:
-            yield
-        except gitlab.GitlabError as error:
-            raise gitlab_error(error, f"read {self.project}", self.project, TOKEN, self._redactor) from error
-        except requests.RequestException as error:
-            text = self._redactor.text(one_line(str(error)))
-            raise ForgeError(f"GitLab cannot be reached at {self.server}: {text}", 0.0) from error
-        except (LookupError, TypeError, ValueError, AttributeError) as error:
-            raise ForgeError(f"GitLab's answer on {self.project} cannot be read ({error})") from error
+    def _errors(self) -> AbstractContextManager[None]:
+        return gitlab_errors("read", self.project, self.server, TOKEN, self._redactor)
 
 
 def _rows(number: int, discussion: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
