@@ -9,12 +9,12 @@ import os
 import re
 import shutil
 import subprocess
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Protocol
 
+from pytest_crab.ecosystems.building import PackageRoute, install_script
 from pytest_crab.ecosystems.patterns import Patterns
 from pytest_crab.errors import ImageError
 from pytest_crab.types import Environment, Oracle
@@ -45,7 +45,7 @@ class Tool:
     options: tuple[str, ...] = ()
 
 
-class Tools(ABC):
+class Tools:
     """The tools of an ecosystem other than Python's, whose interpreters are the harness's too.
 
     They are found on this machine, put into base images, and build a tree with its packages.
@@ -99,24 +99,27 @@ class Tools(ABC):
         place = str(prefix if own else program)
         return {place: place}
 
-    @abstractmethod
     def build_script(self, environment: Environment) -> str:
         """Return the shell script that puts the packages in place and runs the install commands, in the tree."""
+        return install_script(environment)
 
-    @abstractmethod
     def route_env(self) -> dict[str, str]:
         """Return the variables by which packages are reached from this machine. Raises ImageError on a bad path."""
+        return dict(PackageRoute.here().proxies)
 
-    @abstractmethod
-    def build_arguments(self, bundle: str) -> dict[str, str]:
+    def build_arguments(self, bundle: str) -> dict[str, str]:  # noqa: ARG002 - not every tool has some
         """Return arguments for a build that leaves them in an image's history; ``bundle`` is the path of a CA bundle.
 
         Raises ImageError where one of them holds a password.
         """
+        return {}
 
-    @abstractmethod
-    def copy(self, tool: Tool, root: Path) -> list[Path]:
-        """Copy the tool of this machine into the root of a base image; return the programs whose libraries it needs."""
+    def copy(self, tool: Tool, root: Path) -> list[Path]:  # noqa: ARG002 - as above
+        """Copy the tool of this machine into the root of a base image; return the programs whose libraries it needs.
+
+        Raises ImageError where that cannot be done.
+        """
+        raise ImageError(f"no base image is made of this machine's {self.name}; use the local runtime, or another base")
 
     def variables(self, version: str, caches: str) -> dict[str, str]:  # noqa: ARG002 - not every tool has some
         """Return the variables that commands have by this tool; ``caches`` is the folder that the build filled."""
@@ -227,6 +230,7 @@ class Ecosystem(Protocol):
     @property
     def installed_runners(self) -> Collection[str]:
         """Those of the runners that an environment may have without being for this ecosystem: a trial says if not."""
+        return ()
 
     @property
     def stub(self) -> str:
@@ -238,14 +242,17 @@ class Ecosystem(Protocol):
     @property
     def is_beside_code(self) -> bool:
         """Return whether an oracle belongs to a folder of the tree (``oracle.folder``), as tests of the project do."""
+        return False
 
     @property
     def leftovers(self) -> Patterns:
         """The files that its builds and test runs leave: they are never part of a revision."""
+        return Patterns(names=())
 
     @property
     def system_packages(self) -> tuple[str, ...]:
         """Folders in which a system keeps its packages for all users, as patterns of paths."""
+        return ()
 
     @property
     def tools(self) -> Tools | None:
@@ -257,15 +264,29 @@ class Ecosystem(Protocol):
 
     def owns(self, environment: Environment) -> bool:
         """Return whether an environment is for this ecosystem; exactly one owns each."""
+        return environment.ecosystem == self.name
 
     def version(self, environment: Environment) -> str | None:
         """Return the version of its tools that an environment asks for."""
+        return environment.version
 
     def environment_faults(self, environment: Environment) -> Iterator[str]:
         """Yield the faults of the keys that ask for this ecosystem, as sentences that begin with the key.
 
         Every ecosystem is asked of every environment: its keys may be half there, or stand beside those of another.
         """
+        if not self.owns(environment):
+            return
+        if environment.version is None:
+            yield f"environment.version is missing; beside ecosystem {self.name} it should be that of {self.name}"
+        for key in ("python", "node", "resolved"):
+            if getattr(environment, key) is not None:
+                yield f"environment.{key} is set beside ecosystem {self.name}; it should be left out"
+        if environment.dockerfile in ("python", "node"):
+            yield (
+                f"environment.dockerfile is {environment.dockerfile}; with ecosystem {self.name} it should be "
+                f"{self.name}, or your own"
+            )
 
     def start(self, runner: str) -> Environment:  # noqa: ARG002 - most runners come with the tools
         """Return the environment of an instance of which nothing is known but the runner of its oracles."""
@@ -285,12 +306,19 @@ class Ecosystem(Protocol):
 
         None: it can, or only a run can tell.
         """
+        if facts.get("tools", {}).get(self.name):
+            return None
+        return (
+            f"{oracle.runner} needs {self.name}, which is not in the environment: set environment.ecosystem to "
+            f"{self.name}, and environment.version beside it"
+        )
 
-    def needs_install(self, changed: Iterable[str], compiled: Collection[str]) -> bool:
+    def needs_install(self, changed: Iterable[str], compiled: Collection[str]) -> bool:  # noqa: ARG002 - as above
         """Return whether a tree in which these files changed has to be installed anew.
 
-        ``compiled`` are the modules that head's install compiled.
+        ``compiled`` are the modules that head's install compiled. No tree has, where each run builds what it needs.
         """
+        return False
 
 
 def runner_source(package: str) -> str:

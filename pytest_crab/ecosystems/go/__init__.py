@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -49,32 +49,19 @@ class Go(Ecosystem):
     is_beside_code = True
     pin = Spelling(r"[a-z0-9.-]+(?:/[A-Za-z0-9._~-]+)+@v\d+\.\d+\.\d+\S*", "example.org/module@v1.2.3")
     runners = MappingProxyType({"go": Spelling(r"_test\.go", "_test.go")})
-    installed_runners = ()
     leftovers = Patterns(names=("coverage.out", "cover.out"))
     system_packages = ("/usr/share/gocode",)
 
     @override
-    def owns(self, environment: Environment) -> bool:
-        return environment.ecosystem == self.name
-
-    @override
-    def version(self, environment: Environment) -> str | None:
-        return environment.version
-
-    @override
     def environment_faults(self, environment: Environment) -> Iterator[str]:
+        yield from super().environment_faults(environment)
         if not self.owns(environment):
             return
-        if environment.version is None or not _VERSION.fullmatch(environment.version):
+        if environment.version is not None and not _VERSION.fullmatch(environment.version):
             yield (
                 f"environment.version is {environment.version!r}; it should be that of Go, such as '1.26', or a patch "
                 "release such as '1.22.12', which Go fetches where it is not here"
             )
-        for key in ("python", "node", "resolved"):
-            if getattr(environment, key) is not None:
-                yield f"environment.{key} is set beside ecosystem go; it should be left out"
-        if environment.dockerfile in ("python", "node"):
-            yield f"environment.dockerfile is {environment.dockerfile}; with ecosystem go it should be go, or your own"
         if "GODEBUG" in environment.env:
             yield "environment.env.GODEBUG belongs to the harness, which reads its caches by it; it should be left out"
         if environment.packages:
@@ -85,14 +72,4 @@ class Go(Ecosystem):
         found = facts.get("tools", {}).get(self.name)
         if found and numbers(found["version"]) < _OLDEST:
             return f"Go {found['version']} does not mark its tests' lines: environment.version should be 1.20 or later"
-        if found:
-            return None
-        return (
-            f"{oracle.runner} needs Go, which is not in the environment: set environment.ecosystem to go and "
-            "environment.version to a version such as '1.26'"
-        )
-
-    @override
-    def needs_install(self, changed: Iterable[str], compiled: Collection[str]) -> bool:
-        """Return False: each run of an oracle builds what it needs of the tree."""
-        return False
+        return super().unsupported_reason(facts, oracle)

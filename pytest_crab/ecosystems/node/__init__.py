@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -69,7 +69,6 @@ class Node(Ecosystem):
     tools = NodeTools()
     runner = runner_source(__name__)
     stub = _STUB
-    is_beside_code = False
     installed_runners = _INSTALLED
     pin = Spelling(rf"(?:@{_NAME}/)?{_NAME}@\d+\.\d+\.\d+(?:[-+][0-9A-Za-z.+-]+)?", "name@1.2.3, which is npm's way")
     runners = MappingProxyType(
@@ -138,8 +137,3 @@ class Node(Ecosystem):
         if oracle.runner == "node" and oracle.file.endswith(".ts") and version < STRIPPING:
             return f"node {found['version']} does not run TypeScript: environment.node should be 22.6 or later"
         return None
-
-    @override
-    def needs_install(self, changed: Iterable[str], compiled: Collection[str]) -> bool:
-        """Return False: what is installed is the environment's, whatever a tree changes."""
-        return False

@@ -82,8 +82,6 @@ class Python(Ecosystem):
     tools = None
     runner = None
     stub = _STUB
-    is_beside_code = False
-    installed_runners = ()
     pin = Spelling(rf"{NAME}(?:\[{NAME}(?:, ?{NAME})*\])?=={VERSION}(?: ?; ?[\w.'\"<>=!() -]+)?", "name==version")
     runners = MappingProxyType({RUNNER: Spelling(r"\.py", ".py")})
     leftovers = _LEFTOVERS
