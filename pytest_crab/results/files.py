@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from typing import BinaryIO, TypeVar
@@ -129,10 +129,12 @@ def write_report_file(path: Path, chunks: Iterable[bytes]) -> None:
 
 
 _encode = json.JSONEncoder(allow_nan=False).encode
+#: What holds a few nested parts is one line of at most so many characters: an oracle with its labels, or a rate.
+_FEW, _SHORT = 4, 400
 
 
 def _laid_out(record: object, margin: str = "\n") -> Iterator[str]:
-    """Yield JSON with a line for whatever holds nothing that is nested: json's own indent is slow, and longer to read.
+    """Yield JSON with a line for whatever is flat, or short: json's own indent is slow, and longer to read.
 
     No more of a record than such a line is plain data at a time.
     """
@@ -157,19 +159,19 @@ def _laid_out(record: object, margin: str = "\n") -> Iterator[str]:
 
 
 def _one_line(value: object) -> str | None:
-    """Return the JSON of unfolded data; None if it holds something nested."""
-    if isinstance(value, (dict, list)):
-        if not value:
-            return "{}" if isinstance(value, dict) else "[]"
-        if any(map(_is_nested, value.values() if isinstance(value, dict) else value)):
-            return None
-    return _encode(serialization.dump(value))
+    """Return the JSON of unfolded data; None if what it holds is nested itself, or nested and not short."""
+    nested = [part for part in map(serialization.unfold, _parts(value)) if _parts(part)]
+    if not nested:
+        return _encode(serialization.dump(value))
+    if len(nested) > _FEW or any(_parts(serialization.unfold(one)) for part in nested for one in _parts(part)):
+        return None
+    line = _encode(serialization.dump(value))
+    return line if len(line) <= _SHORT else None
 
 
-def _is_nested(value: object) -> bool:
-    """Return True for a mapping, a list or a record that is not empty."""
-    found = serialization.unfold(value)
-    return isinstance(found, (dict, list)) and bool(found)
+def _parts(value: object) -> Collection[object]:
+    """Return what unfolded data holds."""
+    return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
 
 
 def _made_anew(path: Path) -> BinaryIO:

@@ -34,9 +34,10 @@ class Rate:
     high: float | None = None
     #: The 95% interval of ``micro``.
     interval: Interval | None = None
-    #: The same for pull requests like these in these repositories; None where ``interval`` speaks for no others.
+    #: The same for pull requests like these in these repositories; None of a label's rate, and where ``interval``
+    #: speaks for no others.
     here: Interval | None = None
-    #: The 95% interval of ``macro``.
+    #: The 95% interval of ``macro``; None of a label's rate.
     macro_interval: Interval | None = None
 
     @property
@@ -45,8 +46,11 @@ class Rate:
         return self.oracles - self.known
 
 
-def rate_of(oracles: Sequence[OracleRecord], *, strict: bool) -> Rate:
-    """Return the rate of these oracles; ``strict``: what is unknown counts as missed."""
+def rate_of(oracles: Sequence[OracleRecord], *, strict: bool, of_label: bool = False) -> Rate:
+    """Return the rate of these oracles; ``strict``: what is unknown counts as missed.
+
+    ``of_label``: they are those with one label, which have one interval.
+    """
     values = {oracle.key: value for oracle in oracles if (value := oracle.value(strict=strict)) is not None}
     means = instance_means(values)
     repos = {oracle.key: oracle.repo for oracle in oracles}
@@ -61,8 +65,8 @@ def rate_of(oracles: Sequence[OracleRecord], *, strict: bool) -> Rate:
         low=_mean([oracle.share(Verdict.CAUGHT.value) for oracle in oracles]),
         high=_mean([oracle.most_caught() for oracle in oracles]),
         interval=interval,
-        here=micro_interval(values, repos, PULL_REQUEST) if wide else None,
-        macro_interval=macro_interval(means, repos),
+        here=micro_interval(values, repos, PULL_REQUEST) if wide and not of_label else None,
+        macro_interval=None if of_label else macro_interval(means, repos),
     )
 
 
@@ -75,7 +79,7 @@ def rates_by_label(oracles: Sequence[OracleRecord], *, strict: bool) -> dict[str
     order = {word.value: place for place, word in enumerate((*Kind, *Category))}
     return {
         dimension: {
-            word: rate_of(found[dimension][word], strict=strict)
+            word: rate_of(found[dimension][word], strict=strict, of_label=True)
             for word in sorted(found[dimension], key=lambda word: (order.get(word, len(order)), word))
         }
         for dimension in sorted(found)

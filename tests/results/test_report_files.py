@@ -137,6 +137,22 @@ def test_a_summary_comes_back(tmp_path: Path, make_trial: MakeTrial) -> None:
     assert json.loads(path.read_text())["reviewers"][0]["overall"]["high"] == 1
 
 
+def test_an_oracle_and_the_rate_of_a_label_are_one_line_each(tmp_path: Path, make_trial: MakeTrial) -> None:
+    path = tmp_path / "summary.json"
+    summary = summarise([make_trial("codex", name, Reason.GREEN) for name in ("a", "b")])
+    write_summary(path, summary)
+    (codex,) = summary.reviewers
+    lines = [line.strip().rstrip(",") for line in path.read_text().splitlines()]
+    read = [json.loads(line) for line in lines if line.startswith("{") and line.endswith("}")]
+    assert [own["instance"] for own in read if "verdicts" in own] == ["a", "b"]
+    rates = {line.partition('": {')[0].strip('"') for line in lines if '"oracles": ' in line and line.endswith("}")}
+    words = {word for rates_of in codex.by_label.values() for word in rates_of}
+    assert words and words <= rates
+    assert codex.overall.macro_interval is not None
+    assert all(rate.macro_interval is None for own in codex.by_label.values() for rate in own.values())
+    assert read_summary(path) == summary
+
+
 def records_in(kind: Any) -> Iterator[type]:
     """The dataclasses that a type is made of, itself included; some more than once."""
     if dataclasses.is_dataclass(kind):
