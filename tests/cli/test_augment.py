@@ -134,6 +134,7 @@ def test_duplicates_go_and_every_decision_is_on_record(tmp_path: Path, provider:
     assert "4 by 1, 1 by 2" in output  # apple by alpha, pear by both, and three by one each
 
 
+@pytest.mark.slow(reason="a set is augmented three times")
 def test_an_interrupted_augmentation_goes_on_where_it_was(tmp_path: Path, provider: ScriptedProvider) -> None:
     def fail_late(asked: Asked) -> Reply:
         return answer(asked) if len(provider.asked) <= 4 else fail(500)

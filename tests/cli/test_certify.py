@@ -195,6 +195,7 @@ def test_the_audit_names_the_over_fitted_and_the_loose() -> None:
     ]
 
 
+@pytest.mark.slow(reason="two oracles are held against all of their checks")
 def test_check_names_the_audited_oracles_whose_runs_take_longest() -> None:
     for name in ("a", "b"):
         held_against(write(name), RED_THEN_GREEN)
@@ -239,6 +240,7 @@ def test_an_oracle_that_pins_what_its_comment_does_not_ask_for_is_refused() -> N
     assert rows["pinning"][4:6] == ["0.50", "(3/6)"]
 
 
+@pytest.mark.slow(reason="an oracle is held against its checks beside other changes")
 def test_changes_that_break_the_projects_tests_are_no_company() -> None:
     passing = "pass_to_pass: [python, -c, 'import tax; assert tax.RATE == 1']\n"
     beside(write("a"), PINNING, tests=passing)
@@ -278,6 +280,7 @@ def test_an_audit_is_run_once_and_recorded_in_the_lock() -> None:
     assert check("--audit").output.startswith("0 oracles audited")
 
 
+@pytest.mark.slow(reason="an oracle is audited twice")
 def test_an_oracle_that_fails_its_audit_is_a_fault_and_not_on_record() -> None:
     folder = write("a")
     held_against(folder, RED_THEN_GREEN)
@@ -453,6 +456,7 @@ def test_a_wait_for_the_slots_of_another_run_is_said(monkeypatch: pytest.MonkeyP
     assert result.stderr.count("waits for one of the") == 1
 
 
+@pytest.mark.slow(reason="a set is certified on a terminal")
 def test_a_terminal_shows_what_goes_on(on_terminal: Callable[..., str], seen: Callable[[str], str]) -> None:
     write("slow", "import time\n" + RED_THEN_GREEN.replace("    assert", "    time.sleep(0.5)\n    assert"))
     argv = [

@@ -80,6 +80,7 @@ def row(result: Result, source: str) -> list[str]:
     return found
 
 
+@pytest.mark.slow(reason="a set is measured twice")
 @pytest.mark.bubblewrap
 def test_a_loose_oracle_accepts_and_a_sharp_one_refuses() -> None:
     loose = run("--near-misses=near", "--right-fixes=fixes")
@@ -116,6 +117,7 @@ def test_right_fixes_are_measured_beside_other_right_changes() -> None:
     assert "shop-1: c0 refuses c0-edge with tax.diff" in result.output
 
 
+@pytest.mark.slow(reason="a set is measured, checked and run")
 @pytest.mark.bubblewrap
 def test_the_rates_stand_in_statistics_in_records_and_in_the_gate() -> None:
     assert run("--near-misses=near", "--mutants=0", "--authors=2").exit_code == 0

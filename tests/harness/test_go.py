@@ -17,7 +17,7 @@ from pytest_crab.protocols import FileChange
 from pytest_crab.types import Ending, Environment, Oracle, Reason, Run
 from tests.harness.conftest import Bench, changed, proof, told
 
-pytestmark = pytest.mark.go
+pytestmark = [pytest.mark.go, pytest.mark.slow(reason="Go's own library is compiled, and each oracle with its tree")]
 
 HEAD = 'package queue\n\nimport "testing"\n\n'
 SUM = HEAD + "func TestSum(t *testing.T) {\n\tif Add(1, 2) != 3 {\n\t\tt.Error(Add(1, 2))\n\t}\n}\n"
@@ -129,7 +129,6 @@ def bad(code: str, *imports: str) -> FileChange:
     return changed("queue/add.go", f"package queue\n\n{lines}\n{code}\n{BAD.partition('queue')[2]}")
 
 
-@pytest.mark.slow(reason="each wrong revision is built and run")
 @pytest.mark.parametrize(
     "change",
     [

@@ -30,11 +30,13 @@ from .conftest import curation
 URL = "https://git.example/owner/shop"
 
 
-@pytest.fixture
-def proposed(shop_history: Path, tmp_path: Path) -> Iterator[dict[str, PullCandidate | Rejection]]:
+@pytest.fixture(scope="module")
+def proposed(
+    shop_history: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[dict[str, PullCandidate | Rejection]]:
     """What the source makes of each fix, by the subject's last word but the number."""
 
-    context = curation(tmp_path)
+    context = curation(tmp_path_factory.mktemp("proposed"))
     with open_repository(shop_history) as repository:
         source = FixSource(repository=repository, url=URL)
         subjects = {change.commit: change.texts[0] for change in source.line}

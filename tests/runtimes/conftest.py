@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
@@ -110,12 +111,13 @@ def base(without: Callable[[str, str], NoReturn]) -> str:
 @pytest.fixture(scope="session")
 def make(
     request: pytest.FixtureRequest,
-    tmp_path_factory: pytest.TempPathFactory,
+    shared_folder: Path,
     without: Callable[[str, str], NoReturn],
 ) -> Iterator[Callable[[str], Runtime]]:
-    """Makes runtimes by name, or skips with the reason that there is none."""
+    """Makes runtimes by name, or skips with the reason that there is none; workers build environments once."""
     made: list[Any] = []
-    cache = tmp_path_factory.mktemp("cache")
+    cache = shared_folder / "runtimes-cache"
+    cache.mkdir(exist_ok=True)
 
     def make(name: str) -> Runtime:
         if name == "docker":

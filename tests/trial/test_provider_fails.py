@@ -50,6 +50,7 @@ def test_a_provider_that_gives_no_answer_is_asked_as_often_as_retries_says(place
     assert [(line["status"], line["tries"]) for line in place.booked] == [(502, 1 + RETRIES_SET)]
 
 
+@pytest.mark.slow(reason="a real client starts, and installs itself in its home")
 @pytest.mark.parametrize("name", ["claude-code", "codex", "pr-agent"])
 def test_a_real_client_asks_no_more(place: Any, name: str, without: Callable[[str, str], NoReturn]) -> None:
     try:
