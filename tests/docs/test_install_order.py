@@ -27,10 +27,15 @@ def clone(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def shell(tmp_path: Path, environ: Callable[..., dict[str, str]]) -> Callable[..., str]:
-    """Runs a program of a new virtual environment and returns its output."""
+def shell(
+    tmp_path: Path, environ: Callable[..., dict[str, str]], wheel: Path, uv: Callable[..., None]
+) -> Callable[..., str]:
+    """Runs a program of a new virtual environment, which has what the package asks for, and returns its output."""
     venv = tmp_path / "venv"
     subprocess.run([sys.executable, "-m", "venv", str(venv)], check=True)
+    python = venv / "bin" / "python"
+    uv("pip", "install", "--python", python, wheel)
+    uv("pip", "uninstall", "--python", python, "pytest-crab")
     variables = environ(XDG_CACHE_HOME=str(tmp_path / "cache"))
     for name in ("PYTHONDONTWRITEBYTECODE", "PYTHONPATH"):
         variables.pop(name, None)
@@ -44,7 +49,7 @@ def shell(tmp_path: Path, environ: Callable[..., dict[str, str]]) -> Callable[..
     return run
 
 
-@pytest.mark.slow(reason="the package is built and installed three times, with all that it asks for")
+@pytest.mark.slow(reason="the package is built and installed three times")
 @pytest.mark.bubblewrap
 def test_built_and_editable_may_follow_each_other(
     tmp_path: Path, clone: Path, shell: Callable[..., str], needs_an_index: object
