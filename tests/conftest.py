@@ -51,7 +51,7 @@ REQUIRED = frozenset(filter(None, os.environ.get("CRAB_TEST_REQUIRE", "").split(
 COUNTED = ("pull", "trial", "trials", "instance", "instances")
 
 #: Marks of tests that need these.
-MARKS = ("docker", "bubblewrap", "node", "go", "rust", "java", "browser")
+MARKS = ("docker", "bubblewrap", "node", "go", "rust", "java", "cpp", "browser")
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -123,6 +123,12 @@ def _lack_of_java() -> str | None:
     return None if recent else "no JDK from 11 on with Maven on PATH"
 
 
+def _lack_of_cpp() -> str | None:
+    programs = [name for name in ("g++", "make", "cmake") if shutil.which(name) is None]
+    headers = [name for name in ("gtest/gtest.h", "doctest/doctest.h") if not Path("/usr/include", name).is_file()]
+    return f"no {(programs + headers)[0]}" if programs or headers else None
+
+
 def _lack_of_an_index() -> str | None:
     if importlib.util.find_spec("uv") is None:
         return "uv is not installed"
@@ -134,6 +140,7 @@ def _lack_of_an_index() -> str | None:
 
 
 _LACKS = {
+    "cpp": _lack_of_cpp,
     "node": _lack_of_node,
     "go": _lack_of_go,
     "rust": _lack_of_rust,

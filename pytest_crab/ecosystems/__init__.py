@@ -14,6 +14,7 @@ from typing import Any
 
 from pytest_crab.ecosystems import elsewhere
 from pytest_crab.ecosystems.contract import Ecosystem, Grammar, Names, Spelling, Tools
+from pytest_crab.ecosystems.cpp import Cpp
 from pytest_crab.ecosystems.go import Go
 from pytest_crab.ecosystems.java import Java
 from pytest_crab.ecosystems.node import Node
@@ -27,7 +28,7 @@ from pytest_crab.types import Environment, Oracle
 GROUP = "pytest_crab.ecosystems"
 
 #: The ecosystems of this package.
-ECOSYSTEMS: tuple[Ecosystem, ...] = (Python(), Node(), Go(), Rust(), Java())
+ECOSYSTEMS: tuple[Ecosystem, ...] = (Python(), Node(), Go(), Rust(), Java(), Cpp())
 
 #: What builds and test runs of any language leave: a project may use several. It is never part of a revision.
 LEFTOVERS: Patterns = functools.reduce(add, (one.leftovers for one in ECOSYSTEMS))

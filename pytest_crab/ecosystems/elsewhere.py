@@ -9,8 +9,6 @@ from pytest_crab.ecosystems.contract import Grammar, Names
 #: The grammars, by the ends of files' names.
 GRAMMARS = MappingProxyType(
     {
-        **dict.fromkeys((".c", ".h"), Grammar("tree_sitter_c")),
-        **dict.fromkeys((".cc", ".cpp", ".hpp"), Grammar("tree_sitter_cpp")),
         ".cs": Grammar("tree_sitter_c_sharp"),
         ".rb": Grammar("tree_sitter_ruby", nothing=b"nil"),
         ".php": Grammar("tree_sitter_php", "language_php", piece=("language_php_only", b"<?")),

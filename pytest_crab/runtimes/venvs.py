@@ -370,7 +370,7 @@ def _build_with(
             cwd=workdir,
         )
         path = f"{Path(tool.program).parent}:/usr/local/bin:/usr/bin:/bin"
-        env = {**tools.variables(tool.version, during), **tools.route_env(), "PATH": path, "CRAB_CACHES": after}
+        env = {**tools.placed(tool, during).env, **tools.route_env(), "PATH": path, "CRAB_CACHES": after}
         argv = ("sh", "-c", f"{_OUTSPOKEN}\ncd {shlex.quote(workdir)}\n{tools.build_script(environment)}")
         done = build(view, Command(argv=argv, env=env), INSTALL_SECONDS)
         if done.exit_code != 0:

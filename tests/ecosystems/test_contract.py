@@ -17,6 +17,7 @@ ENVIRONMENTS = (
     Environment(image="a@sha256:0", node="20"),
     Environment(ecosystem="go", version="1.26"),
     Environment(ecosystem="rust", version="1.95"),
+    Environment(ecosystem="cpp", version="12", build=("make",), packages=("doctest",)),
     Environment(ecosystem="node", version="20"),
     Environment(ecosystem="python", version="3.11"),
 )

@@ -1,0 +1,111 @@
+"""C and C++: whatever builds them, and tests of GoogleTest, doctest and Catch2 or plain functions with assertions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from typing_extensions import override
+
+from pytest_crab.ecosystems.contract import Ecosystem, Grammar, Messages, Names, Spelling, numbers, runner_source
+from pytest_crab.ecosystems.cpp.tools import FRAMEWORKS, CppTools
+from pytest_crab.ecosystems.patterns import Patterns
+from pytest_crab.types import Environment, Oracle
+
+_VERSION = re.compile(r"\d{1,2}(?:\.\d{1,2}){0,2}")
+
+#: The first GCC that compiles what the harness links to an oracle.
+_OLDEST = (8, 0)
+
+_STUB = """\
+// Red on the pull request, green once {comment} is resolved ({place}).
+// {stub}
+#include <gtest/gtest.h>
+
+TEST(Review, {comment}) {{
+  FAIL() << "to be written";
+}}
+"""
+_SOURCES = Spelling(r"\.(?:cpp|cc|cxx)", ".cpp, .cc or .cxx")
+
+
+class Cpp(Ecosystem):
+    """C and C++ as GCC compiles them. ``environment.build`` builds the project; no package manager pins anything."""
+
+    name = "cpp"
+    languages = MappingProxyType(
+        {
+            **dict.fromkeys((".cpp", ".cc", ".cxx", ".hpp", ".hh", ".hxx", ".ipp"), "cpp"),
+            **dict.fromkeys((".c", ".h"), "c"),
+        }
+    )
+    grammars = MappingProxyType(
+        {
+            **dict.fromkeys((".c", ".h"), Grammar("tree_sitter_c")),
+            **dict.fromkeys((".cc", ".cpp", ".hpp"), Grammar("tree_sitter_cpp")),
+        }
+    )
+    names = Names(
+        dependencies=r"CMakeLists\.txt|.*\.cmake|conanfile\.(?:py|txt)|vcpkg\.json|configure\.(?:ac|in)",
+        settings=r"\bgetenv\(\"(\w+)\"\)",
+    )
+    messages = Messages(
+        banner=r"In file included from", cause=r"\S+\.(?:c|cc|cpp|cxx|h|hpp):\d+:\d+: (?:fatal )?error:|CMake Error"
+    )
+    tools = CppTools()
+    runner = runner_source(__name__)
+    stub = _STUB
+    is_beside_code = False
+    pin = Spelling("|".join(FRAMEWORKS), f"{', '.join(FRAMEWORKS[:-1])} or {FRAMEWORKS[-1]}")
+    runners = MappingProxyType({**dict.fromkeys(FRAMEWORKS, _SOURCES), "c": Spelling(r"\.c", ".c")})
+    installed_runners = ()
+    leftovers = Patterns(
+        names=("*.o", "*.a", "*.lo", "*.la", "*.gcda", "*.gcno", ".ninja_deps", ".ninja_log", "CMakeFiles"),
+        marks=("CMakeCache.txt",),
+    )
+    system_packages = ()
+
+    @override
+    def owns(self, environment: Environment) -> bool:
+        return environment.ecosystem == self.name
+
+    @override
+    def version(self, environment: Environment) -> str | None:
+        return environment.version
+
+    @override
+    def environment_faults(self, environment: Environment) -> Iterator[str]:
+        if not self.owns(environment):
+            return
+        if environment.version is None or not _VERSION.fullmatch(environment.version):
+            yield f"environment.version is {environment.version!r}; it should be that of GCC, such as '12'"
+        for key in ("python", "node", "resolved"):
+            if getattr(environment, key) is not None:
+                yield f"environment.{key} is set beside ecosystem cpp; it should be left out"
+        if environment.dockerfile in ("python", "node", "go"):
+            found = environment.dockerfile
+            yield f"environment.dockerfile is {found}; with ecosystem cpp it should be cpp, or your own"
+        if environment.build is None:
+            yield "environment.build is missing; it should be the commands that build the tree, such as 'make'"
+        for name in ("CC", "CXX"):
+            if name in environment.env:
+                yield f"environment.env.{name} belongs to the harness; environment.version says which compiler it is"
+
+    @override
+    def unsupported_reason(self, facts: Mapping[str, Any], oracle: Oracle) -> str | None:
+        found = facts.get("tools", {}).get(self.name)
+        if found and numbers(found["version"]) < _OLDEST:
+            return f"GCC {found['version']} is too old for {oracle.runner}: environment.version should be 8 or later"
+        if found:
+            return None
+        return (
+            f"{oracle.runner} needs GCC, which is not in the environment: set environment.ecosystem to cpp and "
+            "environment.version to a version such as '12'"
+        )
+
+    @override
+    def needs_install(self, changed: Iterable[str], compiled: Collection[str]) -> bool:
+        """Return False: what is built for each state is in ``environment.build``."""
+        return False

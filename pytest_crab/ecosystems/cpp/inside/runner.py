@@ -1,0 +1,421 @@
+"""Oracles in C and C++: a program of our own is linked with what the build made of the project; CPython 3.6 up.
+
+The oracle is never in the tree, and no test, test main or build file of the project takes part in it. It is compiled
+with the environment's flags after the build's processes have ended, and linked with a main function that was compiled
+when the environment was built. Each test runs in a process of its own, with tests behind it that must fail. These say
+a word that the process was given and that is out of reach before any code of the project runs; the report goes to a
+socket, where nothing that was written can be taken back. What code in the oracle's process can still do is in the docs.
+"""
+
+import os
+import re
+import shlex
+import signal
+import tempfile
+import time
+from xml.etree import ElementTree
+
+TESTS = 5000
+NAMES = 200
+TEXT = 8000
+#: Signals by which a test fails: what the code did wrong, and no limit of the sandbox.
+FATAL = ("SIGABRT", "SIGBUS", "SIGFPE", "SIGILL", "SIGSEGV", "SIGTRAP")
+#: Runs before any initializer of a library or program: takes the process's word, and sets the way out aside.
+FIRST = """\
+#ifdef __cplusplus
+extern "C" {
+#endif
+static char %(n)s_word[40];
+int %(n)s_dup2(int, int) __asm__("dup2");
+int %(n)s_fcntl(int, int, ...) __asm__("fcntl");
+__attribute__((no_sanitize("address"), no_sanitize("undefined"), no_sanitize("thread")))
+static void %(n)s_first(int count, char **words, char **variables) {
+  for (int i = 0; count > 2 && i < 39 && words[1][i]; ++i) {
+    %(n)s_word[i] = words[1][i];
+    words[1][i] = 0;
+  }
+  %(n)s_fcntl(1, 1030, 64);
+  %(n)s_dup2(2, 1);
+}
+__attribute__((section(".preinit_array"), used))
+static void (*%(n)s_start)(int, char **, char **) = %(n)s_first;
+#ifdef __cplusplus
+}
+#endif
+#line 1 "%(file)s"
+"""
+#: Tests that must fail, by framework; each says the word.
+WIRES = {
+    "gtest": """
+#line 1 "%(n)s"
+TEST(%(n)s, equal) { EXPECT_EQ(%(v)d, %(v)d + 1) << %(n)s_word; }
+TEST(%(n)s, that) { ASSERT_TRUE(%(v)d == %(v)d + 1) << %(n)s_word; }
+TEST(%(n)s, throws) { EXPECT_THROW((void)%(n)s_word, int) << %(n)s_word; }
+TEST(%(n)s, plain) { FAIL() << %(n)s_word; }
+""",
+    "doctest": """
+#line 1 "%(n)s"
+TEST_CASE("%(n)s.equal") { INFO(%(n)s_word); CHECK_EQ(%(v)d, %(v)d + 1); }
+TEST_CASE("%(n)s.that") { INFO(%(n)s_word); REQUIRE(%(v)d == %(v)d + 1); }
+TEST_CASE("%(n)s.throws") { INFO(%(n)s_word); CHECK_THROWS((void)%(n)s_word); }
+TEST_CASE("%(n)s.plain") { FAIL(%(n)s_word); }
+""",
+    "catch2": """
+#line 1 "%(n)s"
+TEST_CASE("%(n)s.equal") { INFO(%(n)s_word); CHECK(%(v)d == %(v)d + 1); }
+TEST_CASE("%(n)s.that") { INFO(%(n)s_word); REQUIRE(%(v)d == %(v)d + 1); }
+TEST_CASE("%(n)s.throws") { INFO(%(n)s_word); CHECK_THROWS((void)%(n)s_word); }
+TEST_CASE("%(n)s.plain") { FAIL(%(n)s_word); }
+""",
+    "c": """
+#line 1 "%(n)s"
+#ifndef assert
+#include <assert.h>
+#endif
+int %(n)s_write(int, const void *, unsigned long) __asm__("write");
+void %(n)s_exit(int) __asm__("_exit");
+int %(n)s_same(const char *, const char *) __asm__("strcmp");
+static void %(n)s_say(const char *what) {
+  int length = 0;
+  while (what[length]) ++length;
+  %(n)s_write(64, %(n)s_word, 32);
+  %(n)s_write(64, what, length);
+}
+static void %(n)s_wire(void) { assert(%(n)s_word[0] == 1); }
+static const struct { const char *name; void (*run)(void); } %(n)s_tests[] = {%(tests)s{0, 0}};
+#undef main
+int main(int count, char **words) {
+  for (int i = 0; count > 2 && %(n)s_tests[i].name; ++i)
+    if (!%(n)s_same(words[2], %(n)s_tests[i].name)) {
+      %(n)s_say(" begun\\n");
+      %(n)s_tests[i].run();
+      %(n)s_say(" passed\\n");
+      %(n)s_wire();
+      %(n)s_say(" went on\\n");
+    }
+  %(n)s_exit(1);
+}
+""",
+}
+KINDS = ("equal", "that", "throws", "plain")
+#: The argument that selects a test and those that must fail, by framework.
+SELECTED = {"gtest": "--gtest_filter=%s:%s.*", "doctest": "--test-case=%s,%s.*", "catch2": '"%s","%s.*"'}
+#: The functions of the C library by which a test fails and a report is told: a project has none of its own.
+SYMBOLS = ("__assert_fail", "abort", "raise", "write", "_exit", "fopen", "fdopen", "fcntl", "dup2")
+C_TEST = re.compile(r"(?m)^(?:static[ \t]+)?void[ \t]+(test\w*)[ \t]*\([ \t]*(?:void)?[ \t]*\)\s*\{")
+PLACE = re.compile(r"(?m)^([^\s:]+):(\d+)(?::\d+)?: (?:fatal )?error")
+MISSING = re.compile(r"fatal error: \S+: No such file or directory|cannot find -l")
+#: A line of a preprocessed file: where what follows comes from, or a macro that is made or taken away.
+MARK = re.compile(r'(?m)^# \d+ "((?:[^"\\]|\\.)*)" ([12])(?: [34])*$|^#(?:define|undef) (\w+)')
+OF_FRAMEWORK = re.compile(r"(?i)gtest|gmock|googletest|googlemock|doctest|catch2?")
+
+
+def run(host, run):
+    """Compile and link one oracle and run each of its tests, then judge by all of them."""
+    job, oracle = host.job, run["oracle"]
+    end = time.monotonic() + run["seconds"]
+    env, _ = host.environment()
+    env.setdefault("ASAN_OPTIONS", "abort_on_error=1:detect_leaks=0")
+    env.setdefault("UBSAN_OPTIONS", "halt_on_error=1:abort_on_error=1")
+    home = os.path.normpath(os.path.join(job["workdir"], oracle["folder"]))
+    if not os.path.isdir(home):
+        return failed(error("MissingFolder"))
+    spec = write(host.folder, oracle, env)
+    if oracle["runner"] != "c" and not os.path.exists(spec["main"] + ".o"):
+        return {"ending": "unstarted", "detail": lack(oracle["runner"])}
+    altered = set()
+    for argv in (spec["expand"], spec["compile"], spec["link"]):
+        seen = host.process(argv, env, job["workdir"], end - time.monotonic(), printed=True, errors=True)
+        if seen["killed"] or seen["status"] != 0:
+            return host.conclude(seen, lambda data, _: unbuilt(spec, data))
+        if argv is spec["expand"]:
+            altered |= told_of(job, run["state"], spec)
+        elif argv is spec["link"]:
+            altered |= defined(seen["report"])
+    for name in os.listdir(spec["private"]):  # no test reads the oracle
+        os.unlink(os.path.join(spec["private"], name))
+    return judge(host, spec, env, home, end, altered)
+
+
+def lack(runner):
+    """Return what to do about a framework whose main function the environment does not have."""
+    return (
+        "%s is not in the environment, or its header does not compile there: name it in environment.packages, and "
+        "install it (Debian: libgtest-dev, doctest-dev, catch2) or give CPPFLAGS its folder" % runner
+    )
+
+
+def write(folder, oracle, env):
+    """Write the oracle and what must fail into one file, in a folder that nothing knew before; what is to be known."""
+    name = "X" + "".join("%02x" % byte for byte in os.urandom(8))
+    private = tempfile.mkdtemp(dir=os.path.join(folder, "oracle"))
+    kind, file = oracle["runner"], os.path.basename(oracle["file"])
+    tests = list(dict.fromkeys(C_TEST.findall(oracle["source"]))) if kind == "c" else []
+    words = {"n": name, "v": int.from_bytes(os.urandom(3), "big"), "file": file}
+    words["tests"] = "".join('{"%s", %s}, ' % (test, test) for test in tests)
+    place = os.path.join(private, "oracle" + (".c" if kind == "c" else ".cpp"))
+    with open(place, "w", encoding="utf-8", newline="") as out:
+        out.write(FIRST % words + oracle["source"] + WIRES[kind] % words)
+    expanded, binary = os.path.join(private, "oracle" + (".i" if kind == "c" else ".ii")), os.path.join(folder, "test")
+    compiler, own = env["CC" if kind == "c" else "CXX"], "CFLAGS" if kind == "c" else "CXXFLAGS"
+    flags = [word for key in ("CPPFLAGS", own) for word in shlex.split(env.get(key, ""))]
+    libraries, linked = shlex.split(env.get("LDLIBS", "")), [os.path.join(private, "oracle.o")]
+    main = os.path.join(env["CRAB_MAINS"], kind)
+    if kind != "c":
+        framework = shlex.split(read_text(main + ".libraries"))
+        linked += [main + ".o", *framework, *libraries, *framework]
+    else:
+        linked += libraries
+    traced = ["-Wl,-y," + symbol for symbol in SYMBOLS] + (["-Wl,--wrap=fopen"] if kind == "gtest" else [])
+    return {
+        "name": name, "kind": kind, "file": file, "private": private, "binary": binary, "tests": tests, "main": main,
+        "expanded": expanded, "expand": [compiler, *flags, "-w", "-E", "-dD", place, "-o", expanded],
+        "compile": [compiler, *flags, "-w", "-c", expanded, "-o", linked[0]],
+        "link": [compiler, *flags, *shlex.split(env.get("LDFLAGS", "")), *traced, *linked, "-pthread", "-o", binary],
+    }  # fmt: skip
+
+
+def read_text(path):
+    """Return the text of a small file; nothing where there is none."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            return file.read()
+    except FileNotFoundError:
+        return ""
+
+
+def error(exception, where=None):
+    """Return the outcome of a session whose tests could not be built."""
+    return {"id": "session", "outcome": "error", "exception": exception, "where": where}
+
+
+def failed(test):
+    """Return the result of a run whose tests could not be built."""
+    return {"ending": "completed", "exit_code": 1, "tests": [test], "tripwire": True, "altered": []}
+
+
+def unbuilt(spec, data):
+    """Return the report of a compiler or linker that failed: no test ran."""
+    text = data.decode("utf-8", "replace")[:TEXT]
+    if "Killed signal terminated program" in text:
+        return {"signal": int(signal.SIGKILL)}, None
+    found = [(path, line) for path, line in PLACE.findall(text) if path not in (spec["file"], spec["name"])]
+    where = "%s:%s" % (found[0][0][:NAMES], found[0][1]) if found else None
+    test = error("MissingFile" if MISSING.search(text) else "BuildFailed", where)
+    return {"tests": [test], "tripwire": True, "altered": [], "cause": None}, None
+
+
+def told_of(job, state, spec):
+    """Return labels of what the oracle was expanded with that is not the environment's own.
+
+    These are another framework than that of the main function, files of a framework in the tree that the state
+    changes, and macros of the framework that the project makes or takes away.
+    """
+    header = read_text(spec["main"] + ".header").strip()
+    own = root_of(header)
+    found, files, macros = set(), set(), ({"assert", "NDEBUG"}, set())
+    here, tree = spec["file"], os.path.realpath(job["workdir"])
+    with open(spec["expanded"], encoding="utf-8", errors="replace") as file:
+        for path, _, macro in MARK.findall(file.read()):
+            if path:
+                here = os.path.normpath(path)
+                files.add(here)
+            elif header and here.startswith(own):
+                macros[0].add(macro)
+            elif here.startswith(tree + os.sep) or (here[:1] not in "/<" and os.path.exists(os.path.join(tree, here))):
+                macros[1].add(macro)
+    found |= {"macro:" + name[:NAMES] for name in macros[0] & macros[1]}
+    if header:
+        same = {file for file in files if os.path.basename(file) == os.path.basename(header)}
+        found |= {"framework:" + file[:NAMES] for file in same - {header}}
+        found |= {"framework:" + path[:NAMES] for path, _, _ in job["states"][state] if path.startswith(own)}
+    return found
+
+
+def root_of(header):
+    """Return the folder that is a framework's, with a slash, by the path of its header; none where that is unknown."""
+    folder = os.path.dirname(header)
+    above = os.path.dirname(folder)
+    return (above if OF_FRAMEWORK.search(os.path.basename(above)) else folder) + os.sep
+
+
+def defined(data):
+    """Return labels of functions of the C library for which the project has its own, by what the linker traced."""
+    text = data.decode("utf-8", "replace")
+    told = re.findall(r"(?m)^(?:\S*/)?ld\S*: (\S+): definition of (\w+)$", text)
+    return {"symbol:" + name for path, name in told if not path.startswith(("/usr/", "/lib"))}
+
+
+# --- running ---------------------------------------------------------------------------------------------------------
+
+
+def judge(host, spec, env, home, end, altered):
+    """Run each test in a process of its own; the result of the first that came to no right end, else of all."""
+    names = spec["tests"]
+    if spec["kind"] != "c":
+        seen = host.process([spec["binary"], "", ""], env, home, end - time.monotonic(), printed=True)
+        result = host.conclude(seen, lambda data, _: listed(spec, data))
+        if result["ending"] != "completed":
+            return result
+        names = [test["id"] for test in result["tests"]]
+    tests, whole = [], True
+    for name in names[:TESTS]:
+        word = "".join("%02x" % byte for byte in os.urandom(16))
+        selected = SELECTED[spec["kind"]] % (escaped(spec["kind"], name), spec["name"]) if spec["kind"] != "c" else name
+        argv = [spec["binary"], word, selected]
+        result = ended(host, spec, name, word, host.process(argv, env, home, end - time.monotonic(), printed=True))
+        if result["ending"] != "completed":
+            return result
+        tests += result["tests"]
+        whole = whole and result["tripwire"]
+        altered = altered.union(result["altered"])
+    return {"ending": "completed", "exit_code": 1, "tests": tests[:TESTS], "tripwire": whole,
+            "altered": sorted(altered)}  # fmt: skip
+
+
+def escaped(kind, name):
+    """Return a test's name as its framework selects it."""
+    return name if kind == "gtest" else re.sub(r'([\\,"\[\]])' if kind == "catch2" else r"([\\,])", r"\\\1", name)
+
+
+def ended(host, spec, name, word, seen):
+    """Return the result of one test's process; a signal is a failure of the test that had begun."""
+    status = seen["status"]
+    if seen["killed"] or status is None or not os.WIFSIGNALED(status) or any(seen["grown"].values()):
+        return host.conclude(seen, lambda data, code: read(spec, name, word, data, code))
+    number = signal.Signals(os.WTERMSIG(status)).name
+    data = seen["report"].decode("utf-8", "replace")
+    marks = [word + " begun\n", word + " passed\n"] if spec["kind"] == "c" else ["begun\n"]
+    if number not in FATAL or not data.startswith(marks[0]):
+        return host.conclude(seen, None)
+    if spec["kind"] == "c" and data == "".join(marks) and number == "SIGABRT":  # by the assertion that must fail
+        return completed(outcome(name, "passed"))
+    return completed(outcome(name, "failed", number))
+
+
+def completed(test):
+    """Return the result of a process whose end by a signal is right."""
+    return {"ending": "completed", "tests": [test], "tripwire": True, "altered": []}
+
+
+def outcome(name, word, exception=None):
+    """Return the outcome of one test."""
+    return {"id": name[:450], "outcome": word, "exception": exception, "where": None}
+
+
+# --- reading ---------------------------------------------------------------------------------------------------------
+
+
+def parsed(data):
+    """Return the root of a report. Raises ValueError where it is not whole."""
+    text = data.decode("utf-8", "replace")
+    mark, _, text = text.partition("\n")
+    if mark != "begun" or "<!" in re.sub(r"(?s)<!\[CDATA\[.*?\]\]>", "", text):
+        raise ValueError("not a report")
+    text = re.sub("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]", "", text)
+    return ElementTree.fromstring(text)  # noqa: S314 - the library has its own guard, and this process is sandboxed
+
+
+def listed(spec, data):
+    """Return the tests of a program as its framework lists them, or None and what is wrong."""
+    try:
+        if spec["kind"] == "catch2":
+            mark, *names = data.decode("utf-8", "replace").split("\n")
+            names = [name for name in names if name] if mark == "begun" else []
+        elif spec["kind"] == "gtest":
+            names = ["%s.%s" % (suite.get("name"), case.get("name")) for suite in parsed(data) for case in suite]
+        else:
+            names = [str(case.get("name")) for case in parsed(data).iter("TestCase")]
+    except (ValueError, ElementTree.ParseError):
+        return None, "the tests were not listed"
+    wires = {spec["name"] + "." + kind for kind in KINDS}
+    if not wires <= set(names):
+        return None, "the tests were not listed whole"
+    tests = [outcome(name, "passed") for name in dict.fromkeys(names) if name not in wires]
+    return {"tests": tests, "tripwire": True, "altered": [], "cause": None}, None
+
+
+def read(spec, name, word, data, code):
+    """Return the report of one test's process, or None and what is wrong with it."""
+    if spec["kind"] == "c":
+        went_on = data.decode("utf-8", "replace") == "%s begun\n%s passed\n%s went on\n" % (word, word, word)
+        if not went_on or code != 1:
+            return None, "the process ended without a report"
+        return {"tests": [outcome(name, "passed")], "tripwire": False, "altered": [], "cause": None}, None
+    try:
+        entries = told_by_gtest(parsed(data)) if spec["kind"] == "gtest" else told_by_cases(parsed(data))
+    except (ValueError, KeyError, TypeError, ElementTree.ParseError):
+        return None, "the process ended without a report"
+    if code != 1:
+        return None, "the report and exit code %d do not agree" % code
+    wires = {spec["name"] + "." + kind: False for kind in KINDS}
+    tests, used = [], {}
+    for path, state, text in entries:
+        if path[0] in wires:
+            wires[path[0]] = state == "failed" and word in text
+        elif path[0] == name:
+            label = " > ".join(path)[:450]
+            used[label] = used.get(label, 0) + 1
+            tests.append(outcome(label, state, "Failed" if state == "failed" else None))
+    twice = {"oracle:" + label[:NAMES] for label, count in used.items() if count > 1}
+    return {"tests": tests, "tripwire": all(wires.values()), "altered": sorted(twice), "cause": None}, None
+
+
+def told_by_gtest(root):
+    """Return (path, outcome, text) for each test of GoogleTest's report. Raises ValueError where counts disagree."""
+    entries = []
+    for case in root.iter("testcase"):
+        text = "\n".join(part.get("message", "") for part in case if part.tag == "failure")
+        ran = case.get("status") == "run" and case.get("result", "completed") == "completed"
+        state = "failed" if text else "passed" if ran and case.find("skipped") is None else "skipped"
+        entries.append((["%s.%s" % (case.get("classname"), case.get("name"))], state, text))
+    count = sum(state == "failed" for _, state, _ in entries)
+    if root.tag != "testsuites" or (len(entries), count) != (int(root.get("tests")), int(root.get("failures"))):
+        raise ValueError("the counts do not agree")
+    return entries
+
+
+def told_by_cases(root):
+    """Return (path, outcome, text) for each case of doctest's or Catch2's report, and for each part of one.
+
+    Raises ValueError where counts disagree.
+    """
+    entries, count = [], 0
+    for case in root.iter("TestCase"):
+        name, ends = str(case.get("name")), case.find("OverallResultsAsserts")
+        ends = case.find("OverallResult") if ends is None else ends
+        if ends is None:
+            entries.append(([name], "skipped", ""))
+            continue
+        told = ends.get("test_case_success", ends.get("success"))
+        state = "passed" if told == "true" else "failed"
+        count += state == "failed"
+        if int(ends.get("skips", "0")) and state == "passed":
+            state = "skipped"
+        entries.append(([name], state, "".join(case.itertext())))
+        parts = {}
+        walk(case, (name,), parts)
+        ends = {True: "failed" if state == "failed" else "passed", False: "skipped" if state == "skipped" else "passed"}
+        entries += [(list(path), ends[bad], "") for path, bad in parts.items()]
+    totals = root.find("OverallResultsTestCases")
+    totals = root.find("OverallResultsCases") if totals is None else totals
+    if totals is None or count != int(totals.get("failures")):
+        raise ValueError("the counts do not agree")
+    return entries
+
+
+def walk(element, path, parts):
+    """Collect whether something failed in the parts below an element, which may come several times; whether in all."""
+    bad = False
+    for child in element:
+        if child.tag in ("SubCase", "Section"):
+            inner = (*path, str(child.get("name")))
+            below = walk(child, inner, parts)
+            parts[inner] = parts.get(inner, False) or below
+            bad = bad or below
+        elif child.tag in ("Exception", "FatalErrorCondition", "Failure"):
+            bad = True
+        elif child.tag in ("Expression", "Message"):
+            warns = child.get("type", "").upper().startswith(("WARN", "CHECK_NOFAIL"))
+            bad = bad or (child.get("success", "false") == "false" and not warns)
+    return bad

@@ -1,0 +1,287 @@
+"""Oracles in C and C++: the same contract as pytest's, what a crash hides, and what a revision may try."""
+
+from __future__ import annotations
+
+import dataclasses
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from pytest_crab import harness, verdict
+from pytest_crab.ecosystems.cpp.tools import CppTools
+from pytest_crab.protocols import FileChange
+from pytest_crab.types import Ending, Environment, Oracle, Reason, Run
+from tests.harness.conftest import Bench, changed, proof, told
+
+pytestmark = pytest.mark.cpp
+
+ADD = "int add(int a, int b) {\n  return a + b;\n}\n"
+BAD = ADD.replace("a + b", "a - b")
+HEADER = '#ifdef __cplusplus\nextern "C"\n#endif\nint add(int a, int b);\n'
+SUM = '#include <gtest/gtest.h>\n#include "add.h"\n\nTEST(Add, Sum) { EXPECT_EQ(add(1, 2), 3); }\n'
+PLAIN = '#include <assert.h>\n#include "add.h"\n\nvoid test_sum(void) { assert(add(1, 2) == 3); }\n'
+CASES = (
+    '#include <FRAMEWORK>\n#include "add.h"\n\n'
+    'TEST_CASE("a sum, of two") {\n  PART("small") { CHECK(add(1, 2) == 3); }\n'
+    '  PART("none") { CHECK(add(0, 0) == 0); }\n}\n'
+)
+MAKEFILE = "libadd.a: add.o\n\t$(AR) rcs $@ $^\nadd.o: add.c add.h\n\t$(CC) -c add.c\n"
+
+
+class Place:
+    """This machine's GCC, with the main functions of some frameworks."""
+
+    def __init__(self, folder: Path, packages: tuple[str, ...]) -> None:
+        tools = CppTools()
+        found = tools.here()
+        assert found is not None
+        placed = tools.placed(found, str(folder))
+        script = tools.build_script(Environment(ecosystem="cpp", version="12", packages=packages, build=()))
+        subprocess.run(["sh", "-c", script], env={"PATH": "/usr/bin:/bin", **placed.env}, check=True, cwd=folder)
+        self.tool = dataclasses.asdict(placed)
+
+
+@pytest.fixture(scope="session")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
+    return Place(tmp_path_factory.mktemp("mains"), ("gtest", "doctest"))
+
+
+class CppBench:
+    """The harness's bench with a library that adds, which make builds."""
+
+    def __init__(self, bench: Bench, place: Place) -> None:
+        self.bench = bench
+        bench.write("add.c", ADD)
+        bench.write("add.h", HEADER)
+        bench.write("Makefile", MAKEFILE)
+        bench.facts = {"tools": {"cpp": place.tool}}
+        bench.build = ("make",)
+        bench.env = {"CPPFLAGS": "-I.", "LDLIBS": "libadd.a"}
+        subprocess.run(["make", "-s"], cwd=bench.folder / "tree", check=True)
+
+    def run(self, source: str, *changes: FileChange, runner: str = "gtest", seconds: float = 60) -> Run:
+        suffix = ".c" if runner == "c" else ".cpp"
+        oracle = Oracle(file=f"oracles/test_c0{suffix}", runner=runner)
+        run = harness.OracleRun(id="c0", state="now", seconds=seconds, oracle=oracle, source=source)
+        report = self.bench.report([run], now=changes)
+        assert report.problems == ()
+        return report.runs[0]
+
+
+@pytest.fixture
+def cpp(bench: Bench, place: Place) -> CppBench:
+    return CppBench(bench, place)
+
+
+def reason(run: Run, *expected: str) -> Reason:
+    return verdict.judge(proof(*(expected or ("Add.Sum",))), run).reason
+
+
+def cases(runner: str) -> str:
+    part, header = ("SECTION", "catch2/catch.hpp") if runner == "catch2" else ("SUBCASE", "doctest/doctest.h")
+    return CASES.replace("PART", part).replace("FRAMEWORK", header)
+
+
+SOURCES = {"gtest": SUM, "c": PLAIN, "doctest": cases("doctest")}
+TESTS = {"gtest": "Add.Sum", "c": "test_sum", "doctest": "a sum, of two"}
+
+
+@pytest.mark.parametrize("runner", SOURCES)
+def test_a_green_oracle_is_caught_and_a_red_one_is_properly_red(cpp: CppBench, runner: str) -> None:
+    green = cpp.run(SOURCES[runner], runner=runner)
+    assert (green.ending, green.exit_code, green.tripwire, green.altered) == (Ending.COMPLETED, 1, True, ())
+    assert reason(green, *told(green)) is Reason.GREEN
+    assert TESTS[runner] in told(green)
+    red = cpp.run(SOURCES[runner], changed("add.c", BAD), runner=runner)
+    assert verdict.not_red(proof(*told(green)), red) is None
+
+
+@pytest.mark.slow(reason="C++ is compiled")
+def test_parts_of_a_case_have_their_paths(cpp: CppBench) -> None:
+    red = cpp.run(cases("doctest"), changed("add.c", BAD), runner="doctest")
+    case = "a sum, of two"
+    assert told(red) == {case: "failed", f"{case} > small": "failed", f"{case} > none": "passed"}
+
+
+@pytest.mark.slow(reason="Catch2 is compiled")
+def test_catch2_has_its_cases_and_sections(bench: Bench, tmp_path_factory: pytest.TempPathFactory) -> None:
+    cpp = CppBench(bench, Place(tmp_path_factory.mktemp("mains"), ("catch2",)))
+    assert set(told(cpp.run(cases("catch2"), runner="catch2")).values()) == {"passed"}
+    red = cpp.run(cases("catch2"), changed("add.c", BAD), runner="catch2")
+    case = "a sum, of two"
+    assert told(red) == {case: "failed", f"{case} > small": "failed", f"{case} > none": "passed"}
+    assert cpp.run(SUM).ending is Ending.UNSTARTED
+
+
+@pytest.mark.parametrize("runner", SOURCES)
+def test_a_crash_is_a_failure_that_hides_no_other_test(cpp: CppBench, runner: str) -> None:
+    more = {
+        "gtest": "TEST(Add, Big) { add(9, 9); }\n",
+        "doctest": 'TEST_CASE("big") { add(9, 9); }\n',
+        "c": "void test_big(void) { add(9, 9); }\n",
+    }
+    crash = ADD.replace("return", "if (a == 9) { int *p = 0; *p = 1; }\n  return")
+    run = cpp.run(SOURCES[runner] + more[runner], changed("add.c", crash), runner=runner)
+    failures = {test.id: test.exception for test in run.tests if test.outcome != "passed"}
+    assert list(failures.values()) == ["SIGSEGV"]
+    assert TESTS[runner] in told(run)
+    assert verdict.not_red(proof(*told(run)), run) is None
+
+
+def test_skipped_and_disabled_tests_are_never_passed(cpp: CppBench) -> None:
+    run = cpp.run("#include <gtest/gtest.h>\nTEST(A, b) { GTEST_SKIP(); }\nTEST(A, DISABLED_c) {}\nTEST(A, d) {}\n")
+    assert told(run) == {"A.b": "skipped", "A.DISABLED_c": "skipped", "A.d": "passed"}
+    assert reason(run, *told(run)) is Reason.SKIPPED
+    skipped = (
+        '#include <doctest/doctest.h>\nTEST_CASE("a" * doctest::skip()) {}\nTEST_CASE("b" * doctest::may_fail()) {}\n'
+    )
+    assert told(cpp.run(skipped, runner="doctest")) == {"a": "skipped", "b": "passed"}
+
+
+@pytest.mark.slow(reason="C++ is compiled")
+def test_parameters_and_types_have_the_names_of_the_framework(cpp: CppBench) -> None:
+    run = cpp.run(
+        "#include <gtest/gtest.h>\nclass P : public testing::TestWithParam<int> {};\n"
+        "TEST_P(P, p) { EXPECT_LT(GetParam(), 2); }\n"
+        "INSTANTIATE_TEST_SUITE_P(I, P, testing::Values(1, 2));\n"
+        "template <class T> class Q : public testing::Test {};\nTYPED_TEST_SUITE(Q, testing::Types<int>);\n"
+        "TYPED_TEST(Q, q) {}\n"
+    )
+    assert told(run) == {"I/P.p/0": "passed", "I/P.p/1": "failed", "Q/0.q": "passed"}
+
+
+@pytest.mark.slow(reason="C++ is compiled")
+@pytest.mark.parametrize(
+    ("source", "changes", "exception"),
+    [
+        (SUM.replace("add(1, 2)", "sum(1, 2)"), (), "BuildFailed"),
+        (SUM.replace("add.h", "other.h"), (), "MissingFile"),
+        (SUM.replace('#include "add.h"', 'extern "C" int sum(int, int);').replace("add(", "sum("), (), "BuildFailed"),
+    ],
+    ids=["compile", "header", "link"],
+)  # fmt: skip
+def test_what_does_not_compile_is_an_error_and_not_red(
+    cpp: CppBench, source: str, changes: tuple[FileChange, ...], exception: str
+) -> None:
+    run = cpp.run(source, *changes)
+    assert [(test.id, test.outcome, test.exception) for test in run.tests] == [("session", "error", exception)]
+    assert verdict.not_red(proof("Add.Sum"), run) is not None
+
+
+def test_a_project_that_does_not_compile_is_missed(cpp: CppBench) -> None:
+    run = cpp.run(SUM, changed("add.c", ADD.replace("a + b", "a + c")))
+    assert run.ending is Ending.UNINSTALLED
+    assert "add.c:2" in (run.detail or "")
+
+
+@pytest.mark.slow(reason="C++ is compiled")
+def test_sanitizers_make_a_red_of_what_they_see(cpp: CppBench) -> None:
+    cpp.bench.env = {**cpp.bench.env, "CXXFLAGS": "-fsanitize=address,undefined"}
+    assert told(cpp.run(SUM)) == {"Add.Sum": "passed"}
+    after = SUM.replace("EXPECT", "int *p = new int(3); delete p; *(volatile int *)p = 4; EXPECT")
+    (test,) = cpp.run(after).tests
+    assert (test.outcome, test.exception) == ("failed", "SIGABRT")
+
+
+@pytest.mark.slow(reason="C++ is compiled")
+def test_a_hang_times_out(cpp: CppBench) -> None:
+    endless = changed("add.c", ADD.replace("return", "for (volatile int on = 1; on;);\n  return"))
+    assert cpp.run(SUM, endless, seconds=6).ending is Ending.TIMEOUT
+
+
+# --- attacks ---------------------------------------------------------------------------------------------------------
+
+GREEN = (
+    '<testsuites tests=\\"1\\" failures=\\"0\\"><testsuite name=\\"Add\\">'
+    '<testcase name=\\"Sum\\" status=\\"run\\" result=\\"completed\\" classname=\\"Add\\"/></testsuite></testsuites>'
+)
+FRAMEWORK = HEADER + "#include <gtest/gtest.h>\n#undef EXPECT_EQ\n"
+
+
+def wrong(more: str, body: str = "return a - b") -> FileChange:
+    """The wrong sum with more code beside it."""
+    system = "".join(f"#include <{name}.h>\n" for name in ("setjmp", "stdio", "stdlib", "string", "unistd"))
+    return changed("add.c", f"#define _GNU_SOURCE\n{system}{more}\nint add(int a, int b) {{\n  {body};\n}}\n")
+
+
+def early(body: str) -> FileChange:
+    """The wrong sum, with code that runs before main."""
+    return wrong(f"__attribute__((constructor)) static void now(void) {{ {body} }}")
+
+
+#: What a revision may try, and what a program that believes statuses, reports in files or the framework's own words
+#: would say of it (None: that is not tried).
+IN_C = {
+    "exit": (wrong("", "exit(0); return 0"), 0),
+    "_exit": (wrong("", "_exit(0); return 0"), 0),
+    "quick_exit": (wrong("", "quick_exit(0); return 0"), 0),
+    "constructor": (early("_exit(0);"), 0),
+    "assertions": (wrong("void __assert_fail(const char *a, const char *b, unsigned c, const char *d) {}"), 0),
+    "abort": (wrong("void abort(void) { _exit(0); }\n", "abort(); return 0"), 0),
+    "without assertions": (changed("add.h", HEADER + "#define NDEBUG\n#include <assert.h>\n"), 0),
+    "macro": (changed("add.h", HEADER + "#include <assert.h>\n#undef assert\n#define assert(x)\n"), 0),
+    "told": (wrong("", 'dprintf(64, "passed\\n"); _exit(1); return 0'), None),
+    "told again": (wrong("", 'write(64, "%s begun\\n%s passed\\n", 30); return a - b'), None),
+    "closed": (wrong("", "close(64); return a - b"), None),
+    "program again": (wrong("", 'char *own[] = {"/bin/true", 0}; execv(own[0], own); return 0'), 0),
+    "longjmp": (wrong("static jmp_buf start;\n__attribute__((constructor)) static void now(void) "
+                      "{ if (setjmp(start)) _exit(0); }", "longjmp(start, 1); return 0"), 0),
+    "signal": (wrong("#include <signal.h>\nstatic void late(int number) { _exit(0); }\n__attribute__((constructor)) "
+                     "static void now(void) { signal(SIGABRT, late); }"), 0),
+}  # fmt: skip
+IN_GTEST = {
+    "forged": early(f'dprintf(64, "begun\\n{GREEN}"); _exit(1);'),
+    "forged in a test": wrong("", f'dprintf(64, "{GREEN}"); _exit(1); return 0'),
+    "printed": wrong("", f'puts("begun\\n{GREEN}"); fflush(stdout); _exit(1); return 0'),
+    "preloaded": wrong("", 'setenv("LD_PRELOAD", "./x.so", 1); char *own[] = {"/proc/self/exe", "", "", 0}; '
+                           "execv(own[0], own); return 0"),
+    "at exit": wrong('static void late(void) { dprintf(64, "late"); }\n'
+                     "__attribute__((constructor)) static void now(void) { atexit(late); }"),
+    "child": wrong("", f'if (!fork()) {{ sleep(1); dprintf(64, "{GREEN}"); _exit(1); }} return a - b'),
+    "settings": early('setenv("GTEST_FILTER", "-Add.*", 1); setenv("GTEST_TOTAL_SHARDS", "2", 1); '
+                      'setenv("GTEST_SHARD_INDEX", "1", 1);'),
+    "macros": changed("add.h", FRAMEWORK + "#define EXPECT_EQ(a, b) SUCCEED()\n"),
+    "some macros": changed("add.h", FRAMEWORK + "#define EXPECT_EQ(a, b) EXPECT_TRUE((a) == (b) || #a[0] == 'a')\n"),
+    "shadowed": changed("gtest/gtest.h", "#include_next <gtest/gtest.h>\n"),
+}  # fmt: skip
+
+
+def with_the_fault(change: FileChange) -> list[FileChange]:
+    return [change] if change.path == "add.c" else [change, changed("add.c", BAD)]
+
+
+@pytest.mark.slow(reason="each wrong revision is built and run")
+@pytest.mark.parametrize("name", IN_C)
+def test_a_wrong_sum_is_never_green_in_c(cpp: CppBench, name: str, tmp_path: Path) -> None:
+    change, believed = IN_C[name]
+    assert reason(cpp.run(SOURCES["c"], *with_the_fault(change), runner="c"), "test_sum") is not Reason.GREEN
+    if believed is not None:  # the attack is live: a program that calls the test deceives who goes by its status
+        for file in (
+            *with_the_fault(change),
+            changed("test.c", SOURCES["c"] + "int main(void) { test_sum(); return 0; }"),
+        ):
+            (tmp_path / file.path).write_bytes(file.content or b"")
+        if not (tmp_path / "add.h").exists():
+            (tmp_path / "add.h").write_text(HEADER)
+        subprocess.run(["gcc", "-w", "test.c", "add.c", "-o", "test"], cwd=tmp_path, check=True)
+        assert subprocess.run(["./test"], cwd=tmp_path, check=False, capture_output=True).returncode == believed
+
+
+@pytest.mark.slow(reason="each wrong revision is built and run")
+@pytest.mark.parametrize("change", IN_GTEST.values(), ids=IN_GTEST)
+def test_a_wrong_sum_is_never_green(cpp: CppBench, change: FileChange) -> None:
+    assert reason(cpp.run(SUM, *with_the_fault(change))) is not Reason.GREEN
+
+
+@pytest.mark.slow(reason="C++ is compiled")
+def test_a_constructor_that_writes_a_green_report_deceives_a_reader_of_files(tmp_path: Path) -> None:
+    """The twin of what is refused above: where the report is a file that the arguments name, nothing tells."""
+    (tmp_path / "a.cpp").write_text(
+        "#include <gtest/gtest.h>\n#include <fstream>\n#include <unistd.h>\nTEST(Add, Sum) { FAIL(); }\n"
+        "__attribute__((constructor)) static void now(int count, char **words) {\n"
+        f'  {{ std::ofstream out(words[1] + strlen("--gtest_output=xml:")); out << "{GREEN}"; }}\n  _exit(0);\n}}\n'
+    )
+    subprocess.run(["g++", "-w", "a.cpp", "-lgtest_main", "-lgtest", "-o", "a"], cwd=tmp_path, check=True)
+    assert subprocess.run(["./a", "--gtest_output=xml:r.xml"], cwd=tmp_path, check=False).returncode == 0
+    assert 'failures="0"' in (tmp_path / "r.xml").read_text()
