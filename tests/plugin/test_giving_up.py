@@ -101,6 +101,7 @@ def verdicts(lab: Any) -> list[tuple[str, str]]:
     return [(trial["reviewer"], trial["scores"][0]["reason"]) for trial in lab.records()]
 
 
+@pytest.mark.slow(reason="two runs of pytest with a gateway each")
 def test_a_run_stops_after_its_first_trials_failed_alike(lab: Any, provider: ScriptedProvider) -> None:
     provider.script = fail(401, "no such key")
     arguments = ("--reviewer=asker", "--agent=simulated", "--crab-jobs=1", "instances")

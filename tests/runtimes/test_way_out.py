@@ -235,6 +235,7 @@ def test_a_request_for_a_host_goes_there_as_it_is(folder: Path, monkeypatch: pyt
     )
 
 
+@pytest.mark.slow(reason="a clone with a network is made, under each runtime")
 @pytest.mark.bubblewrap
 def test_a_clone_reaches_nothing_of_this_machine(place: Place) -> None:
     abstract = f"crab-test-{id(place)}"

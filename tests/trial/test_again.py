@@ -46,6 +46,7 @@ echo "revision $title done" >> "$LEDGER/ledger.txt"
 """
 
 
+@pytest.mark.slow(reason="an instance is proved and judged in containers")
 @pytest.mark.docker
 @pytest.mark.bubblewrap
 def test_the_same_again_creates_no_container(make_lab: Callable[..., Any], ran: Callable[[Any], set[str]]) -> None:
@@ -94,6 +95,7 @@ runtime.close()
 """
 
 
+@pytest.mark.slow(reason="an oracle waits, so that a sweep can meet its run")
 @pytest.mark.bubblewrap
 @pytest.mark.parametrize("kind", ["local", pytest.param("docker", marks=pytest.mark.docker)])
 def test_a_sweep_by_those_who_keep_their_locks_elsewhere_spares_living_runs(

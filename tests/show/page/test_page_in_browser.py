@@ -394,6 +394,7 @@ def test_a_served_page_offers_new_records(
         server.shutdown()
 
 
+@pytest.mark.slow(reason="a browser waits for a run")
 def test_a_served_page_follows_its_run(
     browser: Browser, make_trial: Callable[..., Trial], look: Callable[[Page, str], None], tmp_path: Path
 ) -> None:
