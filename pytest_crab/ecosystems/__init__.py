@@ -90,6 +90,14 @@ def start(runner: str | None) -> Environment:
     return (owner or ECOSYSTEMS[0]).start(runner or next(iter(ECOSYSTEMS[0].runners)))
 
 
+def named(name: str) -> Ecosystem:
+    """Return the ecosystem of this name. Raises BadInput where none is installed."""
+    found = _find(lambda one: one.name == name)
+    if found is None:
+        raise BadInput("ecosystem", [f"there is none named {name!r}; install the package that adds it"])
+    return found
+
+
 def of_language(language: str) -> Ecosystem:
     """Return the ecosystem that a project of this language usually has; Python's where the language is unknown."""
     return _find(lambda one: language in one.languages.values()) or ECOSYSTEMS[0]

@@ -75,12 +75,12 @@ class Tools:
         return _first_on_path(self.name, self.program, self.version_arguments, self.version_variable)
 
     def find(self, wanted: str) -> Tool:
-        """The tool on PATH, if it is of the version wanted, X or X.Y or X.Y.Z. Raises ImageError."""
+        """The tool on PATH, if it is of the version wanted, X or X.Y or X.Y.Z; "" is any. Raises ImageError."""
         found = self.here()
         if found is None:
             asked = f"{self.name} {wanted}".strip()
             raise ImageError(f"{asked} is needed, and there is no {self.program} on PATH; install it", of_machine=True)
-        if found.version != wanted and not found.version.startswith(f"{wanted}."):
+        if wanted and found.version != wanted and not found.version.startswith(f"{wanted}."):
             raise ImageError(
                 f"{self.name} {wanted} is needed, and the {self.name} on PATH is {found.version}; "
                 f"put {self.name} {wanted} first",
@@ -262,6 +262,25 @@ class Ecosystem(Protocol):
     def runner(self) -> str | None:
         """The text of what runs its oracles in a sandbox, as ``inside.runner`` of its folder; None for Python."""
 
+    @property
+    def own_tests(self) -> str | None:
+        """The text of what runs a project's own tests in a sandbox; None: it cannot.
+
+        It is ``inside.own_tests`` of its folder, and has ``run(host, run)`` as the runner has, which it may use as
+        ``host.parts["NAME_runner"]``. ``run["tests"]`` has ``files`` and ``names`` (harness.TestsRun). The ids that it
+        reports have the file, folder or package before the first colon, which no name has.
+        """
+        return None
+
+    def proposals(self, tree: Path, files: Sequence[str]) -> Iterator[Environment]:  # noqa: ARG002 - some have none
+        """Yield environments to try for a tree of which nothing is known, the likeliest first.
+
+        They are for the tests of which these files are, or which read them.
+
+        Raises ImageError where this machine has not what is needed.
+        """
+        yield from ()
+
     def owns(self, environment: Environment) -> bool:
         """Return whether an environment is for this ecosystem; exactly one owns each."""
         return environment.ecosystem == self.name
@@ -321,9 +340,9 @@ class Ecosystem(Protocol):
         return False
 
 
-def runner_source(package: str) -> str:
-    """Return the text of ``inside/runner.py`` in the folder of an ecosystem."""
-    return (importlib.resources.files(package) / "inside" / "runner.py").read_text(encoding="utf-8")
+def runner_source(package: str, name: str = "runner") -> str:
+    """Return the text of ``inside/NAME.py`` in the folder of an ecosystem."""
+    return (importlib.resources.files(package) / "inside" / f"{name}.py").read_text(encoding="utf-8")
 
 
 def version_in(said: str) -> str | None:

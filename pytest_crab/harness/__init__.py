@@ -11,7 +11,7 @@ import struct
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
-from typing import Any
+from typing import Any, TypeAlias
 
 from pytest_crab import ecosystems, serialization
 from pytest_crab.harness import channel
@@ -94,12 +94,31 @@ class CommandRun:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TestsRun:
+    """The project's own tests to run in the tree in one state, by an ecosystem's ``own_tests``."""
+
+    id: str
+    state: str
+    seconds: float
+    #: The name of the ecosystem.
+    ecosystem: str
+    #: The files of the tree that a change of the tests touches.
+    files: tuple[str, ...]
+    #: The names of tests, as somebody else reported them. What is run may be more: it holds at least what these name.
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LeakQuestion:
     """The terms of a leak scan in a workspace: the project's distribution, and names that no file may have."""
 
     state: str
     project: str | None
     files: tuple[str, ...]
+
+
+#: What a job does one after the other.
+AnyRun: TypeAlias = OracleRun | CommandRun | TestsRun
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,7 +129,7 @@ class Job:
     environment: Environment
     #: What turns the pristine tree into the ones to run on, by name.
     states: Mapping[str, Sequence[FileChange]]
-    runs: Sequence[OracleRun | CommandRun]
+    runs: Sequence[AnyRun]
     #: What installs made of the states that were installed anew.
     installs: Mapping[str, InstallResult] = field(default_factory=dict)
     leaks: LeakQuestion | None = None
@@ -175,6 +194,7 @@ def encode(job: Job, role: str | None = None, token: str | None = None) -> bytes
     """
     named = {run.oracle.runner for run in job.runs if isinstance(run, OracleRun)} if role != "project" else set()
     owners = {owner.name: owner for owner in map(ecosystems.of_runner, named) if owner is not None}
+    tested = {run.ecosystem: ecosystems.named(run.ecosystem) for run in job.runs if isinstance(run, TestsRun)}
     wanted = ["supervisor", "tree", "copies", "processes"]
     wanted += ["recorder", "tampering"] if any(owner.runner is None for owner in owners.values()) else []
     wanted += ["isolation"] if role else []
@@ -183,7 +203,8 @@ def encode(job: Job, role: str | None = None, token: str | None = None) -> bytes
     message: dict[str, Any] = {
         "parts": {
             **{name: _PARTS[name] for name in wanted},
-            **{f"{name}_runner": owner.runner for name, owner in owners.items() if owner.runner is not None},
+            **{f"{name}_runner": one.runner for name, one in {**owners, **tested}.items() if one.runner is not None},
+            **{f"{name}_own_tests": one.own_tests for name, one in tested.items()},
         },
         "tree": image.tree,
         "workdir": image.workdir,
@@ -221,10 +242,13 @@ def encode_changes(changes: Iterable[FileChange]) -> list[list[str | None]]:
     ]
 
 
-def _run(run: OracleRun | CommandRun) -> dict[str, Any]:
+def _run(run: AnyRun) -> dict[str, Any]:
     message: dict[str, Any] = {"id": run.id, "state": run.state, "seconds": run.seconds}
     if isinstance(run, CommandRun):
         return message | {"command": list(run.command)}
+    if isinstance(run, TestsRun):
+        tests = {"files": list(run.files), "names": list(run.names)}
+        return message | {"tests": tests, "part": f"{run.ecosystem}_own_tests"}
     oracle = {"file": run.oracle.file, "source": run.source, "plugins": list(run.oracle.plugins)}
     oracle |= {"runner": run.oracle.runner, "folder": run.oracle.folder or "."}
     owner = ecosystems.of_runner(run.oracle.runner)

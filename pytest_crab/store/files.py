@@ -32,7 +32,7 @@ STEPS = (
         "answers",
         "calibration",
     ),
-    *("curation", "near-miss", "proposal", "surprisal", "infill", "cosines", "text-score"),
+    *("curation", "near-miss", "proposal", "surprisal", "infill", "cosines", "text-score", "tests"),
 )
 
 _KEY = re.compile(r"[0-9a-f]{64}")

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from typing_extensions import override
 
 from pytest_crab.ecosystems.contract import Ecosystem, Grammar, Messages, Names, Spelling, numbers, runner_source
+from pytest_crab.ecosystems.go.inside import own_tests as inside_tests
 from pytest_crab.ecosystems.go.tools import GoTools
 from pytest_crab.ecosystems.patterns import Patterns
 from pytest_crab.types import Environment, Oracle
@@ -18,6 +20,11 @@ _VERSION = re.compile(r"1\.\d{1,2}(?:\.\d{1,2})?")
 
 #: The first Go whose tests mark their own lines apart from what is printed.
 _OLDEST = (1, 20)
+
+#: The release that a go.mod asks for.
+_ASKED = re.compile(r"(?m)^go[ \t]+(1\.\d+)")
+
+_folders: Callable[[str, Sequence[str]], Sequence[str]] = inside_tests.folders
 
 _STUB = """\
 // Red on the pull request, green once {comment} is resolved ({place}).
@@ -45,12 +52,25 @@ class Go(Ecosystem):
     messages = Messages(banner=r"goroutine \d|exit status \d+$", cause=r"panic:")
     tools = GoTools()
     runner = runner_source(__name__)
+    own_tests = runner_source(__name__, "own_tests")
     stub = _STUB
     is_beside_code = True
     pin = Spelling(r"[a-z0-9.-]+(?:/[A-Za-z0-9._~-]+)+@v\d+\.\d+\.\d+\S*", "example.org/module@v1.2.3")
     runners = MappingProxyType({"go": Spelling(r"_test\.go", "_test.go")})
     leftovers = Patterns(names=("coverage.out", "cover.out"))
     system_packages = ("/usr/share/gocode",)
+
+    @override
+    def proposals(self, tree: Path, files: Sequence[str]) -> Iterator[Environment]:
+        """The Go of this machine, then the newest patch releases of go.mod's minor release and of those above it."""
+        paths = tuple(_folders(str(tree), files)) or (".",)
+        here = self.tools.find("")
+        minor = ".".join(map(str, numbers(here.version)))
+        yield Environment(ecosystem=self.name, version=minor, paths=paths)
+        asked = _ASKED.search((tree / "go.mod").read_text("utf-8", "replace")) if (tree / "go.mod").exists() else None
+        for version in self.tools.releases(*numbers(asked[1])) if asked else ():
+            if numbers(version) != numbers(here.version):
+                yield Environment(ecosystem=self.name, version=version, paths=paths)
 
     @override
     def environment_faults(self, environment: Environment) -> Iterator[str]:

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
+import shlex
 import shutil
+import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 from typing_extensions import override
@@ -16,19 +20,25 @@ from pytest_crab.types import Environment
 #: Settings of Go that a build hands on from this machine.
 _SETTINGS = ("GOPROXY", "GONOSUMDB", "GONOSUMCHECK", "GOSUMDB", "GOINSECURE", "GONOPROXY", "GOPRIVATE")
 
+#: A release as a module: its minor release, and its patch.
+_RELEASE = re.compile(r"-go(1\.\d+)\.(\d+)\.linux-")
+
 #: The first Go that fetches another.
 _FETCHING = (1, 21)
 
 #: Fetches what the packages of the tree and their tests need, and compiles it; where the root is no module, of each
-#: that there is. Modules are writable, so that they can be removed; their archives are twice what they hold and are
-#: needed no more. A package that does not compile is for the oracles to tell.
+#: that there is; where the environment names folders, of the packages of these alone. Modules are writable, so that
+#: they can be removed; their archives are twice what they hold and are needed no more. A package that does not compile
+#: is for the oracles to tell.
 _FETCH = """\
 mkdir -p "$GOMODCACHE" "$GOCACHE"
-modules=.
-[ -f go.mod ] || modules=$(find . -name go.mod -not -path '*/vendor/*' -not -path '*/testdata/*' -exec dirname {} +)
-for module in $modules; do
-    (cd "$module" && go list -modcacherw -deps -test ./... > /dev/null)
-    (cd "$module" && go list -modcacherw -e -deps -test -export ./... > /dev/null)
+packages=./...
+[ "$*" = . ] || packages=.
+[ "$*" != . ] || [ -f go.mod ] ||
+    set -- $(find . -name go.mod -not -path '*/vendor/*' -not -path '*/testdata/*' -exec dirname {} +)
+for folder in "$@"; do
+    (cd "$folder" && go list -modcacherw -deps -test $packages > /dev/null)
+    (cd "$folder" && go list -modcacherw -e -deps -test -export $packages > /dev/null)
 done
 go build -o "$GOCACHE/test2json" cmd/test2json
 find "$GOMODCACHE/cache/download" -name '*.zip' -delete 2> /dev/null || true
@@ -62,9 +72,22 @@ class GoTools(Tools):
             )
         return Tool(name=self.name, version=wanted, program=found.program)
 
+    def releases(self, first: int, minor: int) -> Iterator[str]:
+        """Yield the newest patch release of this minor release, and of each above it. Raises ImageError."""
+        asked = [self.find("").program, "list", "-m", "-versions", "golang.org/toolchain"]
+        env = {**os.environ, **self.route_env(), "GOTOOLCHAIN": "local", "GOFLAGS": "-mod=mod"}
+        try:
+            done = subprocess.run(asked, capture_output=True, text=True, timeout=60, check=True, cwd="/", env=env)
+        except (OSError, subprocess.SubprocessError) as error:
+            raise ImageError("the releases of go are not known: its proxy does not answer", of_machine=True) from error
+        known: dict[tuple[int, ...], int] = {}
+        for release, patch in _RELEASE.findall(done.stdout):
+            known[numbers(release)] = max(int(patch), known.get(numbers(release), 0))
+        yield from (f"1.{at[1]}.{known[at]}" for at in sorted(known) if at >= (first, minor))
+
     @override
     def build_script(self, environment: Environment) -> str:
-        return f"{install_script(environment)}{_FETCH}"
+        return f"{install_script(environment)}set -- {shlex.join(environment.paths)}\n{_FETCH}"
 
     @override
     def route_env(self) -> dict[str, str]:

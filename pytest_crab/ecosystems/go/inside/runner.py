@@ -47,15 +47,9 @@ def run(host, run):
     if not os.path.isdir(home):
         return {"ending": "completed", "exit_code": 1, "tests": [error("MissingFolder")], "tripwire": True,
                 "altered": []}  # fmt: skip
-    module = module_of(job["tree"], oracle["folder"])
-    vendored = os.path.exists(os.path.join(job["tree"], module, "vendor", "modules.txt"))
-    keep(host.tree, job, run["state"], [os.path.join(module, "vendor"), "go.work", "go.work.sum"])
+    settle(host, run, env, oracle["folder"])
     spec = write(host.folder, home, oracle)
     spec["root"] = job["workdir"]
-    env["GOFLAGS"] = "-buildvcs=false -mod=" + ("vendor" if vendored else "readonly")
-    env["GOFLAGS"] += " " + job["env"].get("GOFLAGS", "")
-    if not os.path.exists(os.path.join(job["tree"], "go.work")):
-        env["GOWORK"] = "off"
     program, overlay = tool["program"], "-overlay=" + spec["overlay"]
     build = [program, "test", "-c", "-json", "-vet=off", overlay, "-o", spec["binary"], "."]
     seen = host.process(build, env, home, end - time.monotonic(), printed=True, errors=True)
@@ -80,6 +74,18 @@ def run(host, run):
         if seen["killed"] or any(seen["grown"].values()):
             break
     return judge(host, spec, results, altered)
+
+
+def settle(host, run, env, folder):
+    """Set how modules are taken for a folder: as the environment says, whatever a state changes of it."""
+    job = host.job
+    module = module_of(job["tree"], folder)
+    vendored = os.path.exists(os.path.join(job["tree"], module, "vendor", "modules.txt"))
+    keep(host.tree, job, run["state"], [os.path.join(module, "vendor"), "go.work", "go.work.sum"])
+    env["GOFLAGS"] = "-buildvcs=false -mod=" + ("vendor" if vendored else "readonly")
+    env["GOFLAGS"] += " " + job["env"].get("GOFLAGS", "")
+    if not os.path.exists(os.path.join(job["tree"], "go.work")):
+        env["GOWORK"] = "off"
 
 
 def write(folder, home, oracle):
@@ -155,18 +161,21 @@ def documents(data):
             place += 1
 
 
+def lines(data):
+    """Yield what each line of a build or test says, and its event; older releases print plain lines too."""
+    for line in data.decode("utf-8", "replace").split("\n"):
+        event = next(documents(line.encode()), None) if line.startswith("{") else None
+        yield (line + "\n", {}) if event is None else (str(event.get("Output", "")), event)
+
+
 def error(exception, where=None):
     """Return the outcome of a session whose tests could not be built."""
     return {"id": "session", "outcome": "error", "exception": exception, "where": where}
 
 
 def unbuilt(spec, data):
-    """Return the report of a build that failed: no test ran. Older releases print plain lines among the events."""
-    text = ""
-    for line in data.decode("utf-8", "replace").split("\n"):
-        event = next(documents(line.encode()), None) if line.startswith("{") else None
-        text += line + "\n" if event is None else str(event.get("Output", ""))
-    text = text[:TEXT]
+    """Return the report of a build that failed: no test ran."""
+    text = "".join(text for text, _ in lines(data))[:TEXT]
     if "signal: killed" in text:
         return {"signal": int(signal.SIGKILL)}, None
     found = [(path, line) for path, line in PLACE.findall(text) if os.path.basename(path) != spec["file"]]

@@ -1,0 +1,53 @@
+"""The names that a row has for tests, and those that a runner reports: the data's come from parsers of printed logs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from pytest_crab.types import StrEnum
+
+_BLANKS = re.compile(r"[\s_]+")
+_LEVELS = re.compile(r"::|/|#| > |\s-\s|\.(?=\w+$)")
+
+
+class Likeness(StrEnum):
+    """The way in which a name of the data was found among those reported, the strictest first."""
+
+    EXACT = "exact"
+    BLANKS = "but for blanks"
+    TITLE = "by its last title"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """The tests that one name of the data stands for, by their ids in a run, and how they were found."""
+
+    ids: tuple[str, ...]
+    likeness: Likeness
+
+
+def find(name: str, ids: Collection[str]) -> Found | None:
+    """Return the tests of a name: of the same name, else but for blanks, else the only one with its last title.
+
+    ``ids`` have what they belong to before the first colon; one name may stand for tests in several places.
+    """
+    bare = {each: each.partition(":")[2] for each in ids}
+    same = tuple(sorted(each for each, own in bare.items() if own == name))
+    if same:
+        return Found(ids=same, likeness=Likeness.EXACT)
+    alike = tuple(sorted(each for each, own in bare.items() if own and _squeezed(own) == _squeezed(name)))
+    if alike:
+        return Found(ids=alike, likeness=Likeness.BLANKS)
+    last = [each for each, own in bare.items() if own and _last(own) == _last(name)]
+    return Found(ids=(last[0],), likeness=Likeness.TITLE) if len(last) == 1 else None
+
+
+def _squeezed(name: str) -> str:
+    return _BLANKS.sub("", name)
+
+
+def _last(name: str) -> str:
+    levels: Sequence[str] = [each for each in _LEVELS.split(name) if each.strip()]
+    return _squeezed(levels[-1]) if levels else ""

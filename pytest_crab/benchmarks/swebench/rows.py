@@ -1,0 +1,277 @@
+"""Rows of SWE-bench run here: whether the tests that a row names fail and pass as it states."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import functools
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pytest_crab import ecosystems, harness, serialization
+from pytest_crab.benchmarks.swebench.names import Found, Likeness, find
+from pytest_crab.diffs import touched_paths
+from pytest_crab.ecosystems.contract import Ecosystem
+from pytest_crab.errors import CrabError, ImageError, SourceError
+from pytest_crab.formats import format_count, format_names
+from pytest_crab.protocols import Snapshot
+from pytest_crab.sources import drop, fetcher_for
+from pytest_crab.trial import Crew, RunContext
+from pytest_crab.trial.context import TrialContext
+from pytest_crab.types import (
+    CommitSource,
+    Ending,
+    Environment,
+    Instance,
+    Provenance,
+    PullRequestFacts,
+    Run,
+    Source,
+    StrEnum,
+)  # fmt: skip
+
+#: Seconds for the tests of one state.
+_SECONDS = 900
+
+#: How often what does not agree is run again, to see whether it is flaky.
+_AGAIN = 2
+
+#: Under this name the store keeps records; a change of what they are made by is a new number.
+STEP, VERSION = "tests", 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TestedRow:
+    """One row with its tests."""
+
+    instance_id: str
+    repo: str
+    base_commit: str
+    patch: str
+    test_patch: str
+    FAIL_TO_PASS: tuple[str, ...]
+    PASS_TO_PASS: tuple[str, ...] = ()
+
+
+class Outcome(StrEnum):
+    """What came of a row. Only the first is as the data states."""
+
+    AGREES = "agrees"
+    FLAKY = "flaky"
+    DIFFERS = "differs"
+    NAMES = "names not here"
+    ENVIRONMENT = "no environment"
+    SOURCE = "no source"
+    LANGUAGE = "no runner"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowRecord:
+    """What was seen of one row."""
+
+    id: str
+    repo: str
+    language: str
+    outcome: Outcome
+    #: Why it does not agree, in a sentence; empty: it does.
+    detail: str = ""
+    #: The environment in which the tests ran; None: there is none.
+    environment: Environment | None = None
+    #: How many names were found in each way.
+    found: Mapping[Likeness, int] = field(default_factory=dict)
+    #: Names that no test had in either state.
+    absent: tuple[str, ...] = ()
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """The names of a row beside the tests of a run on either side."""
+
+    found: Mapping[str, Found]
+    absent: tuple[str, ...]
+    #: The names whose outcomes are not those that the row states.
+    differing: tuple[str, ...]
+
+
+def compare(row: TestedRow, before: Run, after: Run) -> Comparison:
+    """Compare two runs with a row: its FAIL_TO_PASS do not pass before, and all pass after (arXiv 2310.06770, 2.1)."""
+    told = [{test.id: test.outcome for test in run.tests} for run in (before, after)]
+    ids = {*told[0], *told[1]}
+    found, absent, differing = {}, [], []
+    for name in dict.fromkeys((*row.FAIL_TO_PASS, *row.PASS_TO_PASS)):
+        one = find(name, told[1]) or find(name, ids)
+        if one is None:
+            absent.append(name)
+            continue
+        found[name] = one
+        passed = [all(outcomes.get(each) == "passed" for each in one.ids) for outcomes in told]
+        if passed != [name not in row.FAIL_TO_PASS, True]:
+            differing.append(name)
+    return Comparison(found=found, absent=tuple(absent), differing=tuple(differing))
+
+
+def key_of(row: TestedRow, run_context: RunContext) -> str:
+    """Return the key of a row's record: what it is made of and by."""
+    owner = _owner(row)[1]
+    by = {"version": VERSION, "harness": harness.VERSION, "tests": owner.own_tests, "runtime": run_context.runtime.name}
+    tool = owner.tools.here() if owner.tools is not None else None
+    return serialization.digest({"row": serialization.dump(row), **by, "tool": None if tool is None else tool.version})
+
+
+def see(row: TestedRow, crew: Crew, run_context: RunContext, notice: Callable[[str], None]) -> RowRecord:
+    """Run a row's tests in the first of the proposed environments in which they do as the row states.
+
+    Raises EngineError, StoreError, Cancelled, SourceUnreachable.
+    """
+    started = time.monotonic()
+    language, owner = _owner(row)
+    with tempfile.TemporaryDirectory(prefix="crab-row-") as folder:
+        open_context = functools.partial(TrialContext, crew=crew, run_context=run_context, notice=notice)
+        record = _see(row, language, owner, Path(folder), run_context.cache, open_context)
+    return dataclasses.replace(record, seconds=round(time.monotonic() - started, 1))
+
+
+def _owner(row: TestedRow) -> tuple[str, Ecosystem]:
+    """Return the language of most files that a row touches, and its ecosystem."""
+    named = [ecosystems.language_of_file(path) for path in sorted(touched_paths(row.patch + row.test_patch))]
+    known = [language for language in named if language is not None]
+    language = max(sorted(set(known)), key=known.count) if known else "unknown"
+    return language, ecosystems.of_language(language)
+
+
+def _see(
+    row: TestedRow,
+    language: str,
+    owner: Ecosystem,
+    folder: Path,
+    cache: Path,
+    open_context: Callable[[Instance], TrialContext],
+) -> RowRecord:
+    blank = RowRecord(id=row.instance_id, repo=row.repo, language=language, outcome=Outcome.LANGUAGE)
+    if owner.own_tests is None or language == "unknown":
+        return dataclasses.replace(blank, detail=f"nothing here runs a project's own tests in {language}")
+    files = tuple(sorted(touched_paths(row.test_patch)))
+    try:
+        instance, snapshot = _sources(row, language, folder, cache)
+    except SourceError as error:
+        return dataclasses.replace(blank, outcome=Outcome.SOURCE, detail=str(error))
+    best = dataclasses.replace(blank, outcome=Outcome.ENVIRONMENT, detail="no environment was proposed")
+    faults: list[str] = []
+    checkout = folder / "tree"
+    snapshot.clone(checkout)
+    for environment in owner.proposals(checkout, files):
+        context = open_context(dataclasses.replace(instance, environment=environment))
+        try:
+            seen = _seen_in(row, owner, files, context, blank)
+        except ImageError as error:
+            faults.append(f"{owner.name} {owner.version(environment)}: {error}")
+            continue
+        finally:
+            with contextlib.suppress(CrabError, OSError):  # prune removes what is left
+                context.discard_image()
+        if best.environment is None or len(seen.found) > len(best.found):
+            best = seen
+        if seen.outcome in (Outcome.AGREES, Outcome.FLAKY):
+            break
+    return dataclasses.replace(best, detail="; ".join([*filter(None, [best.detail]), *faults])) if faults else best
+
+
+def _sources(row: TestedRow, language: str, folder: Path, cache: Path) -> tuple[Instance, Snapshot]:
+    """Return a row as an instance whose head has tests and fix, and whose reference is without the fix, and its trees.
+
+    The environment is made of head, so that it has what the fix needs. Raises SourceError, SourceUnreachable.
+    """
+    source = CommitSource(
+        url=f"https://github.com/{row.repo}", sha=row.base_commit, head="tests.diff", reference="fix.diff"
+    )
+    (folder / "tests.diff").write_text(row.test_patch, "utf-8", newline="")
+    (folder / "fix.diff").write_text(row.patch, "utf-8", newline="")
+    instance = Instance(
+        id=row.instance_id,
+        folder=str(folder),
+        provenance=Provenance.GITHUB,
+        repo=row.repo,
+        language=language,
+        license="unknown",
+        pull_request=PullRequestFacts(number=1, title=row.instance_id),
+        source=Source(commit=source),
+        comments=(),
+        clean=True,
+    )
+    first = fetcher_for(instance).fetch(instance, cache)
+    drop(instance, cache, first)
+    back = first.diff(first.head_tree, first.reference_tree)
+    (folder / "tests.diff").write_text(
+        first.diff(first.reference_tree, first.base_tree), "utf-8", "surrogateescape", ""
+    )
+    (folder / "fix.diff").write_text(back, "utf-8", "surrogateescape", "")
+    return instance, fetcher_for(instance).fetch(instance, cache)
+
+
+def _seen_in(
+    row: TestedRow, owner: Ecosystem, files: Sequence[str], context: TrialContext, blank: RowRecord
+) -> RowRecord:
+    """Run a row's tests on both sides in one environment, again where they are not as stated.
+
+    Raises ImageError, EngineError, Cancelled.
+    """
+    runs = [_run(row, owner, files, context)]
+    compared = compare(row, *runs[0])
+    while (compared.differing or compared.absent) and len(runs) <= _AGAIN:
+        runs.append(_run(row, owner, files, context))
+        if not compare(row, *runs[-1]).differing:
+            break
+    flaky = {compare(row, *each).differing for each in runs} != {compared.differing}
+    found = Counter(one.likeness for one in compared.found.values())
+    seen = dataclasses.replace(
+        blank,
+        outcome=Outcome.AGREES,
+        environment=context.instance.required_environment,
+        found=dict(found),
+        absent=compared.absent,
+    )
+    if flaky:
+        return dataclasses.replace(seen, outcome=Outcome.FLAKY, detail=_told(compared.differing))
+    if compared.differing:
+        return dataclasses.replace(seen, outcome=Outcome.DIFFERS, detail=_why(compared, runs[0]))
+    if any(name in row.FAIL_TO_PASS for name in compared.absent):
+        return dataclasses.replace(seen, outcome=Outcome.NAMES, detail=_told(compared.absent))
+    return seen
+
+
+def _run(row: TestedRow, owner: Ecosystem, files: Sequence[str], context: TrialContext) -> tuple[Run, Run]:
+    """Run a row's tests on the tree without its fix and on the tree with it."""
+    trees = (context.snapshot.reference_tree, context.snapshot.head_tree)
+    states = {tree: context.snapshot.changes(tree) for tree in trees}
+    names = (*row.FAIL_TO_PASS, *row.PASS_TO_PASS)
+    job = harness.Job(
+        image=context.image,
+        environment=context.instance.required_environment,
+        states=states,
+        runs=[
+            harness.TestsRun(
+                id=side, state=tree, seconds=_SECONDS, ecosystem=owner.name, files=tuple(files), names=names
+            )
+            for side, tree in zip(("before", "after"), trees, strict=True)
+        ],
+    )
+    before, after = harness.parse(job, context.execute(harness.commands(job), seconds=job.seconds)).runs
+    return before, after
+
+
+def _why(compared: Comparison, runs: tuple[Run, Run]) -> str:
+    """Return what ended a run early, else the tests that differ."""
+    for side, run in zip(("without", "with"), runs, strict=True):
+        if run.ending is not Ending.COMPLETED:
+            return f"{side} the fix the tests ended in {run.ending.value}: {run.detail or 'nothing was told'}"
+    errors = sorted({test.exception for test in runs[1].tests if test.outcome == "error" and test.exception})
+    return "; ".join([*errors, _told(compared.differing)])
+
+
+def _told(names: Sequence[str]) -> str:
+    return f"{format_count(len(names), 'name')}: {format_names(names, 3)}"

@@ -1,0 +1,94 @@
+"""The command that runs SWE-bench's rows and says of how many the tests are as the data states."""
+
+from __future__ import annotations
+
+import functools
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import click
+
+from pytest_crab.benchmarks.swebench.names import Likeness
+from pytest_crab.benchmarks.swebench.rows import STEP, Outcome, RowRecord, TestedRow, key_of, see
+from pytest_crab.cli.progress import as_they_end
+from pytest_crab.cli.run_contexts import proving_context
+from pytest_crab.cli.shared_options import choose_runtime, json_option, runtime_option, store_option
+from pytest_crab.errors import BadInput
+from pytest_crab.formats import format_table
+from pytest_crab.instances.native import read_lines
+from pytest_crab.results.recorded_results import Told
+from pytest_crab.serialization import dump, read
+from pytest_crab.side_by_side import side_by_side
+from pytest_crab.trial import Crew, RunContext
+
+
+@click.command()
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--only", multiple=True, metavar="ID|REPO", help="Run this row, or those of this repository; repeatable.")
+@runtime_option("What runs the tests.")
+@store_option("The folder in which sources and records are kept.")
+@click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Rows at a time.")
+@json_option
+def rows(file: Path, *, only: tuple[str, ...], runtime: str, store: Path, jobs: int) -> Told:
+    """Run the tests that FILE's rows name, with and without the fix, and count the rows whose tests are as stated.
+
+    FILE is JSON lines of SWE-bench or SWE-bench Multilingual. An environment is found for each row, and removed after
+    it. A row that is in the store is not run again. Runs the projects' own build code, in a sandbox that has the
+    network.
+    """
+    known = read_lines(file, TestedRow, "instance_id")
+    wanted = [row for row in known if not only or {row.instance_id, row.repo} & {*only}]
+    if not wanted:
+        raise BadInput(str(file), ["it has no row with these names; leave out --only, or name others"])
+    with proving_context(choose_runtime(runtime), store) as (crew, run_context):
+        work = {row.instance_id: functools.partial(_record, row, crew, run_context) for row in wanted}
+        with side_by_side(jobs, run_context.stop) as pool, as_they_end(pool, work, "rows") as ended:
+            records = {}
+            for name, record in ended:
+                records[name] = record
+                click.echo(_line(record), err=True)
+    found = [records[row.instance_id] for row in wanted]
+    return found, list(_lines(found))
+
+
+def _record(row: TestedRow, crew: Crew, run_context: RunContext, notice: Callable[[str], None]) -> RowRecord:
+    """Return the record of a row, from the store where it is there. A fault of this machine's is not kept."""
+    key = key_of(row, run_context)
+    known = run_context.store.get(STEP, key)
+    if known is not None:
+        faults: list[str] = []
+        stored = read(RowRecord, known, faults)
+        if stored is not None:
+            return stored
+    record = see(row, crew, run_context, notice)
+    run_context.store.put(STEP, key, dump(record))
+    return record
+
+
+def _line(record: RowRecord) -> str:
+    return (
+        f"{record.id}: {record.outcome.value} ({record.seconds:.0f} s){f', {record.detail}' if record.detail else ''}"
+    )
+
+
+def _lines(records: Sequence[RowRecord]) -> Iterator[str]:
+    """Yield the table by language, and how names were found."""
+    shown = [outcome for outcome in Outcome if any(record.outcome is outcome for record in records)]
+    table = [("language", "rows", *(outcome.value for outcome in shown))]
+    languages = sorted({record.language for record in records})
+    table += [_cells(each, [record for record in records if record.language == each], shown) for each in languages]
+    if len(languages) > 1:
+        table.append(_cells("all", records, shown))
+    yield from format_table(table)
+    ways = Counter[Likeness]()
+    for record in records:
+        ways.update(record.found)
+    absent = sum(len(record.absent) for record in records)
+    told = [f"{ways[way]} {way.value}" for way in Likeness]
+    yield f"Names of tests: {', '.join(told)}, {absent} not here."
+
+
+def _cells(name: str, records: Sequence[RowRecord], shown: Sequence[Outcome]) -> tuple[str, ...]:
+    counts = Counter(record.outcome for record in records)
+    return (name, str(len(records)), *(str(counts[outcome]) for outcome in shown))

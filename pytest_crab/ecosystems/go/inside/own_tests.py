@@ -1,0 +1,63 @@
+"""A project's own tests under Go, in the folders of the files that a change of the tests touches; CPython 3.6 up."""
+
+import os
+import re
+import time
+
+
+def run(host, run):
+    """Run the named tests of each folder; their outcomes, with the folder before each name."""
+    go, tests = host.parts["go_runner"], run["tests"]
+    end = time.monotonic() + run["seconds"]
+    env, _ = host.environment()
+    program = host.job["tools"]["go"]["program"]
+    tops = sorted({name.partition("/")[0] for name in tests["names"]})
+    wanted = "^(%s)$" % "|".join(re.escape(top) for top in tops)
+    outcomes = []
+    for folder in folders(host.job["workdir"], tests["files"]):
+        go.settle(host, run, env, folder)
+        left = end - time.monotonic()
+        argv = [program, "test", "-json", "-count=1", "-vet=off", "-timeout=%ds" % max(left, 1), "-run=" + wanted, "."]
+        home = os.path.join(host.job["workdir"], folder)
+        seen = host.process(argv, env, home, left, printed=True, errors=True)
+        result = host.conclude(seen, lambda data, code, folder=folder: read(go, folder, data, code))
+        if result["ending"] != "completed":
+            return result
+        outcomes += result["tests"]
+    return {"ending": "completed", "exit_code": 0, "tests": outcomes[: go.TESTS], "tripwire": True, "altered": []}
+
+
+def folders(root, files):
+    """Return the folders of packages with tests that these files belong to: a file of data belongs to one above it."""
+    found = set()
+    for file in files:
+        folder = os.path.dirname(file)
+        while folder and not has_tests(os.path.join(root, folder)):
+            folder = os.path.dirname(folder)
+        if has_tests(os.path.join(root, folder)):
+            found.add(folder or ".")
+    return sorted(found)
+
+
+def has_tests(folder):
+    """Return whether a folder has files of tests."""
+    return os.path.isdir(folder) and any(name.endswith("_test.go") for name in os.listdir(folder))
+
+
+def read(go, folder, data, code):
+    """Return the outcomes of a folder's tests; one error where it does not build."""
+    outcomes, text = {}, ""
+    for said, event in go.lines(data):
+        text += said
+        if event.get("Action") in go.ENDS and event.get("Test"):
+            outcomes[str(event["Test"])] = go.ENDS[event["Action"]]
+    tests = [outcome("%s:%s" % (folder, name), told) for name, told in outcomes.items()]
+    if not tests and code:
+        exception = "MissingModule" if go.MISSING.search(text) else "BuildFailed"
+        tests = [dict(outcome(folder + ":", "error"), exception=exception)]
+    return {"tests": tests, "tripwire": True, "altered": [], "cause": None}, None
+
+
+def outcome(name, told):
+    """Return one outcome as a run has it."""
+    return {"id": name[:450], "outcome": told, "exception": None, "where": None}
