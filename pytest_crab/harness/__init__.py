@@ -94,7 +94,7 @@ class CommandRun:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TestsRun:
+class OwnTestsRun:
     """The project's own tests to run in the tree in one state, by an ecosystem's ``own_tests``."""
 
     id: str
@@ -118,7 +118,7 @@ class LeakQuestion:
 
 
 #: What a job does one after the other.
-AnyRun: TypeAlias = OracleRun | CommandRun | TestsRun
+AnyRun: TypeAlias = OracleRun | CommandRun | OwnTestsRun
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,7 +194,7 @@ def encode(job: Job, role: str | None = None, token: str | None = None) -> bytes
     """
     named = {run.oracle.runner for run in job.runs if isinstance(run, OracleRun)} if role != "project" else set()
     owners = {owner.name: owner for owner in map(ecosystems.of_runner, named) if owner is not None}
-    tested = {run.ecosystem: ecosystems.named(run.ecosystem) for run in job.runs if isinstance(run, TestsRun)}
+    tested = {run.ecosystem: ecosystems.named(run.ecosystem) for run in job.runs if isinstance(run, OwnTestsRun)}
     wanted = ["supervisor", "tree", "copies", "processes"]
     wanted += ["recorder", "tampering"] if any(owner.runner is None for owner in owners.values()) else []
     wanted += ["isolation"] if role else []
@@ -246,7 +246,7 @@ def _run(run: AnyRun) -> dict[str, Any]:
     message: dict[str, Any] = {"id": run.id, "state": run.state, "seconds": run.seconds}
     if isinstance(run, CommandRun):
         return message | {"command": list(run.command)}
-    if isinstance(run, TestsRun):
+    if isinstance(run, OwnTestsRun):
         tests = {"files": list(run.files), "names": list(run.names)}
         return message | {"tests": tests, "part": f"{run.ecosystem}_own_tests"}
     oracle = {"file": run.oracle.file, "source": run.source, "plugins": list(run.oracle.plugins)}

@@ -33,14 +33,14 @@ def find(name: str, ids: Collection[str]) -> Found | None:
 
     ``ids`` have what they belong to before the first colon; one name may stand for tests in several places.
     """
-    bare = {each: each.partition(":")[2] for each in ids}
+    bare = {each: own for each in ids if (own := each.partition(":")[2])}
     same = tuple(sorted(each for each, own in bare.items() if own == name))
     if same:
         return Found(ids=same, likeness=Likeness.EXACT)
-    alike = tuple(sorted(each for each, own in bare.items() if own and _squeezed(own) == _squeezed(name)))
+    alike = tuple(sorted(each for each, own in bare.items() if _squeezed(own) == _squeezed(name)))
     if alike:
         return Found(ids=alike, likeness=Likeness.BLANKS)
-    last = [each for each, own in bare.items() if own and _last(own) == _last(name)]
+    last = [each for each, own in bare.items() if _last(own) == _last(name)]
     return Found(ids=(last[0],), likeness=Likeness.TITLE) if len(last) == 1 else None
 
 

@@ -45,7 +45,7 @@ STEP, VERSION = "tests", 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TestedRow:
+class RowWithTests:
     """One row with its tests."""
 
     instance_id: str
@@ -98,7 +98,7 @@ class Comparison:
     differing: tuple[str, ...]
 
 
-def compare(row: TestedRow, before: Run, after: Run) -> Comparison:
+def compare(row: RowWithTests, before: Run, after: Run) -> Comparison:
     """Compare two runs with a row: its FAIL_TO_PASS do not pass before, and all pass after (arXiv 2310.06770, 2.1)."""
     told = [{test.id: test.outcome for test in run.tests} for run in (before, after)]
     ids = {*told[0], *told[1]}
@@ -115,7 +115,7 @@ def compare(row: TestedRow, before: Run, after: Run) -> Comparison:
     return Comparison(found=found, absent=tuple(absent), differing=tuple(differing))
 
 
-def key_of(row: TestedRow, run_context: RunContext) -> str:
+def key_of(row: RowWithTests, run_context: RunContext) -> str:
     """Return the key of a row's record: what it is made of and by."""
     owner = _owner(row)[1]
     by = {"version": VERSION, "harness": harness.VERSION, "tests": owner.own_tests, "runtime": run_context.runtime.name}
@@ -123,7 +123,7 @@ def key_of(row: TestedRow, run_context: RunContext) -> str:
     return serialization.digest({"row": serialization.dump(row), **by, "tool": None if tool is None else tool.version})
 
 
-def see(row: TestedRow, crew: Crew, run_context: RunContext, notice: Callable[[str], None]) -> RowRecord:
+def see(row: RowWithTests, crew: Crew, run_context: RunContext, notice: Callable[[str], None]) -> RowRecord:
     """Run a row's tests in the first of the proposed environments in which they do as the row states.
 
     Raises EngineError, StoreError, Cancelled, SourceUnreachable.
@@ -136,7 +136,7 @@ def see(row: TestedRow, crew: Crew, run_context: RunContext, notice: Callable[[s
     return dataclasses.replace(record, seconds=round(time.monotonic() - started, 1))
 
 
-def _owner(row: TestedRow) -> tuple[str, Ecosystem]:
+def _owner(row: RowWithTests) -> tuple[str, Ecosystem]:
     """Return the language of most files that a row touches, and its ecosystem."""
     named = [ecosystems.language_of_file(path) for path in sorted(touched_paths(row.patch + row.test_patch))]
     known = [language for language in named if language is not None]
@@ -145,7 +145,7 @@ def _owner(row: TestedRow) -> tuple[str, Ecosystem]:
 
 
 def _see(
-    row: TestedRow,
+    row: RowWithTests,
     language: str,
     owner: Ecosystem,
     folder: Path,
@@ -181,7 +181,7 @@ def _see(
     return dataclasses.replace(best, detail="; ".join([*filter(None, [best.detail]), *faults])) if faults else best
 
 
-def _sources(row: TestedRow, language: str, folder: Path, cache: Path) -> tuple[Instance, Snapshot]:
+def _sources(row: RowWithTests, language: str, folder: Path, cache: Path) -> tuple[Instance, Snapshot]:
     """Return a row as an instance whose head has tests and fix, and whose reference is without the fix, and its trees.
 
     The environment is made of head, so that it has what the fix needs. Raises SourceError, SourceUnreachable.
@@ -214,7 +214,7 @@ def _sources(row: TestedRow, language: str, folder: Path, cache: Path) -> tuple[
 
 
 def _seen_in(
-    row: TestedRow, owner: Ecosystem, files: Sequence[str], context: TrialContext, blank: RowRecord
+    row: RowWithTests, owner: Ecosystem, files: Sequence[str], context: TrialContext, blank: RowRecord
 ) -> RowRecord:
     """Run a row's tests on both sides in one environment, again where they are not as stated.
 
@@ -244,7 +244,7 @@ def _seen_in(
     return seen
 
 
-def _run(row: TestedRow, owner: Ecosystem, files: Sequence[str], context: TrialContext) -> tuple[Run, Run]:
+def _run(row: RowWithTests, owner: Ecosystem, files: Sequence[str], context: TrialContext) -> tuple[Run, Run]:
     """Run a row's tests on the tree without its fix and on the tree with it."""
     trees = (context.snapshot.reference_tree, context.snapshot.head_tree)
     states = {tree: context.snapshot.changes(tree) for tree in trees}
@@ -254,7 +254,7 @@ def _run(row: TestedRow, owner: Ecosystem, files: Sequence[str], context: TrialC
         environment=context.instance.required_environment,
         states=states,
         runs=[
-            harness.TestsRun(
+            harness.OwnTestsRun(
                 id=side, state=tree, seconds=_SECONDS, ecosystem=owner.name, files=tuple(files), names=names
             )
             for side, tree in zip(("before", "after"), trees, strict=True)

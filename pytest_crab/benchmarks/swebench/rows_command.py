@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from pytest_crab.benchmarks.swebench.names import Likeness
-from pytest_crab.benchmarks.swebench.rows import STEP, Outcome, RowRecord, TestedRow, key_of, see
+from pytest_crab.benchmarks.swebench.rows import STEP, Outcome, RowRecord, RowWithTests, key_of, see
 from pytest_crab.cli.progress import as_they_end
 from pytest_crab.cli.run_contexts import proving_context
 from pytest_crab.cli.shared_options import choose_runtime, json_option, runtime_option, store_option
@@ -37,7 +37,7 @@ def rows(file: Path, *, only: tuple[str, ...], runtime: str, store: Path, jobs: 
     it. A row that is in the store is not run again. Runs the projects' own build code, in a sandbox that has the
     network.
     """
-    known = read_lines(file, TestedRow, "instance_id")
+    known = read_lines(file, RowWithTests, "instance_id")
     wanted = [row for row in known if not only or {row.instance_id, row.repo} & {*only}]
     if not wanted:
         raise BadInput(str(file), ["it has no row with these names; leave out --only, or name others"])
@@ -52,7 +52,7 @@ def rows(file: Path, *, only: tuple[str, ...], runtime: str, store: Path, jobs: 
     return found, list(_lines(found))
 
 
-def _record(row: TestedRow, crew: Crew, run_context: RunContext, notice: Callable[[str], None]) -> RowRecord:
+def _record(row: RowWithTests, crew: Crew, run_context: RunContext, notice: Callable[[str], None]) -> RowRecord:
     """Return the record of a row, from the store where it is there. A fault of this machine's is not kept."""
     key = key_of(row, run_context)
     known = run_context.store.get(STEP, key)

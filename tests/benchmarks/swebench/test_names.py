@@ -1,0 +1,31 @@
+"""Names of tests as data sets have them, beside those that a runner reports."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_crab.benchmarks.swebench.names import Found, Likeness, find
+
+IDS = ("cart:TestTotal", "cart:TestTotal/in_euro", "store:TestTotal", "store:TestOpen/twice/at_once")
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        ("TestTotal", Found(ids=("cart:TestTotal", "store:TestTotal"), likeness=Likeness.EXACT)),
+        ("TestTotal/in euro", Found(ids=("cart:TestTotal/in_euro",), likeness=Likeness.BLANKS)),
+        ("TestOther/at once", Found(ids=("store:TestOpen/twice/at_once",), likeness=Likeness.TITLE)),
+        ("at_once", Found(ids=("store:TestOpen/twice/at_once",), likeness=Likeness.TITLE)),
+        ("TestClosed", None),
+    ],
+)
+def test_a_name_is_found_exactly_then_but_for_blanks_then_by_its_last_title(name: str, found: Found | None) -> None:
+    assert find(name, IDS) == found
+
+
+def test_a_last_title_that_two_tests_have_finds_none() -> None:
+    assert find("other/price", ("a:one/price", "a:two/price")) is None
+
+
+def test_an_error_of_a_whole_place_has_no_name() -> None:
+    assert find("", ("cart:",)) is None

@@ -1,0 +1,124 @@
+"""Rows whose tests are run here, against a repository of this machine."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from pytest_crab.benchmarks.swebench.rows import RowWithTests, compare
+from pytest_crab.benchmarks.swebench.rows_command import rows
+from pytest_crab.types import Ending, Run, TestOutcome
+
+ROW = RowWithTests(
+    instance_id="a__shop-1", repo="a/shop", base_commit="0" * 40, patch="", test_patch="",
+    FAIL_TO_PASS=("TestNew",), PASS_TO_PASS=("TestOld",),
+)  # fmt: skip
+
+
+def run(**outcomes: str) -> Run:
+    tests = tuple(TestOutcome(id=f"cart:{name}", outcome=outcome) for name, outcome in outcomes.items())
+    return Run(id="x", ending=Ending.COMPLETED, exit_code=0, tests=tests, tripwire=True)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "differing", "absent"),
+    [
+        ({"TestNew": "failed", "TestOld": "passed"}, {"TestNew": "passed", "TestOld": "passed"}, (), ()),
+        ({"TestOld": "passed"}, {"TestNew": "passed", "TestOld": "passed"}, (), ()),
+        ({"TestNew": "passed", "TestOld": "passed"}, {"TestNew": "passed", "TestOld": "passed"}, ("TestNew",), ()),
+        ({"TestNew": "failed", "TestOld": "passed"}, {"TestNew": "skipped", "TestOld": "passed"}, ("TestNew",), ()),
+        ({"TestNew": "failed", "TestOld": "failed"}, {"TestNew": "passed", "TestOld": "passed"}, ("TestOld",), ()),
+        ({"TestNew": "failed"}, {"TestNew": "passed"}, (), ("TestOld",)),
+    ],
+    ids=["as stated", "did not build", "passed before", "skipped after", "failed before", "not here"],
+)
+def test_two_runs_are_as_a_row_states_or_not(
+    before: dict[str, str], after: dict[str, str], differing: tuple[str, ...], absent: tuple[str, ...]
+) -> None:
+    compared = compare(ROW, run(**before), run(**after))
+    assert (compared.differing, compared.absent) == (differing, absent)
+
+
+CODE = "package cart\n\nfunc Total(prices []int) int {\n\treturn len(prices)\n}\n"
+OLD = 'package cart\n\nimport "testing"\n\nfunc TestOld(t *testing.T) {\n\tif Total(nil) != 0 {\n\t\tt.Fail()\n\t}\n}\n'
+FIX = """\
+diff --git a/cart/cart.go b/cart/cart.go
+--- a/cart/cart.go
++++ b/cart/cart.go
+@@ -3,3 +3,6 @@
+ func Total(prices []int) int {
+-\treturn len(prices)
++\tsum := 0
++\tfor _, price := range prices {
++\t\tsum += price
++\t}
++\treturn sum
+ }
+""".replace("-3,3 +3,6", "-3,3 +3,7")
+NEW = """\
+diff --git a/cart/cart_test.go b/cart/cart_test.go
+--- a/cart/cart_test.go
++++ b/cart/cart_test.go
+@@ -8,2 +8,8 @@
+ \t}
+ }
++
++func TestNew(t *testing.T) {
++\tif Total([]int{4}) != 4 {
++\t\tt.Fail()
++\t}
++}
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Rows of a repository in Go: as it is, with a test that there is not, without its commit, in no known language."""
+    folder = tmp_path / "mirror" / "a" / "shop"
+    for name, text in (
+        ("go.mod", "module example.org/shop\n\ngo 1.21\n"),
+        ("cart/cart.go", CODE),
+        ("cart/cart_test.go", OLD),
+    ):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    who = ("-c", "user.name=a", "-c", "user.email=a@example.invalid")
+    for words in (("init", "-q"), ("add", "."), (*who, "commit", "-qm", "first")):
+        subprocess.run(["git", *words], cwd=folder, check=True)
+    found = subprocess.run(["git", "rev-parse", "HEAD"], cwd=folder, check=True, capture_output=True, text=True)
+    row = dataclasses.replace(ROW, base_commit=found.stdout.strip(), patch=FIX, test_patch=NEW)
+    made = [
+        row,
+        dataclasses.replace(row, instance_id="a__shop-2", FAIL_TO_PASS=("TestNew", "TestNever")),
+        dataclasses.replace(row, instance_id="a__shop-3", base_commit="0" * 40),
+        dataclasses.replace(row, instance_id="a__shop-4", patch=FIX.replace(".go", ".zig"), test_patch=""),
+    ]
+    monkeypatch.setenv("CRAB_GIT_MIRROR", str(tmp_path / "mirror"))
+    monkeypatch.chdir(tmp_path)
+    place = tmp_path / "rows.jsonl"
+    place.write_text("".join(json.dumps(dataclasses.asdict(each)) + "\n" for each in made))
+    return place
+
+
+@pytest.mark.bubblewrap
+@pytest.mark.go
+@pytest.mark.slow(reason="two environments of Go are built")
+def test_rows_are_run_in_environments_that_are_found_and_counted(file: Path) -> None:
+    def told(*more: str) -> Any:
+        done = CliRunner().invoke(rows, [str(file), "--store", "store", "--runtime", "local", *more])
+        assert done.exit_code == 0, done.output
+        return done
+
+    found = {each["id"]: each for each in json.loads(told("--json").stdout)}
+    outcomes = {name: each["outcome"] for name, each in found.items()}
+    assert outcomes == {
+        "a__shop-1": "agrees", "a__shop-2": "names not here", "a__shop-3": "no source", "a__shop-4": "no runner",
+    }  # fmt: skip
+    assert found["a__shop-2"]["absent"] == ["TestNever"]
+    assert found["a__shop-1"]["environment"]["paths"] == ["cart"]
