@@ -99,6 +99,13 @@ class Tools:
         place = str(prefix if own else program)
         return {place: place}
 
+    def seed(self, tool: Tool) -> Callable[[Path], None] | None:  # noqa: ARG002 - not every tool has some
+        """Return what fills an empty folder with caches as any build leaves some; None: there is nothing to be had.
+
+        It runs nothing of a project, and raises ImageError.
+        """
+        return None
+
     def build_script(self, environment: Environment) -> str:
         """Return the shell script that puts the packages in place and runs the install commands, in the tree."""
         return install_script(environment)

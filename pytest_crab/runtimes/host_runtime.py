@@ -227,7 +227,7 @@ class HostRuntime(Runtime, ABC):
         new.mkdir(parents=True)
         try:
             built = venvs.build_tree(
-                new, instance, snapshot, layout, chosen.tool, self._run_build, confined=not self.unconfined
+                new, instance, snapshot, layout, chosen.tool, self._run_build, self._check, confined=not self.unconfined
             )
             if chosen.tool is None and not self.unconfined:  # without a sandbox any run could write there
                 venvs.compile_tree(new, layout, self._run_build)

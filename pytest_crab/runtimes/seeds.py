@@ -1,5 +1,6 @@
-"""Virtual environments with nothing but the interpreter's own installers: made once on a machine, then copied.
+"""The part that many environments have alike: made once on a machine, then copied.
 
+It is a virtual environment with nothing but the interpreter's own installers, or what a tool compiles for any project.
 ``python -m venv`` spends some five seconds of processor on pip each time; a copy of what it makes takes a tenth of one.
 """
 
@@ -11,7 +12,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 from pytest_crab import serialization
-from pytest_crab.runtimes.interpreters import Interpreter
 from pytest_crab.runtimes.run_lock import remove_folder
 from pytest_crab.runtimes.slots import one_builder
 from pytest_crab.scratch import machine_folder
@@ -20,16 +20,22 @@ from pytest_crab.scratch import machine_folder
 _COUNT = "files"
 
 
-def place(interpreter: Interpreter) -> Path:
-    """Return the folder of an interpreter's seed; another one after the interpreter was installed anew."""
-    installed = interpreter.program.stat().st_mtime_ns
-    return (
-        machine_folder() / "seeds" / serialization.digest([str(interpreter.program), interpreter.full, installed])[:32]
-    )
+def place(program: Path, version: str) -> Path:
+    """Return the folder of a program's seed; another one after the program was installed anew."""
+    installed = program.stat().st_mtime_ns
+    return machine_folder() / "seeds" / serialization.digest([str(program), version, installed])[:32]
 
 
 def plant(seed: Path, folder: Path, check: Callable[[], None], make: Callable[[], None]) -> None:
-    """Fill an empty folder with a virtual environment: a copy of ``seed``, which ``make`` makes where it is missing.
+    """Fill an empty folder with a virtual environment, as ``copy`` does; it is made to be one of that folder."""
+    copy(seed, folder, check, make)
+    for file in (folder / "pyvenv.cfg", *(folder / "bin").iterdir()):
+        if not file.is_symlink():
+            file.write_bytes(file.read_bytes().replace(os.fsencode(seed), os.fsencode(folder)))
+
+
+def copy(seed: Path, folder: Path, check: Callable[[], None], make: Callable[[], None]) -> None:
+    """Fill an empty folder with a copy of ``seed``, which ``make`` makes where it is missing.
 
     What ``make`` and ``check`` (asked while another process makes it) raise is raised.
     """
@@ -40,9 +46,6 @@ def plant(seed: Path, folder: Path, check: Callable[[], None], make: Callable[[]
             make()
             (seed / _COUNT).write_text(str(_count_files(seed)))
         shutil.copytree(seed, folder, symlinks=True, dirs_exist_ok=True, ignore=lambda _in, names: {_COUNT} & {*names})
-    for file in (folder / "pyvenv.cfg", *(folder / "bin").iterdir()):
-        if not file.is_symlink():
-            file.write_bytes(file.read_bytes().replace(os.fsencode(seed), os.fsencode(folder)))
 
 
 def _is_whole(seed: Path) -> bool:

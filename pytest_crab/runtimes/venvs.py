@@ -225,7 +225,7 @@ def _plant_seed(
     """Make the virtual environment in ``folder`` without the pinned packages. Raises ImageError, Cancelled."""
     remove_folder(folder)  # of a killed build
     folder.mkdir(parents=True)
-    seed = seeds.place(interpreter)
+    seed = seeds.place(interpreter.program, interpreter.full)
 
     def make() -> None:
         argv = (str(interpreter.program), "-m", "venv", str(seed))
@@ -277,6 +277,7 @@ def build_tree(
     layout: Layout,
     tool: Tool | None,
     build: Builder,
+    check: Callable[[], None],
     *,
     confined: bool,
 ) -> Layout:
@@ -286,7 +287,7 @@ def build_tree(
     listed = sorted(path.name for path in Path(layout.site[0]).iterdir())
     (folder / "distributions.txt").write_text("\n".join(listed) + "\n")
     if tool is not None:
-        return _build_with(tool, folder, instance, layout, build, confined=confined)
+        return _build_with(tool, folder, instance, layout, build, check, confined=confined)
     if not instance.required_environment.commands:
         return layout
     if layout.venv is None:
@@ -346,7 +347,14 @@ def _put_constraints(venv: Path, inside: str, instance: Instance, snapshot: Snap
 
 
 def _build_with(
-    tool: Tool, folder: Path, instance: Instance, layout: Layout, build: Builder, *, confined: bool
+    tool: Tool,
+    folder: Path,
+    instance: Instance,
+    layout: Layout,
+    build: Builder,
+    check: Callable[[], None],
+    *,
+    confined: bool,
 ) -> Layout:
     """Build the tree with an ecosystem's tool; the layout with the tool in its place. Raises ImageError, Cancelled."""
     environment = instance.required_environment
@@ -359,6 +367,10 @@ def _build_with(
     kept = {}
     if tools.has_caches:
         caches.mkdir()
+        seed = tools.seed(tool)
+        if seed is not None:
+            place = seeds.place(Path(tool.program), tool.version)
+            seeds.copy(place, caches, check, lambda: seed(place))
         writable[CACHES if confined else str(caches)] = caches
         kept = {CACHES: str(final / "caches")}
     during, after = (CACHES, CACHES) if confined else (str(caches), str(final / "caches"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +15,7 @@ from pytest_crab import harness, verdict
 from pytest_crab.ecosystems.go.tools import GoTools
 from pytest_crab.errors import ImageError
 from pytest_crab.protocols import FileChange
+from pytest_crab.runtimes import seeds
 from pytest_crab.types import Ending, Environment, Oracle, Reason, Run
 from tests.harness.conftest import Bench, changed, proof, told
 
@@ -33,11 +35,16 @@ def tool(made_once: Callable[[str, Callable[[Path], object]], Path]) -> dict[str
     assert found is not None
 
     def build(folder: Path) -> None:
+        caches = folder / "caches"
+        caches.mkdir()
+        seed, place = tools.seed(found), seeds.place(Path(found.program), found.version)
+        assert seed is not None
+        seeds.copy(place, caches, lambda: None, functools.partial(seed, place))
         (folder / "go.mod").write_text("module example.org/empty\n\ngo 1.21\n")
         (folder / "a_test.go").write_text(SUM.replace("Add(1, 2)", "3").replace("queue", "empty"))
         script = tools.build_script(Environment(ecosystem="go", version=found.version))
         env = {"HOME": str(folder), "PATH": f"{Path(found.program).parent}:/usr/bin:/bin"}
-        env |= {**tools.variables(found.version, str(folder / "caches")), **tools.route_env()}
+        env |= {**tools.variables(found.version, str(caches)), **tools.route_env()}
         subprocess.run(["sh", "-c", script], cwd=folder, env=env, check=True, capture_output=True)
 
     return dataclasses.asdict(tools.placed(found, str(made_once("go", build) / "caches")))

@@ -179,7 +179,8 @@ def test_an_environment_is_a_copy_of_a_seed_that_is_made_again_when_files_of_it_
     second = pip_of("idna==3.5")
     assert "3.5" in second and "3.4" not in second
     assert len(commands) == 3  # one seed, two installations
-    seed = seeds.place(interpreters.find(interpreters.running_version()))
+    own = interpreters.find(interpreters.running_version())
+    seed = seeds.place(own.program, own.full)
     next(seed.rglob("pip/__init__.py")).unlink()
     assert "idna" in pip_of("idna==3.6")
     assert len(commands) == 5

@@ -58,7 +58,7 @@ class RowWithTests:
 
 
 class Outcome(StrEnum):
-    """What came of a row. Only the first is as the data states."""
+    """What came of a row. Only the first is as the data states; the last three say that no test ran."""
 
     AGREES = "agrees"
     FLAKY = "flaky"
@@ -67,6 +67,11 @@ class Outcome(StrEnum):
     ENVIRONMENT = "no environment"
     SOURCE = "no source"
     LANGUAGE = "no runner"
+
+    @property
+    def ran(self) -> bool:
+        """True if the tests ran."""
+        return self not in (Outcome.ENVIRONMENT, Outcome.SOURCE, Outcome.LANGUAGE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,10 +179,10 @@ def _see(
         finally:
             with contextlib.suppress(CrabError, OSError):  # prune removes what is left
                 context.discard_image()
-        if best.environment is None or len(seen.found) > len(best.found):
+        if seen.outcome is not Outcome.DIFFERS:
+            return seen
+        if best.environment is None or sum(seen.found.values()) > sum(best.found.values()):
             best = seen
-        if seen.outcome in (Outcome.AGREES, Outcome.FLAKY):
-            break
     return dataclasses.replace(best, detail="; ".join([*filter(None, [best.detail]), *faults])) if faults else best
 
 

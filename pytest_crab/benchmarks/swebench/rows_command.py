@@ -53,7 +53,7 @@ def rows(file: Path, *, only: tuple[str, ...], runtime: str, store: Path, jobs: 
 
 
 def _record(row: RowWithTests, crew: Crew, run_context: RunContext, notice: Callable[[str], None]) -> RowRecord:
-    """Return the record of a row, from the store where it is there. A fault of this machine's is not kept."""
+    """Return the record of a row, from the store where it is there. One without a run of tests is not kept."""
     key = key_of(row, run_context)
     known = run_context.store.get(STEP, key)
     if known is not None:
@@ -62,7 +62,8 @@ def _record(row: RowWithTests, crew: Crew, run_context: RunContext, notice: Call
         if stored is not None:
             return stored
     record = see(row, crew, run_context, notice)
-    run_context.store.put(STEP, key, dump(record))
+    if record.outcome.ran:
+        run_context.store.put(STEP, key, dump(record))
     return record
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import shlex
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from typing_extensions import override
@@ -22,6 +23,9 @@ _SETTINGS = ("GOPROXY", "GONOSUMDB", "GONOSUMCHECK", "GOSUMDB", "GOINSECURE", "G
 
 #: A release as a module: its minor release, and its patch.
 _RELEASE = re.compile(r"-go(1\.\d+)\.(\d+)\.linux-")
+
+#: The most for compiling Go's own library, which takes a minute of processor.
+_SECONDS = 900
 
 #: The first Go that fetches another.
 _FETCHING = (1, 21)
@@ -84,6 +88,25 @@ class GoTools(Tools):
         for release, patch in _RELEASE.findall(done.stdout):
             known[numbers(release)] = max(int(patch), known.get(numbers(release), 0))
         yield from (f"1.{at[1]}.{known[at]}" for at in sorted(known) if at >= (first, minor))
+
+    @override
+    def seed(self, tool: Tool) -> Callable[[Path], None] | None:
+        """Its own library, compiled; a release that is fetched is not here before the build."""
+        here = self.here()
+        return (
+            functools.partial(self._compile_library, tool)
+            if here is not None and here.version == tool.version
+            else None
+        )
+
+    def _compile_library(self, tool: Tool, folder: Path) -> None:
+        env = {**self.variables(tool.version, str(folder)), "HOME": str(folder), "PATH": os.environ.get("PATH", "")}
+        try:
+            subprocess.run(
+                [tool.program, "build", "std"], cwd=folder, env=env, capture_output=True, check=True, timeout=_SECONDS
+            )
+        except (OSError, subprocess.SubprocessError) as error:
+            raise ImageError(f"go {tool.version} does not compile its own library: {error}", of_machine=True) from error
 
     @override
     def build_script(self, environment: Environment) -> str:
