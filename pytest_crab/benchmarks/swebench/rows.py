@@ -58,7 +58,7 @@ class RowWithTests:
 
 
 class Outcome(StrEnum):
-    """What came of a row. Only the first is as the data states; the last three say that no test ran."""
+    """The result of a row. Only the first is as the data states; the last three say that no test ran."""
 
     AGREES = "agrees"
     FLAKY = "flaky"
@@ -76,7 +76,7 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowRecord:
-    """What was seen of one row."""
+    """The result of one row, and how its names were found."""
 
     id: str
     repo: str
