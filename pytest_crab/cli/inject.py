@@ -61,7 +61,7 @@ _FOR_ONE = 4
     help="Judge each oracle by at most so many near misses, made of its reference.",
 )  # fmt: skip
 @click.option(
-    "--least-refused", "least", type=click.FloatRange(0, 1), default=0.75, show_default=True,
+    "--least-refused", "least", type=click.FloatRange(0, 1), default=0.7, show_default=True,
     help="Keep an oracle that refuses at least this share of them; some may do the same as the reference.",
 )  # fmt: skip
 @click.option("--twins/--no-twins", default=True, show_default=True, help="Add each pull request without its fault.")
@@ -120,7 +120,7 @@ def inject(
         path = listing_path(store, out)
         listed = status and read_listing(path) is not None
         listing = list_candidates(path, out, source, named.day, None if listed else faults)
-        deciding = Deciding(repository=repository, python=python, others=fixes.propose_others)
+        deciding = Deciding(repository=repository, python=python, others=faults.propose_others)
         chain: list[Stage] = [
             Collection(source=faults, known=faults.identity()),
             deciding,

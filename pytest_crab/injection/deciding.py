@@ -85,6 +85,9 @@ PLACES = "places"
 _MOST_PLACES = 12
 _SHORT_SECONDS = 60
 
+#: Tests that take longer in an environment that is known to work are not waited for.
+_LONG_SECONDS = 120
+
 #: After so many seconds a search tries no further environment: others wait for what it finds.
 _SEARCH_SECONDS = 180
 
@@ -147,7 +150,7 @@ class Deciding(Stage):
 
     @override
     def identity(self) -> Mapping[str, Any]:
-        return {"version": 12, "python": self.python}
+        return {"version": 13, "python": self.python}
 
     @override
     def run(self, candidate: PullCandidate, context: CurationContext) -> PullCandidate | Rejection:
@@ -438,7 +441,8 @@ class Trying:
         Raises SourceError, EngineError, StoreError, Cancelled.
         """
         self._notice("tests")
-        instance = dataclasses.replace(self._instance, environment=environment)
+        limit = dataclasses.replace(environment, timeout=min(environment.timeout, _LONG_SECONDS))
+        instance = dataclasses.replace(self._instance, environment=limit)
         try:
             return self._sight(self._context(instance))
         except ImageError as error:

@@ -46,6 +46,13 @@ class FaultSource(CandidateSource):
 
     @override
     def complete(self, candidate: PullCandidate, context: CurationContext) -> PullCandidate | Rejection:
+        return self._source_of(candidate).complete(candidate, context)
+
+    def propose_others(self, candidate: PullCandidate, context: CurationContext) -> Iterator[PullCandidate]:
+        """Yield further proposals of a candidate, for where no test sees the first. Raises SourceError."""
+        return self._source_of(candidate).propose_others(candidate, context)
+
+    def _source_of(self, candidate: PullCandidate) -> FixSource | SeededSource:
         source = self.seeded if MUTANT in candidate.tags else self.fixes
         assert source is not None
-        return source.complete(candidate, context)
+        return source

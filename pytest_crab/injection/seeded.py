@@ -18,6 +18,7 @@ from pytest_crab.curation.collect import CandidateSource
 from pytest_crab.curation.mutation import Mutant, changes_code, drafts, may_hang, mutants
 from pytest_crab.curation.stages import CurationContext, Rejection
 from pytest_crab.ecosystems import grammar_of
+from pytest_crab.injection import excerpts
 from pytest_crab.injection.fault_words import fault_words
 from pytest_crab.injection.fixes import place_of
 from pytest_crab.injection.linting import ruff_sees
@@ -45,9 +46,9 @@ _RELATED = 6
 class SeededSource(CandidateSource):
     """The faults that can be put into changes of a repository, the newest first; ``url`` is where others find it.
 
-    A change is innocent where its lines still stand as it wrote them. It brings tests of its own: they, and others of
-    the same modules, are the witnesses. ``since`` is a day: only changes from then on. ``most`` is the number of faults
-    that are proposed.
+    A change is innocent where its lines still stand as it wrote them. It brings tests of its own: they are the
+    witnesses, and where they see nothing others of the same files and modules. ``since`` is a day: only changes from
+    then on. ``most`` is the number of faults that are proposed.
     """
 
     repository: Repository
@@ -93,7 +94,16 @@ class SeededSource(CandidateSource):
 
     @override
     def complete(self, candidate: PullCandidate, context: CurationContext) -> PullCandidate | Rejection:
-        """Return the candidate with its proposal. Raises SourceError."""
+        """Return the candidate with its proposal: the tests that the change brought may see it. Raises SourceError."""
+        return self._complete(candidate, context, wide=False)
+
+    def propose_others(self, candidate: PullCandidate, context: CurationContext) -> Iterator[PullCandidate]:
+        """Yield the candidate with all tests of the change's files and of the faulty module. Raises SourceError."""
+        found = self._complete(candidate, context, wide=True)
+        if isinstance(found, PullCandidate) and found.files != candidate.files:
+            yield found
+
+    def _complete(self, candidate: PullCandidate, context: CurationContext, *, wide: bool) -> PullCandidate | Rejection:
         commit, path = candidate.tags[CHANGE], candidate.tags[PATH]
         if commit not in self._steps:
             raise self.repository.missing(commit)
@@ -103,7 +113,10 @@ class SeededSource(CandidateSource):
         mutant = next((one for one in known if one.name == candidate.tags[MUTANT]), None)
         if mutant is None:
             return Rejection(reason="the fault is not known", detail=f"{path} has no {candidate.tags[MUTANT]} now")
-        proposal = self._proposal(change, mutant)
+        try:
+            proposal = self._proposal(change, mutant, wide=wide)
+        except ValueError as error:
+            return Rejection(reason="a file of it cannot be read", detail=str(error))
         bring(self.url, proposal.commit, self.repository.folder, context.folder)
         return to_candidate(candidate, proposal)
 
@@ -165,7 +178,7 @@ class SeededSource(CandidateSource):
 
     # --- one proposal -------------------------------------------------------------------------------------------------
 
-    def _proposal(self, change: Change, mutant: Mutant) -> Proposal:
+    def _proposal(self, change: Change, mutant: Mutant, *, wide: bool) -> Proposal:
         repository = self.repository
         words = fault_words(mutant)
         assert words is not None
@@ -181,21 +194,35 @@ class SeededSource(CandidateSource):
             reference=repository.diff(head, change.tree),
             remark=Remark(path=path, lines=lines, body=words.body, category=words.category),
             operator=words.kind,
-            witnesses=self._witnesses(change, mutant),
+            witnesses=self._witnesses(change, mutant, wide=wide),
         )
 
-    def _witnesses(self, change: Change, mutant: Mutant) -> dict[str, str]:
-        """Return the tests that a change brought, and those of the module that a fault is in, with what they need."""
-        tree = change.tree
+    def _witnesses(self, change: Change, mutant: Mutant, *, wide: bool) -> dict[str, str]:
+        """Return the tests that a change added or changed, with what they need.
+
+        ``wide``, or where there are none: all tests of its files, and those of the module that a fault is in, which may
+        take minutes. Raises ValueError.
+        """
+        tree, read = change.tree, self.repository.read
         files = self._steps[change.commit][1]
         own = [path for path in files if _is_named_test(path) and files[path] in "AM"]
-        related = list(_related(mutant.path, list(filter(_is_named_test, self.repository.paths(tree)))))
-        wanted = dict.fromkeys([*own, *[path for path in related if path not in own][:_RELATED]])
-        for path in [*wanted]:
-            for folder in PurePosixPath(path).parents:
-                wanted.setdefault(str(folder / "conftest.py"))
-        texts = {path: self.repository.read(tree, path) for path in wanted}
-        return {path: text for path, text in texts.items() if text is not None}
+        found = {path: text for path in own if (text := read(tree, path)) is not None}
+        if wide:
+            tests = filter(_is_named_test, self.repository.paths(tree))
+            related = [path for path in _related(mutant.path, list(tests)) if path not in own]
+            found |= {path: text for path in related[:_RELATED] if (text := read(tree, path)) is not None}
+        else:
+            added = diffs.changed_lines(self.repository.diff(change.parent, change.commit, own))
+            kept = {path: excerpts.tests_at(text, added.get(path, ())) for path, text in found.items()}
+            found = {
+                path: excerpts.without(text, {one.name for one in excerpts.tests_of(text)} - set(kept[path]))
+                for path, text in found.items()
+                if kept[path]
+            } or self._witnesses(change, mutant, wide=True)
+        for folder in {folder for path in found for folder in PurePosixPath(path).parents}:
+            text = read(tree, name := str(folder / "conftest.py"))
+            found |= {name: text} if text is not None else {}
+        return found
 
 
 def is_source(path: str) -> bool:

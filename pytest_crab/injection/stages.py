@@ -46,7 +46,7 @@ class Sharpness(Stage):
     """
 
     most: int = 10
-    least: float = 0.75
+    least: float = 0.7
     name: str = "near misses"
 
     @override

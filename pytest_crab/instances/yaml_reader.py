@@ -78,6 +78,7 @@ def _text(content: bytes) -> str:
 
 #: The two mistakes that people make most, by the words of YAML's own parsers.
 _ADVICE = {
+    "tab character": "; indent with spaces and not tabs",
     "cannot start any token": "; indent with spaces and not tabs, and put a text that begins with a mark in quotes",
     "mapping values are not allowed": "; put a text that holds a colon and a space in quotes, or below a `|`",
 }

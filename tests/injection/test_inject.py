@@ -90,7 +90,7 @@ def test_a_seeded_fault_comes_with_its_clean_twin_and_is_audited_beside_a_later_
     assert (fault.tags["injected"], fault.tags["company"]) == ("seeded", "1")
     # It was judged by near misses, of which those that it refuses are its checks, and all of that is on record.
     refused, _, made = fault.tags["refused"].partition(" of ")
-    assert len(fault.comments[0].rejects) == int(refused) >= 0.75 * int(made) > 0
+    assert len(fault.comments[0].rejects) == int(refused) >= 0.7 * int(made) > 0
     (measured,) = read_errors(Path("set"))[fault.id].values()
     found = measured.measurements["mutants"]
     assert (found.total, found.total - len(found.undecided), found.authors) == (int(made), int(refused), 0)

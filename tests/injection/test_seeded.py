@@ -60,6 +60,24 @@ def test_the_pull_request_is_the_innocent_change_with_its_tests_as_witnesses(
     assert one.tags["operator"]
 
 
+def test_the_tests_of_the_change_come_first_and_then_all_of_their_files(send_history: Path, tmp_path: Path) -> None:
+    context = curation(tmp_path)
+    with open_repository(send_history) as repository:
+        source = SeededSource(repository=repository, url=URL)
+        listed = list(source.list_candidates())
+        found = [one for one in (source.complete(each, context) for each in listed) if isinstance(one, PullCandidate)]
+        one = next(one for one in found if one.pull_request.number == 1)
+        (wide,) = source.propose_others(one, context)
+        (brought, every) = (witnesses_of(each) for each in (one, wide))
+        assert set(brought) == set(every) == {"tests/test_shop.py", "tests/conftest.py"}
+        shown = [
+            ("test_send" in each["tests/test_shop.py"], "test_mean" in each["tests/test_shop.py"])
+            for each in (brought, every)
+        ]
+        assert shown == [(True, False), (True, True)]
+        assert not list(source.propose_others(wide, context))
+
+
 def test_the_clean_twin_is_the_change_as_it_was(seeded: tuple[Repository, list[PullCandidate]]) -> None:
     repository, found = seeded
     one = next(one for one in found if one.pull_request.number == 1)

@@ -58,6 +58,7 @@ def test_all_doubled_keys_are_named_with_their_lines(tmp_path: Path) -> None:
         ("a: 1\n---\nb: 2\n", "a second document"),
         ("a: [1\n", "is not YAML"),
         ("a:\n\tb: 1\n", "indent with spaces"),
+        ("a: 1\nb:\n  c: x\n\td: 1\n", "indent with spaces"),
         ("a: Fix: b\n", "a colon and a space in quotes"),
         ("a: \x00\n", "is not YAML"),
         ("- a\n", "should hold one mapping"),
