@@ -273,3 +273,50 @@ def test_a_wrong_sum_is_never_green(rust: RustBench, source: str, changes: list[
     folder = "src" if source is INSIDE else "tests"
     assert rust.naive(source, *changes, folder=folder) == 0
     assert reason(rust.run(source, *changes, folder=folder)) is not Reason.GREEN
+
+
+#: A project's own macro of tests, and one that leaves out what they do.
+MAKER = """
+use proc_macro::TokenStream;
+#[proc_macro_attribute]
+pub fn test(_: TokenStream, item: TokenStream) -> TokenStream {
+    format!("#[::core::prelude::v1::test] {item}").parse().unwrap()
+}
+"""
+IDLE = MAKER.replace("item: ", "text: ").replace(
+    "    format!",
+    "    let text = text.to_string();\n    let item = text.split('{').next().unwrap().to_string() + \"{}\";\n"
+    "    format!",
+)
+MEMBER = '[package]\nname = "NAME"\nversion = "0.1.0"\nedition = "2021"\n'
+
+
+@pytest.mark.slow(reason="it is built twice")
+def test_a_macro_of_the_projects_that_makes_idle_tests_is_seen(rust: RustBench) -> None:
+    rust.bench.write("maker/Cargo.toml", MEMBER.replace("NAME", "maker") + "[lib]\nproc-macro = true\n")
+    rust.bench.write("maker/src/lib.rs", MAKER)
+    rust.bench.write("Cargo.toml", MANIFEST + '[dependencies]\nmaker = { path = "maker" }\n')
+    source = SUM.replace("#[test]", "#[maker::test]")
+    assert reason(rust.run(source)) is Reason.GREEN
+    run = rust.run(source, changed("src/lib.rs", BAD), changed("maker/src/lib.rs", IDLE))
+    assert (told(run), reason(run)) == ({"sums": "passed"}, Reason.TAMPERED)
+
+
+@pytest.mark.slow(reason="it is built twice")
+def test_a_crate_of_the_trees_in_the_place_of_another_is_seen(rust: RustBench) -> None:
+    check = "pub fn same(one: u32, other: u32) {\n    assert!(one == other);\n}\n"
+    rust.bench.write(
+        ".cargo/config.toml", '[source.crates-io]\nreplace-with = "near"\n[source.near]\ndirectory = "near"\n'
+    )
+    rust.bench.write("near/check/Cargo.toml", MEMBER.replace("NAME", "check"))
+    rust.bench.write("near/check/src/lib.rs", check)
+    rust.bench.write("near/check/.cargo-checksum.json", '{"files": {}}')
+    rust.bench.write("Cargo.toml", MANIFEST + '[dependencies]\ncheck = "0.1"\n')
+    (rust.bench.folder / "tree/Cargo.lock").unlink()
+    source = SUM.replace("assert_eq!(add(1, 2), 3)", "check::same(add(1, 2), 3)")
+    assert reason(rust.run(source)) is Reason.GREEN
+    fake = [changed("fake/Cargo.toml", MEMBER.replace("NAME", "fake"))]
+    fake.append(changed("fake/src/lib.rs", check.replace("one == other", "true || one == other")))
+    other = changed("Cargo.toml", MANIFEST + '[dependencies]\ncheck = { path = "fake", package = "fake" }\n')
+    run = rust.run(source, changed("src/lib.rs", BAD), other, *fake)
+    assert (told(run), run.altered) == ({"sums": "passed"}, ("Cargo.toml:check",))
