@@ -60,7 +60,7 @@ class CppBench:
         bench.env = {"CPPFLAGS": "-I.", "LDLIBS": "libadd.a"}
         subprocess.run(["make", "-s"], cwd=bench.folder / "tree", check=True)
 
-    def run(self, source: str, *changes: FileChange, runner: str = "gtest", seconds: float = 60) -> Run:
+    def run(self, source: str, *changes: FileChange, runner: str = "gtest", seconds: float = 100) -> Run:
         suffix = ".c" if runner == "c" else ".cpp"
         oracle = Oracle(file=f"oracles/test_c0{suffix}", runner=runner)
         run = harness.OracleRun(id="c0", state="now", seconds=seconds, oracle=oracle, source=source)
