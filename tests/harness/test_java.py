@@ -237,7 +237,6 @@ ABORTED = (
 )
 ATTACKS = {
     "exit": ([answering("System.exit(0);")], Reason.EXITED),
-    "halt": ([changed(CODE, BAD.replace("Cart {", "Cart { static { Runtime.getRuntime().halt(0); }"))], Reason.EXITED),
     "assumed": ([answering(f"try {{ {ABORTED} }} catch (ReflectiveOperationException e) {{ }}")], Reason.SKIPPED),
     "assertions": ([changed(CODE, BAD), added("org.junit.jupiter.api.Assertions", ASSERTIONS)], Reason.FAILED),
     "assertions beside": ([changed(CODE, BAD), added("shop.Assertions", ASSERTIONS)], Reason.TAMPERED),
