@@ -1,0 +1,2 @@
+export {Bucket, type Clock} from './bucket.js';
+export {Limiter, type Rate} from './limiter.js';
