@@ -243,11 +243,12 @@ class Deciding(Stage):
             return self.repository.with_files(tree, {path: text.decode() for path, text in texts.items()})
 
         halved = [tree_with(mended, {one.path: one.content}) for one in places]
-        passing = trying.passing(found.environment, [self.repository.diff(head, tree) for tree in halved])
-        unseen = [one for one, passed in zip(places, passing, strict=True) if red <= passed]
+        ran = trying.outcomes(found.environment, [self.repository.diff(head, tree) for tree in halved])
+        unseen = [one for one, own in zip(places, ran, strict=True) if all(own.get(name) for name in red)]
         lines = {path: {one.line for one in unseen if one.path == path} for path in after}
         narrow = tree_with(head, {path: partly(before[path], after[path], own) for path, own in lines.items() if own})
-        if narrow == head or red & trying.passing(found.environment, [self.repository.diff(head, narrow)])[0]:
+        (own,) = trying.outcomes(found.environment, [self.repository.diff(head, narrow)]) if narrow != head else [{}]
+        if red.isdisjoint(own) or any(own.get(name) for name in red):  # with half of a fix a file may not be imported
             return candidate
         shown = self.repository.diff(base, narrow)
         files = {**candidate.files, HEAD: shown, REFERENCE: self.repository.diff(narrow, mended)}
@@ -478,8 +479,8 @@ class Trying:
             name = next(one.candidate.name for one in search.attempts if one.candidate.environment == environment)
             return _Found(environment=environment, source=name, sight=sight)
 
-    def passing(self, environment: Environment, changes: Iterable[str]) -> list[frozenset[str]]:
-        """Return the tests that pass on head with each of these diffs, in an environment that was seen before.
+    def outcomes(self, environment: Environment, changes: Iterable[str]) -> list[dict[str, bool]]:
+        """Return of each test that ran on head with each of these diffs whether it passed, in a known environment.
 
         Raises SourceError, EngineError, StoreError, Cancelled, DiffRejected.
         """
@@ -489,7 +490,7 @@ class Trying:
         requests = [OracleRequest(comment=comment, tree=context.snapshot.apply(change)) for change in changes]
         runs = run_oracles(context, list({request.id: request for request in requests}.values())).runs
         said = [_said(runs.get(request.id)) for request in requests]
-        return [frozenset(name for name, word in one.items() if word == _PASSED) for one in said]
+        return [{name: word == _PASSED for name, word in one.items()} for one in said]
 
     def _context(self, instance: Instance) -> TrialContext:
         return TrialContext(instance, self._crew, self._run_context, lambda _step: None)
