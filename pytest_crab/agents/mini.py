@@ -28,12 +28,13 @@ _READ = 'cat "$1/trajectory.json" 2>/dev/null || true'
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MiniAgent(ClientSettings):
-    """Runs ``mini`` with a provider that speaks OpenAI's chat/completions; ``max_turns`` is its own limit on steps."""
+    """Runs ``mini`` with a provider that speaks OpenAI's chat/completions."""
 
     client: ClassVar[str] = "mini"
     role: ClassVar[str] = "agent"
 
     provider: str = "openai"
+    #: The client's own limit on steps.
     max_turns: int = 250
     series: bool = True
     simulated: bool = field(default=False, init=False)

@@ -18,13 +18,11 @@ VERSION = "1"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayAgent:
-    """Privileged, since it gets the name of the instance that it revises.
+    """Privileged, since it gets the name of the instance that it revises."""
 
-    ``revisions`` is a folder of <instance id>.diff files; or ``reviewer`` names whose recorded revisions to take from
-    the set that the instance lies in (docs/reference/recorded.md).
-    """
-
+    #: A folder of <instance id>.diff files; or else ``reviewer`` is set.
     revisions: str | None = None
+    #: The one whose recorded revisions to take from the set that the instance lies in (docs/reference/recorded.md).
     reviewer: str | None = None
     folder: str = "."
     simulated: bool = field(default=False, init=False)

@@ -27,19 +27,24 @@ _LINE = re.compile(rb"[^\n]*\n|[^\n]+")
 
 
 class Block(NamedTuple):
-    """The lines of a suggestion block, and those above and below the finding's that it replaces (GitLab's -0+1)."""
+    """A suggestion block."""
 
+    #: The lines of the block.
     lines: tuple[str, ...]
+    #: How many lines above and below the finding's it replaces (GitLab's -0+1).
     reach: tuple[int, int] | None = None
 
 
 class Suggestion(NamedTuple):
-    """The lines that are to stand in a file in the place of lines ``start`` to ``end``, both included."""
+    """Lines that are to stand in a file in the place of others."""
 
     finding: int
     path: str
+    #: The first line that is replaced.
     start: int
+    #: The last line that is replaced.
     end: int
+    #: The lines that are to stand there.
     lines: tuple[str, ...]
 
     @property
@@ -152,14 +157,14 @@ def blocks(body: str, label: str, notes: list[str]) -> Iterator[Block]:
 
 
 class Applied(NamedTuple):
-    """A file's new content, the suggestions in it, and those that were left out since it would not parse.
-
-    ``lines`` are those of the content before.
-    """
+    """A file's new content, and what became of the suggestions for it."""
 
     content: bytes
+    #: The suggestions that are in the new content.
     applied: Sequence[Suggestion]
+    #: The suggestions that were left out, since the file would not parse with them.
     unparsed: Sequence[Suggestion] = ()
+    #: The lines of the content before.
     lines: Sequence[bytes] = ()
 
 

@@ -35,16 +35,9 @@ def endpoint_of(provider: str, folder: Path) -> Mapping[str, str] | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatSettings:
-    """Settings of everything that asks a model directly; ``role`` names the built-in instructions.
+    """Settings of everything that asks a model directly."""
 
-    ``model`` is asked of ``provider``, the gateway's name of it; ``api`` is the provider's protocol (None: the one that
-    crab.yaml gives it). ``prompt`` is a file of instructions in place of ours, relative to ``folder``, which is
-    crab.yaml's. ``timeout`` is in seconds, for one pull request; ``max_tokens`` is the most that one answer may be long
-    (None: no limit is asked for; 0 stands for the limit of the model), and ``token_limit`` the field that says so to
-    OpenAI's protocol (None: the one that crab.yaml gives the provider). ``options`` are further fields of the request,
-    such as temperature or top_p; one that is null is left out, and one that limits the answer replaces ``max_tokens``.
-    """
-
+    #: The name of the built-in instructions.
     role: ClassVar[str]
     #: The package that has the built-in instructions, in its folder prompts.
     package: ClassVar[str] = "pytest_crab.clients"
@@ -53,14 +46,24 @@ class ChatSettings:
     #: The settings that are no part of the identity: they decide no answer, or stand in it as something else.
     beside_identity: ClassVar[frozenset[str]] = frozenset({"prompt", "folder"})
 
+    #: The model that ``provider`` is asked for.
     model: str
+    #: The gateway's name of the provider.
     provider: str = "anthropic"
+    #: The provider's protocol; None: the one that crab.yaml gives it.
     api: Api | None = None
+    #: A file of instructions in place of ours, relative to ``folder``.
     prompt: str | None = None
+    #: In seconds, for one pull request.
     timeout: float = 600.0
+    #: The most that one answer may be long; None: no limit is asked for; 0: the limit of the model.
     max_tokens: int | None = 0
+    #: The field that says so to OpenAI's protocol; None: the one that crab.yaml gives the provider.
     token_limit: TokenLimit | None = None
+    #: Further fields of the request, such as temperature or top_p; one that is null is left out, and one that limits
+    #: the answer replaces ``max_tokens``.
     options: Mapping[str, Any] | None = None
+    #: The folder of crab.yaml.
     folder: str = "."
 
     def __post_init__(self) -> None:

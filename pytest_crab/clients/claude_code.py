@@ -24,7 +24,7 @@ _RETRIES = "1"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaudeCodeSettings(InstructedSettings):
-    """``max_turns`` and ``max_usd`` are the client's own limits, the latter by its own price table."""
+    """Settings of Claude Code."""
 
     client: ClassVar[str] = "claude-code"
     own_folder: ClassVar[str] = ".claude"
@@ -38,7 +38,9 @@ class ClaudeCodeSettings(InstructedSettings):
     }
 
     provider: str = "anthropic"
+    #: The client's own limit on turns.
     max_turns: int | None = None
+    #: The client's own limit on cost, by its own price table.
     max_usd: float | None = None
 
     def __post_init__(self) -> None:

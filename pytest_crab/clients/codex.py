@@ -55,15 +55,15 @@ class CodexSettings(InstructedSettings):
 
 
 class CodexOutput(NamedTuple):
-    """The last message of a run of codex, and the review as codex itself structures it, if there is one.
+    """The output of a run of codex."""
 
-    ``unread``: its records could not be read, so that there may be a review; ``changed``: the tree is
-    no longer what it was.
-    """
-
+    #: The last message.
     message: str | None
+    #: The review as codex itself structures it; None: there is none.
     review: Mapping[str, Any] | None
+    #: Whether its records could not be read, so that there may be a review.
     unread: bool = False
+    #: Whether the tree is no longer what it was.
     changed: bool = False
 
 

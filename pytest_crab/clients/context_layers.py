@@ -53,10 +53,12 @@ _MAPPED = (".go", ".ts", ".tsx")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assembled:
-    """A context as text; ``tokens`` is about what its layers have, and ``left_out`` names what did not fit."""
+    """A context as text."""
 
     text: str
+    #: About how many tokens its layers have.
     tokens: int
+    #: The names of what did not fit.
     left_out: tuple[str, ...]
 
 

@@ -52,29 +52,33 @@ class RequestSettings(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool:
-    """A tool that is offered; ``input_schema`` is a JSON schema of its arguments."""
+    """A tool that is offered."""
 
     name: str
     description: str
+    #: A JSON schema of the tool's arguments.
     input_schema: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCall:
-    """The model's wish to use a tool; ``problem`` says why its arguments cannot be read, and then there are none."""
+    """The model's wish to use a tool."""
 
     id: str
     name: str
     arguments: Mapping[str, Any]
+    #: Why its arguments cannot be read, and then there are none; None: they can.
     problem: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolResult:
-    """The output of a tool for the call of this id; ``failed``: it did not do what was asked."""
+    """The output of a tool for one call."""
 
+    #: The id of the call.
     id: str
     text: str
+    #: Whether the tool did not do what was asked.
     failed: bool
 
 

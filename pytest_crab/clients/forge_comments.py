@@ -24,16 +24,16 @@ _MARKER = "<!-- pytest-crab: {} -->"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PullRequestPlace:
-    """A pull request on the forge whose API is at ``api``; ``token_env`` are variables that may hold the token.
-
-    ``from_fork`` is True where CI says that its branch is another repository's.
-    """
+    """A pull request on the forge."""
 
     is_gitlab: bool
+    #: The address of the forge's API.
     api: str
     project: str
     number: int
+    #: The variables that may hold the token.
     token_env: tuple[str, ...]
+    #: True where CI says that its branch is another repository's.
     from_fork: bool = False
 
     @property
@@ -82,10 +82,12 @@ def gitlab_place(server: str, project: str, number: int) -> PullRequestPlace:
 
 
 class OwnComment(NamedTuple):
-    """A comment of the token's own account: its id, its text and its address."""
+    """A comment of the token's own account."""
 
     id: int
+    #: The text of the comment.
     body: str
+    #: The address of the comment.
     url: str
 
 
@@ -106,9 +108,11 @@ class CommentForge(Protocol):
 
 
 class Posted(NamedTuple):
-    """The address of the comment, and what was done: written, updated or left as it was."""
+    """A comment that is on the forge now."""
 
+    #: The address of the comment.
     url: str
+    #: What was done: written, updated or left as it was.
     action: str
 
 

@@ -26,10 +26,11 @@ _PIECE = 1 << 16
 
 
 class GatewayAnswer(NamedTuple):
-    """The answer to one request, whatever its status is; ``usage`` is what it used, as JSON ("": not known)."""
+    """The answer to one request, whatever its status is."""
 
     status_code: int
     text: str
+    #: What the request used, as JSON; "": not known.
     usage: str = ""
 
 

@@ -31,10 +31,12 @@ def is_pull_request(address: str) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forge:
-    """A forge at the base ``url`` of its API; ``token`` None: only what everyone may read."""
+    """The API of a forge."""
 
     caller: Caller
+    #: The base of the API.
     url: str
+    #: None: only what everyone may read can be asked for.
     token: str | None
 
     def latest_commit(self, address: str) -> str:

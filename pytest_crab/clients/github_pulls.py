@@ -32,14 +32,17 @@ def _network_cause(error: Exception) -> str:
 
 @dataclass(kw_only=True)
 class GitHubPulls:
-    """The pull requests of ``repo`` (owner/name) on the API at ``api``; ``token`` None: only what everyone may read.
+    """The pull requests of a repository.
 
     Once a rate limit is used up, nothing is asked until it is given back: each call fails at once.
     """
 
+    #: The repository as owner/name.
     repo: str
     forge: str = "GitHub"
+    #: The address of the API.
     api: str = API
+    #: None: only what everyone may read can be asked for.
     token: str | None = None
     _until: float = field(default=0.0, init=False)
 

@@ -22,13 +22,16 @@ _MISSING = 404
 
 @dataclass(kw_only=True)
 class GitLabPulls:
-    """The merge requests of ``project`` (with its groups) on the ``server``; ``token`` None: what everyone may read.
+    """The merge requests of a project.
 
     See clients.reviewed_pulls.ReviewedPulls.
     """
 
+    #: The project with its groups.
     project: str
+    #: The server that it is on.
     server: str
+    #: None: only what everyone may read can be asked for.
     token: str | None = None
     forge: str = "GitLab"
     _home: Mapping[str, Any] | None = field(default=None, init=False)

@@ -38,13 +38,14 @@ class CallFailed(ReviewerError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
-    """A reviewer that calls services: how its calls end, its way to wait, and its time."""
+    """A reviewer that calls services."""
 
     client: str
     #: How its calls end, in the order in which it is looked at.
     rows: Sequence[StatusRow]
+    #: They have its way to wait.
     services: Services
-    #: A moment of the monotonic clock.
+    #: When its time ends, a moment of the monotonic clock.
     until: float
     #: The seconds before the first further try.
     poll: float

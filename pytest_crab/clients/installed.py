@@ -53,10 +53,12 @@ class ClientMissing(CrabError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Installed:
-    """A client on this machine: its program, and the trees that a sandbox must show for it to run."""
+    """A client on this machine."""
 
     kind: ClientKind
+    #: The path of its program.
     program: Path
+    #: The trees that a sandbox must show for it to run.
     trees: tuple[Path, ...]
 
     @property

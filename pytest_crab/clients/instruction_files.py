@@ -32,8 +32,9 @@ Files = Callable[[str], Mapping[str, bytes]]
 class InstructedSettings(ClientSettings):
     """Settings of clients that read instruction files."""
 
-    #: The folder in its home that the client takes for its user's, and where in it what it reads of a repository lies.
+    #: The folder in its home that the client takes for its user's.
     own_folder: ClassVar[str]
+    #: Where in ``own_folder`` what the client reads of a repository lies.
     places: ClassVar[Mapping[str, str]]
 
     #: ``none``, ``base`` for the files of the pull request's base, or a folder that is laid out like a repository.

@@ -52,9 +52,10 @@ def asks_question(told: str) -> bool:
 
 
 class Prompt(NamedTuple):
-    """A whole prompt; ``cut`` has a sentence for each part of the pull request that it does not hold whole."""
+    """A whole prompt."""
 
     text: str
+    #: A sentence for each part of the pull request that the prompt does not hold whole.
     cut: tuple[str, ...] = ()
 
 

@@ -30,9 +30,10 @@ class Context(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilePart:
-    """Some lines of a file; ``start`` counts from 1."""
+    """Some lines of a file."""
 
     path: str
+    #: The first line, counted from 1.
     start: int
     text: str
 

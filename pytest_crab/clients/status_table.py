@@ -30,15 +30,16 @@ class Status(StrEnum):
 class StatusRow:
     """One way that a run of a client ends.
 
-    ``signs`` are patterns for the run's facts, searched for without regard to case; all of them must be found, and the
-    first row of a client that is found decides. ``role`` is reviewer or agent where the same facts mean two things.
+    The first row of a client whose signs are found decides.
     """
 
     client: str
     name: str
     what: str
+    #: Patterns for the run's facts, searched for without regard to case; all of them must be found.
     signs: Mapping[str, str] = field(default_factory=dict)
     status: Status
+    #: Reviewer or agent, where the same facts mean two things.
     role: str = ""
 
     def is_seen(self, facts: Mapping[str, Any], role: str) -> bool:

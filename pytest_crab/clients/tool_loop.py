@@ -61,14 +61,17 @@ def _schema(*names: str) -> dict[str, Any]:
 class ToolLoopSettings(ChatSettings):
     """Settings of the loop beside the model.
 
-    It ends as ``limit``, and its oracles unknown, after ``max_turns`` answers, ``total_tokens`` read and written,
-    ``max_usd`` by the gateway's prices, or ``seconds`` in all; ``timeout`` is for one answer or command. Tokens that
-    the provider does not count are guessed from the length of what was said.
+    The loop ends as ``limit``, and its oracles unknown, once it reaches any of these limits; ``timeout`` is for one
+    answer or command.
     """
 
+    #: The most answers.
     max_turns: int = 50
+    #: The most tokens, read and written. What the provider does not count is guessed from the length of what was said.
     total_tokens: int = 2_000_000
+    #: The most dollars by the gateway's prices.
     max_usd: float | None = None
+    #: The most seconds in all.
     seconds: float = 1800.0
 
     def expects_work(self) -> bool:

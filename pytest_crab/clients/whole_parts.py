@@ -24,8 +24,9 @@ _FUNCTION = re.compile(r"\s*(?:export\s+)?(?:async\s+)?(?:def|func|function|fn)\
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """A text with the name that stands for it where it is left out."""
+    """A text that is shown whole or left out."""
 
+    #: The name that stands for the text where it is left out.
     name: str
     text: str
 
@@ -37,14 +38,15 @@ class Part:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileDiff(Part):
-    """The diff of one file; ``changed`` counts its added and removed lines.
+    """The diff of one file."""
 
-    ``comments``, ``functions`` and ``logic`` are those of them that are a comment, open a function or decide something.
-    """
-
+    #: The number of its added and removed lines.
     changed: int
+    #: How many of the changed lines are a comment.
     comments: int
+    #: How many of them open a function.
     functions: int
+    #: How many of them decide something.
     logic: int
 
     @property

@@ -25,9 +25,10 @@ KINDS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiFormat:
-    """One protocol; ``posts`` are the paths that may be asked for, without the version in front of them."""
+    """One protocol."""
 
     api: Api
+    #: The paths that may be asked for, without the version in front of them.
     posts: frozenset[str]
 
     def sign(self, key: str | None) -> dict[str, str]:

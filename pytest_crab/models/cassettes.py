@@ -36,10 +36,11 @@ _EVENT = re.compile(rb".+?(?:\r?\n\r?\n|\Z)", re.DOTALL)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """One recorded answer; a stream's body holds its events as they came."""
+    """One recorded answer."""
 
     status: int
     type: str
+    #: Of a stream it holds the events as they came.
     body: bytes
 
     def chunks(self) -> Iterator[bytes]:
@@ -65,16 +66,15 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CassetteQuestion:
-    """A request as a cassette knows it: its ``key``, and what the key was made of.
-
-    ``label`` is which trial and step asks, ``number`` how often it asked the same before.
-    """
+    """A request as a cassette knows it: its key, and what the key was made of."""
 
     key: str
     provider: str
     path: str
     content: Mapping[str, Any]
+    #: Which trial and step asks.
     label: str
+    #: How often it asked the same before.
     number: int
 
 

@@ -100,10 +100,11 @@ def _data_of(event: bytes) -> Any:
 
 @dataclass(eq=False)
 class _Event:
-    """An event that is looked at; ``changed``: ``data`` is no longer what its bytes say."""
+    """An event that is looked at."""
 
     raw: bytes
     data: Any
+    #: Whether ``data`` is no longer what ``raw`` says.
     changed: bool = False
 
     def content(self) -> bytes:
@@ -117,10 +118,13 @@ class _Event:
 
 @dataclass(frozen=True)
 class _Piece:
-    """One part of a text that comes in pieces: the field ``name`` of ``holder``, which is within ``event``."""
+    """One part of a text that comes in pieces."""
 
+    #: The event that ``holder`` is within.
     event: _Event
+    #: What has the part as a field.
     holder: Any
+    #: The name of this field.
     name: Any
 
     @property
@@ -136,9 +140,11 @@ class _Piece:
 
 @dataclass
 class _Begun:
-    """The end of a text that a key may begin with: what the client has had of it, and the pieces that wait."""
+    """The end of a text that a key may begin with."""
 
+    #: What the client has had of it.
     shown: str = ""
+    #: The pieces that wait.
     pieces: list[_Piece] = field(default_factory=list)
 
 

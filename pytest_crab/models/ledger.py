@@ -23,13 +23,7 @@ from pytest_crab.text import split_lines
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LedgerEntry:
-    """One request as the ledger has it; ``cost`` None is unknown, ``complete`` False: the answer was cut off.
-
-    ``tries`` counts how often it went to the provider; a replayed one never did. ``status`` 0: its client left before
-    there was an answer. ``estimate`` is what one without its end or without its usage may have cost at most, for the
-    budgets alone; ``cut``: it was not the client that left before the end; ``recorded_by`` is who made the recording
-    that answered, where that is not who asks.
-    """
+    """One request as the ledger has it."""
 
     time: str
     trial: str
@@ -38,15 +32,22 @@ class LedgerEntry:
     provider: str
     path: str
     model: str
+    #: 0: its client left before there was an answer.
     status: int
+    #: How often it went to the provider; a replayed one never did.
     tries: int
     seconds: float
+    #: False: the answer was cut off.
     complete: bool
     tokens: Tokens | None
+    #: None: unknown.
     cost: float | None
+    #: What one without its end or without its usage may have cost at most, for the budgets alone.
     estimate: float | None = None
     replayed: bool = False
+    #: Whether it was not the client that left before the end.
     cut: bool = False
+    #: Who made the recording that answered, where that is not who asks.
     recorded_by: str | None = None
 
     @property
@@ -69,37 +70,39 @@ class LedgerEntry:
 
 @dataclass(kw_only=True)
 class Account:
-    """One attempt at a step of a trial: its token, what it used, and the fault for which it cannot be trusted.
-
-    ``socket`` is where its token is good, ``providers`` are those it may ask (None: all), and ``before``
-    is what its trial's steps that come from the store have cost. ``tasks`` are its requests that are under way, of
-    which those ``asking`` are not booked yet. ``lasting`` faults stay; the others are forgotten once a later request
-    succeeds, and count for little where an earlier one did. ``overspent``: the fault is that its trial spent all
-    that it may cost. ``given_up`` are the questions that were tried as often as may be, with the answers that they are
-    given from then on. ``recorded`` is done once all its answers so far are recorded.
-    ``allowance`` is what its trial may pay in this run (None: no end), ``short``: a request was refused since it might
-    have cost more.
-    """
+    """One attempt at a step of a trial: its token, what it used, and the fault for which it cannot be trusted."""
 
     token: str
     trial: str
     step: str
     attempt: int
+    #: Those that it may ask; None: all.
     providers: frozenset[str] | None = None
+    #: What its trial's steps that come from the store have cost.
     before: float = 0.0
+    #: What its trial may pay in this run; None: no end.
     allowance: float | None = None
+    #: Whether a request was refused since it might have cost more than ``allowance``.
     short: bool = False
+    #: Where its token is good.
     socket: str = ""
     entries: list[LedgerEntry] = field(default_factory=list)
     open: bool = True
+    #: Its requests that are under way.
     tasks: set[asyncio.Task[Any]] = field(default_factory=set)
+    #: Those of ``tasks`` that are not booked yet.
     asking: set[asyncio.Task[Any]] = field(default_factory=set)
     transports: set[asyncio.Transport] = field(default_factory=set)
+    #: Done once all its answers so far are recorded.
     recorded: asyncio.Future[None] | None = None
     _asked: defaultdict[str, itertools.count[int]] = field(default_factory=lambda: defaultdict(itertools.count))
+    #: A fault that stays.
     lasting: str | None = None
+    #: A fault that is forgotten once a later request succeeds, and counts for little where an earlier one did.
     passing: str | None = None
+    #: Whether the fault is that its trial spent all that it may cost.
     overspent: bool = False
+    #: The questions that were tried as often as may be, with the answers that they are given from then on.
     given_up: dict[str, Any] = field(default_factory=dict)
 
     @property

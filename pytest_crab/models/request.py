@@ -29,10 +29,7 @@ _MOST_NAME = 200
 
 @dataclass(kw_only=True)
 class ModelRequest:
-    """One request on its way, and what is known of its answer; ``ended``: the provider ended its stream, or cut it.
-
-    ``body`` is the request as the provider is sent it: what was read of the client's, written anew.
-    """
+    """One request on its way, and what is known of its answer."""
 
     account: Account
     provider: str
@@ -40,6 +37,7 @@ class ModelRequest:
     api_format: ApiFormat
     path: str
     query: str
+    #: What was read of the client's body; the provider is sent it written anew.
     document: Mapping[str, Any]
     headers: Mapping[str, str]
     clock: float = field(default_factory=time.monotonic)
@@ -49,6 +47,7 @@ class ModelRequest:
     recorded_by: str | None = None
     meter: BodyMeter | StreamMeter | None = None
     booked: LedgerEntry | None = None
+    #: Whether the provider ended its stream, or cut it.
     ended: bool = False
 
     def note_try(self, number: int) -> None:

@@ -42,16 +42,17 @@ def _pause(policy: RetryPolicy, tries: int, headers: Mapping[str, str]) -> float
 class UpstreamReply:
     """An answer under way: its head, its first bytes, and the rest as it comes.
 
-    ``meter`` has seen what was read so far; ``ended``: the provider has ended the answer, or cut it. Reading on raises
-    Cut where the provider goes away.
+    Reading on raises Cut where the provider goes away.
     """
 
     status: int
     headers: Mapping[str, str]
+    #: It has seen what was read so far.
     meter: BodyMeter | StreamMeter
     first: bytes
     rest: Callable[[], AsyncIterator[bytes]] = field(repr=False)
 
+    #: Whether the provider has ended the answer, or cut it.
     ended: bool = False
 
     async def chunks(self) -> AsyncIterator[bytes]:

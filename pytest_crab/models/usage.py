@@ -16,15 +16,16 @@ _LAST = b"[DONE]"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tokens:
-    """The tokens of one answer; ``input`` counts all that was read, of which ``cached`` and ``cache_write`` are parts.
+    """The tokens of one answer."""
 
-    ``cache_write_1h`` is the part of ``cache_write`` that is kept for an hour.
-    """
-
+    #: All tokens that were read.
     input: int
     output: int
+    #: A part of ``input``.
     cached: int = 0
+    #: A part of ``input``.
     cache_write: int = 0
+    #: The part of ``cache_write`` that is kept for an hour.
     cache_write_1h: int = 0
 
 

@@ -44,24 +44,25 @@ ROWS = status_rows("devin", _ENDINGS, ended=())
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DevinReviewer:
-    """Leaky: it works on the public pull request, where later commits and what people said can be read.
-
-    ``organization`` is Devin's id of it (None: the enterprise's own reviews); ``bot`` is the account whose comments are
-    the findings. ``key_env`` and ``forge_key_env`` name the environment variables with the keys; the forge may go
-    without. ``timeout`` is in seconds, for one pull request, ``poll`` between two questions, and ``settle`` from the
-    end of the review to the reading of the comments.
-    """
+    """Leaky: it works on the public pull request, where later commits and what people said can be read."""
 
     leaky: ClassVar[bool] = True
 
+    #: Devin's id of the organization; None: the enterprise's own reviews.
     organization: str | None = None
+    #: The account whose comments are the findings.
     bot: str = "devin-ai-integration[bot]"
     url: str = f"https://api.devin.ai/{VERSION}"
     forge_url: str = "https://api.github.com"
+    #: The environment variable with Devin's key.
     key_env: str = "DEVIN_API_KEY"
+    #: The environment variable with the forge's key; the forge may go without.
     forge_key_env: str = "GITHUB_TOKEN"
+    #: In seconds, for one pull request.
     timeout: float = 3600.0
+    #: The seconds between two questions.
     poll: float = 15.0
+    #: The seconds from the end of the review to the reading of the comments.
     settle: float = 30.0
 
     def __post_init__(self) -> None:

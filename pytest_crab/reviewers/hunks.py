@@ -28,23 +28,23 @@ _LIBRARIES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HunksReviewer(ChatSettings):
-    """Goes through the diff hunk by hunk.
-
-    ``context`` none, bm25 or embedding adds the ``k`` pieces of the head's code that are most like the hunk; the last
-    with ``embedding``, any sentence-transformers model. A pull request with more than ``most`` hunks is an error, and
-    so is one with a hunk of more than ``longest_hunk`` characters, since a part of a review is none. ``jobs`` hunks are
-    asked about at a time.
-    """
+    """Goes through the diff hunk by hunk."""
 
     role: ClassVar[str] = "hunks"
     beside_identity = ChatSettings.beside_identity | {"jobs"}
 
     timeout: float = 3600.0
+    #: None, bm25 or embedding: how the pieces of the head's code that are most like the hunk are found and added.
     context: Context = Context.NONE
+    #: The number of these pieces.
     k: int = 3
+    #: Any sentence-transformers model, for a ``context`` of embedding.
     embedding: str | None = None
+    #: A pull request with more hunks than this is an error, since a part of a review is none.
     most: int = 200
+    #: A pull request with a hunk of more characters than this is an error, for the same reason.
     longest_hunk: int = LONGEST_DIFF
+    #: How many hunks are asked about at a time.
     jobs: int = 4
 
     def __post_init__(self) -> None:

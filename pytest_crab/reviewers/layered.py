@@ -22,14 +22,12 @@ from pytest_crab.types import PullRequest, Review
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LayeredReviewer(ChatSettings):
-    """Asks once with a context of layers.
-
-    ``summary``: the model is asked for a summary of the change before, which is a layer of every context.
-    """
+    """Asks once with a context of layers."""
 
     role: ClassVar[str] = "layered"
 
     context: LayeredContext = LayeredContext.A
+    #: Whether the model is asked for a summary of the change before, which is a layer of every context.
     summary: bool = True
 
     def identity(self) -> Mapping[str, Any]:

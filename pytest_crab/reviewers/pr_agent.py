@@ -27,8 +27,7 @@ _READ = 'cat "$1/review.json" 2>/dev/null || true'
 class PrAgentReviewer(ClientSettings):
     """Runs ``pr-agent review`` on the diff alone, with a provider that speaks OpenAI's chat/completions.
 
-    ``config`` are settings of pr-agent's own by their dotted names; ``context`` is the model's window in tokens, for
-    models that pr-agent does not know. ``prompt`` is a file of extra instructions.
+    ``prompt`` is a file of extra instructions.
     """
 
     client: ClassVar[str] = "pr-agent"
@@ -36,7 +35,9 @@ class PrAgentReviewer(ClientSettings):
 
     provider: str = "openai"
     place: CommandPlace = field(default=CommandPlace.CLONE, metadata={"key": "in"})
+    #: Settings of pr-agent's own by their dotted names.
     config: Mapping[str, str] = field(default_factory=dict)
+    #: The model's window in tokens, for models that pr-agent does not know.
     context: int = 128_000
 
     def instructions(self) -> str:

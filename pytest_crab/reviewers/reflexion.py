@@ -17,18 +17,17 @@ from pytest_crab.types import PullRequest, Review
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReflexionReviewer(ChatSettings):
-    """Asks as single-shot does, then ``iterations`` times for a better list; the last list counts.
-
-    ``reflection`` is a file of instructions for these, in place of ours. A diff of more than ``longest_diff``
-    characters is an error, since a part of a review is none.
-    """
+    """Asks as single-shot does, then several times for a better list; the last list counts."""
 
     role: ClassVar[str] = "single-shot"
     numbered: ClassVar[bool] = True
 
     timeout: float = 1800.0
+    #: How often it asks for a better list.
     iterations: int = 2
+    #: A file of instructions for these, in place of ours.
     reflection: str | None = None
+    #: A diff of more characters than this is an error, since a part of a review is none.
     longest_diff: int = LONGEST_DIFF
 
     def __post_init__(self) -> None:

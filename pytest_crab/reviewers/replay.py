@@ -21,13 +21,11 @@ from pytest_crab.types import Instance, PullRequest, Review
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayReviewer:
-    """Privileged, since it gets the name of the instance that it reviews.
+    """Privileged, since it gets the name of the instance that it reviews."""
 
-    ``reviews`` is a folder of <instance id>.json files, or of files as ``format`` has them; or ``reviewer`` names whose
-    recorded results to take from the set that the instance lies in (docs/reference/recorded.md).
-    """
-
+    #: A folder of <instance id>.json files, or of files as ``format`` has them; or else ``reviewer`` is set.
     reviews: str | None = None
+    #: The one whose recorded results to take from the set that the instance lies in (docs/reference/recorded.md).
     reviewer: str | None = None
     kind: ReportFormat = field(default=ReportFormat.CRAB, metadata={"key": "format"})
     folder: str = "."

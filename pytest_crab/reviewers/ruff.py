@@ -30,11 +30,13 @@ _FILES_AT_ONCE = 500
 
 
 class Diagnostic(NamedTuple):
-    """One remark of ruff; ``rule`` None is a syntax error, ``end`` is the last line that it covers."""
+    """One remark of ruff."""
 
     path: str
     start: int
+    #: The last line that it covers.
     end: int
+    #: None: it is a syntax error.
     rule: str | None
     name: str | None
     message: str
@@ -42,17 +44,17 @@ class Diagnostic(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuffReviewer:
-    """Runs ``ruff check --isolated`` and keeps what touches added lines; a file's first syntax error is always kept.
-
-    ``select`` and ``ignore`` are ruff's; ``target_version`` is the newest by default, so that new syntax is no fault;
-    ``timeout`` is in seconds.
-    """
+    """Runs ``ruff check --isolated`` and keeps what touches added lines; a file's first syntax error is always kept."""
 
     free: ClassVar[bool] = True
 
+    #: Ruff's setting of this name.
     select: tuple[str, ...] = SELECT
+    #: Ruff's setting of this name.
     ignore: tuple[str, ...] = IGNORE
+    #: The newest by default, so that new syntax is no fault.
     target_version: str = "py313"
+    #: In seconds.
     timeout: float = 120.0
 
     def __post_init__(self) -> None:

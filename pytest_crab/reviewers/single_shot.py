@@ -22,16 +22,15 @@ class LongDiff(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SingleShotReviewer(ChatSettings):
-    """Asks once, and takes the findings in the answer.
-
-    A diff of more than ``longest_diff`` characters is an error, or with ``long_diff`` split asked about in parts, each
-    with whole files, since a part of a review is none.
-    """
+    """Asks once, and takes the findings in the answer."""
 
     role: ClassVar[str] = "single-shot"
     numbered: ClassVar[bool] = True
 
+    #: The most characters of a diff that is asked about whole.
     longest_diff: int = LONGEST_DIFF
+    #: A longer diff is an error, since a part of a review is none; or, with split, it is asked about in parts, each
+    #: with whole files.
     long_diff: LongDiff = LongDiff.ERROR
 
     def __post_init__(self) -> None:
