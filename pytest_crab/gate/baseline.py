@@ -16,10 +16,13 @@ from pytest_crab.statistics.power import Design
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Load:
-    """Dollars and findings per pull request, and the rates by the explanations of verdicts; None: unknown."""
+    """The cost and the findings of a reviewer, and what explains its verdicts; None: unknown."""
 
+    #: Dollars per pull request.
     cost_usd: float | None = None
+    #: Findings per pull request.
     comments: float | None = None
+    #: The rates by the explanations of verdicts.
     explained: ExplainedRates | None = None
 
 
@@ -76,10 +79,12 @@ class BaselineComparison:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BaselineRuling:
-    """The result of one reviewer, with what its overall rate shows and each label that counts."""
+    """The result of one reviewer."""
 
     result: GateResult
+    #: What its overall rate shows.
     word: Word
+    #: Each label that counts, with what its rate shows.
     labels: tuple[tuple[LabelComparison, Word], ...] = ()
 
 

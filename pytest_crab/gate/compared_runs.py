@@ -19,10 +19,13 @@ from pytest_crab.results.summary import Summary
 
 
 class ComparedRuns(NamedTuple):
-    """Comparisons, the counts of the later run's reviewers, and of each comparison the names of both reviewers."""
+    """Runs that were compared."""
 
+    #: The comparisons.
     against: list[BaselineComparison]
+    #: The counts of the later run's reviewers.
     counts: list[OracleCounts]
+    #: The names of both reviewers, of each comparison.
     names: list[tuple[str, str]]
 
 

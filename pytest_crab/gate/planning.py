@@ -25,33 +25,34 @@ _DRAWS = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measure:
-    """The grounds of a plan: the oracles of each pull request, the rate, the share of verdicts that change, a price.
+    """The grounds of a plan."""
 
-    ``correlation`` is that within pull requests. ``usd`` is the price of one trial; None: not known. ``grounds`` says
-    in whose repeats the noise was measured; empty: it is only assumed.
-    """
-
+    #: The number of oracles of each pull request.
     sizes: Sequence[int]
     rate: float = ASSUMED_RATE
+    #: The share of verdicts that change.
     noise: float = ASSUMED_FLIPS
+    #: The correlation within pull requests.
     correlation: float = 0.0
+    #: The price of one trial; None: not known.
     usd: float | None = None
+    #: In whose repeats the noise was measured; empty: it is only assumed.
     grounds: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """One choice of pull requests and repeats, in the baseline and in the run.
-
-    ``passes`` has by margin in points how often an unchanged reviewer is shown to be no worse; ``margin`` is the one
-    that it meets in four of five runs, and ``drop`` the one that is shown so often; None: none. ``usd`` is one run's.
-    """
+    """One choice of pull requests and repeats, in the baseline and in the run."""
 
     pull_requests: int
     repeats: int
+    #: How often an unchanged reviewer is shown to be no worse, by margin in points.
     passes: dict[float, float]
+    #: The margin that it meets in four of five runs; None: none.
     margin: float | None
+    #: The drop that is shown so often; None: none.
     drop: float | None
+    #: The price of one run.
     usd: float | None
 
 

@@ -43,13 +43,17 @@ RULE = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Look:
-    """A comment to look at: the name of its trial, its kind in a word or two with the colour's, and the reason."""
+    """A comment to look at."""
 
+    #: The name of its trial.
     trial: str
     instance: str
     comment: str
+    #: Its kind in a word or two.
     kind: str
+    #: The word that names the colour of its kind.
     outcome: str
+    #: The reason to look at it.
     why: str
     labels: str = ""
 
@@ -61,9 +65,11 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class Looks:
-    """The comments to read first, in this order, and how many all missed: more than are named where they are many."""
+    """The comments to look at."""
 
+    #: Those to read first, in this order.
     comments: tuple[Look, ...]
+    #: How many comments all missed: more than are named where they are many.
     missed: int
 
     @property

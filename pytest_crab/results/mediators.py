@@ -34,10 +34,11 @@ class AgentResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentPair:
-    """Two agents: how far they rank the reviewers alike, over the oracles known everywhere."""
+    """Two agents on the same reviews."""
 
     one: str
     other: str
+    #: How far they rank the reviewers alike, over the oracles known everywhere.
     ranks: RankAgreement
 
 

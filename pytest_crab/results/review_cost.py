@@ -29,13 +29,16 @@ class Burden:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CleanReviews:
-    """The reviews of clean pull requests: how many there are, in how many is a finding, and all findings.
+    """The reviews of clean pull requests.
 
-    Each finding is a false alarm. With repeats all reviews count; trials without a review do not.
+    With repeats all reviews count; trials without a review do not.
     """
 
+    #: How many reviews there are.
     reviews: int
+    #: In how many of them is a finding.
     alarmed: int
+    #: All findings, each of which is a false alarm.
     findings: int
 
     @property

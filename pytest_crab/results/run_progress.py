@@ -27,9 +27,11 @@ EVERY, DEAD = 1.0, 30.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedRun:
-    """The names of a run's trials, in the order in which they are reported, and its budget in dollars."""
+    """The plan of a run."""
 
+    #: The names of the trials, in the order in which they are reported.
     trials: tuple[str, ...]
+    #: The run's budget in dollars.
     budget_usd: float | None = None
 
 

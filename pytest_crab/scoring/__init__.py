@@ -23,12 +23,12 @@ SCORERS: Mapping[str, Callable[[], Scorer]] = Members(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScorerSpec:
-    """The recipe of a scorer, plain JSON: a built-in one by its name, or a judge by the name that crab.yaml gives.
+    """The recipe of a scorer, plain JSON."""
 
-    A similarity by embeddings is named by its model, see similarity.EMBEDDING.
-    """
-
+    #: That of a built-in one, or of a judge in crab.yaml. A similarity by embeddings is named by its model
+    #: (similarity.EMBEDDING).
     name: str
+    #: The judge; None: the scorer is built in.
     judge: AdapterSpec | None = None
 
     def build(self) -> Scorer:

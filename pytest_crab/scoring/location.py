@@ -24,18 +24,21 @@ RELEASE_DISTANCE = 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """The place of a finding or a comment: ``lines`` are 1-based and inclusive on ``side``; None is not stated."""
+    """The place of a finding or a comment; None is not stated."""
 
     path: str | None = None
+    #: The first and the last line on ``side``, counted from 1 and inclusive.
     lines: tuple[int, int] | None = None
     side: Side | None = Side.RIGHT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Matches:
-    """The matches of one review: pairs of a finding's and a comment's position, by place and by place and concern."""
+    """The matches of one review: pairs of a finding's and a comment's position."""
 
+    #: Those by place.
     line: tuple[tuple[int, int], ...]
+    #: Those by place and concern.
     semantic: tuple[tuple[int, int], ...]
 
 

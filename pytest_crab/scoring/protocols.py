@@ -105,14 +105,12 @@ class ScorerEvidence:
 
 
 class Scorer(Protocol):
-    """Judges a trial by one rule; one object serves every trial of a process.
-
-    ``needs`` says which steps a trial must have for it. ``knows_hits``: its scores are verdicts, so that it may decide
-    an item's outcome.
-    """
+    """Judges a trial by one rule; one object serves every trial of a process."""
 
     name: str
+    #: The steps that a trial must have for it.
     needs: frozenset[Artefact]
+    #: Whether its scores are verdicts, so that it may decide an item's outcome.
     knows_hits: bool
 
     @property

@@ -62,13 +62,14 @@ class Step(Protocol[R]):
 class ModelAnswerStep(Step[R]):
     """The step that asks a model once, outside of trials and for the votes of judges; each answer is paid for once.
 
-    ``known`` is everything that decides the answer, as plain data, and ``ask`` asks. ``run`` raises what ``ask`` does:
-    ModelError, GatewayError.
+    ``run`` raises what ``ask`` does: ModelError, GatewayError.
     """
 
     name: str
     record: type[R]
+    #: Everything that decides the answer, as plain data.
     known: Mapping[str, Any]
+    #: Asks the model.
     ask: Callable[[], R]
 
     paid: ClassVar[bool] = True
@@ -84,9 +85,10 @@ class ModelAnswerStep(Step[R]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepResults(Mapping[str, R]):
-    """The results of a step by subject; ``reused``: the store had all of them."""
+    """The results of a step by subject."""
 
     results: Mapping[str, R]
+    #: Whether the store had all of them.
     reused: bool
 
     def __getitem__(self, subject: str) -> R:
@@ -162,13 +164,13 @@ class StepCache:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepPlan:
-    """The number of steps that ask a model once, and of stored ones; ``cost_usd`` is an estimate for the others.
+    """The steps that ask a model once, before they run."""
 
-    It takes the mean cost of the stored ones; None: the cost of none is known.
-    """
-
+    #: The number of all steps.
     steps: int
+    #: The number of stored ones.
     stored: int
+    #: An estimate for the others by the mean cost of the stored ones; None: the cost of none is known.
     cost_usd: float | None
 
 

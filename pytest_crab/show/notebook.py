@@ -37,9 +37,11 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class RunComparison:
-    """An earlier run beside a later one: each reviewer's comparison, and what it shows by the gate's rule."""
+    """An earlier run beside a later one."""
 
+    #: The comparison of each reviewer.
     comparisons: tuple[BaselineComparison, ...]
+    #: What each comparison shows by the gate's rule.
     rulings: tuple[BaselineRuling, ...]
 
     @property

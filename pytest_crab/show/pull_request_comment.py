@@ -27,12 +27,13 @@ _CUT = "The rest does not fit into a comment; it is in summary.md of the report.
 
 
 class OracleChange(NamedTuple):
-    """An oracle of a reviewer that was lost or gained; ``record`` None: this run does not have it."""
+    """An oracle of a reviewer that was lost or gained."""
 
     reviewer: str
     change: str
     instance: str
     comment: str
+    #: None: this run does not have it.
     record: OracleRecord | None
 
 

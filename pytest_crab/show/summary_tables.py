@@ -19,14 +19,15 @@ LONGEST_HEAD = 50
 
 @dataclass(frozen=True, slots=True)
 class SummaryTable:
-    """A table: the head over the names of its rows, these names, and columns of a head and as many cells.
+    """A table."""
 
-    ``title`` stands above it where there is room for one.
-    """
-
+    #: What stands above the table where there is room for it.
     title: str
+    #: The head over the names of the rows.
     head: str
+    #: The names of the rows.
     names: Sequence[str]
+    #: Columns, each of a head and as many cells as there are names.
     columns: Sequence[Sequence[str]]
 
     def without_empty(self) -> SummaryTable:

@@ -53,9 +53,10 @@ _CAUSES = 8
 
 
 class Line(NamedTuple):
-    """One line without its end; ``style`` is how it looks (bold, yellow, red) or, of a trial, what it is (heading)."""
+    """One line without its end."""
 
     text: str
+    #: How the line looks (bold, yellow, red) or, of a trial, what it is (heading).
     style: str = ""
 
 

@@ -32,10 +32,11 @@ _KEY = re.compile(r"[0-9a-f]{64}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transcript:
-    """The transcript of one step; ``name`` is the client or the part of the package that kept it."""
+    """The transcript of one step."""
 
     schema: int = SCHEMA
     step: str
+    #: The client or the part of the package that kept it.
     name: str
     text: str
 

@@ -112,12 +112,15 @@ def rare_interval(successes: Sequence[bool], clusters: Sequence[Hashable], level
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DifferenceEstimate:
-    """A mean of differences with its standard error, and the one-sided p of a drop and of a gain (swap_chances)."""
+    """A mean of differences."""
 
     mean: float
+    #: The standard error of the mean.
     error: float
     df: float
+    #: The one-sided p of a drop (swap_chances).
     p_drop: float
+    #: The one-sided p of a gain, likewise.
     p_gain: float
 
     def interval(self, level: float = LEVEL) -> tuple[float, float]:

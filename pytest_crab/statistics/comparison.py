@@ -22,11 +22,14 @@ REPOSITORY, PULL_REQUEST, ROW = "repository", "pull request", "row"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
-    """One oracle in one run: how many of its repeats were caught, missed and unknown."""
+    """One oracle in one run."""
 
     repo: str
+    #: How many of its repeats were caught.
     caught: int
+    #: How many were missed.
     missed: int
+    #: How many are unknown.
     unknown: int = 0
 
     @property

@@ -111,9 +111,11 @@ def _require_number(name: str, text: str | None) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Inconsistency:
-    """One fault of a table: the row or group that has it, and one sentence."""
+    """One fault of a table."""
 
+    #: The row or group that has it.
     where: str
+    #: One sentence on it.
     sentence: str
 
 

@@ -15,8 +15,9 @@ from pytest_crab.statistics.repeats import flips
 
 
 class CrossedCell(NamedTuple):
-    """The known runs of one reviewer with one agent on one oracle, of which ``caught`` caught."""
+    """The known runs of one reviewer with one agent on one oracle."""
 
+    #: How many of the runs caught.
     caught: int
     runs: int
 

@@ -12,8 +12,9 @@ from pytest_crab.statistics.paired import holm
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelComparison:
-    """The oracles with one label (``category`` security) in both runs."""
+    """The oracles with one label in both runs."""
 
+    #: That of the label, such as ``category`` for security.
     dimension: str
     label: str
     comparison: Comparison

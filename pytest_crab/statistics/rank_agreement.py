@@ -17,10 +17,13 @@ FEWEST = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankAgreement:
-    """Kendall's tau-b of two rankings, with the 95% interval of its bootstrap; None where a ranking is all ties."""
+    """The agreement of two rankings; None where a ranking is all ties."""
 
+    #: Kendall's tau-b.
     tau: float | None = None
+    #: The lower end of its bootstrap's 95% interval.
     low: float | None = None
+    #: The upper end of this interval.
     high: float | None = None
 
 

@@ -9,8 +9,9 @@ from statistics import fmean
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Share:
-    """A part of cases. Means over repeats make ``part`` a fraction."""
+    """A part of cases."""
 
+    #: Means over repeats make it a fraction.
     part: float = 0
     #: Cases with a result.
     known: int = 0

@@ -15,9 +15,11 @@ BUG_HIT, VALID_SUGGESTION, NOISE = LABELS = ("BUG_HIT", "VALID_SUGGESTION", "NOI
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedReview:
-    """One review: the label of each finding, and for each bug whether a finding hits it; None is unknown."""
+    """One review; None is unknown."""
 
+    #: The label of each finding.
     findings: Sequence[str | None]
+    #: Whether a finding hits the bug, for each bug.
     bugs: Sequence[bool | None]
     #: The labels of each bug by dimension (category, impact, severity), in the order of ``bugs``.
     bug_labels: Sequence[Mapping[str, str]] = ()
@@ -25,9 +27,11 @@ class JudgedReview:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measure:
-    """A number; None where it is undefined, with the reason."""
+    """A number that may be undefined."""
 
+    #: None: it is undefined.
     value: float | None
+    #: The reason why it is.
     undefined: str | None = None
 
     @classmethod

@@ -14,10 +14,11 @@ _PLACES = ("repository", "pull request", "oracle")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepeatedOracle:
-    """One oracle with its known runs: for each review how many of its revisions caught, and how many there are."""
+    """One oracle with its known runs."""
 
     repo: str
     pull: str
+    #: For each review how many of its revisions caught, and how many there are.
     reviews: tuple[tuple[int, int], ...]
 
     @property

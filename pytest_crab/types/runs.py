@@ -14,9 +14,11 @@ _INNER = ("[", "::", " > ")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OraclePart:
-    """One of several things that a comment asks for: what it is, in a sentence, and the names of its tests."""
+    """One of several things that a comment asks for."""
 
+    #: What it is, in a sentence.
     asks: str
+    #: The names of its tests.
     tests: tuple[str, ...]
 
     def has(self, test: str) -> bool:
@@ -27,9 +29,10 @@ class OraclePart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartResult:
-    """The result for one of the things that a comment asks for: whether a revision resolves it."""
+    """The result for one of the things that a comment asks for."""
 
     asks: str
+    #: Whether a revision resolves it.
     resolved: bool
 
 
@@ -84,9 +87,10 @@ class Proof:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:
-    """The verdict on one oracle, with its reason and one sentence of detail."""
+    """The verdict on one oracle."""
 
     reason: Reason
+    #: One sentence.
     detail: str | None = None
 
     @property

@@ -128,12 +128,13 @@ class ErrorRate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoredComment:
-    """A human comment on the record of a trial: its place in the pull request and its labels, by dimension."""
+    """A human comment on the record of a trial, with its place in the pull request."""
 
     id: str
     path: str | None = None
     lines: tuple[int, int] | None = None
     side: Side = Side.RIGHT
+    #: The labels by dimension.
     labels: Mapping[str, str] = field(default_factory=dict)
     #: Whether this agent was seen to resolve the comment when it was given the comment alone; None: not tried.
     resolvable: bool | None = None

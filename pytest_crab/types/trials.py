@@ -56,11 +56,12 @@ def full_name(reviewer: str, agents: Iterable[str]) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepRecord:
-    """One step of a trial: whether the store had it, and the seconds that it took here."""
+    """One step of a trial."""
 
     step: str
+    #: Whether the store had it.
     reused: bool
-    #: The seconds of the last attempt.
+    #: The seconds that the last attempt took here.
     seconds: float
     #: The causes of earlier attempts' failures, in order: see trial.retries; of a verdict also the endings of runs
     #: made again.

@@ -14,20 +14,25 @@ AskedPair = tuple[int, str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedFinding:
-    """The label of one finding, None where it is unknown, and the judge's reason; ``finding`` counts from 0."""
+    """The label of one finding."""
 
     trial: str
+    #: The finding's place, counted from 0.
     finding: int
+    #: None: unknown.
     label: str | None
+    #: The judge's reason.
     reason: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedTrial:
-    """One judged trial: its findings, and for each comment whether one hits it (None: unknown) and which."""
+    """One judged trial."""
 
     findings: tuple[JudgedFinding, ...]
+    #: Whether a finding hits the comment, for each comment; None: unknown.
     hits: Mapping[str, bool | None]
+    #: Which finding hits it.
     matched: Mapping[str, int]
 
 

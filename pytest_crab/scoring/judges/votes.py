@@ -22,8 +22,9 @@ FORMS = SWAPPED, PADDED = ("swapped", "padded")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gold:
-    """A known issue: the human comment, with its place; an empty ``body`` is none, and the finding is shown alone."""
+    """A known issue: the human comment, with its place."""
 
+    #: Empty: there is no known issue, and the finding is shown alone.
     body: str
     path: str | None = None
     lines: tuple[int, int] | None = None
@@ -100,13 +101,12 @@ Decide = Callable[[Iterable[JudgeQuestion]], Mapping[str, VotedLabel]]
 
 
 class Judge(Protocol):
-    """A model that gives findings one of ``labels``; ``role`` names its rule.
+    """A model that gives findings one of some labels."""
 
-    ``knows_hits``: it compares a finding with a known issue, and its first label says that the finding hits the issue.
-    """
-
+    #: The name of its rule.
     role: str
     labels: tuple[str, ...]
+    #: Whether it compares a finding with a known issue; its first label then says that the finding hits the issue.
     knows_hits: bool
 
     @property

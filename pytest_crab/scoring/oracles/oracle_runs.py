@@ -20,10 +20,11 @@ from pytest_crab.types import PASS_TO_PASS, Comment, Ending, Isolation, Run
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OracleRequest:
-    """Request to run a comment's oracle on a tree, for the n-th time."""
+    """Request to run a comment's oracle on a tree."""
 
     comment: Comment
     tree: str
+    #: The number of the run on this tree.
     number: int = 0
 
     @property
@@ -34,10 +35,13 @@ class OracleRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OracleResults:
-    """Runs by id, the facts for the leak proof, and sentences about problems around the runs."""
+    """The results of some oracle runs."""
 
+    #: The runs by id.
     runs: Mapping[str, Run]
+    #: The facts for the leak proof.
     leaks: Mapping[str, Any] | None = None
+    #: Sentences about problems around the runs.
     problems: tuple[str, ...] = ()
 
 

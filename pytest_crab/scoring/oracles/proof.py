@@ -24,17 +24,19 @@ from pytest_crab.types import PASS_TO_PASS, Comment, Ending, Proof, Run
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProofResult:
-    """The proof of one oracle, or the sentence that says why there is none."""
+    """The proof of one oracle, if there is one."""
 
     proof: Proof | None = None
+    #: The sentence that says why there is none.
     problem: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProvedComment:
-    """A comment with an oracle, the key of its proof, and the proof or the problem."""
+    """A comment with an oracle, and the proof or the problem."""
 
     comment: Comment
+    #: The key of the proof.
     key: str
     proof: Proof | None
     problem: str | None = None

@@ -32,10 +32,12 @@ class Role(str, enum.Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckedState:
-    """One state: the diffs that are applied to head one after the other, or to the reference with ``on_reference``."""
+    """One state that an oracle is checked on."""
 
     role: Role
+    #: The diffs that are applied to head, one after the other.
     diffs: tuple[str, ...]
+    #: Whether they are applied to the reference instead.
     on_reference: bool = False
 
     @property

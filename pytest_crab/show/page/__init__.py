@@ -83,14 +83,15 @@ CARDS, PICTURED, SETS = 6, 12, 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Live:
-    """The state of the records behind a served page, in words and as a tag that changes with them.
+    """The state of the records behind a served page."""
 
-    ``records`` is the number of the file that they are in, and ``end`` the byte up to which they are on the page.
-    """
-
+    #: A tag that changes with the state.
     state: str
+    #: The state in words.
     words: str
+    #: The number of the file that the records are in.
     records: int = 0
+    #: The byte up to which they are on the page.
     end: int = 0
     several: bool = False
 

@@ -263,12 +263,14 @@ def overlap_plot(reviewers: Sequence[str], overlaps: Sequence[Overlap]) -> Marku
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bar:
-    """One trial on the timeline: its time, how often it has each verdict, and the seconds of its steps in words."""
+    """One trial on the timeline."""
 
     trial: TrialId
     start: datetime
     seconds: float
+    #: How often it has each verdict.
     counts: tuple[int, ...]
+    #: The seconds of its steps in words.
     steps: str = ""
 
     @property

@@ -43,17 +43,16 @@ class ComparedReviewer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangedOracle:
-    """One oracle that was lost or gained; ``block`` is the number of its packed data, None without records.
+    """One oracle that was lost or gained."""
 
-    ``place`` is that of its reviewer among those that are compared.
-    """
-
+    #: The place of its reviewer among those that are compared.
     place: int
     change: str
     instance: str
     comment: str
     labels: str = ""
     reasons: tuple[str, str] = ("", "")
+    #: The number of its packed data; None without records.
     block: int | None = None
 
 

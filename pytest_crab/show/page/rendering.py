@@ -36,10 +36,13 @@ _CONNECT = "connect-src 'self'; "
 
 
 class Rendered(NamedTuple):
-    """A page before and after its packed data, and the content security policy that it states."""
+    """A page around its packed data."""
 
+    #: The page before the data.
     head: str
+    #: The page after the data.
     tail: str
+    #: The content security policy that the page states.
     policy: str
 
 
