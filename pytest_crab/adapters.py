@@ -23,26 +23,29 @@ class UnknownName(BadInput):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdapterSpec:
-    """The recipe of one adapter: plain JSON, so that a remote worker can build it too.
+    """The recipe of one adapter: plain JSON, so that a remote worker can build it too."""
 
-    ``path`` is "module:Class"; relative paths in ``settings`` start at ``folder``, the folder of crab.yaml.
-    """
-
+    #: "module:Class".
     path: str
+    #: Relative paths in these start at ``folder``.
     settings: Mapping[str, Any]
+    #: The folder of crab.yaml.
     folder: str = "."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Family:
-    """One kind of adapter: ``noun`` names it, ``verb`` is what it does; ``members``: its own, "module:Class" by name.
+    """One kind of adapter.
 
     A member is a frozen dataclass whose fields are its settings; a privileged one has ``bind`` instead of ``verb``, and
     so has one whose class attribute ``leaky`` is true: it gets the address of the public pull request.
     """
 
+    #: The name of the kind.
     noun: str
+    #: What an adapter of this kind does: the name of its method.
     verb: str
+    #: The kind's own adapters, each as "module:Class", by name.
     members: Mapping[str, str]
 
     def spec(

@@ -42,9 +42,11 @@ class CommandPlace(StrEnum):
 
 
 class Ran(NamedTuple):
-    """The checkout that a command has run in, what it printed, and its exit code."""
+    """A command that has run."""
 
+    #: The checkout that it has run in.
     workspace: Workspace
+    #: What it printed.
     stdout: str
     exit_code: int | None
 

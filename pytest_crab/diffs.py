@@ -60,21 +60,26 @@ class ChangedFile:
 
 
 class DiffSection(NamedTuple):
-    """The text of one file in a git diff, with its paths before and after; None where a side has no file.
+    """The text of one file in a git diff.
 
-    A text before the first file has neither, and so has a file whose head names none.
+    A text before the first file has neither path, and so has a file whose head names none.
     """
 
+    #: The path before; None where that side has no file.
     old: str | None
+    #: The path after; None where that side has no file.
     new: str | None
     text: str
 
 
 class HunkLine(NamedTuple):
-    """One line of a hunk: ``mark`` is blank, + or -; ``old`` and ``new`` are its numbers, None where it has none."""
+    """One line of a hunk."""
 
+    #: Blank, + or -.
     mark: str
+    #: The line's number in the old version; None where it has none.
     old: int | None
+    #: The line's number in the new version; None where it has none.
     new: int | None
     text: str
 

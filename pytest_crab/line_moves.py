@@ -12,10 +12,13 @@ Lines = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    """A run of changed lines: ``removed`` lines behind the old line ``after``, with ``added`` lines in their place."""
+    """A run of changed lines."""
 
+    #: The old line behind which lines are removed.
     after: int
+    #: The number of removed lines.
     removed: int
+    #: The number of lines in their place.
     added: int
 
 

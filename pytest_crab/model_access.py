@@ -20,12 +20,13 @@ class ModelAccess:
 
     Where providers were named when it was opened, it is good for these alone.
 
-    ``socket`` is the gateway's Unix socket on this host. The first segment of a request's path names the provider
-    (``/anthropic``, ``/openai``, or one of crab.yaml's), the rest is the provider's own path. ``token`` goes where a
-    client wants its API key.
+    The first segment of a request's path names the provider (``/anthropic``, ``/openai``, or one of crab.yaml's), the
+    rest is the provider's own path.
     """
 
+    #: The gateway's Unix socket on this host.
     socket: Path
+    #: What goes where a client wants its API key.
     token: str
 
     @property

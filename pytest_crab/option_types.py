@@ -17,10 +17,13 @@ _SWITCH = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false"
 
 
 class OptionType(NamedTuple):
-    """A type of values: its reader, what a value should be, and its name in help."""
+    """A type of values."""
 
+    #: Reads a value from a text.
     read: Callable[[str], Any]
+    #: What a value should be.
     meaning: str
+    #: The name of a value in help.
     metavar: str | None = None
 
 

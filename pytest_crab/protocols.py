@@ -27,25 +27,26 @@ OWN_PLACES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileChange:
-    """One file of a tree as it should be: ``content`` None removes it; ``mode`` is git's (100644, 100755, 120000)."""
+    """One file of a tree as it should be."""
 
     path: str
+    #: Git's mode (100644, 100755, 120000).
     mode: str
+    #: None removes the file.
     content: bytes | None
 
 
 class Snapshot(Protocol):
     """The trees of one instance on this machine; never inside a sandbox.
 
-    A tree is named by its git tree id. ``base`` and ``head`` are the commits of the two-commit history that
-    contestants see.
+    A tree is named by its git tree id.
     """
 
-    #: The commit that the pull request starts from.
+    #: The commit that the pull request starts from: the first of the two that contestants see as the history.
     base: str
     #: The tree of base.
     base_tree: str
-    #: The commit that is reviewed.
+    #: The commit that is reviewed: the second of these two.
     head: str
     #: The tree of head.
     head_tree: str

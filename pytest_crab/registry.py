@@ -25,21 +25,23 @@ GROUP = "pytest_crab.benchmarks"
 
 
 class Subcommand(NamedTuple):
-    """The target of a subcommand ("module:object"), and its line in the help."""
+    """One subcommand."""
 
+    #: "module:object".
     target: str
+    #: The subcommand's line in the help.
     summary: str
 
 
 class Shown(NamedTuple):
-    """The text that ``show`` prints of one item.
-
-    With ``--transcript`` also what was ``asked``, and the transcripts of these keys, of which ``report`` has copies.
-    """
+    """The text that ``show`` prints of one item."""
 
     lines: Sequence[str]
+    #: What was asked; printed with ``--transcript``.
     asked: Sequence[str]
+    #: The keys of the transcripts that are printed with ``--transcript``.
     transcripts: Sequence[str]
+    #: The folder that has copies of these transcripts.
     report: Path
 
 

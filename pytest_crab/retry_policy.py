@@ -14,13 +14,13 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetryPolicy:
-    """A number of tries, and about how many seconds to wait before the first new one.
+    """A number of tries, and the waits between them."""
 
-    Each further wait is twice as long, up to ``longest`` seconds.
-    """
-
+    #: The number of tries.
     most: int
+    #: About how many seconds to wait before the first new one. Each further wait is twice as long.
     wait: float
+    #: The seconds up to which waits grow.
     longest: float = 120.0
 
     def pause(self, failed: int) -> float | None:

@@ -180,8 +180,9 @@ def key_of(field: dataclasses.Field[Any]) -> str:
 
 
 class _Plan(typing.NamedTuple):
-    """The plan by which a record is read: for each key the field's name, what needs no reader, and its reader."""
+    """The plan by which a record is read."""
 
+    #: For each key the field's name, what needs no reader, and its reader.
     fields: Mapping[str, tuple[str, type | None, _Converter]]
     needed: tuple[str, ...]
 

@@ -28,13 +28,12 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 @dataclass(frozen=True, kw_only=True)
 class AskingSession:
-    """A store and a gateway for questions; ``services`` makes those of a question, booked on its trial and step.
-
-    ``stop`` breaks off what is under way.
-    """
+    """A store and a gateway for questions."""
 
     cache: StepCache
+    #: Makes the services of a question, booked on its trial and step.
     services: Callable[[str, str], StepServices]
+    #: Breaks off what is under way.
     stop: Callable[[], None]
 
     def services_of(self, name: str) -> Callable[[str, str], StepServices]:
@@ -44,8 +43,9 @@ class AskingSession:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskingOptions:
-    """The options that say how a command asks models; ``budget`` is US dollars for all of them."""
+    """The options that say how a command asks models."""
 
+    #: US dollars for all models together.
     budget: float | None
     jobs: int
     plan: bool

@@ -48,31 +48,35 @@ _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sources:
-    """The sources of changes: folders of diffs, how many mutants for an oracle, how many resolutions of an agent.
+    """The sources of changes."""
 
-    ``authors`` made the diffs, and had not seen the oracles. ``fresh`` is the folder of their briefs.
-    """
-
+    #: A folder of diffs that are near misses.
     near: Path | None
+    #: A folder of diffs that are right fixes.
     fixes: Path | None
+    #: The folder of the briefs of ``authors``.
     fresh: Path | None
+    #: The number of those who made the diffs, and had not seen the oracles.
     authors: int
+    #: The number of mutants for an oracle.
     mutants: int
     agent: Crew | None
+    #: The number of resolutions of the agent.
     attempts: int
 
 
 @dataclass(slots=True, kw_only=True)
 class MeasuredInstance:
-    """The measurements of one instance by comment and source, and sentences for the reader.
-
-    ``known`` is what was on record. ``to_rule`` names oracles and answers that a person has not decided on.
-    """
+    """The measurements of one instance."""
 
     instance: Instance
+    #: What was on record.
     known: Mapping[str, OracleErrors] = field(default_factory=dict)
+    #: The measurements by comment and source.
     by_comment: dict[str, dict[str, Measurement]] = field(default_factory=dict)
+    #: Sentences for the reader.
     notes: list[str] = field(default_factory=list)
+    #: The names of oracles and answers that a person has not decided on.
     to_rule: list[tuple[str, str]] = field(default_factory=list)
     problem: str | None = None
 

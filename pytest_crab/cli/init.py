@@ -183,9 +183,11 @@ def _gate_terms(folder: Path) -> tuple[dict[str, Any], str]:
 
 
 class _Keys(NamedTuple):
-    """The variables with keys that are needed: the gateway's, and those that a reviewer or an agent is given itself."""
+    """The variables with keys that are needed."""
 
+    #: The gateway's.
     of_models: tuple[str, ...]
+    #: Those that a reviewer or an agent is given itself.
     own: tuple[str, ...]
 
     @classmethod

@@ -39,8 +39,9 @@ OPTIONS_OF_JUDGES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asking(AskingOptions):
-    """The options that say how a command asks its judges; ``check``: they are also asked in other forms."""
+    """The options that say how a command asks its judges."""
 
+    #: Whether they are also asked in other forms.
     check: bool = False
 
     def use(

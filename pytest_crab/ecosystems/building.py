@@ -33,13 +33,13 @@ def install_script(environment: Environment, constraints: str | None = None) -> 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PackageRoute:
-    """The route to packages from here: an index that is not the default, the CA bundle that this machine needs.
+    """The route to packages from here."""
 
-    ``proxies`` are the variables that name its proxies, as they are spelled here.
-    """
-
+    #: An index that is not the default.
     index: str | None = None
+    #: The CA bundle that this machine needs.
     bundle: Path | None = None
+    #: The variables that name this machine's proxies, as they are spelled here.
     proxies: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod

@@ -23,9 +23,11 @@ _NUMBERS = re.compile(r"\d+(?:\.\d+)+")
 
 
 class Spelling(NamedTuple):
-    """The spelling of a text: a regular expression that matches the whole of it, and ``words`` that say so."""
+    """The spelling of a text."""
 
+    #: A regular expression that matches the whole of the text.
     expression: str
+    #: The same in words.
     words: str
 
 
@@ -143,16 +145,15 @@ class Tools:
 
 
 class Grammar(NamedTuple):
-    """The place of a grammar of tree-sitter, the words of the language, and what it writes.
-
-    ``nothing`` stands for an empty statement, and ``denied`` stands before what is denied.
-    """
+    """The place of a grammar of tree-sitter, the words of the language, and what it writes."""
 
     module: str
     function: str = "language"
     true: bytes = b"true"
     false: bytes = b"false"
+    #: What stands for an empty statement.
     nothing: bytes = b";"
+    #: What stands before what is denied.
     denied: bytes = b"!"
     #: The function for a piece of a file, where that is read in another way than a whole one, and what whole ones have.
     piece: tuple[str, bytes] | None = None

@@ -8,12 +8,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Patterns:
-    """Names of files and folders, in which ``*`` stands for any characters, and marks.
+    """Names of files and folders."""
 
-    A folder in which a file has the name of a mark matches too, whatever the folder is called.
-    """
-
+    #: ``*`` in a name stands for any characters.
     names: tuple[str, ...]
+    #: Names of files; a folder in which a file has one of these names matches too, whatever the folder is called.
     marks: tuple[str, ...] = ()
 
     def __add__(self, other: Patterns) -> Patterns:

@@ -74,12 +74,13 @@ def version_for(oracles: Iterable[Oracle]) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OracleRun:
-    """One oracle to run on the tree in one state; ``source`` is the oracle file's text."""
+    """One oracle to run on the tree in one state."""
 
     id: str
     state: str
     seconds: float
     oracle: Oracle
+    #: The oracle file's text.
     source: str = field(repr=False)
 
 
@@ -110,10 +111,12 @@ class OwnTestsRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeakQuestion:
-    """The terms of a leak scan in a workspace: the project's distribution, and names that no file may have."""
+    """The terms of a leak scan in a workspace."""
 
     state: str
+    #: The project's distribution.
     project: str | None
+    #: Names that no file may have.
     files: tuple[str, ...]
 
 
@@ -162,10 +165,12 @@ class Job:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HarnessReport:
-    """The report on a job: one run for each asked for, in order; ``problems`` are sentences on what was odd."""
+    """The report on a job."""
 
+    #: One run for each that was asked for, in order.
     runs: tuple[Run, ...]
     leaks: Mapping[str, Any] | None = None
+    #: Sentences on what was odd.
     problems: tuple[str, ...] = ()
 
 

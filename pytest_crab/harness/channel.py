@@ -89,10 +89,11 @@ class Reader:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Received:
-    """All that came over a channel: the messages, and whether foreign bytes came between or after."""
+    """All that came over a channel."""
 
     messages: tuple[bytes, ...]
     whole: bool
+    #: Whether foreign bytes came between or after the messages.
     foreign: bool
 
 

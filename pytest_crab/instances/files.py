@@ -20,10 +20,13 @@ LINK = "120000"
 
 @dataclass(frozen=True, slots=True)
 class FolderEntry:
-    """One file of a folder: its path with slashes, git's mode, and its size in bytes."""
+    """One file of a folder."""
 
+    #: With slashes.
     path: str
+    #: Git's mode of the file.
     mode: str
+    #: In bytes.
     size: int
 
 

@@ -30,10 +30,11 @@ LICENSE = "NOASSERTION"
 
 @dataclass(slots=True)
 class Import:
-    """Counts of an import, and a sentence for each row that is not in the set."""
+    """Counts of an import."""
 
     instances: int = 0
     comments: int = 0
+    #: A sentence for each row that is not in the set.
     notes: list[str] = field(default_factory=list)
 
     def counts(self) -> str:

@@ -51,9 +51,11 @@ class Measurement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OracleErrors:
-    """The measurements of one oracle by source, and what people decided by name."""
+    """The measured errors of one oracle."""
 
+    #: The measurements by source.
     measurements: Mapping[str, Measurement] = field(default_factory=dict)
+    #: What people decided, by name.
     decisions: Mapping[str, ErrorDecision] = field(default_factory=dict)
 
 

@@ -19,19 +19,20 @@ FOLDER = "instances"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubjectComment:
-    """A human comment with its labels by dimension; never its oracle."""
+    """A human comment; never its oracle."""
 
     id: str
     path: str | None = None
     lines: tuple[int, int] | None = None
     side: Side = Side.RIGHT
     body: str
+    #: The labels by dimension.
     labels: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
-    """One instance as readers of a report see it; ``diff`` is the pull request as contestants saw it."""
+    """One instance as readers of a report see it."""
 
     schema: int = SCHEMA
     instance: str
@@ -41,6 +42,7 @@ class Subject:
     body: str = ""
     url: str | None = None
     merged_at: str | None = None
+    #: The pull request as contestants saw it.
     diff: str
     comments: tuple[SubjectComment, ...] = ()
 

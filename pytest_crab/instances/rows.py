@@ -22,12 +22,14 @@ from pytest_crab.types import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewComment:
-    """A comment of a row; ``original_line`` counts in the commit that was reviewed, ``line`` in a later one."""
+    """A comment of a row."""
 
     text: str
     path: str
+    #: Counted in a later commit than the one that was reviewed.
     line: int | None = None
     start_line: int | None = None
+    #: Counted in the commit that was reviewed.
     original_line: int | None = None
     original_start_line: int | None = None
 
@@ -42,10 +44,11 @@ class ReviewComment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reviewed:
-    """The commit that was reviewed, and the pull request up to it."""
+    """The commit that was reviewed."""
 
     head_commit: str
     head_commit_message: str | None = None
+    #: The pull request up to this commit.
     patch_to_review: str | None = None
 
 

@@ -11,10 +11,11 @@ from pytest_crab.types import Usage
 
 
 class AgentOutput(NamedTuple):
-    """The words of an agent beside its diff; ``problems`` are sentences about a usage that cannot be true."""
+    """The words of an agent beside its diff."""
 
     usage: Usage | None = None
     notes: str | None = None
+    #: Sentences about a usage that cannot be true.
     problems: tuple[str, ...] = ()
 
 

@@ -20,9 +20,10 @@ _FILE = re.compile(r"[^\s{}]*[^\s{}/]\.\w{1,8}")
 
 
 class FoundList(NamedTuple):
-    """A list of findings; ``sure`` False: it is empty, and nothing but its place says what it is a list of."""
+    """A list of findings."""
 
     items: list[Any]
+    #: False: the list is empty, and nothing but its place says what it is a list of.
     sure: bool = True
 
 

@@ -40,18 +40,17 @@ Span = tuple[int, "int | None"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FindingPlace:
-    """The parts of a place that are known; ``lost`` are sentences about those that were given and cannot be read.
-
-    ``unknown``: one of these is about a key that is no name of a place, so that all findings may be lost so.
-    ``outside`` is a path that is none of the tree's.
-    """
+    """The parts of a place that are known."""
 
     path: str | None = None
     start: int | None = None
     end: int | None = None
     side: Side = Side.RIGHT
+    #: Sentences about the parts that were given and cannot be read.
     lost: tuple[str, ...] = ()
+    #: Whether one of these is about a key that is no name of a place, so that all findings may be lost so.
     unknown: bool = False
+    #: A path that is none of the tree's.
     outside: str | None = None
 
 

@@ -45,9 +45,11 @@ _QUOTES = str.maketrans({"\u201c": '"', "\u201d": '"', "\u201e": '"', "\u2018": 
 
 
 class _Chosen(NamedTuple):
-    """The list that counts, None if there is none, and how many findings behind its start are unreadable."""
+    """The list that counts."""
 
+    #: None: there is no such list.
     items: list[Any] | None = None
+    #: How many findings behind the start of the list are unreadable.
     unread: int = 0
 
 

@@ -21,16 +21,17 @@ _MOST_EFFORT, _LEAST_EFFORT = 20_000_000, 2000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JsonPiece:
-    """An array or object in an answer, from ``start`` to ``end``, or a place where one begins that cannot be read.
+    """An array or object in an answer, or a place where one begins that cannot be read."""
 
-    ``cut``: the answer ends within it; ``thinking``: what begins there is a block of thinking that does not end.
-    """
-
+    #: Where it begins.
     start: int
+    #: Where it ends.
     end: int
     value: Any = None
     readable: bool = True
+    #: Whether the answer ends within it.
     cut: bool = False
+    #: Whether what begins there is a block of thinking that does not end.
     thinking: bool = False
 
 

@@ -38,9 +38,7 @@ class ReportFormat(StrEnum):
 class ReportLayout:
     """The places of a report's findings, and of the parts of each; of several places the first that is there counts.
 
-    A place is made of keys, with [] for all entries of a list and [0] for the first. ``suffix`` is what a file of it
-    may end with beside .json, and ``read`` makes such data of its text. ``left_out`` are places of what makes an entry
-    no finding.
+    A place is made of keys, with [] for all entries of a list and [0] for the first.
     """
 
     items: tuple[str, ...]
@@ -51,8 +49,11 @@ class ReportLayout:
     body: tuple[str, ...]
     severity: tuple[str, ...] = ()
     rule: tuple[str, ...] = ()
+    #: The places of what makes an entry no finding.
     left_out: tuple[str, ...] = ()
+    #: What a file of such a report may end with beside .json.
     suffix: str = ".json"
+    #: Reads a file's text into data that has these places.
     read: Callable[[str], Any]
 
 

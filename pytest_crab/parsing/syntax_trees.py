@@ -20,9 +20,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Leaf:
-    """A piece of code that has no parts, from its first byte up to ``end``; lines count from 1."""
+    """A piece of code that has no parts; lines count from 1."""
 
+    #: The first byte.
     start: int
+    #: The byte up to which it goes.
     end: int
     first_line: int
     last_line: int

@@ -32,10 +32,12 @@ R = TypeVar("R", bound=ItemRecord)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Carried(Generic[R]):
-    """Records of one kind on reports, under the attribute ``name``; ``explain`` gives the lines of an error."""
+    """Records of one kind on reports."""
 
+    #: The attribute of a report that has the record.
     name: str
     record: type[R]
+    #: Gives the lines of an error.
     explain: Callable[[R], list[str]]
 
     def attach(self, report: pytest.TestReport, call: pytest.CallInfo[Any], record: R | None) -> bool:

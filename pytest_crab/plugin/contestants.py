@@ -43,15 +43,15 @@ _LIVE = ("command", "human", NOTHING, "replay")
 
 @dataclass(frozen=True, kw_only=True)
 class Contestants:
-    """The crews of a run by reviewer name, their agents and why they were chosen, and the settings of crab.yaml.
+    """The contestants of a run, and where they are from."""
 
-    With several agents a crew's name is that of both, such as ``mine+codex``.
-    """
-
+    #: The crews by reviewer name. With several agents a crew's name is that of both, such as ``mine+codex``.
     by_reviewer: Mapping[str, Crew]
     agents: tuple[str, ...]
     agent_defaulted: bool
+    #: Why these agents were chosen.
     why_agent: str
+    #: The settings of crab.yaml.
     settings: Settings
 
     @property

@@ -29,9 +29,11 @@ _GATE = [one.name for one in OPTIONS if one.gate]
 
 
 class FileValue(NamedTuple):
-    """A value of an option in crab.yaml, a text or a list of texts, and its place for errors."""
+    """A value of an option in crab.yaml."""
 
+    #: A text or a list of texts.
     value: str | list[str]
+    #: The place of the value, for errors.
     place: str
 
 

@@ -18,18 +18,19 @@ from pytest_crab.store import FileStore
 
 
 class ItemRecords(Generic[R]):
-    """Knows the items of these contestants and their records; a base of plugins of the controller.
+    """Knows the items of these contestants and their records; a base of plugins of the controller."""
 
-    ``problems`` are files that could not be written.
-    """
-
-    #: The class of the items, how reports carry their records, the file of these, and what is said of a lost one.
+    #: The class of the items.
     kind: ClassVar[type[InstanceItem]]
+    #: How reports carry the items' records.
     carried: ClassVar[Carried[Any]]
+    #: The file of the records.
     file: ClassVar[str]
+    #: What is said of a lost item.
     lost: ClassVar[str]
 
     def __init__(self, contestants: Collection[str], options: Options, config: pytest.Config) -> None:
+        #: The files that could not be written.
         self.problems: list[str] = []
         self._options = options
         self._config = config

@@ -13,11 +13,14 @@ from pytest_crab.settings import Settings
 
 
 class Run(NamedTuple):
-    """A run that begins: its options, crab.yaml, the services that all items share, and the names of its reviewers."""
+    """A run that begins."""
 
     options: Options
+    #: The settings of crab.yaml.
     settings: Settings
+    #: The services that all items share.
     resources: Resources
+    #: The names of the run's reviewers.
     reviewers: Collection[str]
 
 

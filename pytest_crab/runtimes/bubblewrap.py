@@ -50,33 +50,37 @@ _LAUNCH = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:
-    """The file system of a sandbox besides the system's programs: folders and files of the host by place inside.
+    """The file system of a sandbox besides the system's programs."""
 
-    ``empty`` are places with a writable file system of their own, ``masked`` are places that are made to look empty.
-    ``needed`` are places that have to be seen, whatever is hidden (hiding).
-    ``reserves`` says that what runs may reserve more address space than the memory that it may use, as runtimes of
-    JavaScript do; where no control group holds, nothing then bounds its memory. ``handed`` are sockets that the command
-    gets open; here they are closed once it has started. ``network`` is this machine's own, for builds: what a
-    contestant runs gets ``way_out`` in its place, the socket of a proxy to the internet, or nothing.
-    """
-
+    #: Folders and files of the host by place inside.
     readable: Mapping[str, Path] = field(default_factory=dict)
+    #: The same, for those that may be written.
     writable: Mapping[str, Path] = field(default_factory=dict)
+    #: Places with a writable file system of their own.
     empty: Sequence[str] = (TMP,)
+    #: Places that are made to look empty.
     masked: Sequence[str] = ()
+    #: Places that have to be seen, whatever is hidden (hiding).
     needed: Sequence[str] = ()
+    #: This machine's own network, for builds; what a contestant runs gets ``way_out`` in its place, or nothing.
     network: bool = False
+    #: The socket of a proxy to the internet.
     way_out: Path | None = None
+    #: Whether what runs may reserve more address space than the memory that it may use, as runtimes of JavaScript do;
+    #: where no control group holds, nothing then bounds its memory.
     reserves: bool = False
+    #: Sockets that the command gets open; here they are closed once it has started.
     handed: Sequence[socket.socket] = ()
     cwd: str = "/"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientMounts:
-    """The mounts of a client of the models: the gateway's socket, and the folder on the host that is its home."""
+    """The mounts of a client of the models."""
 
+    #: The gateway's socket.
     models: ModelAccess
+    #: The folder on the host that is the client's home.
     home: Path
 
 

@@ -15,15 +15,14 @@ from pytest_crab.runtimes.run_lock import RunFolder
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DockerStatus:
-    """An engine and a base image: ``version`` None means that no engine answers, for the ``problem`` given.
+    """An engine and a base image."""
 
-    ``old``: the base image was built here by a version that packed something else.
-    """
-
+    #: None: no engine answers, for the reason in ``problem``.
     version: str | None
     problem: str | None
     wanted: tuple[str, ...]
     found: str | None
+    #: Whether the base image was built here by a version that packed something else.
     old: bool = False
 
 

@@ -23,13 +23,13 @@ BASE, TREE = 150 * _MB, 5 * _MB
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stock:
-    """``there``: bytes above the base of each instance's image, None where it is not known, no entry if there is none.
+    """The environments that are there, and the disk for further ones."""
 
-    ``pulled`` are bases that are missing; ``free`` is what is free where environments are kept (None: not known).
-    """
-
+    #: Bytes above the base of each instance's image; None where it is not known, no entry if there is none.
     there: Mapping[str, int | None]
+    #: The bases that are missing.
     pulled: tuple[str, ...]
+    #: What is free where environments are kept; None: not known.
     free: int | None
     place: str
 

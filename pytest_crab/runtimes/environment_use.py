@@ -21,9 +21,11 @@ LENGTH = 32
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """This machine's record of an environment: its last use (seconds since 1970), and the instances that took it."""
+    """This machine's record of an environment."""
 
+    #: The last use, in seconds since 1970.
     used: float
+    #: The instances that took it.
     instances: frozenset[str]
 
 

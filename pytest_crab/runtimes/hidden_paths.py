@@ -24,14 +24,15 @@ _places: dict[str, str] = {str(quickstart_folder().resolve()): "the quickstart s
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mount:
-    """A part of a sandbox's file system: its place inside, bubblewrap's options, and the host's folder that it shows.
+    """A part of a sandbox's file system."""
 
-    ``sealed`` says that it becomes read-only once all parts are there.
-    """
-
+    #: The place of the part inside.
     place: str
+    #: Bubblewrap's options for it.
     options: tuple[str, ...]
+    #: The host's folder that it shows.
     source: Path | None = None
+    #: Whether it becomes read-only once all parts are there.
     sealed: bool = False
 
 

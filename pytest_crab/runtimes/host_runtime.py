@@ -41,10 +41,11 @@ LAYOUT = 4
 class HostRuntime(Runtime, ABC):
     """Implements protocols.Runtime with virtual environments below ``cache``; a subclass runs the commands.
 
-    ``unconfined`` is whether commands run without a sandbox. Both kinds are called "local" in records.
+    Both kinds are called "local" in records.
     """
 
     name = "local"
+    #: Whether commands run without a sandbox.
     unconfined: ClassVar[bool]
 
     def __init__(

@@ -28,11 +28,15 @@ print(json.dumps({
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interpreter:
-    """A CPython on this machine: ``version`` is X.Y, ``full`` X.Y.Z, ``prefix`` and ``stdlib`` its own installation."""
+    """A CPython on this machine."""
 
+    #: X.Y.
     version: str
+    #: X.Y.Z.
     full: str
+    #: The folder of its own installation.
     prefix: Path
+    #: The standard library of this installation.
     stdlib: Path
     binary: Path
     platform: str

@@ -34,22 +34,22 @@ _NAME = re.compile(rf"[0-9a-f]{{{environment_use.LENGTH}}}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredEnvironment:
-    """One environment on this machine.
-
-    ``layers`` are bytes by the name under which environments share them, without the base's. ``used`` is when a run of
-    this user took it last, ``instances`` are the ids of the instances for which it was taken.
-    """
+    """One environment on this machine."""
 
     name: str
     key: str
+    #: Bytes by the name under which environments share them, without the base's.
     layers: Mapping[str, int]
+    #: When a run of this user took it last.
     used: float
+    #: The ids of the instances for which it was taken.
     instances: frozenset[str]
 
 
 class Inventory(Protocol):
-    """The environments of one runtime, all of which can be made again; ``noun`` is what one of them is called."""
+    """The environments of one runtime, all of which can be made again."""
 
+    #: What one of them is called.
     noun: str
 
     def environments(self) -> list[StoredEnvironment]:

@@ -19,9 +19,11 @@ _X32 = 0x40000000
 
 @dataclass(frozen=True, slots=True)
 class _Calls:
-    """The numbers of one architecture: of add_key, request_key and keyctl, and of clone and unshare."""
+    """The numbers of one architecture's system calls."""
 
+    #: Those of add_key, request_key and keyctl.
     keys: tuple[int, ...]
+    #: Those of clone and unshare.
     makers: tuple[int, ...]
 
 

@@ -74,30 +74,29 @@ Builder = Callable[[View, Command, float], Completed]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """The paths of an environment's parts: ``binds`` are places on the host by place inside, where ``python`` is.
+    """The paths of an environment's parts."""
 
-    ``compiled`` are those of the modules that the install compiled in the tree.
-    """
-
+    #: A place inside.
     python: str
     site: tuple[str, ...]
     version: str
+    #: Places on the host by place inside.
     binds: Mapping[str, str]
     masked: tuple[str, ...]
     venv: str | None = None
     tool: Tool | None = None
+    #: The paths of the modules that the install compiled in the tree.
     compiled: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chosen:
-    """The interpreter for an environment: the running one with its packages, or one to make an environment with.
+    """The interpreter for an environment."""
 
-    With ``tool`` the running interpreter is there for the harness alone.
-    """
-
+    #: Whether it is the running one with its packages; False: it is one to make an environment with.
     running: bool
     interpreter: interpreters.Interpreter
+    #: With a tool the running interpreter is there for the harness alone.
     tool: Tool | None = None
 
     def identity(self, environment: Environment) -> dict[str, Any]:

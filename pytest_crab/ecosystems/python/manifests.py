@@ -27,9 +27,11 @@ _ROOTS = ("src", "lib", "python")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PythonSupport:
-    """The Python versions of a project: ``requires`` are specifiers, ``classifiers`` the X.Y that it names."""
+    """The Python versions of a project."""
 
+    #: Specifiers.
     requires: tuple[str, ...]
+    #: The X.Y that the project names.
     classifiers: frozenset[str]
 
 
