@@ -12,20 +12,20 @@ NO_FINDING, NO_COMMENT = "there is no finding", "there is no comment"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
-    """The outcome of a finding or of a known comment: matched by place, and by place and concern; None is unknown.
+    """The outcome of a finding or of a known comment."""
 
-    A comment without a file has no place, and so has a finding on a pull request where no comment has one.
-    ``labels`` are its labels by dimension.
-    """
-
+    #: Whether it is matched by place; None: unknown. A comment without a file has no place, and so has a finding on a
+    #: pull request where no comment has one.
     line: bool | None
+    #: Whether it is matched by place and concern; None: unknown.
     semantic: bool | None = None
+    #: Its labels by dimension.
     labels: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MatchRates:
-    """Matches among known results. The two numbers of matches differ only in a slice, and where some are unknown."""
+    """Matches among known results, with their rates."""
 
     #: What recall is taken over.
     comments: int
@@ -33,7 +33,7 @@ class MatchRates:
     matched_comments: int
     #: What precision is taken over.
     findings: int
-    #: Findings that match a comment.
+    #: Findings that match a comment; differs from ``matched_comments`` only in a slice, and where some are unknown.
     matched_findings: int
     recall: Measure
     precision: Measure
@@ -42,9 +42,11 @@ class MatchRates:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MatchMeasures:
-    """The measures by place, and by place and concern."""
+    """The measures of matches."""
 
+    #: By place.
     line: MatchRates
+    #: By place and concern.
     semantic: MatchRates
     #: The share of findings without a semantic match.
     noise: Measure

@@ -32,7 +32,7 @@ _PULL_REQUEST = re.compile(r"https://github\.com/([\w.-]+)/([\w.-]+)/pull/([0-9]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnnotatedComment:
-    """One annotated comment; ``source_model`` is empty where a human wrote it."""
+    """One annotated comment."""
 
     note: str
     path: str
@@ -40,6 +40,7 @@ class AnnotatedComment:
     from_line: int | None = None
     to_line: int | None = None
     is_ai_comment: bool
+    #: Empty where a human wrote it.
     source_model: str = ""
     category: str = ""
     context: str = ""
@@ -57,9 +58,10 @@ class AnnotatedComment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnnotatedPull:
-    """One pull request with its annotated comments; ``source_commit`` lies on the branch that it is merged into."""
+    """One pull request with its annotated comments."""
 
     githubPrUrl: str  # noqa: N815 - the release's own key
+    #: A commit on the branch that the pull request is merged into.
     source_commit: str
     target_commit: str
     project_main_language: str

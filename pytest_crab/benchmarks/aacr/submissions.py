@@ -51,11 +51,13 @@ class ReferencePull:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubmittedComment:
-    """One finding of a submission; lines that are not stated are null there."""
+    """One finding of a submission."""
 
     path: str
     content: str
+    #: Null in the submission where it is not stated.
     start_line: int | None = None
+    #: The same.
     end_line: int | None = None
     side: Side
 
@@ -128,13 +130,13 @@ def read_submissions(folder: Path) -> list[StoredReview]:
 
 @dataclass(slots=True)
 class SubmissionExport:
-    """The report of an export: files that were written, pull requests without a review, and unmeasured numbers.
+    """The report of an export."""
 
-    ``without_usage`` counts reviews whose tokens were not measured: the format has no word for that, and 0 is written.
-    """
-
+    #: The number of files that were written.
     files: int = 0
+    #: Pull requests without a review.
     missing: list[str] = field(default_factory=list)
+    #: Reviews whose tokens were not measured: the format has no word for that, and 0 is written.
     without_usage: int = 0
 
 

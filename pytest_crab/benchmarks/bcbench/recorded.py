@@ -22,15 +22,15 @@ _HEADS = ("reviewer", "known issues", "precision", "recall", "F1", "F0.5", "F2",
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseFigures:
-    """The figures of one reviewer as its runs record them, each a mean over the runs; None where one has none.
-
-    Precision, recall and F are means over cases.
-    """
+    """The figures of one reviewer as its runs record them, each a mean over the runs; None where one has none."""
 
     reviewer: str
     golden: str
+    #: The mean precision over cases.
     macro_precision: float | None
+    #: The mean recall over cases.
     macro_recall: float | None
+    #: A mean over cases; the other two F are too.
     macro_f1: float | None
     macro_f_half: float | None
     macro_f2: float | None
@@ -42,8 +42,9 @@ class CaseFigures:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedRuns(JudgedSummary):
-    """The numbers of a release; ``cases`` has a row for each reviewer whose runs record such figures."""
+    """The numbers of a release."""
 
+    #: A row for each reviewer whose runs record such figures.
     cases: tuple[CaseFigures, ...] = ()
 
 

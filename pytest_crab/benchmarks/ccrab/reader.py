@@ -103,10 +103,11 @@ class ReleaseParts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleasedOracle:
-    """The generated test of one comment; ``comment_type`` is the release's own label of the comment."""
+    """The generated test of one comment."""
 
     code: str
     suffix: str
+    #: The release's own label of the comment.
     comment_type: str | None
 
     @property
@@ -117,21 +118,23 @@ class ReleasedOracle:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """The recorded outcome of one review of one instance; ``verdicts`` by comment text, None where rows contradict."""
+    """The recorded outcome of one review of one instance."""
 
     repo: str
     findings: int | None
     diff: str | None
+    #: By comment text; None where rows contradict.
     verdicts: Mapping[str, bool | None]
 
 
 @dataclass(slots=True)
 class Release:
-    """The content of a release's archives; ``notes`` list the parts that could not be used."""
+    """The content of a release's archives."""
 
     place: ReleaseParts
     oracles: dict[str, dict[str, ReleasedOracle]] = field(default_factory=dict)
     outcomes: dict[str, dict[str, Outcome]] = field(default_factory=dict)
+    #: The parts that could not be used.
     notes: list[str] = field(default_factory=list)
 
     def resolved_texts(self, instance: str) -> tuple[str, ...]:

@@ -38,9 +38,11 @@ class Result:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recording:
-    """All recorded results of a release or a set: by tool, then by instance id; ``notes`` say what is missing."""
+    """All recorded results of a release or a set."""
 
+    #: By tool, then by instance id.
     results: Mapping[str, Mapping[str, Result]]
+    #: Sentences on what is missing.
     notes: tuple[str, ...] = ()
 
     @property

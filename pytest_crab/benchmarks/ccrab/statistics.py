@@ -24,16 +24,16 @@ _FINAL = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleaseStatistics:
-    """The sizes of a release; means are None where there is nothing to take them over.
-
-    ``modified_lines`` is the mean over the ``patches`` that the rows hold. ``kinds`` are inferred from the tests.
-    """
+    """The sizes of a release; means are None where there is nothing to take them over."""
 
     repositories: int
     instances: int
+    #: The number of patches that the rows hold.
     patches: int
+    #: The mean over ``patches``.
     modified_lines: float | None
     comments: int
+    #: Inferred from the tests.
     kinds: dict[str, int]
     tests_per_instance: float | None
     lines_per_test: float | None

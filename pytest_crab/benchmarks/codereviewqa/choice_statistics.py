@@ -52,13 +52,13 @@ def plurality_agreement(chosen: Sequence[int | None]) -> float | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProbeMeasures:
-    """The measures of one probe; shares, None where nothing was answered."""
+    """The measures of one probe."""
 
     #: The number of questions.
     questions: int
-    #: The share of correct answers among those that there are.
+    #: The share of correct answers among those that there are; None: nothing was answered.
     mean: float | None = None
-    #: The mean plurality agreement (PPA).
+    #: The mean plurality agreement (PPA), a share; None: nothing was answered.
     agreement: float | None = None
     #: How often each letter was chosen; a model without a bias chooses all equally often.
     letters: Mapping[str, int]

@@ -60,11 +60,13 @@ class ModelComprehension:
 
 @dataclass(kw_only=True)
 class _Runs:
-    """The results of one model as they are read, by task and run."""
+    """The results of one model as they are read."""
 
     measure: str | None = None
     wording: str | None = None
+    #: By task and run.
     results: dict[str, dict[_Run, bool | None]] = field(default_factory=dict)
+    #: By variant and run.
     variants: dict[str, dict[_Run, bool | None]] = field(default_factory=dict)
     languages: dict[str, str] = field(default_factory=dict)
 

@@ -61,9 +61,10 @@ def solved_texts(instance: Instance) -> Iterator[SolvedText]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextScore:
-    """The log-probabilities of a text's tokens but the first; ``likeliest`` has 1 for each that no other exceeds."""
+    """The log-probabilities of a text's tokens but the first."""
 
     log_probabilities: tuple[float, ...]
+    #: Has 1 for each of these tokens that no other exceeds, else 0.
     likeliest: str
     usage: Usage | None = None
 

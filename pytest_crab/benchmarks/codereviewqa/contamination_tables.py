@@ -102,13 +102,12 @@ _Cells = Callable[[Mapping[str, ContaminationMeasures]], list[str]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelContamination:
-    """The measures of one model by task and language; ``scale`` is the word that was given for its size.
-
-    ``unscored`` texts have no score, each counted once: two probes of a row may have the same text.
-    """
+    """The measures of one model by task and language."""
 
     name: str
+    #: The word that was given for its size.
     scale: str = ""
+    #: Texts without a score, each counted once: two probes of a row may have the same text.
     unscored: int = 0
     tasks: Mapping[str, Mapping[str, ContaminationMeasures]]
 

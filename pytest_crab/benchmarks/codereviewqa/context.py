@@ -19,11 +19,12 @@ from pytest_crab.types import Instance
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedAnswerer:
-    """An answerer by its name in a run; ``is_agent``: it is a coding agent, which runs code."""
+    """An answerer by its name in a run."""
 
     name: str
     spec: AdapterSpec
     adapter: Any
+    #: Whether it is a coding agent, which runs code.
     is_agent: bool
 
     @property

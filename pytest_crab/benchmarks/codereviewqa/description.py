@@ -24,13 +24,14 @@ _CODE = re.compile(r"`([^`]+)`")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spread:
-    """The spread of a figure over so many rows; ``sd`` is of a sample, and None for a single row."""
+    """The spread of a figure over so many rows."""
 
     name: str
     rows: int
     least: float
     most: float
     mean: float
+    #: Of a sample; None for a single row.
     sd: float | None
     q1: float
     median: float

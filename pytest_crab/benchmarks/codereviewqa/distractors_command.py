@@ -84,10 +84,13 @@ def distractors(rows: Path, *, out: Path, everything: bool, asking: AskingOption
 
 @dataclass
 class _Rows:
-    """The rows with questions by their names, their code, and by reason the names of those that have none."""
+    """The rows of a file, with and without questions."""
 
+    #: The rows with questions, by their names.
     made: dict[str, dict[str, object]] = field(default_factory=dict)
+    #: Their code.
     code: dict[str, ReviewedCode] = field(default_factory=dict)
+    #: The names of the rows without questions, by the reason.
     left_out: defaultdict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
 
 

@@ -23,11 +23,14 @@ from pytest_crab.types.reviews import known_costs
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProbePlan:
-    """The steps of one item: how many there are, how many the store lacks, and what the stored ones cost."""
+    """The steps of one item."""
 
     answerer: str
+    #: How many there are.
     steps: int = 0
+    #: How many of them the store lacks.
     missing: int = 0
+    #: What each of the stored ones costs.
     costs: tuple[float, ...] = ()
     problem: str | None = None
 

@@ -50,7 +50,7 @@ ENDINGS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuestionRow:
-    """One row of the release; ``loc_`` are line numbers of ``old``, ``solution_`` texts of changed lines."""
+    """One row of the release."""
 
     old: str
     new: str
@@ -58,9 +58,11 @@ class QuestionRow:
     lang: str
     type_correct: ChangeType
     type_wrong: tuple[ChangeType, ...]
+    #: Line numbers of ``old``, as in the other ``loc_`` fields.
     loc_correct: tuple[int, ...]
     loc_wrong_easy: tuple[tuple[int, ...], ...]
     loc_wrong_hard: tuple[tuple[int, ...], ...]
+    #: A text of changed lines, as in the other ``solution_`` fields.
     solution_correct: str = ""
     solution_wrong_easy: tuple[str, ...] = ()
     solution_wrong_hard: tuple[str, ...] = ()

@@ -29,8 +29,9 @@ if TYPE_CHECKING:
 
 
 class ProbeItem(InstanceItem):
-    """The probes of one instance for one answerer: the runner sets ``record``, and the phases read its verdicts."""
+    """The probes of one instance for one answerer."""
 
+    #: Set by the runner; the phases read its verdicts.
     record: ProbeRecord | None = None
 
     def setup(self) -> None:

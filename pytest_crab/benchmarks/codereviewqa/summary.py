@@ -71,7 +71,7 @@ class AnswererSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProbeSummary:
-    """The answerers of a run in the order of its records; ``together`` compares them."""
+    """The results of the answerers of a run."""
 
     schema: int = SCHEMA
     errors_as_misses: bool = False
@@ -79,9 +79,11 @@ class ProbeSummary:
     shard: str | None = None
     #: What each instance was made of, where that is on record.
     digests: Mapping[str, str] = field(default_factory=dict)
+    #: In the order of the run's records.
     answerers: tuple[AnswererSummary, ...] = ()
     #: The decision of the gate on them; None: there was none.
     gate: Gate | None = None
+    #: Compares the answerers.
     together: Together = field(default_factory=Together)
 
 

@@ -68,16 +68,16 @@ class SurrogateSettings(ChatSettings):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surrogates:
-    """The models that make wrong solutions: one is surprised, one fills in, and one or a measure compares.
-
-    ``temperature`` and ``template`` are those of ``text_models.fill``, and ``draws`` is the most fillings for a row.
-    """
+    """The models that make wrong solutions: one is surprised, one fills in, and one or a measure compares."""
 
     surprised: SurrogateSettings
     filling: SurrogateSettings
     comparing: SurrogateSettings | Callable[[str, str], float]
+    #: That of ``text_models.fill``.
     temperature: float = TEMPERATURE
+    #: That of ``text_models.fill``.
     template: str | None = None
+    #: The most fillings for a row.
     draws: int = DRAWS
 
 
@@ -87,13 +87,14 @@ class NotStored(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class RowAnswers(SurrogateAnswers):
-    """The answers on one row, see SurrogateAnswers; ``perform`` gets the result of a step.
+    """The answers on one row, see SurrogateAnswers.
 
     A failure of a model is an EngineError that names the step, the model and what its provider needs.
     """
 
     models: Surrogates
     services: Callable[[str], Services]
+    #: Gets the result of a step.
     perform: Callable[[ModelAnswerStep[Any]], Any]
 
     @override

@@ -18,22 +18,22 @@ NEEDED = "its completions endpoint should take echo and logprobs, as vLLM's serv
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextToken:
-    """One token of a text; ``log_probability`` is that of the token after all tokens before it.
-
-    It is None for the first token, before which there is nothing. ``likeliest``: no other token is more likely there,
-    so a model that decodes greedily would write this one. ``best`` is the likeliest token in its place.
-    """
+    """One token of a text."""
 
     text: str
+    #: That of the token after all tokens before it; None for the first token, before which there is nothing.
     log_probability: float | None
+    #: Whether no other token is more likely there, so that a model that decodes greedily would write this one.
     likeliest: bool = False
+    #: The likeliest token in its place.
     best: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoredText:
-    """The tokens of a text in their order, by the tokenizer of the model, which may put a start token before them."""
+    """The tokens of a text."""
 
+    #: In their order, by the tokenizer of the model, which may put a start token before them.
     tokens: tuple[TextToken, ...]
     usage: Usage | None = None
 
@@ -124,11 +124,13 @@ BEFORE, AFTER = "{before}", "{after}"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gap:
-    """A gap in a text, for one line or less of at most ``tokens`` tokens if ``one_line``."""
+    """A gap in a text."""
 
     before: str
     after: str
+    #: The most tokens that may fill it.
     tokens: int
+    #: Whether it is for one line or less.
     one_line: bool
 
 

@@ -30,10 +30,12 @@ _PUNCTUATION = re.compile(r"""[\s()\[\]{}.,;:]+|\w{0,2}["'`]+""")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenSurprisal:
-    """A token of a text, from its first character up to ``end``, with its surprisal in bits."""
+    """A token of a text with its surprisal."""
 
+    #: The token goes from this character up to ``end``.
     start: int
     end: int
+    #: Its surprisal in bits.
     bits: float
 
 
@@ -52,12 +54,13 @@ class SurrogateAnswers(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CodeElement:
-    """An element of revised code: its place in the text, and the tokens that it has a part of, in bits of surprisal."""
+    """An element of revised code with its place in the text."""
 
     start: int
     end: int
     first_line: int
     last_line: int
+    #: Those of the tokens that it has a part of, in bits.
     surprisals: tuple[float, ...] = ()
 
     @property

@@ -19,15 +19,14 @@ from pytest_crab.text import one_line
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BugStatistics:
-    """Means over the bugs, None where one is not on record, and the number of bugs by dimension and label.
-
-    ``pr_description`` is a length in characters.
-    """
+    """Means over the bugs, None where one is not on record, and counts."""
 
     bugs: int
     lines_fixed: float | None
     pr_comments: float | None
+    #: A length in characters.
     pr_description: float | None
+    #: The number of bugs by dimension and label.
     by_label: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
 

@@ -24,11 +24,14 @@ BUGS, JUDGEMENTS = "bugs.jsonl", "judgements"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownBug:
-    """A bug and its pull request, with its labels by the paper's dimensions; empty where it has none."""
+    """A bug and its pull request."""
 
     instance_id: str
+    #: Its label in this dimension of the paper; empty: it has none.
     category: str = ""
+    #: The same.
     impact: str = ""
+    #: The same.
     severity: str = ""
     #: The lines that its fix changes; None: not on record.
     lines_fixed: int | None = None
@@ -46,9 +49,10 @@ class KnownBug:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelledComment:
-    """One comment of a review as CR-Evaluator labelled it; ``classification`` may be none of the labels."""
+    """One comment of a review as CR-Evaluator labelled it."""
 
     instance_id: str
+    #: It may be none of the labels.
     classification: str
     reason: str = ""
     file: str = ""
@@ -58,10 +62,12 @@ class LabelledComment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedBugs:
-    """The bugs, and the reviews of each reviewer, one for each bug; ``unknown`` counts classifications of no label."""
+    """The bugs and their reviews."""
 
     bugs: tuple[KnownBug, ...]
+    #: The reviews of each reviewer, one for each bug.
     reviews: Mapping[str, tuple[JudgedReview, ...]]
+    #: Counts of classifications that are no label.
     unknown: Mapping[str, int] = field(default_factory=dict)
 
 

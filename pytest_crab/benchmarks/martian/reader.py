@@ -26,8 +26,9 @@ _LABELS = "pr_labels.json"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MartianPull:
-    """A pull request with its known issues; ``project`` is the name of the file that has it."""
+    """A pull request with its known issues."""
 
+    #: The name of the file that has it.
     project: str
     title: str
     issues: tuple[KnownComment, ...]
@@ -47,11 +48,13 @@ class MartianResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MartianRelease:
-    """A release: pull requests by their address, and results by judge, tool and pull request."""
+    """A release: its pull requests and results."""
 
     #: The version of the known issues, by count and digest.
     golden: str
+    #: By their address.
     pulls: Mapping[str, MartianPull]
+    #: By judge, tool and pull request.
     judged: Mapping[str, Mapping[str, Mapping[str, MartianResult]]]
     #: Those of pull requests, by dimension; empty where the release has none.
     labels: Mapping[str, Mapping[str, str]] = field(default_factory=dict)

@@ -22,16 +22,14 @@ DIMENSIONS = ("language", "size", "domain", SEVERITY := "severity")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelRates:
-    """The counts and rates of one reviewer under one judge on what has one label; None where nothing can be divided.
-
-    ``incorrect`` is None of a severity, which no comment has that matches no issue.
-    """
+    """The counts and rates of one reviewer under one judge on what has one label; None where nothing can be divided."""
 
     judge: str
     reviewer: str
     label: str
     expected: int
     matched: int
+    #: None of a severity, which no comment has that matches no issue.
     incorrect: int | None
     precision: float | None
     recall: float | None

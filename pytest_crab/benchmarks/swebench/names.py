@@ -22,9 +22,11 @@ class Likeness(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """The tests that one name of the data stands for, by their ids in a run, and how they were found."""
+    """The tests that one name of the data stands for."""
 
+    #: Their ids in a run.
     ids: tuple[str, ...]
+    #: How they were found.
     likeness: Likeness
 
 

@@ -21,10 +21,7 @@ LONGEST_DIFF = 12_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SwePrbenchJudge(LabelJudge):
-    """Asks a model whether a finding is confirmed by a comment, plausible or fabricated, and how actionable it is.
-
-    ``criteria`` are those of the paper or of the release.
-    """
+    """Asks a model whether a finding is confirmed by a comment, plausible or fabricated, and how actionable it is."""
 
     role: ClassVar[str] = "swe-prbench"
     package: ClassVar[str] = __package__
@@ -34,6 +31,7 @@ class SwePrbenchJudge(LabelJudge):
     #: The prompt decides, and not the name of its criteria.
     beside_identity = LabelJudge.beside_identity | {"criteria"}
 
+    #: Those of the paper or of the release.
     criteria: str = PAPER
 
     def __post_init__(self) -> None:

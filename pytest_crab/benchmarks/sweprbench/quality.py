@@ -48,8 +48,9 @@ _COVERAGE_WORD = re.compile(rb"coverage|pytest-cov|codecov|jacoco|\bnyc\b")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewedRepository:
-    """The counts of a repository that its quality rests on; ``comments`` are those of its 30 latest merged ones."""
+    """The counts of a repository that its quality rests on."""
 
+    #: Those of its 30 latest merged pull requests.
     comments: int
     substantive_comments: int
     merged_in_90_days: int

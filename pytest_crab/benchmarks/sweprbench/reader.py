@@ -54,11 +54,12 @@ class BenchPull:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BenchComment:
-    """One comment of an annotation; ``line`` is of the new version, where it is stated."""
+    """One comment of an annotation."""
 
     comment_id: str
     body: str
     file: str = ""
+    #: Of the new version, where it is stated.
     line: int | None = None
     is_blocking: bool = False
     reviewer: str = ""
@@ -92,10 +93,11 @@ class BenchSample:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnnotatedTask:
-    """A pull request with its annotation, and the names of the samples that it is in."""
+    """A pull request with its annotation."""
 
     pull: BenchPull
     annotation: BenchAnnotation
+    #: The names of the samples that it is in.
     samples: tuple[str, ...] = field(default=())
 
 

@@ -17,16 +17,16 @@ REPORTS = "eval_report*.json"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedScore:
-    """One record: the counts of a judged review, and the score that the harness gave it.
-
-    ``adjacent`` is the share of findings on no added line, as the harness has it.
-    """
+    """One record of a judged review."""
 
     instance: str
     reviewer: str
     difficulty: str
+    #: Those of the judged review.
     counts: ReviewCounts
+    #: The score that the harness gave it.
     overall: float
+    #: The share of findings on no added line, as the harness has it.
     adjacent: float
 
 

@@ -44,13 +44,13 @@ class LabelledFinding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MatchedReview:
-    """The final label of each finding, and the pairs of a finding and a human comment with their similarity.
+    """One judged review after matching."""
 
-    ``counts`` are what the score is made of.
-    """
-
+    #: The final label of each finding.
     labels: tuple[str, ...]
+    #: Each is of a finding and a human comment, with their similarity.
     pairs: tuple[tuple[int, int, float], ...]
+    #: What the score is made of.
     counts: ReviewCounts
 
 

@@ -18,13 +18,13 @@ class AnswererError(ContestantError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChosenOption:
-    """The letter that was chosen; None: there is no answer, and ``reason`` says why.
+    """The letter that was chosen, or the reason why there is none."""
 
-    ``log_probabilities`` are those of the letters that the provider gave, for an answerer that goes by them.
-    """
-
+    #: None: there is no answer.
     letter: str | None
+    #: Why there is no answer.
     reason: str | None = None
+    #: Those of the letters that the provider gave, for an answerer that goes by them.
     log_probabilities: Mapping[str, float] = field(default_factory=dict)
 
 
@@ -45,13 +45,11 @@ def note_nothing(number: int, answer: ChosenOption, usage: Usage | None) -> None
 
 
 class Answerer(Protocol):
-    """Chooses among the options of questions; ``measure`` names the way, since two ways are two measures.
+    """Chooses among the options of questions."""
 
-    ``singly``: it is asked one question at a time, and each answer is stored by itself, since one costs much. ``raw``:
-    it sends a question's own ``prompt`` as it is, where it has one.
-    """
-
+    #: Names the way of answering, since two ways are two measures.
     measure: str
+    #: Whether it is asked one question at a time, and each answer is stored by itself, since one costs much.
     singly: ClassVar[bool]
 
     @property

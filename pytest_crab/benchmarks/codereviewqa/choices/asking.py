@@ -29,9 +29,10 @@ if TYPE_CHECKING:
 
 
 class AskedQuestion(NamedTuple):
-    """A question as it is sent to the model; ``read`` makes of the answer what was chosen, and raises ModelError."""
+    """A question as it is sent to the model."""
 
     request: GatewayRequest
+    #: Makes of the answer what was chosen. Raises ModelError.
     read: Callable[[GatewayAnswer], ChosenOption]
 
 
@@ -44,12 +45,7 @@ Prepare = Callable[["ModelAccess", "GatewayConnection", Question, str], AskedQue
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuestionSettings(ChatSettings, Answerer):
-    """Settings of answerers that ask a model; ``parallel`` is the most questions of a probe at a time.
-
-    Of a provider with a limit of its own one probe is asked at a time, by no more questions than that: its server then
-    has what the orders of a question share at hand, and no question spends its ``timeout`` in a queue.
-    ``timeout`` is in seconds and ``max_tokens`` the most of an answer, both for one question.
-    """
+    """Settings of answerers that ask a model."""
 
     role: ClassVar[str] = "choices"
     package: ClassVar[str] = "pytest_crab.benchmarks.codereviewqa"
@@ -61,8 +57,13 @@ class QuestionSettings(ChatSettings, Answerer):
     def raw(self) -> bool:
         return False
 
+    #: In seconds, for one question.
     timeout: float = 60.0
+    #: The most tokens of an answer to one question.
     max_tokens: int | None = 16
+    #: The most questions of a probe at a time. Of a provider with a limit of its own one probe is asked at a time, by
+    #: no more questions than that: its server then has what the orders of a question share at hand, and no question
+    #: spends its ``timeout`` in a queue.
     parallel: int = 8
 
     def __post_init__(self) -> None:

@@ -52,8 +52,9 @@ class ConstantAnswerer(Answerer):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RandomAnswerer(Answerer):
-    """Chooses each letter equally often; the same ``seed`` gives the same answers."""
+    """Chooses each letter equally often."""
 
+    #: The same seed gives the same answers.
     seed: int = 0
 
     measure = FIXED

@@ -57,13 +57,13 @@ CONSTRAINTS: Mapping[str, Callable[[str], dict[str, Any]]] = {
 class LetterAnswerer(QuestionSettings):
     """Asks a model for the letter of an option; an answer that is not exactly one of the letters is no answer.
 
-    ``constrain`` makes the server allow nothing else: ``json-schema`` or ``logit-bias`` (OpenAI), ``guided-choice``
-    (vLLM) or ``grammar`` (llama.cpp). ``letter_tokens`` are the numbers of the tokens A to D for ``logit-bias``, as
-    the tokenizers with GPT-2's order of bytes have them. The other settings are those of ``single-shot``,
-    ``timeout`` and ``max_tokens`` for one question.
+    The other settings are those of ``single-shot``, ``timeout`` and ``max_tokens`` for one question.
     """
 
+    #: Makes the server allow nothing but a letter: ``json-schema`` or ``logit-bias`` (OpenAI), ``guided-choice`` (vLLM)
+    #: or ``grammar`` (llama.cpp).
     constrain: str = "none"
+    #: The numbers of the tokens A to D for ``logit-bias``, as the tokenizers with GPT-2's order of bytes have them.
     letter_tokens: tuple[int, ...] = (32, 33, 34, 35)
 
     measure = "letters"

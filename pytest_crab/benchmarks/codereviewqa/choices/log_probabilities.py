@@ -25,16 +25,16 @@ CHAT, COMPLETIONS = "chat", "completions"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogProbabilityAnswerer(QuestionSettings):
-    """Chooses the letter with the highest log-probability as the next token (arXiv 2503.16167, section 5.1).
+    """Chooses the letter with the highest log-probability as the next token (arXiv 2503.16167, section 5.1)."""
 
-    The provider must give log-probabilities: ``chat`` takes them from OpenAI's chat/completions, ``completions`` from
-    its older protocol, which servers of one's own speak too. ``candidates`` is how many tokens the provider is asked
-    for; a letter that is not among them has none, and without any letter there is no answer. ``completions`` sends the
-    prompts of the release as they are, where the set keeps its templates.
-    """
-
+    #: It must give log-probabilities.
     provider: str = "openai"
+    #: ``chat`` takes log-probabilities from OpenAI's chat/completions, ``completions`` from its older protocol, which
+    #: servers of one's own speak too. ``completions`` sends the prompts of the release as they are, where the set keeps
+    #: its templates.
     endpoint: str = CHAT
+    #: How many tokens the provider is asked for; a letter that is not among them has no log-probability, and without
+    #: any letter there is no answer.
     candidates: int = 20
 
     measure = "log-probabilities"

@@ -27,11 +27,9 @@ class ChangeType(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LineOptions:
-    """The lines that a comment is about, from 1, and wrong sets of lines; a change that only adds has the line above.
+    """The lines that a comment is about, and wrong sets of lines; 1 is the first line, and 0 the place above it."""
 
-    Line 0 is the place above the first line.
-    """
-
+    #: The line above where a change only adds.
     correct: tuple[int, ...]
     easy: tuple[tuple[int, ...], ...]
     hard: tuple[tuple[int, ...], ...]

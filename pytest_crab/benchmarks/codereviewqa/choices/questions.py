@@ -33,8 +33,9 @@ _CHANGES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """One question with its options in one order; ``context`` is the same for all orders, and for most probes."""
+    """One question with its options in one order."""
 
+    #: The same for all orders, and for most probes.
     context: str
     text: str
     options: tuple[str, ...]

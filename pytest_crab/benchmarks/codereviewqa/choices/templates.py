@@ -44,12 +44,13 @@ _KNOWN = _NEEDED | {"lang", "ct"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Templates:
-    """The release's prompts with fields in braces, and its words for the types of change."""
+    """The release's prompts, with fields in braces, and its words."""
 
     schema: int = SCHEMA
     change_type: str
     lines: str
     solution: str
+    #: Its words for the types of change.
     changes: Mapping[ChangeType, str]
 
     def __post_init__(self) -> None:
