@@ -15,15 +15,16 @@ from pytest_crab.types import Comment, Ending, Proof, Run
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StateAssessment:
-    """An oracle's result on one state: ``name`` is the diff from head, ``fault`` why the result is wrong, else None.
-
-    ``runs`` is empty if the diff does not apply; ``agree`` says that all runs had the same outcomes.
-    """
+    """An oracle's result on one state."""
 
     role: Role
+    #: The diff from head.
     name: str
+    #: Why the result is wrong, else None.
     fault: str | None
+    #: Empty if the diff does not apply.
     runs: tuple[Run, ...] = ()
+    #: Whether all runs had the same outcomes.
     agree: bool = True
 
     @property

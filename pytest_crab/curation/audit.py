@@ -19,22 +19,22 @@ _HEADINGS = ("oracle", "strictness", "in company", "sharpness", "flake bound", "
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OracleAudit:
-    """One oracle: ``strictness`` is the share of other right fixes that pass, ``sharpness`` of near misses refused.
-
-    ``company`` is the share of right fixes that pass beside another right change of the same pull request. Each is None
-    where it could not be measured. ``lines`` counts those of the oracle's file that hold something
-    and are no comment. ``proved`` is whether the whole proof holds.
-    """
+    """The audit of one oracle; a share is None where it could not be measured."""
 
     instance: str
     comment: str
+    #: The share of other right fixes that pass.
     strictness: Share | None
+    #: The share of right fixes that pass beside another right change of the same pull request.
     company: Share | None
+    #: The share of near misses that are refused.
     sharpness: Share | None
     flake_bound: float | None
+    #: Counts those of the oracle's file that hold something and are no comment.
     lines: int
     kind: str
     isolation: str
+    #: Whether the whole proof holds.
     proved: bool
 
     @property

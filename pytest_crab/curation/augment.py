@@ -24,50 +24,51 @@ ANNOTATION, CANDIDATE = "annotation", "candidate"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairDecision:
-    """The answer on two members of one hunk; ``votes`` counts the labels, an answer without one as ``none``."""
+    """The answer on two members of one hunk."""
 
     instance: str
     one: str
     other: str
     label: str | None
+    #: Counts of the labels; an answer without one counts as ``none``.
     votes: Mapping[str, int]
     reason: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CandidateDecision:
-    """The fate of one finding: the new comment, or the member that it repeats, or the reason why it is neither.
-
-    ``undecided`` are earlier members that the judge gave no answer on; ``found_by`` are the reviewers of a new comment
-    and of its duplicates.
-    """
+    """The fate of one finding: it is a new comment, or repeats a member, or is neither."""
 
     instance: str
     finding: str
+    #: The new comment.
     comment: str | None = None
+    #: The member that it repeats.
     duplicate_of: str | None = None
+    #: The reason why it is neither.
     left_out: str | None = None
+    #: Earlier members that the judge gave no answer on.
     undecided: tuple[str, ...] = ()
+    #: The reviewers of a new comment and of its duplicates.
     found_by: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Augmentation:
-    """The instances with their new comments, and every decision.
-
-    ``detected`` counts comments, old and new, by how many reviewers found them (the paper's table 8).
-    """
+    """The instances with their new comments, and every decision."""
 
     instances: tuple[Instance, ...]
     pairs: tuple[PairDecision, ...]
     candidates: tuple[CandidateDecision, ...]
+    #: Counts of comments, old and new, by how many reviewers found them (the paper's table 8).
     detected: Mapping[int, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Member:
-    """A comment of the set, or a finding; ``name`` is the comment's id, or the reviewer and the finding's number."""
+    """A comment of the set, or a finding."""
 
+    #: The comment's id, or the reviewer and the finding's number.
     name: str
     finding: Finding
     reviewer: str | None = None

@@ -42,11 +42,15 @@ judge yours, nor how the project was mended.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Authored:
-    """The changes of authors for one comment: near misses, right fixes, thorough revisions, and company by name."""
+    """The changes of authors for one comment."""
 
+    #: Near misses.
     near: tuple[ChangedTree, ...] = ()
+    #: Right fixes.
     right: tuple[ChangedTree, ...] = ()
+    #: Thorough revisions.
     thorough: tuple[ChangedTree, ...] = ()
+    #: Company by name.
     company: Mapping[str, str] = field(default_factory=dict)
 
 

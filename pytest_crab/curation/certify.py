@@ -56,23 +56,24 @@ SOURCE, GIVEN = "environment_source", "given"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Certificate:
-    """The result of certifying: the instance with its best environment, its proofs, and why oracles lack one.
+    """The result of certifying."""
 
-    ``changed`` is true if the environment or an oracle's isolation differs from the file's; ``notes`` are sentences
-    for the reader; ``seen`` are the results of unproved oracles on each state, by comment; ``skipped`` is why the
-    source cannot be reached, ``of_machine`` what this machine or network lacks, so that nothing could be proved,
-    whatever the oracles are.
-    """
-
+    #: The instance with its best environment.
     instance: Instance
     proven: tuple[ProvedComment, ...]
+    #: Why oracles lack a proof, by comment.
     problems: dict[str, str]
     environment_source: str | None = None
+    #: Whether the environment or an oracle's isolation differs from the file's.
     changed: bool = False
+    #: Sentences for the reader.
     notes: tuple[str, ...] = ()
     seconds: float = 0.0
+    #: The results of unproved oracles on each state, by comment.
     seen: Mapping[str, tuple[StateAssessment, ...]] = field(default_factory=dict)
+    #: Why the source cannot be reached.
     skipped: str | None = None
+    #: What this machine or network lacks, so that nothing could be proved, whatever the oracles are.
     of_machine: str | None = None
 
     @property

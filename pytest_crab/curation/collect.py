@@ -16,8 +16,9 @@ LONGEST_DIFF = 2_000_000
 
 
 class CandidateSource(Protocol):
-    """A place that pull requests come from. ``kind`` is the origin of its candidates."""
+    """A place that pull requests come from."""
 
+    #: The origin of its candidates.
     kind: str
 
     def identity(self) -> Mapping[str, Any]:
@@ -36,8 +37,9 @@ class CandidateSource(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Collection(Stage):
-    """The stage that completes the candidates of a source; ``source`` None: it can be looked up, not run."""
+    """The stage that completes the candidates of a source."""
 
+    #: None: the stage can be looked up, not run.
     source: CandidateSource | None = None
     known: Mapping[str, Any]
     name: str = COLLECT

@@ -111,8 +111,9 @@ def _lines(row: Mapping[str, Any]) -> tuple[int, int] | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewRound:
-    """The comments that were written on one commit, ``head``; None: no commit is on record."""
+    """The comments that were written on one commit."""
 
+    #: The commit; None: none is on record.
     head: str | None
     comments: tuple[CandidateComment, ...]
 

@@ -82,9 +82,10 @@ def test_command():
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JUnitCommand:
-    """A command that runs tests of the project and writes a JUnit report to a path of the tree."""
+    """A command that runs tests of the project and writes a JUnit report."""
 
     command: tuple[str, ...]
+    #: The path in the tree that it writes to.
     report: str
 
 

@@ -40,25 +40,26 @@ _DAY = datetime.timedelta(days=1)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """One environment to try, and the name of its source under which it is recorded."""
+    """One environment to try."""
 
+    #: That of its source, under which it is recorded.
     name: str
     environment: Environment
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
-    """The result of a candidate: the oracles with their proofs, or ``problem``, why nothing could be proved.
-
-    ``blamed`` are the pins for which the environment could not be installed, ``of_machine`` is as in
-    ImageError.
-    """
+    """The result of a candidate."""
 
     candidate: Candidate
     context: TrialContext
+    #: The oracles with their proofs.
     proven: tuple[ProvedComment, ...] = ()
+    #: Why nothing could be proved.
     problem: str | None = None
+    #: The pins for which the environment could not be installed.
     blamed: tuple[str, ...] = ()
+    #: As in ImageError.
     of_machine: bool = False
 
     @property
@@ -74,11 +75,14 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checkouts:
-    """Checkouts of head and, made on demand, of merged, to read manifests from; with their commit times in UTC."""
+    """Checkouts of head and of merged, to read manifests from."""
 
     head: Path
+    #: Made on demand.
     merged: Callable[[], Path]
+    #: Its commit time in UTC.
     head_date: datetime.datetime
+    #: Its commit time in UTC.
     merged_date: datetime.datetime
 
 

@@ -60,22 +60,23 @@ _BLOCK = re.compile(r"```json\s*\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recipe:
-    """A model's proposal of an environment.
-
-    ``requirements`` have no addresses; with ``project`` those of the project's manifest and its ``extras`` are added,
-    ``files`` are requirements files of the tree. ``system`` are packages of Debian, ``rebuild`` shell commands that run
-    when the environment is built. ``test`` is a command that writes the JUnit report ``report``.
-    """
+    """A model's proposal of an environment."""
 
     python: str | None = None
+    #: They have no addresses.
     requirements: tuple[str, ...] = ()
+    #: Whether the requirements of the project's manifest and of its ``extras`` are added.
     project: bool = False
     extras: tuple[str, ...] = ()
+    #: Requirements files of the tree.
     files: tuple[str, ...] = ()
+    #: Packages of Debian.
     system: tuple[str, ...] = ()
+    #: Shell commands that run when the environment is built.
     rebuild: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)
+    #: A command that writes the JUnit report ``report``.
     test: tuple[str, ...]
     report: str
 
@@ -102,11 +103,14 @@ class Recipe:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundEnvironment:
-    """An environment that holds, where it comes from, the command of its tests, and a doubt about it."""
+    """An environment that holds."""
 
     environment: Environment
+    #: Where it comes from.
     source: str
+    #: The command of its tests.
     tests: JUnitCommand | None = None
+    #: A doubt about it.
     doubt: str | None = None
 
 
@@ -115,14 +119,15 @@ class EnvironmentFinding(Proposing, Stage):
     """Finds an environment for each candidate that has none.
 
     One holds if the changed modules can be imported and the changed tests pass, at head and at merged, twice each,
-    without network. Where no rung of the ladder holds, ``model`` proposes a recipe, at most ``attempts`` times; without
-    a model there is the ladder alone. The other settings are those of ``single-shot``.
+    without network. Where no rung of the ladder holds, a model proposes a recipe, at most ``attempts`` times. The other
+    settings are those of ``single-shot``.
     """
 
     role = "propose-environment"
     name = "environment"
     version = 5
 
+    #: The model that proposes; without one there is the ladder alone.
     model: str = ""
 
     @override

@@ -41,13 +41,14 @@ _FACTORIES = {b"list": b"[]", b"dict": b"{}", b"set": b"set()"}
 
 
 class Edit(NamedTuple):
-    """A change of the bytes from ``start`` to ``end``; ``subject`` is what it is about, for words on it."""
+    """A change of the bytes from ``start`` to ``end``."""
 
     operator: str
     node: Node
     start: int
     end: int
     new: bytes
+    #: What it is about, for words on it.
     subject: str = ""
 
 

@@ -30,19 +30,19 @@ from pytest_crab.types import FIX, CandidateComment, Finding, PullCandidate
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filter(SettingsStage):
-    """Asks judges of crab.yaml about each comment; without any it keeps all.
+    """Asks judges of crab.yaml about each comment; without any it keeps all."""
 
-    ``judge`` decides: a comment with another label than one of ``keep`` goes. ``keep_unknown`` keeps, with a doubt,
-    what it has no label for. ``precision`` is the least share of comments with a label of ``keep`` that people label
-    alike, on the part of the gold set that no prompt was made on; 0: it is not asked for. ``labels`` name a judge for
-    each dimension of labels of comments, ``pull_labels`` for each tag of pull requests.
-    """
-
+    #: The judge that decides: a comment with another label than one of ``keep`` goes.
     judge: str = ""
     keep: tuple[str, ...] = ("HIGH",)
+    #: Whether a comment that it has no label for is kept, with a doubt.
     keep_unknown: bool = True
+    #: The least share of comments with a label of ``keep`` that people label alike, on the part of the gold set that no
+    #: prompt was made on; 0: it is not asked for.
     precision: float = 0.0
+    #: A judge for each dimension of labels of comments.
     labels: Mapping[str, str] = field(default_factory=dict)
+    #: A judge for each tag of pull requests.
     pull_labels: Mapping[str, str] = field(default_factory=dict)
     folder: str = "."
 

@@ -31,10 +31,12 @@ UPDATED, MERGED, TARGET, ADDRESS = "updated", "merge_commit", "target_commit", "
 
 @dataclass(kw_only=True)
 class ForgeRepository(CandidateSource):
-    """The closed pull requests that ``pulls`` lists; ``only`` are numbers, ``since`` a day of their last update."""
+    """The closed pull requests that ``pulls`` lists."""
 
     pulls: ReviewedPulls
+    #: The numbers to take; None: all.
     only: frozenset[int] | None = None
+    #: A day: only pull requests whose last update was not before it.
     since: str | None = None
     kind: str = field(default="", init=False)
     _fetcher: GitFetcher = field(default_factory=GitFetcher)

@@ -20,11 +20,12 @@ WITH_PULL = "its pull request was rejected"
 
 @dataclass(slots=True, kw_only=True)
 class FateCounts:
-    """Counts of fates, of candidates or of comments; ``reasons`` counts the reasons of those that were rejected."""
+    """Counts of fates, of candidates or of comments."""
 
     kept: int = 0
     failed: int = 0
     waiting: int = 0
+    #: Counts the reasons of those that were rejected.
     reasons: Counter[str] = field(default_factory=Counter)
 
     @property
@@ -51,18 +52,17 @@ class FateCounts:
 
 @dataclass(slots=True, kw_only=True)
 class FunnelStage:
-    """One stage of a funnel; by candidate, ``failures`` are sentences, ``rejections`` a reason and its detail.
-
-    ``dropped`` are the whole reasons of comments that were taken out, by candidate and comment.
-
-    Before ``collect`` nothing is known of comments: those that come in there are those that it found.
-    """
+    """One stage of a funnel."""
 
     name: str
     pulls: FateCounts = field(default_factory=FateCounts)
+    #: Before ``collect`` nothing is known of comments: those that come in there are those that it found.
     comments: FateCounts = field(default_factory=FateCounts)
+    #: Sentences by candidate.
     failures: dict[str, str] = field(default_factory=dict)
+    #: A reason and its detail, by candidate.
     rejections: dict[str, tuple[str, str]] = field(default_factory=dict)
+    #: The whole reasons of comments that were taken out, by candidate and comment.
     dropped: dict[str, str] = field(default_factory=dict)
 
 

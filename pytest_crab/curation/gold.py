@@ -51,9 +51,10 @@ class Annotation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilterCalibration:
-    """A judge measured on the test part of a gold set; ``precision`` is of the labels that keep a comment."""
+    """A judge measured on the test part of a gold set."""
 
     compared: int
+    #: Of the labels that keep a comment.
     precision: float | None
 
 
@@ -133,8 +134,9 @@ def agreement_lines(annotations: Mapping[str, Mapping[CommentKey, Annotation]]) 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Confusion:
-    """Counts of comments by gold label and by the judge's label, where None is no label."""
+    """Counts of comments by gold label and by the judge's label."""
 
+    #: By the gold label and the judge's; None is no label.
     counts: Mapping[tuple[str, str | None], int]
 
     def precision(self, keep: Sequence[str]) -> float | None:

@@ -34,11 +34,12 @@ from pytest_crab.types import FIX, CandidateComment, Comment, GitSource, PullCan
 
 @dataclass(kw_only=True)
 class FixedBugs(CandidateSource):
-    """Rows of fixed bugs; each has the patch as its file FIX and the patched commit as its tag ``fixed_on``.
+    """Rows of fixed bugs.
 
     Repositories are read where CRAB_GIT_MIRROR has them.
     """
 
+    #: Each has the patch as its file FIX and the patched commit as its tag ``fixed_on``.
     rows: Sequence[PullCandidate]
     fixed_on: str
     kind: str

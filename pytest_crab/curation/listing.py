@@ -26,14 +26,14 @@ def listing_path(store: Path, out: Path) -> Path:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListedSource:
-    """The source of a list, as it was named, with its identity; ``since`` is the day it was asked from.
+    """The source of a list, with its identity."""
 
-    ``stages`` are those of the last run that was to write the set.
-    """
-
+    #: The source as it was named.
     source: str
     identity: Mapping[str, Any]
+    #: The day it was asked from.
     since: str | None = None
+    #: Those of the last run that was to write the set.
     stages: tuple[ListedStage, ...] = ()
 
 

@@ -26,16 +26,16 @@ _UNREAD = "(not read yet)"
 
 @dataclass(kw_only=True)
 class LocalClone(CandidateSource):
-    """The pull requests of the repository in ``folder``, found at ``url`` by others.
-
-    ``discussions`` are review comments by the number of their pull request, which git itself does not keep. ``only``
-    are the numbers to take; None: all. ``since`` is a day: only pull requests with a commit from then on.
-    """
+    """The pull requests of the repository in ``folder``."""
 
     folder: Path
+    #: Where others find the repository.
     url: str
+    #: Review comments by the number of their pull request, which git itself does not keep.
     discussions: Mapping[int, Sequence[CandidateComment]] = field(default_factory=dict)
+    #: The numbers to take; None: all.
     only: frozenset[int] | None = None
+    #: A day: only pull requests with a commit from then on.
     since: str | None = None
     kind: str = "git"
 

@@ -18,11 +18,13 @@ _EXCERPT = 60
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Location:
-    """A place in the pull request; ``lines`` None is the whole file, ``excerpt`` its first changed line."""
+    """A place in the pull request."""
 
     path: str
+    #: None: the whole file.
     lines: tuple[int, int] | None
     side: Side = Side.RIGHT
+    #: Its first changed line.
     excerpt: str = ""
 
     def __str__(self) -> str:

@@ -33,15 +33,16 @@ NETWORK = frozenset({
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diagnosis:
-    """Missing modules that failures name, modules that the tree looked for in vain, and names of exceptions.
+    """The causes of failures, as far as these name them."""
 
-    ``said`` has the exception of each test that fails, by the test's id: its name, and its message on one line, which
-    the code under test chooses.
-    """
-
+    #: Missing modules that failures name.
     missing: tuple[str, ...] = ()
+    #: Modules that the tree looked for in vain.
     vain: tuple[str, ...] = ()
+    #: Names of exceptions.
     kinds: frozenset[str] = frozenset()
+    #: The exception of each test that fails, by the test's id: its name, and its message on one line, which the code
+    #: under test chooses.
     said: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
 

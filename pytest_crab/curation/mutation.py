@@ -58,18 +58,20 @@ _NOT_CODE = ("comment", "string", "type", "import", "decorator", "annotation")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mutant:
-    """One changed file: ``operator`` is the kind of change, ``line`` counts from 1, ``content`` is the whole file.
-
-    ``scope`` is the function or class around it, and ``subject`` what it is about (see fault_edits); empty: not said.
-    """
+    """One changed file."""
 
     path: str
+    #: Counted from 1.
     line: int
+    #: The kind of change.
     operator: str
     before: str
     after: str
+    #: The whole file.
     content: bytes
+    #: The function or class around it; empty: not said.
     scope: str = ""
+    #: What it is about (see fault_edits); empty: not said.
     subject: str = ""
 
     @property

@@ -36,24 +36,24 @@ THOROUGH = "thorough revisions"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangedTree:
-    """One changed tree, under a name, with a sentence on what was changed."""
+    """One changed tree, under a name."""
 
     name: str
     tree: str
+    #: A sentence on what was changed.
     told: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OracleAnswer:
-    """The answer of an oracle on a change: caught (accepted), missed (refused), or unknown, with its detail.
+    """The answer of an oracle on a change."""
 
-    ``endless``: it was refused since its run took too long. ``red``: one of the tests that count ran and failed, as an
-    audit asks of a reject.
-    """
-
+    #: Caught (accepted), missed (refused), or unknown.
     verdict: Verdict
     detail: str | None = None
+    #: Whether it was refused since its run took too long.
     endless: bool = False
+    #: Whether one of the tests that count ran and failed, as an audit asks of a reject.
     red: bool = False
 
 

@@ -66,10 +66,11 @@ class WrittenChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangeWriting(Proposing):
-    """Asks a model for ``number`` changes of each kind; the other settings are those of ``single-shot``."""
+    """Asks a model for changes of each kind; the other settings are those of ``single-shot``."""
 
     role = "write-changes"
 
+    #: How many changes of each kind it asks for.
     number: int = 2
 
     @override

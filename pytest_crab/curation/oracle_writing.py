@@ -92,8 +92,9 @@ class Regime(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WrittenOracle:
-    """The oracle of an answer: its text, None where the answer has none, and what it says of its comment."""
+    """The oracle of an answer, and what the answer says of its comment."""
 
+    #: Its text; None where the answer has none.
     source: str | None
     kind: Kind = Kind.BEHAVIORAL
     category: Category | None = None
@@ -101,18 +102,20 @@ class WrittenOracle:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProvedOracle:
-    """A comment with its oracle, the texts of its files by path, and the environment that it was proved in.
-
-    ``source`` is the tag that says where that environment comes from, None where the candidate brought it.
-    ``attempts``, ``changes`` and ``flags`` are as those of CandidateComment.
-    """
+    """A comment with its oracle, which was proved."""
 
     comment: Comment
+    #: The texts of its files by path.
     files: Mapping[str, str]
+    #: The one that it was proved in.
     environment: Environment
+    #: The tag that says where that environment comes from; None where the candidate brought it.
     source: str | None = None
+    #: As in CandidateComment.
     attempts: tuple[OracleAttempt, ...] = ()
+    #: The same.
     changes: tuple[JudgedChange, ...] = ()
+    #: The same.
     flags: tuple[str, ...] = ()
 
     @property
@@ -125,25 +128,26 @@ class ProvedOracle:
 class OracleWriting(Proposing, Stage):
     """Asks a model for an oracle of each comment that has none, at most ``attempts`` times.
 
-    ``regime`` is ``saw-fix`` or ``from-comment``. An oracle is taken only if it is proved: red at head by a failed
-    test, green at merged, with the same outcomes each time, without network. Where the candidate has no environment,
-    the dated ladder looks for one in which the oracle is proved. A comment without an oracle is dropped.
-
-    ``ready`` is a folder with oracles that people wrote, ``<candidate>/test_<comment>.py``; each is proved in the same
-    way. The model is asked where there is none; without a ``model`` the comment is dropped then.
-
-    By ``changes`` of each kind, which the model writes without seeing it, each oracle is judged; where it is wrong, it
-    is mended, at most ``mends`` times. 0 changes: no oracle is judged. The other settings are those of ``single-shot``.
+    An oracle is taken only if it is proved: red at head by a failed test, green at merged, with the same outcomes each
+    time, without network. Where the candidate has no environment, the dated ladder looks for one in which the oracle is
+    proved. A comment without an oracle is dropped. The other settings are those of ``single-shot``.
     """
 
     role = "write-oracle"
     name = "oracles"
     version = 14
 
+    #: The model that is asked; without one a comment is dropped where ``ready`` has no oracle for it.
     model: str = ""
+    #: ``saw-fix`` or ``from-comment``.
     regime: Regime = Regime.SAW_FIX
+    #: A folder with oracles that people wrote, ``<candidate>/test_<comment>.py``; each is proved in the same way. The
+    #: model is asked where there is none.
     ready: str | None = None
+    #: The number of changes of each kind, which the model writes without seeing the oracle; by them each oracle is
+    #: judged. 0: none is judged.
     changes: int = 2
+    #: An oracle that is wrong by the changes is mended at most so many times.
     mends: int = 3
 
     def __post_init__(self) -> None:

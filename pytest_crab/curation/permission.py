@@ -17,13 +17,13 @@ UNTOLD = "the source does not say: {}"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Permission(SettingsStage):
-    """The rule that texts of a project may be passed on; a ``private`` set is not, so that it may hold all.
+    """The rule that texts of a project may be passed on."""
 
-    ``licences`` and ``own_words`` are those of ``publish``: with a judge that restates comments, any licence will do.
-    """
-
+    #: Whether the set is not passed on, so that it may hold all.
     private: bool = False
+    #: Those of ``publish``.
     licences: tuple[str, ...] = PERMISSIVE
+    #: That of ``publish``: with a judge that restates comments, any licence will do.
     own_words: str = ""
 
     name = "permit"

@@ -24,11 +24,15 @@ _PIN = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*)==(\S+)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Requirements:
-    """Requirements to resolve: lines, requirements files of the tree, and project folders of it with extras."""
+    """Requirements to resolve."""
 
+    #: Lines.
     requirements: tuple[str, ...]
+    #: Requirements files of the tree.
     files: tuple[str, ...] = ()
+    #: Project folders of the tree.
     projects: tuple[str, ...] = ()
+    #: Those of the projects.
     extras: tuple[str, ...] = ()
 
     def lines(self, tree: str) -> Iterator[str]:

@@ -36,25 +36,26 @@ class Fate(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StageDecision:
-    """The decision of one stage on one candidate: ``candidate`` as it goes on, if it is kept.
-
-    ``reason`` is in a few words that are counted, ``detail`` has the numbers of this candidate, or the sentence of a
-    failure. ``dropped`` are the comments that this stage took out, by id, with their reasons.
-    """
+    """The decision of one stage on one candidate."""
 
     fate: Fate
+    #: The candidate as it goes on, if it is kept.
     candidate: PullCandidate | None = None
+    #: In a few words that are counted.
     reason: str = ""
+    #: The numbers of this candidate, or the sentence of a failure.
     detail: str = ""
+    #: The comments that this stage took out, by id, with their reasons.
     dropped: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Passage:
-    """One candidate at one stage; ``decision`` None: it waits."""
+    """One candidate at one stage."""
 
     stage: str
     candidate: PullCandidate
+    #: None: it waits.
     decision: StageDecision | None
 
 

@@ -27,8 +27,9 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposing(ChatSettings):
-    """The settings of a stage that asks a model for proposals, at most ``attempts`` for each subject."""
+    """The settings of a stage that asks a model for proposals."""
 
+    #: The most proposals for each subject.
     attempts: int = 3
 
     def __post_init__(self) -> None:

@@ -44,17 +44,18 @@ _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 class Publication(SettingsStage):
     """The rules of what is published.
 
-    ``licences`` are those of projects whose review comments may be passed on as they stand, under the project's
-    licence. ``cutoffs`` are the days (YYYY-MM-DD) of the models' training cutoffs, by the model's
-    name: a pull request that was merged on or before it may have been seen. ``own_words`` names a judge of crab.yaml
-    that restates each comment: then the comment itself is linked and not passed on, whatever the licence, and without
-    such a licence neither are title and description of the pull request. A ``private`` set is not passed on, so all
-    texts stay. Which pull requests may be in the set at all is decided by curation.permission.
+    Which pull requests may be in the set at all is decided by curation.permission.
     """
 
+    #: Those of projects whose review comments may be passed on as they stand, under the project's licence.
     licences: tuple[str, ...] = PERMISSIVE
+    #: The days (YYYY-MM-DD) of the models' training cutoffs, by the model's name: a pull request that was merged on or
+    #: before it may have been seen.
     cutoffs: Mapping[str, str] = field(default_factory=dict)
+    #: A judge of crab.yaml that restates each comment: then the comment itself is linked and not passed on, whatever
+    #: the licence, and without such a licence neither are title and description of the pull request.
     own_words: str = ""
+    #: Whether the set is not passed on, so that all texts stay.
     private: bool = False
     folder: str = "."
 

@@ -41,10 +41,7 @@ _TIMEOUT = 60
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PullRequestDraft:
-    """The facts of a new instance; ``read`` returns a file at head, ``notes`` are comment lines by key.
-
-    ``warnings`` are sentences for who makes it.
-    """
+    """The facts of a new instance."""
 
     id: str
     repo: str
@@ -52,9 +49,12 @@ class PullRequestDraft:
     facts: PullRequestFacts
     source: Source
     diff: str
+    #: Returns a file at head.
     read: Callable[[str], bytes | None]
     files: Mapping[str, str | bytes] = field(default_factory=dict)
+    #: Comment lines by key.
     notes: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    #: Sentences for who makes it.
     warnings: tuple[str, ...] = ()
 
     def instance(self, folder: Path, places: Sequence[Location]) -> Instance:

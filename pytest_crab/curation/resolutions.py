@@ -18,9 +18,11 @@ _NO_FIX = (Reason.EMPTY_REVISION, Reason.DOES_NOT_APPLY, Reason.NO_FINDINGS)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResolutionsMeasured:
-    """The measurement, None if no resolution came about, and why resolutions did not."""
+    """The measurement of resolutions."""
 
+    #: None if no resolution came about.
     measurement: Measurement | None
+    #: Why resolutions did not come about.
     problems: tuple[str, ...] = ()
 
 

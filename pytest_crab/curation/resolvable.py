@@ -15,15 +15,14 @@ from pytest_crab.types import Comment, Instance, Trial, Usage, Verdict
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resolution:
-    """The result of one comment: its mark, else ``problem``, why it could not be measured.
-
-    ``spent`` has the usage of each attempt that was made for it now and not before.
-    """
+    """The result of one comment: its mark, else the problem."""
 
     instance: str
     comment: str
     mark: Mark | None = None
+    #: Why it could not be measured.
     problem: str | None = None
+    #: The usage of each attempt that was made for it now and not before.
     spent: tuple[Usage | None, ...] = ()
 
 

@@ -31,12 +31,13 @@ class Word(StrEnum):
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Ruling:
-    """A person's ruling on one comment; a rejection has a reason."""
+    """A person's ruling on one comment."""
 
     candidate: str
     comment: str
     ruling: Word
     by: str
+    #: A rejection has a reason.
     reason: str = ""
     #: The comment's text after an edit.
     body: str = ""

@@ -33,29 +33,29 @@ OFF: Mapping[str, bool | float] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection(SettingsStage):
-    """Rules whose defaults keep what people asked for; a switch that is ``false``, or a number of 0, turns one off.
-
-    ``substantive`` is the fewest comments that raise a concern; those that raise none are taken out. ``ai_share`` is
-    the largest share of comments of bots or with the signs of a generated text, ``rvs`` the least review value (the
-    paper says 0.3 in its text and 0.35 in its table 3), ``most_added`` the most added lines (the paper's longest has
-    797), ``most_files`` that of files. Three keep comments if they are true: ``bots`` those of bots and generated ones,
-    ``answers`` all answers in a discussion (false: those of reviewers that ask for something), ``own_remarks`` those of
-    the pull request's own author.
-    """
+    """Rules whose defaults keep what people asked for; a switch that is ``false``, or a number of 0, turns one off."""
 
     merged: bool = True
+    #: The fewest comments that raise a concern; those that raise none are taken out.
     substantive: int = 1
     code: bool = True
     documentation: bool = True
     dependencies: bool = True
+    #: The largest share of comments of bots or with the signs of a generated text.
     ai_share: float = 0.0
     parseable: bool = True
     base: bool = True
+    #: The least review value (the paper says 0.3 in its text and 0.35 in its table 3).
     rvs: float = 0.0
+    #: The most added lines (the paper's longest has 797).
     most_added: int = 800
+    #: The most files.
     most_files: int = 0
+    #: Whether comments of bots and generated ones are kept.
     bots: bool = False
+    #: Whether all answers in a discussion are kept; false: those of reviewers that ask for something.
     answers: bool = False
+    #: Whether comments of the pull request's own author are kept.
     own_remarks: bool = False
 
     name = "select"

@@ -20,9 +20,10 @@ ENOUGH = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SizedInstance:
-    """An instance with the number of lines that its pull request changes; None if its source is not on this machine."""
+    """An instance with its size."""
 
     instance: Instance
+    #: The number of lines that its pull request changes; None if its source is not on this machine.
     changed: int | None
 
 

@@ -68,31 +68,31 @@ def usual_stages(settings: Settings) -> list[str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rejection:
-    """A candidate's end: ``reason`` in a few words that are counted, ``detail`` with the numbers of this one.
+    """A candidate's end."""
 
-    ``comments`` are reasons of single comments, by id, where they are why nothing is left.
-    """
-
+    #: In a few words that are counted.
     reason: str
+    #: The numbers of this one.
     detail: str = ""
+    #: The reasons of single comments, by id, where they are why nothing is left.
     comments: Mapping[str, str] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class CurationContext:
-    """The services of stages; each is opened on first use, so that a stage that needs none costs nothing.
+    """The services of stages; each is opened on first use, so that a stage that needs none costs nothing."""
 
-    ``cache`` holds the results of steps in the run's store, ``folder`` what sources keep. ``judge`` returns the judge
-    of this name in crab.yaml, behind the gateway; ``proving`` a crew and a run context, as ``certify`` has them.
-    ``notice`` shows the step that a candidate is in, ``note_use`` takes a name, a noun and the usage of each proposal
-    of a model and each attempt of an agent that was made now.
-    """
-
+    #: The results of steps in the run's store.
     cache: StepCache
+    #: Holds what sources keep.
     folder: Path
+    #: Returns the judge of this name in crab.yaml, behind the gateway.
     judge: Callable[[str], JudgeBench]
+    #: Returns a crew and a run context, as ``certify`` has them.
     proving: Callable[[], tuple[Crew, RunContext]]
+    #: Shows the step that a candidate is in.
     notice: Callable[[str], None] = lambda _words: None
+    #: Takes a name, a noun and the usage of each proposal of a model and each attempt of an agent that was made now.
     note_use: Callable[[str, str, Usage | None], None] = lambda _name, _noun, _usage: None
 
 
@@ -142,9 +142,10 @@ class SettingsStage(Stage):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownStage(Stage):
-    """A stage with its identity, which is made once: it may read prompts and settings."""
+    """A stage with its identity."""
 
     stage: Stage
+    #: The identity, which is made once: it may read prompts and settings.
     known: Mapping[str, Any]
 
     @property

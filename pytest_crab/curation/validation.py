@@ -26,13 +26,16 @@ SOLVED, YES, NO = "solved", "solved", "unsolved"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Validation(SettingsStage):
-    """Lets ``agent`` of crab.yaml in ``folder`` resolve each comment that has an oracle, at most ``attempts`` times.
+    """Lets an agent resolve each comment that has an oracle.
 
     Comments that it solves and those that it does not are both kept, and marked.
     """
 
+    #: Its name in crab.yaml.
     agent: str
+    #: The most attempts for each comment.
     attempts: int = 3
+    #: The folder of crab.yaml.
     folder: str = "."
 
     name = "validate"

@@ -27,19 +27,23 @@ class Kept:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleEffect:
-    """One rule with its ``value``: what it keeps ``alone``, and what the others keep ``without`` it."""
+    """One rule with its value, and its effect."""
 
     rule: str
     value: object
+    #: Kept by the rule alone.
     alone: Kept
+    #: Kept by the others without it.
     without: Kept
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Effects:
-    """The effects of all rules on the candidates ``given``, and what is ``kept`` by all of them together."""
+    """The effects of all rules on some candidates."""
 
+    #: All candidates.
     given: Kept
+    #: Kept by all rules together.
     kept: Kept
     rules: tuple[RuleEffect, ...]
 
