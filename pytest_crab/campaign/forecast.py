@@ -223,8 +223,9 @@ def _needs(plans: Mapping[TrialId, TrialPlan], share: float) -> dict[str, Review
 
 @dataclass(slots=True)
 class StepTimes:
-    """Seconds of the steps that an earlier run did not take from the store: by step and by its contestant or ``""``."""
+    """The times of the steps that an earlier run did not take from the store."""
 
+    #: By step and by its contestant or ``""``.
     seconds: dict[tuple[str, str], list[float]] = field(default_factory=dict)
     proved: set[str] = field(default_factory=set)
 

@@ -28,19 +28,24 @@ PATIENCE = 10.0
 
 @dataclass(frozen=True, slots=True)
 class RunningTrial:
-    """One thing that runs: its name, its step, and the seconds that it has been in it."""
+    """One thing that runs."""
 
+    #: Its name.
     trial: str
     step: str
+    #: The seconds that it has been in its step.
     seconds: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """The state of a run: seconds since its start, the count of things that have ended, those that run, and dollars."""
+    """The state of a run."""
 
+    #: Seconds since its start.
     elapsed: float = 0.0
+    #: The count of things that have ended.
     done: int = 0
+    #: Those that run.
     running: tuple[RunningTrial, ...] = ()
     cost_usd: float | None = None
 

@@ -94,19 +94,21 @@ _SEARCH_SECONDS = 180
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sight:
-    """The word of the witnesses: the tests that pass on the reference, and those of them that see the fault at head.
+    """The word of the witnesses."""
 
-    ``before`` are those of ``red`` that fail at the base too, and ``older`` those that fail there in the same way;
-    ``based``: whether the base came as far as any test.
-    ``whole``: whether all that ran pass on the reference; ``collected``: whether head came as far as any test.
-    """
-
+    #: The tests that pass on the reference.
     passed: frozenset[str] = frozenset()
+    #: Those of ``passed`` that see the fault at head.
     red: frozenset[str] = frozenset()
+    #: Those of ``red`` that fail at the base too.
     before: frozenset[str] = frozenset()
+    #: Those of ``red`` that fail at the base in the same way.
     older: frozenset[str] = frozenset()
+    #: Whether the base came as far as any test.
     based: bool = False
+    #: Whether all that ran pass on the reference.
     whole: bool = False
+    #: Whether head came as far as any test.
     collected: bool = False
 
     @property
@@ -117,31 +119,32 @@ class Sight:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Found:
-    """An environment, where it is from, and what the witnesses see in it."""
+    """An environment that the witnesses ran in."""
 
     environment: Environment
+    #: Where it is from.
     source: str
+    #: What the witnesses see in it.
     sight: Sight
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Known:
-    """An environment in which tests of the repository passed, and the day of their commit."""
+    """An environment in which tests of the repository passed."""
 
     environment: Environment
+    #: The day of their commit.
     day: date
 
 
 @dataclass(kw_only=True)
 class Deciding(Stage):
-    """Keeps candidates whose fault is seen by a test, in an environment that several commits share where it holds.
-
-    ``python`` is the CPython X.Y to take; None: the project's manifest decides. ``others`` makes further proposals of a
-    candidate, which are tried where no test sees the first.
-    """
+    """Keeps candidates whose fault is seen by a test, in an environment that several commits share where it holds."""
 
     repository: Repository
+    #: The CPython X.Y to take; None: the project's manifest decides.
     python: str | None = None
+    #: Makes further proposals of a candidate, which are tried where no test sees the first.
     others: Callable[[PullCandidate, CurationContext], Iterator[PullCandidate]] = lambda _candidate, _context: iter(())
     name: str = "tests"
     _known: list[_Known] = field(default_factory=list)

@@ -32,11 +32,13 @@ _NUMBER = re.compile(r"(?:#|issue )\d+", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TestCode:
-    """A test of a file: its name (``test_a``, ``TestB::test_a``) and its lines, from its first decorator on."""
+    """A test of a file."""
 
     __test__ = False
 
+    #: As in ``test_a`` and ``TestB::test_a``.
     name: str
+    #: The first of its lines; its decorators are among them.
     first: int
     last: int
     node: ast.FunctionDef | ast.AsyncFunctionDef

@@ -28,10 +28,12 @@ _SUMS = {"+", "-", "*", "/", "+=", "-="}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FaultWords:
-    """The kind of a fault, the concern that it belongs to, and the comment on it."""
+    """The words on a fault."""
 
     kind: str
+    #: The concern that it belongs to.
     category: Category
+    #: The comment on it.
     body: str
 
 

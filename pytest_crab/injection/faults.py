@@ -22,12 +22,14 @@ _FIXES_FOR_ONE = 2
 
 @dataclass(kw_only=True)
 class FaultSource(CandidateSource):
-    """Two fixes, whose faults were real, for each seeded fault; either is None where its methods are not wanted.
+    """Two fixes, whose faults were real, for each seeded fault.
 
     Both come newest first. All fixes at once would soon be so old that an environment for them takes minutes to find.
     """
 
+    #: None where its methods are not wanted.
     fixes: FixSource | None
+    #: The same.
     seeded: SeededSource | None
     kind: str = ORIGIN
 

@@ -90,23 +90,24 @@ _PREFIX = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
-    """The files of a fix, by what they are: source, tests, and the rest (texts on it, settings)."""
+    """The files of a fix, by what they are."""
 
     sources: tuple[str, ...]
     tests: tuple[str, ...]
+    #: Neither source nor tests: texts on it, settings.
     others: tuple[str, ...]
 
 
 @dataclass(kw_only=True)
 class FixSource(CandidateSource):
-    """The fixes of a repository that change source and tests, the newest first; ``url`` is where others find it.
-
-    ``since`` is a day: only fixes from then on. ``methods`` are those that may be used, in order of preference.
-    """
+    """The fixes of a repository that change source and tests, the newest first."""
 
     repository: Repository
+    #: Where others find the repository.
     url: str
+    #: Those that may be used, in order of preference.
     methods: tuple[Method, ...] = (Method.INTRODUCED, Method.REVERSED)
+    #: A day: only fixes from then on.
     since: str | None = None
     kind: str = ORIGIN
     _parts: dict[str, Parts | None] = field(default_factory=dict)

@@ -59,9 +59,11 @@ class Method(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remark:
-    """The comment that a reviewer should make on the fault, and where it stands at head."""
+    """The comment that a reviewer should make on the fault."""
 
+    #: The file that it stands in at head.
     path: str
+    #: Its lines at head.
     lines: tuple[int, int] | None
     body: str
     category: Category = Category.FUNCTIONAL
@@ -71,25 +73,29 @@ class Remark:
 class Proposal:
     """All that makes an instance with a known fault.
 
-    ``commit`` is a real one of ``url``, ``before`` a diff from it to the base (empty: it is the base), ``head`` one
-    from there to the pull request, ``reference`` one from head to what mends the fault. ``pull_request`` are the facts
-    of the innocent change. ``witnesses`` are the texts of test files that may see the fault, by path. ``operator`` says
-    what was done, in one word; ``facts`` are further tags of the instance. A clean one has no remark, no reference and
-    no witnesses.
+    A clean one has no remark, no reference and no witnesses.
     """
 
     method: Method
     url: str
+    #: A real one of ``url``.
     commit: str
+    #: A diff from the commit to the base; empty: it is the base.
     before: str = ""
+    #: A diff from the base to the pull request.
     head: str
+    #: A diff from head to what mends the fault.
     reference: str = ""
+    #: The facts of the innocent change.
     pull_request: PullRequestFacts
     author: str = ""
     license: str = "NOASSERTION"
     remark: Remark | None = None
+    #: What was done, in one word.
     operator: str = ""
+    #: The texts of test files that may see the fault, by path.
     witnesses: Mapping[str, str] = field(default_factory=dict)
+    #: Further tags of the instance.
     facts: Mapping[str, str] = field(default_factory=dict)
 
 

@@ -32,19 +32,18 @@ _LONGEST_TITLE = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """One step of the main line: from its parent there to ``commit``. ``day`` is when it came, ``message`` is whole.
-
-    ``brought`` are the messages of the commits that a merge with a subject of a forge or of git brought, the oldest
-    first.
-    """
+    """One step of the main line: from its parent there to ``commit``."""
 
     commit: str
     parent: str
     tree: str
     seconds: int
+    #: When it came.
     day: str
     author: str
+    #: The whole message.
     message: str
+    #: The messages of the commits that a merge with a subject of a forge or of git brought, the oldest first.
     brought: tuple[str, ...] = ()
 
     @property
@@ -78,9 +77,10 @@ def _titled(words: str) -> tuple[str, str]:
 
 @dataclass(slots=True, kw_only=True)
 class Repository:
-    """The repository in ``folder``; ``work`` borrows its objects and holds the trees that are made here."""
+    """The repository in ``folder``."""
 
     folder: Path
+    #: Borrows its objects and holds the trees that are made here.
     work: Git
     _refs: PullRefs = field(init=False)
 

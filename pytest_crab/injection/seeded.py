@@ -44,16 +44,18 @@ _RELATED = 6
 
 @dataclass(kw_only=True)
 class SeededSource(CandidateSource):
-    """The faults that can be put into changes of a repository, the newest first; ``url`` is where others find it.
+    """The faults that can be put into changes of a repository, the newest first.
 
     A change is innocent where its lines still stand as it wrote them. It brings tests of its own: they are the
-    witnesses, and where they see nothing others of the same files and modules. ``since`` is a day: only changes from
-    then on. ``most`` is the number of faults that are proposed.
+    witnesses, and where they see nothing others of the same files and modules.
     """
 
     repository: Repository
+    #: Where others find the repository.
     url: str
+    #: A day: only changes from then on.
     since: str | None = None
+    #: The number of faults that are proposed.
     most: int = 400
     kind: str = ORIGIN
 

@@ -38,14 +38,16 @@ _SECONDS = 60
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sharpness(Stage):
-    """Keeps an oracle that refuses at least a share of near misses, which are made of the reference.
+    """Keeps an oracle that refuses enough near misses, which are made of the reference.
 
-    Those are at most ``most``: the reference without one of its places, and mutants of its lines. A mutant may do the
-    same as the reference, so that not all have to be refused. Those with which a test fails become the oracle's checks,
-    which its proof has to bear out. What sees too little is left out before the many runs of a proof.
+    Those are the reference without one of its places, and mutants of its lines. A mutant may do the same as the
+    reference, so that not all have to be refused. Those with which a test fails become the oracle's checks, which its
+    proof has to bear out. What sees too little is left out before the many runs of a proof.
     """
 
+    #: The most near misses.
     most: int = 10
+    #: The least share of them that it refuses.
     least: float = 0.7
     name: str = "near misses"
 
@@ -131,14 +133,16 @@ def _written(candidate: PullCandidate, scratch: str) -> Instance:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proving(Stage):
-    """Proves the oracle, ``runs`` times of each state: as one file that stands alone where it can, else in the tree.
+    """Proves the oracle: as one file that stands alone where it can, else in the tree.
 
-    ``company`` gives changes by their names that it is audited with: it has to be green on the fix beside each of them,
-    and red on each alone. One that refuses a fix so is refused itself. It is audited on its checks too, and loses them
-    where that does not hold.
+    It is audited with its company: it has to be green on the fix beside each of these changes, and red on each alone.
+    One that refuses a fix so is refused itself. It is audited on its checks too, and loses them where that does not
+    hold.
     """
 
+    #: How many times it runs on each state.
     runs: int = 3
+    #: Gives the changes that it is audited with, by their names.
     company: Callable[[PullCandidate], Mapping[str, str]] = lambda _candidate: {}
     name: str = "oracles"
 

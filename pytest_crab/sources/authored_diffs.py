@@ -20,11 +20,13 @@ from pytest_crab.sources.snapshot import DIFF, apply
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Authored:
-    """A temporary repository with the tree of head, and the diffs base to head and head to reference."""
+    """A temporary repository with the tree of head, and diffs."""
 
     git: Git
     head_tree: str
+    #: The diff from base to head.
     head: str
+    #: The diff from head to the reference.
     reference: str
 
     def read(self, path: str) -> bytes | None:

@@ -15,10 +15,12 @@ _MOST_LINKS = 40
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One path that differs between two trees; ``old`` and ``new`` are None where there is no file."""
+    """One path that differs between two trees."""
 
     path: str
+    #: None where there is no file.
     old: Item | None
+    #: The same.
     new: Item | None
 
     @property

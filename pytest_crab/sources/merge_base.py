@@ -17,9 +17,10 @@ _DIFF = ("diff", "--no-color", "--no-ext-diff", "--no-textconv", "--find-renames
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fork:
-    """The merge base of two commits, and the diff from there to the second."""
+    """The merge base of two commits, and a diff."""
 
     merge_base: str
+    #: From the merge base to the second commit.
     diff: str
 
 

@@ -36,10 +36,13 @@ _SECONDS = (15, 60)
 
 @dataclass(frozen=True, slots=True)
 class IndexSettings:
-    """pip's settings: folders to search first, then indexes in order; ``cert`` is a file of trusted authorities."""
+    """pip's settings."""
 
+    #: Folders to search first.
     folders: tuple[str, ...]
+    #: Indexes to search then, in order.
     indexes: tuple[str, ...]
+    #: A file of trusted authorities.
     cert: str | None
 
 

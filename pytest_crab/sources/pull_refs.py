@@ -35,11 +35,12 @@ _FORMAT = "%H%x1f%P%x1f%ct%x1f%ae%x1f%at%x1f%s"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryCommit:
-    """One commit of the main line's history; ``authored`` tells it in a copy that a rebase made."""
+    """One commit of the main line's history."""
 
     sha: str
     parents: tuple[str, ...]
     committed: int
+    #: Tells it in a copy that a rebase made.
     authored: tuple[str, str, str]
 
     @property
@@ -56,39 +57,41 @@ class HistoryCommit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MergedPull:
-    """A pull request in the history: ``how`` it was merged is ``merge``, ``squash`` or ``rebase``.
-
-    It is ``rewritten`` where the main line was rewritten after the merge, and has only copies of its base.
-    ``merged_at`` is a time in UTC (ISO 8601), ``author`` the e-mail address of its last commit's author.
-    """
+    """A pull request in the history."""
 
     base: str
     head: str
     merged: str
+    #: How it was merged: ``merge``, ``squash`` or ``rebase``; ``rewritten`` where the main line was rewritten after the
+    #: merge, and has only copies of its base.
     how: str
+    #: A time in UTC (ISO 8601).
     merged_at: str
     title: str
     body: str
+    #: The e-mail address of its last commit's author.
     author: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnFix:
-    """The commit that a pull request ends with after its review; ``others`` are files that it does not touch itself.
-
-    They came in by other people's commits, such as by a merge of the main line into the pull request.
-    """
+    """The commit that a pull request ends with after its review."""
 
     commit: str
+    #: Files that it does not touch itself. They came in by other people's commits, such as by a merge of the main line
+    #: into the pull request.
     others: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlamedLine:
-    """A line of a file at some commit: the commit that wrote it, and its path and number there."""
+    """A line of a file at some commit."""
 
+    #: The commit that wrote it.
     commit: str
+    #: Its path there.
     path: str
+    #: Its number there.
     line: int
     text: str
 

@@ -28,7 +28,7 @@ _MERGE = re.compile(r"Merge pull request #\d+ ")
 class PullRequestQuery:
     """A pull request to find: its repository, and its number or reviewed head; other commits only where they are known.
 
-    ``place`` is a repository on this machine to read instead of a mirror or the URL. Shas may be abbreviated.
+    Shas may be abbreviated.
     """
 
     url: str
@@ -36,16 +36,13 @@ class PullRequestQuery:
     base: str | None = None
     head: str | None = None
     merged: str | None = None
+    #: A repository on this machine to read instead of a mirror or the URL.
     place: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PullRequestHistory:
-    """A pull request found in the history: full shas, and texts from the commits' messages.
-
-    ``commits`` are those between base and the last of the pull request, oldest first, as (sha, subject). ``paths`` are
-    the files that it changes, of which there is at least one.
-    """
+    """A pull request found in the history: full shas, and texts from the commits' messages."""
 
     base: str
     head: str
@@ -53,7 +50,9 @@ class PullRequestHistory:
     title: str
     body: str
     merged_at: str | None
+    #: Those between base and the last of the pull request, oldest first, as (sha, subject).
     commits: tuple[tuple[str, str], ...]
+    #: The files that it changes, of which there is at least one.
     paths: tuple[str, ...]
 
 

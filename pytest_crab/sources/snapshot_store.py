@@ -31,8 +31,9 @@ AGAIN = "again"
 
 @dataclass(frozen=True, slots=True)
 class Trees:
-    """The three trees of an instance, and the repository that holds them for now."""
+    """The three trees of an instance."""
 
+    #: The repository that holds them for now.
     origin: Git
     base: str
     head: str

@@ -20,17 +20,18 @@ MOST_READ = 200_000
 
 @dataclass
 class _Grant:
-    """A running trial's allowance in US dollars, and what of it is known to be spent; ``whole``: it was all there was.
-
-    ``asking``: the trial is in a step that asks models, so that more may be spent than is known. ``lost`` is the
-    ledger's line for it once its worker is gone.
-    """
+    """A running trial's allowance."""
 
     trial: str
+    #: In US dollars.
     allowance: float
+    #: Whether it was all there was.
     whole: bool
+    #: What of it is known to be spent.
     spent: float = 0.0
+    #: Whether the trial is in a step that asks models, so that more may be spent than is known.
     asking: bool = False
+    #: The ledger's line for it once its worker is gone.
     lost: Mapping[str, Any] | None = None
 
     @property

@@ -47,16 +47,16 @@ RemoteFuture = Future
 
 @dataclass(eq=False)
 class WorkerState:
-    """A worker as the controller knows it; another process at the same address has another ``incarnation``.
-
-    Its handshake tells ``uid`` and ``place``.
-    """
+    """A worker as the controller knows it."""
 
     address: str
     name: str
     slots: int
+    #: Another process at the same address has another one.
     incarnation: str
+    #: Told by its handshake.
     uid: str = ""
+    #: The same.
     place: Place | None = None
 
     @property

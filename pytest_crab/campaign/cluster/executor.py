@@ -50,7 +50,7 @@ LOOK = 1.0
 
 @dataclass(eq=False)
 class _Job:
-    """One trial that was asked for; ``worker`` is the one that runs it, ``lost`` names earlier ones."""
+    """One trial that was asked for."""
 
     number: int
     work: TrialWork
@@ -58,7 +58,9 @@ class _Job:
     future: Future[Any] = field(default_factory=Future)
     remote: RemoteFuture | None = None
     key: str = ""
+    #: The one that runs it.
     worker: WorkerState | None = None
+    #: The names of earlier ones.
     lost: list[str] = field(default_factory=list)
 
 

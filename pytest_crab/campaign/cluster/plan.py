@@ -28,31 +28,29 @@ _OWN = "pytest_crab."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CrewPayload:
-    """A contestant as workers build it; ``files`` is the bundle of what its settings name.
-
-    ``modules`` maps each module that is not of this package to the digest of its source on the controller.
-    """
+    """A contestant as workers build it."""
 
     spec: ContestantSpec
+    #: The bundle of what its settings name.
     files: bytes
+    #: Maps each module that is not of this package to the digest of its source on the controller.
     modules: Mapping[str, str]
     kind: WorkKind = TRIALS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunPlan:
-    """The settings that all trials of a run share; steps without an identity are kept under the token ``resume``.
-
-    ``dockerfiles`` is the bundle of the user's own Dockerfiles, None: there are none. ``models`` says how models are
-    reached and what they cost; keys are the worker's own.
-    """
+    """The settings that all trials of a run share."""
 
     run: str
+    #: The token under which steps without an identity are kept.
     resume: str
     runtime: RuntimeSettings
     proof_runs: int
+    #: How models are reached and what they cost; keys are the worker's own.
     models: ModelSettings
     crews: tuple[CrewPayload, ...] = ()
+    #: The bundle of the user's own Dockerfiles; None: there are none.
     dockerfiles: bytes | None = None
     fresh: tuple[str, ...] = ()
     prove: str = "lock"
@@ -70,27 +68,27 @@ class RunPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialTask:
-    """One trial of a run; ``crew`` is its contestant's name, ``topic`` that of its plan.
-
-    ``certified_runs`` are those that the lock of the instance's set has on record, which is not sent (RunContext).
-    """
+    """One trial of a run."""
 
     key: str
+    #: The topic of its plan.
     topic: str
+    #: Its contestant's name.
     crew: str
     repeat: int
+    #: Those that the lock of the instance's set has on record, which is not sent (RunContext).
     certified_runs: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialAnswer:
-    """A worker's answer to a task: the pull request that it showed, or the ``problem`` that broke it.
+    """A worker's answer to a task."""
 
-    ``trial`` is the record of its kind, which comes as plain data.
-    """
-
+    #: The record of its kind, which comes as plain data.
     trial: Any = None
+    #: The pull request that it showed.
     shown: PullRequest | None = None
+    #: What broke the task.
     problem: str | None = None
 
 
@@ -104,14 +102,14 @@ class Place:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Handshake:
-    """A worker's answer to a run that asks for it: the name of its process, and a sentence on each problem.
+    """A worker's answer to a run that asks for it."""
 
-    ``place`` is None where there is a problem.
-    """
-
+    #: The name of its process.
     uid: str
     release: str
+    #: A sentence on each problem.
     problems: tuple[str, ...] = ()
+    #: None where there is a problem.
     place: Place | None = None
 
 
