@@ -170,7 +170,7 @@ def test_without_two_of_them_everything_else_works(tmp_path: Path) -> None:
     assert "benchmark" in call(*cli, "--help")
     offering = call(*cli, "benchmark", "--help")
     found = [name for name in OURS if re.search(rf"^ +{name} ", offering, re.MULTILINE)]
-    assert found == ["aacr", "ccrab", "codereviewqa", "swecare"]
+    assert found == ["aacr", "ccrab", "codereviewqa", "swebench", "swecare"]
     shutil.copytree(ROOT / "instances" / "quickstart", tmp_path / "first")
     run = ("-m", "pytest", "--reviewer=none", "first/ledger-8-csv-import", "-p", "no:hypothesispytest")
     assert "0/2" in call(*run, status=1)

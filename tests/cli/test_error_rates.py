@@ -37,7 +37,9 @@ CHANGE = "diff --git a/shop.py b/shop.py\n--- a/shop.py\n+++ b/shop.py\n@@ -1,5 
 #: Sees neither nine nor ten, so that a wrong edge passes.
 LOOSE = "from shop import price\n\n\ndef test_many():\n    assert (price(11), price(1)) == (90, 100)\n"
 CHECKS = f"checks, after repair, {datetime.datetime.now(datetime.timezone.utc).date()}"
-STRICT = "from shop import price\n\n\ndef test_edge():\n    assert [price(n) for n in (1, 9, 10)] == [100, 100, 90]\n"
+STRICT = (
+    "from shop import price\n\n\ndef test_edge():\n    assert [*map(price, (1, 9, 10, 11))] == [100, 100, 90, 90]\n"
+)
 
 
 def diff(before: str, after: str) -> str:

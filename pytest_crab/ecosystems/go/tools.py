@@ -24,7 +24,7 @@ _SETTINGS = ("GOPROXY", "GONOSUMDB", "GONOSUMCHECK", "GOSUMDB", "GOINSECURE", "G
 #: A release as a module: its minor release, and its patch.
 _RELEASE = re.compile(r"-go(1\.\d+)\.(\d+)\.linux-")
 
-#: The most for compiling Go's own library, which takes a minute of processor.
+#: The most for compiling what tests need of Go's own library.
 _SECONDS = 900
 
 #: The first Go that fetches another.
@@ -91,7 +91,7 @@ class GoTools(Tools):
 
     @override
     def seed(self, tool: Tool) -> Callable[[Path], None] | None:
-        """Its own library, compiled; a release that is fetched is not here before the build."""
+        """What every test needs of its own library, compiled; a fetched release is not here before the build."""
         here = self.here()
         return (
             functools.partial(self._compile_library, tool)
@@ -103,7 +103,12 @@ class GoTools(Tools):
         env = {**self.variables(tool.version, str(folder)), "HOME": str(folder), "PATH": os.environ.get("PATH", "")}
         try:
             subprocess.run(
-                [tool.program, "build", "std"], cwd=folder, env=env, capture_output=True, check=True, timeout=_SECONDS
+                [tool.program, "build", "testing"],
+                cwd=folder,
+                env=env,
+                capture_output=True,
+                check=True,
+                timeout=_SECONDS,
             )
         except (OSError, subprocess.SubprocessError) as error:
             raise ImageError(f"go {tool.version} does not compile its own library: {error}", of_machine=True) from error
