@@ -91,7 +91,7 @@ class GoTools(Tools):
 
     @override
     def seed(self, tool: Tool) -> Callable[[Path], None] | None:
-        """What every test needs of its own library, compiled; a fetched release is not here before the build."""
+        """Return what compiles the part of Go that every test needs; None for a release that is yet to be fetched."""
         here = self.here()
         return (
             functools.partial(self._compile_library, tool)
