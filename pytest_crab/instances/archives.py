@@ -8,7 +8,7 @@ import json
 import os
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import Any, TypeVar
@@ -71,13 +71,21 @@ def json_lines(path: Path) -> Iterator[tuple[int, bytes]]:
         raise BadInput(str(path), [f"it cannot be read ({error.strerror})"]) from None
 
 
-def json_records(path: Path, cls: type[T], problems: list[str]) -> Iterator[tuple[int, bytes, T]]:
+def as_it_is(data: object) -> object:
+    """Return the data of a record."""
+    return data
+
+
+def json_records(
+    path: Path, cls: type[T], problems: list[str], shape: Callable[[object], object] = as_it_is
+) -> Iterator[tuple[int, bytes, T]]:
     """Yield number, line and record of each line of a JSON lines file that holds one.
 
-    A sentence on every other line is appended to ``problems``. Raises BadInput as ``json_lines`` does.
+    ``shape`` takes a line's data, and returns what the record is read of. A sentence on every other line is appended
+    to ``problems``. Raises BadInput as ``json_lines`` does.
     """
     for number, line in json_lines(path):
-        record = read_record(line, cls, problems, f"line {number}")
+        record = read_record(line, cls, problems, f"line {number}", shape)
         if record is not None:
             yield number, line, record
 
@@ -96,14 +104,20 @@ def read_file(path: Path, cls: type[T], problems: list[str], where: str) -> T | 
     return read_record(content, cls, problems, where)
 
 
-def read_record(content: bytes, cls: type[T], problems: list[str], where: str) -> T | None:
+def read_record(
+    content: bytes,
+    cls: type[T],
+    problems: list[str],
+    where: str,
+    shape: Callable[[object], object] = as_it_is,
+) -> T | None:
     """The record that one JSON text holds; if it holds none, one sentence that starts with ``where`` is appended."""
     try:
         data = json.loads(content)
     except (ValueError, RecursionError) as error:
         problems.append(f"{where}: it is no JSON ({error})")
         return None
-    return to_record(data, cls, problems, where)
+    return to_record(shape(data), cls, problems, where)
 
 
 def to_record(data: object, cls: type[T], problems: list[str], where: str) -> T | None:

@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from pytest_crab.errors import BadInput
 from pytest_crab.instances import FILE, load_instance
-from pytest_crab.instances.archives import json_records
+from pytest_crab.instances.archives import as_it_is, json_records
 from pytest_crab.instances.dump import instance_yaml
 from pytest_crab.types import INSTANCE_ID, Instance
 
@@ -50,14 +50,16 @@ class Import:
         return self.notes
 
 
-def read_lines(path: Path, cls: type[T], key: str) -> Iterator[T]:
+def read_lines(path: Path, cls: type[T], key: str, shape: Callable[[object], object] = as_it_is) -> Iterator[T]:
     """Yield the records of a JSON lines file, one held at a time; their field ``key`` is an instance's id.
+
+    ``shape`` is as for ``json_records``.
 
     After the last, raises BadInput with a sentence for each line that is none, and for each id that is there twice.
     """
     problems: list[str] = []
     seen: dict[str, int] = {}
-    for number, _, row in json_records(path, cls, problems):
+    for number, _, row in json_records(path, cls, problems, shape):
         name = str(getattr(row, key))
         if not INSTANCE_ID.fullmatch(name):
             problems.append(f"line {number}: {key} is {name[:60]!r}; it should be such as owner__name-7@1a2b3c4")

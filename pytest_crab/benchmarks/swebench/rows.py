@@ -5,10 +5,11 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
+import json
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -16,8 +17,9 @@ from pytest_crab import ecosystems, harness, serialization
 from pytest_crab.benchmarks.swebench.names import Found, Likeness, find
 from pytest_crab.diffs import touched_paths
 from pytest_crab.ecosystems.contract import Ecosystem
-from pytest_crab.errors import CrabError, ImageError, SourceError
+from pytest_crab.errors import CrabError, DiffRejected, ImageError, SourceError, SourceUnreachable
 from pytest_crab.formats import format_count, format_names
+from pytest_crab.instances.native import read_lines
 from pytest_crab.protocols import Snapshot
 from pytest_crab.sources import drop, fetcher_for
 from pytest_crab.trial import Crew, RunContext
@@ -41,7 +43,10 @@ _SECONDS = 900
 _AGAIN = 2
 
 #: Under this name the store keeps records; a change of what they are made by is a new number.
-STEP, VERSION = "tests", 1
+STEP, VERSION = "tests", 2
+
+#: Ends of a run that are no doing of the project's: the run says nothing.
+_BROKEN = (Ending.UNSTARTED, Ending.LOST)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,8 +62,27 @@ class RowWithTests:
     PASS_TO_PASS: tuple[str, ...] = ()
 
 
+#: The fields that some releases have as lists, and some as JSON texts.
+_LISTS = ("FAIL_TO_PASS", "PASS_TO_PASS")
+
+
+def read_rows(file: Path) -> Iterator[RowWithTests]:
+    """Yield the rows of a file. After the last, raises BadInput for those that are none."""
+    return read_lines(file, RowWithTests, "instance_id", _with_lists)
+
+
+def _with_lists(row: object) -> object:
+    if not isinstance(row, dict):
+        return row
+    texts = {name: row[name] for name in _LISTS if isinstance(row.get(name), str)}
+    try:
+        return row | {name: json.loads(text) for name, text in texts.items()}
+    except (ValueError, RecursionError):
+        return row
+
+
 class Outcome(StrEnum):
-    """The result of a row. Only the first is as the data states; the last three say that no test ran."""
+    """The result of a row. Only the first is as the data states; the last three leave it open."""
 
     AGREES = "agrees"
     FLAKY = "flaky"
@@ -131,7 +155,7 @@ def key_of(row: RowWithTests, run_context: RunContext) -> str:
 def see(row: RowWithTests, crew: Crew, run_context: RunContext, notice: Callable[[str], None]) -> RowRecord:
     """Run a row's tests in the first of the proposed environments in which they do as the row states.
 
-    Raises EngineError, StoreError, Cancelled, SourceUnreachable.
+    Raises EngineError, StoreError, Cancelled.
     """
     started = time.monotonic()
     language, owner = _owner(row)
@@ -143,10 +167,19 @@ def see(row: RowWithTests, crew: Crew, run_context: RunContext, notice: Callable
 
 def _owner(row: RowWithTests) -> tuple[str, Ecosystem]:
     """Return the language of most files that a row touches, and its ecosystem."""
-    named = [ecosystems.language_of_file(path) for path in sorted(touched_paths(row.patch + row.test_patch))]
+    named = [ecosystems.language_of_file(path) for path in _touched(row.patch, row.test_patch)]
     known = [language for language in named if language is not None]
     language = max(sorted(set(known)), key=known.count) if known else "unknown"
     return language, ecosystems.of_language(language)
+
+
+def _touched(*diffs: str) -> list[str]:
+    """Return the paths that diffs touch; none of a text that is no diff, which then does not apply."""
+    found: set[str] = set()
+    for diff in diffs:
+        with contextlib.suppress(ValueError):
+            found |= touched_paths(diff)
+    return sorted(found)
 
 
 def _see(
@@ -158,38 +191,48 @@ def _see(
     open_context: Callable[[Instance], TrialContext],
 ) -> RowRecord:
     blank = RowRecord(id=row.instance_id, repo=row.repo, language=language, outcome=Outcome.LANGUAGE)
-    if owner.own_tests is None or language == "unknown":
+    if language == "unknown":
+        return dataclasses.replace(blank, detail="its patches touch no file in a language that is known here")
+    if owner.own_tests is None:
         return dataclasses.replace(blank, detail=f"nothing here runs a project's own tests in {language}")
-    files = tuple(sorted(touched_paths(row.test_patch)))
+    files = tuple(_touched(row.test_patch))
     try:
         instance, snapshot = _sources(row, language, folder, cache)
-    except SourceError as error:
+    except (SourceError, SourceUnreachable, DiffRejected) as error:
         return dataclasses.replace(blank, outcome=Outcome.SOURCE, detail=str(error))
-    best = dataclasses.replace(blank, outcome=Outcome.ENVIRONMENT, detail="no environment was proposed")
+    best = dataclasses.replace(blank, outcome=Outcome.ENVIRONMENT)
     faults: list[str] = []
+    of_machine = False
     checkout = folder / "tree"
     snapshot.clone(checkout)
-    for environment in owner.proposals(checkout, files):
-        context = open_context(dataclasses.replace(instance, environment=environment))
-        try:
-            seen = _seen_in(row, owner, files, context, blank)
-        except ImageError as error:
-            faults.append(f"{owner.name} {owner.version(environment)}: {error}")
-            continue
-        finally:
-            with contextlib.suppress(CrabError, OSError):  # prune removes what is left
-                context.discard_image()
-        if seen.outcome is not Outcome.DIFFERS:
-            return seen
-        if best.environment is None or sum(seen.found.values()) > sum(best.found.values()):
-            best = seen
-    return dataclasses.replace(best, detail="; ".join([*filter(None, [best.detail]), *faults])) if faults else best
+    try:
+        for environment in owner.proposals(checkout, files):
+            context = open_context(dataclasses.replace(instance, environment=environment))
+            try:
+                seen = _seen_in(row, owner, files, context, blank)
+            except ImageError as error:
+                faults.append(f"{owner.name} {owner.version(environment)}: {error}")
+                of_machine = of_machine or error.of_machine
+                continue
+            finally:
+                with contextlib.suppress(CrabError, OSError):  # prune removes what is left
+                    context.discard_image()
+            if seen.outcome is not Outcome.DIFFERS:
+                return seen
+            if best.environment is None or sum(seen.found.values()) > sum(best.found.values()):
+                best = seen
+    except ImageError as error:  # of the proposals
+        faults.append(str(error))
+        of_machine = True
+    detail = "; ".join(filter(None, [best.detail, *faults])) or "no environment was proposed"
+    return dataclasses.replace(best, outcome=Outcome.ENVIRONMENT if of_machine else best.outcome, detail=detail)
 
 
 def _sources(row: RowWithTests, language: str, folder: Path, cache: Path) -> tuple[Instance, Snapshot]:
     """Return a row as an instance whose head has tests and fix, and whose reference is without the fix, and its trees.
 
-    The environment is made of head, so that it has what the fix needs. Raises SourceError, SourceUnreachable.
+    The environment is made of head, so that it has what the fix needs. Raises SourceError, SourceUnreachable,
+    DiffRejected.
     """
     source = CommitSource(
         url=f"https://github.com/{row.repo}", sha=row.base_commit, head="tests.diff", reference="fix.diff"
@@ -225,13 +268,16 @@ def _seen_in(
 
     Raises ImageError, EngineError, Cancelled.
     """
-    runs = [_run(row, owner, files, context)]
-    compared = compare(row, *runs[0])
-    while (compared.differing or compared.absent) and len(runs) <= _AGAIN:
-        runs.append(_run(row, owner, files, context))
-        if not compare(row, *runs[-1]).differing:
+    if context.run_context.unconfined:
+        context.require_sandbox()
+    runs = _run(row, owner, files, context)
+    compared, fault = compare(row, *runs), _early_end("with", runs[1]) or _unbuilt(runs[1])
+    again: list[Comparison] = []
+    while (compared.differing or compared.absent) and len(again) < _AGAIN:
+        again.append(compare(row, *_run(row, owner, files, context)))
+        if not again[-1].differing:
             break
-    flaky = {compare(row, *each).differing for each in runs} != {compared.differing}
+    flaky = any((each.differing, each.absent) != (compared.differing, compared.absent) for each in again)
     found = Counter(one.likeness for one in compared.found.values())
     seen = dataclasses.replace(
         blank,
@@ -240,17 +286,19 @@ def _seen_in(
         found=dict(found),
         absent=compared.absent,
     )
+    told = _told(compared.differing or compared.absent)
     if flaky:
-        return dataclasses.replace(seen, outcome=Outcome.FLAKY, detail=_told(compared.differing))
-    if compared.differing:
-        return dataclasses.replace(seen, outcome=Outcome.DIFFERS, detail=_why(compared, runs[0]))
+        return dataclasses.replace(seen, outcome=Outcome.FLAKY, detail=told)
+    if compared.differing or (compared.absent and fault):
+        detail = "; ".join(filter(None, [_early_end("without", runs[0]), fault, told]))
+        return dataclasses.replace(seen, outcome=Outcome.DIFFERS, detail=detail)
     if any(name in row.FAIL_TO_PASS for name in compared.absent):
         return dataclasses.replace(seen, outcome=Outcome.NAMES, detail=_told(compared.absent))
     return seen
 
 
 def _run(row: RowWithTests, owner: Ecosystem, files: Sequence[str], context: TrialContext) -> tuple[Run, Run]:
-    """Run a row's tests on the tree without its fix and on the tree with it."""
+    """Run a row's tests on the tree without its fix, then with it. Raises ImageError where they do not run."""
     trees = (context.snapshot.reference_tree, context.snapshot.head_tree)
     states = {tree: context.snapshot.changes(tree) for tree in trees}
     names = (*row.FAIL_TO_PASS, *row.PASS_TO_PASS)
@@ -266,16 +314,22 @@ def _run(row: RowWithTests, owner: Ecosystem, files: Sequence[str], context: Tri
         ],
     )
     before, after = harness.parse(job, context.execute(harness.commands(job), seconds=job.seconds)).runs
+    for run in (before, after):
+        if run.ending in _BROKEN:
+            raise ImageError(f"the tests were not run: {run.detail or run.ending.value}", of_machine=True)
     return before, after
 
 
-def _why(compared: Comparison, runs: tuple[Run, Run]) -> str:
-    """Return what ended a run early, else the tests that differ."""
-    for side, run in zip(("without", "with"), runs, strict=True):
-        if run.ending is not Ending.COMPLETED:
-            return f"{side} the fix the tests ended in {run.ending.value}: {run.detail or 'nothing was told'}"
-    errors = sorted({test.exception for test in runs[1].tests if test.outcome == "error" and test.exception})
-    return "; ".join([*errors, _told(compared.differing)])
+def _early_end(side: str, run: Run) -> str:
+    """Return what ended a run before all its tests were told; empty: nothing did."""
+    if run.ending is Ending.COMPLETED:
+        return ""
+    return f"{side} the fix the tests ended in {run.ending.value}: {run.detail or 'nothing was told'}"
+
+
+def _unbuilt(run: Run) -> str:
+    """Return why tests of a run are not told, since they did not build; empty: all did."""
+    return "; ".join(sorted({test.exception for test in run.tests if test.outcome == "error" and test.exception}))
 
 
 def _told(names: Sequence[str]) -> str:

@@ -10,13 +10,12 @@ from pathlib import Path
 import click
 
 from pytest_crab.benchmarks.swebench.names import Likeness
-from pytest_crab.benchmarks.swebench.rows import STEP, Outcome, RowRecord, RowWithTests, key_of, see
+from pytest_crab.benchmarks.swebench.rows import STEP, Outcome, RowRecord, RowWithTests, key_of, read_rows, see
 from pytest_crab.cli.progress import as_they_end
 from pytest_crab.cli.run_contexts import proving_context
 from pytest_crab.cli.shared_options import choose_runtime, json_option, runtime_option, store_option
 from pytest_crab.errors import BadInput
 from pytest_crab.formats import format_table
-from pytest_crab.instances.native import read_lines
 from pytest_crab.results.recorded_results import Told
 from pytest_crab.serialization import dump, read
 from pytest_crab.side_by_side import side_by_side
@@ -37,8 +36,7 @@ def rows(file: Path, *, only: tuple[str, ...], runtime: str, store: Path, jobs: 
     it. A row that is in the store is not run again. Runs the projects' own build code, in a sandbox that has the
     network.
     """
-    known = read_lines(file, RowWithTests, "instance_id")
-    wanted = [row for row in known if not only or {row.instance_id, row.repo} & {*only}]
+    wanted = [row for row in read_rows(file) if not only or {row.instance_id, row.repo} & {*only}]
     if not wanted:
         raise BadInput(str(file), ["it has no row with these names; leave out --only, or name others"])
     with proving_context(choose_runtime(runtime), store) as (crew, run_context):

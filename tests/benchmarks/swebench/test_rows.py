@@ -11,8 +11,10 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from pytest_crab.benchmarks.swebench.rows import RowWithTests, compare
+from pytest_crab.benchmarks.swebench.rows import RowWithTests, compare, read_rows
 from pytest_crab.benchmarks.swebench.rows_command import rows
+from pytest_crab.ecosystems.go.tools import GoTools
+from pytest_crab.errors import BadInput
 from pytest_crab.types import Ending, Run, TestOutcome
 
 ROW = RowWithTests(
@@ -93,11 +95,16 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         subprocess.run(["git", *words], cwd=folder, check=True)
     found = subprocess.run(["git", "rev-parse", "HEAD"], cwd=folder, check=True, capture_output=True, text=True)
     row = dataclasses.replace(ROW, base_commit=found.stdout.strip(), patch=FIX, test_patch=NEW)
+    gone = NEW.replace("Total(", "Gone(")
     made = [
         row,
         dataclasses.replace(row, instance_id="a__shop-2", FAIL_TO_PASS=("TestNew", "TestNever")),
         dataclasses.replace(row, instance_id="a__shop-3", base_commit="0" * 40),
         dataclasses.replace(row, instance_id="a__shop-4", patch=FIX.replace(".go", ".zig"), test_patch=""),
+        dataclasses.replace(row, instance_id="a__shop-5", patch=FIX.replace("len(prices)", "0")),
+        dataclasses.replace(row, instance_id="a__shop-6", test_patch="no diff"),
+        dataclasses.replace(row, instance_id="a__shop-7", test_patch=gone, PASS_TO_PASS=()),
+        dataclasses.replace(row, instance_id="a__none-8", repo="a/none"),
     ]
     monkeypatch.setenv("CRAB_GIT_MIRROR", str(tmp_path / "mirror"))
     monkeypatch.chdir(tmp_path)
@@ -106,10 +113,38 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return place
 
 
+@pytest.mark.parametrize("as_text", [True, False])
+def test_names_are_a_list_or_its_json_text(tmp_path: Path, *, as_text: bool) -> None:
+    data = dataclasses.asdict(ROW)
+    texts = {name: json.dumps(data[name]) for name in ("FAIL_TO_PASS", "PASS_TO_PASS")}
+    (tmp_path / "rows.jsonl").write_text(json.dumps(data | texts if as_text else data) + "\n")
+    assert list(read_rows(tmp_path / "rows.jsonl")) == [ROW]
+
+
+@pytest.mark.parametrize("names", ["no JSON", "7", "[" * 100_000, [7]])
+def test_names_that_are_no_list_are_refused(tmp_path: Path, names: Any) -> None:
+    (tmp_path / "rows.jsonl").write_text(json.dumps(dataclasses.asdict(ROW) | {"FAIL_TO_PASS": names}) + "\n")
+    with pytest.raises(BadInput, match="FAIL_TO_PASS"):
+        list(read_rows(tmp_path / "rows.jsonl"))
+
+
+def test_a_machine_without_the_language_has_no_environment_for_its_rows(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(GoTools, "program", "go-of-another-machine")
+    words = [str(file), "--store", "store", "--runtime", "local", "--only", "a__shop-1", "--json"]
+    done = CliRunner().invoke(rows, words)
+    assert done.exit_code == 0, done.output
+    (found,) = json.loads(done.stdout)
+    assert (found["outcome"], "no go-of-another-machine on PATH" in found["detail"]) == ("no environment", True)
+
+
 @pytest.mark.bubblewrap
 @pytest.mark.go
-@pytest.mark.slow(reason="two environments of Go are built")
-def test_rows_are_run_in_environments_that_are_found_and_counted(file: Path) -> None:
+@pytest.mark.slow(reason="three environments of Go are built")
+def test_rows_are_run_in_environments_that_are_found_and_counted(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(GoTools, "releases", lambda *_: ())  # none is fetched
+
     def told(*more: str) -> Any:
         done = CliRunner().invoke(rows, [str(file), "--store", "store", "--runtime", "local", *more])
         assert done.exit_code == 0, done.output
@@ -119,6 +154,8 @@ def test_rows_are_run_in_environments_that_are_found_and_counted(file: Path) -> 
     outcomes = {name: each["outcome"] for name, each in found.items()}
     assert outcomes == {
         "a__shop-1": "agrees", "a__shop-2": "names not here", "a__shop-3": "no source", "a__shop-4": "no runner",
+        "a__shop-5": "no source", "a__shop-6": "no source", "a__shop-7": "differs", "a__none-8": "no source",
     }  # fmt: skip
+    assert "BuildFailed" in found["a__shop-7"]["detail"]
     assert found["a__shop-2"]["absent"] == ["TestNever"]
     assert found["a__shop-1"]["environment"]["paths"] == ["cart"]

@@ -46,11 +46,15 @@ def has_tests(folder):
 
 def read(go, folder, data, code):
     """Return the outcomes of a folder's tests; one error where it does not build."""
-    outcomes, text = {}, ""
+    outcomes, text, whole = {}, "", False
     for said, event in go.lines(data):
         text += said
         if event.get("Action") in go.ENDS and event.get("Test"):
             outcomes[str(event["Test"])] = go.ENDS[event["Action"]]
+        elif event.get("Action") in go.ENDS:
+            whole = True
+    if outcomes and not whole:
+        return None, "the report on the tests of %s has no end" % folder
     tests = [outcome("%s:%s" % (folder, name), told) for name, told in outcomes.items()]
     if not tests and code:
         exception = "MissingModule" if go.MISSING.search(text) else "BuildFailed"
