@@ -78,7 +78,9 @@ def environment_identity(environment: Environment, source: Mapping[str, Any], li
     """The part of a runtime's identity that is the same for all runtimes; ``limits`` are those of oracles."""
     resolved = {"resolved": environment.resolved} if environment.resolved is not None else {}
     ecosystem = ecosystem_of(environment)
-    own = {} if ecosystem.tools is None else {ecosystem.name: ecosystem.version(environment)}
+    own: dict[str, Any] = {}
+    if ecosystem.tools is not None:
+        own = {ecosystem.name: ecosystem.version(environment), "script": ecosystem.tools.build_script(environment)}
     builds = {"builds": "resolved"} if builds_in_isolation(environment) else {}
     return {
         **resolved,
