@@ -134,7 +134,7 @@ class DockerRuntime(Runtime):
         identity = self.identity(instance, source)
         key = image_key(identity)
         name, facts = self._images.prepare(instance, snapshot, key)
-        tools = dict(tools_in(facts["tools"]))
+        tools = dict(tools_in(facts["tools"], instance.required_environment))
         return Image(
             key=key,
             reference=name,

@@ -288,12 +288,17 @@ class Images:
         return dict(json.loads(done.stdout))
 
 
-def tools_in(found: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the tools of an image by name; ``found`` is where each lies, and what it prints as its version."""
-    for tools in ecosystems.tools():
-        program, said = found.get(tools.name, ("", ""))
+def tools_in(found: Mapping[str, Sequence[str]], environment: Environment) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the tools of an image by name that an environment is for, or that runners of its oracles may need.
+
+    ``found`` is where each lies, and what it prints as its version. Others play no part: any image may have a compiler.
+    """
+    own = ecosystems.ecosystem_of(environment)
+    for one in ecosystems.installed():
+        tools = one.tools if one is own or (own.tools is None and one.installed_runners) else None
+        program, said = ("", "") if tools is None else found.get(tools.name, ("", ""))
         version = version_in(said)
-        if version is not None:
+        if tools is not None and version is not None:
             tool = tools.placed(Tool(name=tools.name, version=version, program=program), CACHES)
             yield tools.name, dataclasses.asdict(tool)
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import importlib.metadata
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pytest_crab.ecosystems import building
 from pytest_crab.ecosystems.building import PackageRoute
+from pytest_crab.ecosystems.go.tools import GoTools
 from pytest_crab.errors import EngineError, ImageError
 from pytest_crab.protocols import ORACLE_LIMITS
 from pytest_crab.runtimes import (
@@ -22,7 +24,7 @@ from pytest_crab.runtimes import (
     prefer_most_pythons,
 )
 from pytest_crab.runtimes.docker import DockerRuntime
-from pytest_crab.runtimes.images import find_dockerfile
+from pytest_crab.runtimes.images import find_dockerfile, tools_in
 from pytest_crab.types import Environment
 
 
@@ -45,6 +47,30 @@ def test_pytest_with_what_it_brings_is_no_pin() -> None:
 def test_install_script_stops_at_the_first_failure_and_quotes() -> None:
     script = building.install_script(_environment(install=("false", "echo on"), env={"A": "it's; rm"}))
     assert script == "set -e\nexport A='it'\"'\"'s; rm'\nfalse\necho on\n"
+
+
+@pytest.mark.parametrize(
+    ("environment", "names"),
+    [
+        (_environment(), {"node"}),
+        (Environment(dockerfile="node", node="20"), {"node"}),
+        (Environment(ecosystem="cpp", version="12", build=("make",)), {"cpp"}),
+    ],
+)
+def test_tools_that_only_lie_in_an_image_play_no_part(environment: Environment, names: set[str]) -> None:
+    found = {"node": ("/usr/bin/node", "v20.1.0"), "cpp": ("/usr/bin/g++", "12.2.0"), "go": ("/usr/bin/go", "go1.26.1")}
+    assert set(dict(tools_in(found, environment))) == names
+
+
+def test_another_way_to_build_is_another_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    def key(**settings: Any) -> str:
+        environment = Environment(ecosystem="go", version="1.26", **settings)
+        return environments.image_key(environments.environment_identity(environment, {}, ORACLE_LIMITS))
+
+    before = key()
+    assert (key() == before, key(paths=("cart",)) == before) == (True, False)
+    monkeypatch.setattr(GoTools, "build_script", lambda *_: "go build ./...\n")
+    assert key() != before
 
 
 @pytest.mark.parametrize(
