@@ -37,6 +37,15 @@ def test_a_state_that_does_not_build_is_missed_in_the_words_of_the_build(built: 
     assert "there is no source" in (judgement.detail or "")
 
 
+def test_what_a_build_leaves_beside_the_tree_is_gone(bench: Bench) -> None:
+    bench.build = ("for place in home tmp oracle; do touch $HOME/../$place/left; done; cp -a $HOME/.. made",)
+    source = (
+        "import glob, os\ndef test_made():\n    assert len(glob.glob('made/*/left')) == 3\n"
+        "    assert glob.glob(os.environ['HOME'] + '/../*/left') == []\n"
+    )
+    assert told(bench.report([bench.oracle(source)]).runs[0]) == {TEST: "passed"}
+
+
 def test_a_build_takes_its_runs_time(built: Bench) -> None:
     built.build = ("sleep 60",)
     (run,) = built.report([built.oracle(ORACLE, seconds=1)]).runs

@@ -109,6 +109,16 @@ def test_what_the_project_does_to_assertions_is_seen(runner: Runner) -> None:
     assert verdict.judge(proof("sum"), run).reason is Reason.TAMPERED
 
 
+@pytest.mark.slow(reason="three runners of tests start")
+def test_what_a_build_installs_has_no_effect(runner: Runner) -> None:
+    fake = f"node_modules/{runner.name}"
+    runner.bench.write("build.sh", "true\n")
+    runner.bench.build = ("sh build.sh",)
+    evil = f"rm node_modules; mkdir -p {fake}; touch {fake}/package.json\n"
+    (run,) = runner.runs(SUM, **{"build.sh": evil, "add": runner.code.replace("+", "-")})
+    assert verdict.judge(proof("sum"), run).reason is Reason.FAILED
+
+
 CONFIGURED = {
     "mocha": (
         ".mocharc.cjs",
@@ -122,7 +132,8 @@ CONFIGURED = {
         "vitest.config.ts",
         (
             "import {defineConfig} from 'vitest/config';\nimport {one} from './one';\n"
-            "export default defineConfig({define: {ONE: one}, test: {include: ['src/**/*.spec.ts'], retry: 3}});\n"
+            "const test = {dir: 'src', include: ['**/*.spec.ts'], retry: 3};\n"
+            "export default defineConfig({define: {ONE: one}, test});\n"
         ),
         (
             "process.on('exit', () => { process.exitCode = 0; });\n"

@@ -6,6 +6,7 @@ import base64
 import os
 import subprocess
 import sys
+import time
 import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -49,6 +50,34 @@ def test_a_folder_becomes_a_file_and_a_file_a_folder(tmp_path: Path) -> None:
     changes = [["a/x", "100644", None], ["a", "100644", "file"], ["b", "100644", None], ["b/x", "100644", "file"]]
     tree.apply(str(tmp_path), changes, decode=str.encode)
     assert (tmp_path / "a").read_text() == (tmp_path / "b" / "x").read_text() == "file"
+
+
+def test_what_was_changed_since_a_time_is_mended_whatever_its_times_say(tmp_path: Path) -> None:
+    was, now = tmp_path / "was", tmp_path / "now"
+    for name in ("a/same", "a/changed", "a/gone", "b/linked", "c/file"):
+        (was / "top" / name).parent.mkdir(parents=True, exist_ok=True)
+        (was / "top" / name).write_text(name)
+    (was / "top" / "link").symlink_to("a")
+    subprocess.run(["cp", "-a", was, now], check=True)
+    time.sleep(0.05)  # longer than what a file system tells apart
+    since = tmp_path / "since"
+    since.touch()
+    kept = (now / "top/a/same").stat().st_ino
+    (now / "top/a/changed").write_text("evil")
+    os.utime(now / "top/a/changed", (0, 0))
+    (now / "top/a/gone").unlink()
+    (now / "top/a/new").mkdir()
+    (now / "top/b/linked").unlink()
+    (now / "top/b").rmdir()
+    (now / "top/b").symlink_to("a")
+    (now / "top/c/file").unlink()
+    (now / "top/c/file").mkdir()
+    (now / "top/link").unlink()
+    (now / "top/link").symlink_to("c")
+    for place in ("top", "none"):
+        tree.mend(str(was), str(now), place, since.stat().st_ctime_ns)
+    assert subprocess.run(["diff", "-r", "--no-dereference", was, now], check=False).returncode == 0
+    assert (now / "top/a/same").stat().st_ino == kept
 
 
 @pytest.mark.parametrize(

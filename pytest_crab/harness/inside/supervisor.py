@@ -44,6 +44,7 @@ class Supervisor:
         self.kept = set(os.listdir(job["scratch"]))
         self.folder = ""
         self.installed = {}  # what the install of the tree as it is now made
+        self.built_since = None  # the time before the tree as it is now was built, in nanoseconds; None: it was not
         self.parts = {}
         for name, text in parts.items():
             part = self.parts[name] = types.ModuleType("crab_" + name)
@@ -270,17 +271,23 @@ class Supervisor:
         self.say({"run": result})
 
     def built(self, run):
-        """Build the tree, where it is to be built, and take that off the run's time; the result where it does not."""
+        """Build the tree, where it is to be built, and take that off the run's time; the result where it does not.
+
+        What the build leaves in the private folder is gone afterwards.
+        """
         if self.job["build"] is None:
             return None
-        started = time.monotonic()
+        started, self.built_since = time.monotonic(), os.lstat(self.folder).st_ctime_ns
         argv = ["/bin/sh", "-c", self.job["build"]]
         seen = self.process(argv, self.environment()[0], self.job["workdir"], run["seconds"], printed=True, errors=True)
         run["seconds"] -= time.monotonic() - started
         result = conclude(seen, None)
         if result["ending"] == "completed" and result["exit_code"]:
             return {"ending": "uninstalled", "detail": "its build failed: " + told_by_build(seen["report"])}
-        return None if result["ending"] == "completed" else result
+        if result["ending"] != "completed":
+            return result
+        self.fresh_folder()
+        return None
 
     def command(self, run):
         """Run one of the project's own commands; only its exit code counts."""

@@ -33,6 +33,29 @@ def put_back(pristine, workdir, place):
         copy_entries(pristine, [place], os.path.dirname(target))
 
 
+def mend(pristine, workdir, place, since):
+    """Make what was changed in a place since a time, in nanoseconds, that of the pristine tree again. Raises OSError.
+
+    It goes by the time of an inode's last change, which nobody can set.
+    """
+    places = [place]
+    while places:
+        place = places.pop()
+        was, now = os.path.join(pristine, place), os.path.join(workdir, place)
+        if is_folder(was) and is_folder(now):
+            left, there = set(os.listdir(was)), set(os.listdir(now))
+            for name in left ^ there:
+                put_back(pristine, workdir, os.path.join(place, name))
+            places += [os.path.join(place, name) for name in left & there]
+        elif not os.path.lexists(now) or is_folder(was) or os.lstat(now).st_ctime_ns >= since:
+            put_back(pristine, workdir, place)
+
+
+def is_folder(path):
+    """Return whether there is a folder at a path, and no link to one."""
+    return os.path.isdir(path) and not os.path.islink(path)
+
+
 def change(workdir, changes, compiled=None):
     """Turn a copy of the pristine tree into one of its states. Raises OSError, ValueError.
 
@@ -129,7 +152,7 @@ def remove(path):
 
     It neither recurses nor names a path from the top, since either ends some thousand folders down.
     """
-    if not os.path.isdir(path) or os.path.islink(path):
+    if not is_folder(path):
         os.unlink(path)
         return
     open_up(path)

@@ -81,7 +81,7 @@ def settle(host, run, env, folder):
     job = host.job
     module = module_of(job["tree"], folder)
     vendored = os.path.exists(os.path.join(job["tree"], module, "vendor", "modules.txt"))
-    keep(host.tree, job, run["state"], [os.path.join(module, "vendor"), "go.work", "go.work.sum"])
+    keep(host, run["state"], [os.path.join(module, "vendor"), "go.work", "go.work.sum"])
     env["GOFLAGS"] = "-buildvcs=false -mod=" + ("vendor" if vendored else "readonly")
     env["GOFLAGS"] += " " + job["env"].get("GOFLAGS", "")
     if not os.path.exists(os.path.join(job["tree"], "go.work")):
@@ -120,11 +120,14 @@ def module_of(tree, folder):
     return "" if folder == "." else folder
 
 
-def keep(tree, job, state, places):
-    """Put back what a state changes of these: they say which modules are taken, which is the environment's to say."""
+def keep(host, state, places):
+    """Put back what a state or its build changes of these: which modules are taken is the environment's to say."""
+    tree, job = host.tree, host.job
     for place in places:
         if any((path + "/").startswith(place + "/") for path, _, _ in job["states"][state]):
             tree.put_back(job["tree"], job["workdir"], place)
+        if host.built_since is not None:
+            tree.mend(job["tree"], job["workdir"], place, host.built_since)
 
 
 def told_of(data, spec):

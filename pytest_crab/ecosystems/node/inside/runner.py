@@ -1,8 +1,8 @@
 """Oracles under node: what is started, the tripwires around them, and how the reports are read; CPython 3.6 up.
 
 Node's own runner is a process of its own that runs no code of the project: its report says what the process below it
-told. jest, mocha and vitest run the oracle in their own process, or tell what its process said of itself. Their
-configuration is that of head. What code in the oracle's process can still do is in the docs.
+told. jest, mocha and vitest run the oracle in their own process, or tell what its process said of itself. mocha's and
+vitest's configuration is that of head. What code in the oracle's process can still do is in the docs.
 """
 
 import base64
@@ -185,9 +185,9 @@ VITEST_CONFIG = """\
 %(import)s
 const given = (typeof own === 'function' ? await own({command: 'serve', mode: 'test'}) : await own) ?? {};
 const test = {
-  ...given.test, include: [%(entry)s], exclude: [], includeSource: [], reporters: undefined, outputFile: undefined,
-  coverage: {enabled: false}, typecheck: {enabled: false}, browser: undefined, watch: false, retry: 0, bail: 0,
-  testNamePattern: undefined, sequence: {...given.test?.sequence, shuffle: false, concurrent: false},
+  ...given.test, dir: undefined, include: [%(entry)s], exclude: [], includeSource: [], reporters: undefined,
+  outputFile: undefined, coverage: {enabled: false}, typecheck: {enabled: false}, browser: undefined, watch: false,
+  retry: 0, bail: 0, testNamePattern: undefined, sequence: {...given.test?.sequence, shuffle: false, concurrent: false},
 };
 delete test.workspace;
 delete test.projects;
@@ -273,7 +273,7 @@ class MissingError(Exception):
 def run(host, run):
     """Run one oracle; node's own runner is a process that no code of the project reaches but through what it prints."""
     job, folder = host.job, host.folder
-    keep_places(host.tree, job, run["state"])
+    keep_places(host.tree, job, run["state"], host.built_since)
     try:
         spec = prepare(host.tree, job, folder, run["oracle"])
     except MissingError as error:
@@ -283,10 +283,11 @@ def run(host, run):
     return host.conclude(seen, lambda data, code: read(spec, data, code))
 
 
-def keep_places(tree, job, state):
-    """Put back what a state changes in a node_modules folder, or in how tests are run.
+def keep_places(tree, job, state, since):
+    """Put back what a state changes in a node_modules folder, or in how tests are run, and so does its build.
 
-    What is installed is the environment's and no diff's, and configuration is code beside the oracle.
+    What is installed is the environment's and no diff's, and configuration is code beside the oracle. ``since`` is the
+    time before the build; None: there was none.
     """
     places = set()
     for path, _, _ in job["states"][state]:
@@ -297,6 +298,22 @@ def keep_places(tree, job, state):
             places.add(path)
     for place in places:
         tree.put_back(job["tree"], job["workdir"], place)
+    if since is not None:
+        for place in kept_places(job["tree"]):
+            tree.mend(job["tree"], job["workdir"], place, since)
+        for name in os.listdir(job["workdir"]):
+            if CONFIGURATION.match(name):
+                tree.mend(job["tree"], job["workdir"], name, since)
+
+
+def kept_places(root):
+    """Return the outermost node_modules folders of a tree, and its files that say how tests are run."""
+    found = []
+    for folder, folders, files in os.walk(root):
+        named = [name for name in (*folders, *files) if name == "node_modules" or CONFIGURATION.match(name)]
+        found += [os.path.relpath(os.path.join(folder, name), root) for name in named]
+        folders[:] = [name for name in folders if name != "node_modules"]
+    return found
 
 
 def prepare(tree, job, folder, oracle):
