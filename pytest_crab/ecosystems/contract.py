@@ -21,6 +21,9 @@ from pytest_crab.types import Environment, Oracle
 
 _NUMBERS = re.compile(r"\d+(?:\.\d+)+")
 
+#: The Dockerfiles that come with this package, each for the ecosystem of its name.
+_DOCKERFILES = ("python", "node", "go", "rust", "java", "cpp")
+
 
 class Spelling(NamedTuple):
     """The spelling of a text."""
@@ -309,7 +312,7 @@ class Ecosystem(Protocol):
         for key in ("python", "node", "resolved"):
             if getattr(environment, key) is not None:
                 yield f"environment.{key} is set beside ecosystem {self.name}; it should be left out"
-        if environment.dockerfile in ("python", "node"):
+        if environment.dockerfile in _DOCKERFILES and environment.dockerfile != self.name:
             yield (
                 f"environment.dockerfile is {environment.dockerfile}; with ecosystem {self.name} it should be "
                 f"{self.name}, or your own"

@@ -6,7 +6,16 @@ import re
 
 import pytest
 
-from pytest_crab.ecosystems import ECOSYSTEMS, LEFTOVERS, SYSTEM_PACKAGES, ecosystem_of, oracle_file
+from pytest_crab.ecosystems import (
+    ECOSYSTEMS,
+    LEFTOVERS,
+    SYSTEM_PACKAGES,
+    ecosystem_of,
+    environment_faults,
+    oracle_file,
+    runner_faults,
+    start,
+)
 from pytest_crab.ecosystems.contract import Ecosystem
 from pytest_crab.types import Environment
 
@@ -33,6 +42,12 @@ def test_exactly_one_owns_an_environment_and_finds_no_fault_in_it(environment: E
 def test_exactly_one_has_a_runner(runner: str) -> None:
     (owner,) = (one for one in ECOSYSTEMS if runner in one.runners)
     assert oracle_file(runner) is owner.runners[runner]
+
+
+@pytest.mark.parametrize("runner", [name for one in ECOSYSTEMS for name in one.runners])
+def test_an_environment_of_which_only_the_runner_is_known_has_no_fault(runner: str) -> None:
+    environment = start(runner)
+    assert [*environment_faults(environment), *runner_faults(environment, runner)] == []
 
 
 @pytest.mark.parametrize("ecosystem", ECOSYSTEMS)

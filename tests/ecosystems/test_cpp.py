@@ -26,7 +26,7 @@ def test_what_an_image_cannot_run_is_said() -> None:
     ("environment", "words"),
     [
         (Environment(ecosystem="cpp", version="12"), "environment.build is missing"),
-        (Environment(ecosystem="cpp", build=("make",)), "environment.version is None"),
+        (Environment(ecosystem="cpp", build=("make",)), "environment.version is missing"),
         (Environment(ecosystem="cpp", version="12", build=("make",), python="3.11"), "environment.python is set"),
         (Environment(ecosystem="cpp", version="12", build=("make",), dockerfile="go"), "it should be cpp"),
         (Environment(ecosystem="cpp", version="12", build=("make",), env={"CXX": "clang++"}), "environment.env.CXX"),

@@ -21,6 +21,7 @@ def image(version: str) -> dict[str, str]:
         ({}, SCRIPT, "set environment.dockerfile to node"),
         ({}, Oracle(file="test_c0.test.js", runner="jest"), "pin jest"),
         (image("20.20.2"), SCRIPT, "22.6 or later"),
+        (image("20.20.2"), Oracle(file="test_c0.test.mts", runner="node"), "22.6 or later"),
         (image("18.2.0"), SCRIPT, "20 or later"),
     ],
 )

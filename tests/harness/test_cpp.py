@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from pytest_crab import harness, verdict
+from pytest_crab.ecosystems.cpp.inside import runner as inside
 from pytest_crab.ecosystems.cpp.tools import CppTools
 from pytest_crab.protocols import FileChange
 from pytest_crab.types import Ending, Environment, Oracle, Reason, Run
@@ -20,7 +21,7 @@ ADD = "int add(int a, int b) {\n  return a + b;\n}\n"
 BAD = ADD.replace("a + b", "a - b")
 HEADER = '#ifdef __cplusplus\nextern "C"\n#endif\nint add(int a, int b);\n'
 SUM = '#include <gtest/gtest.h>\n#include "add.h"\n\nTEST(Add, Sum) { EXPECT_EQ(add(1, 2), 3); }\n'
-PLAIN = '#include <assert.h>\n#include "add.h"\n\nvoid test_sum(void) { assert(add(1, 2) == 3); }\n'
+PLAIN = '#include <assert.h>\n#include "add.h"\n\nvoid\ntest_sum (void)\n{ assert(add(1, 2) == 3); }\n'
 CASES = (
     '#include <FRAMEWORK>\n#include "add.h"\n\n'
     'TEST_CASE("a sum, of two") {\n  PART("small") { CHECK(add(1, 2) == 3); }\n'
@@ -272,6 +273,49 @@ def test_a_wrong_sum_is_never_green_in_c(cpp: CppBench, name: str, tmp_path: Pat
 @pytest.mark.parametrize("change", IN_GTEST.values(), ids=IN_GTEST)
 def test_a_wrong_sum_is_never_green(cpp: CppBench, change: FileChange) -> None:
     assert reason(cpp.run(SUM, *with_the_fault(change))) is not Reason.GREEN
+
+
+COMPARED = "void test_none(void) { assert(add(0, 0) == 0); }\n"
+
+
+@pytest.mark.slow(reason="a wrong revision is built and run")
+@pytest.mark.parametrize(("runner", "function"), [("c", "strcmp"), ("gtest", "strcasecmp")])
+def test_a_project_s_own_comparison_makes_nothing_green(cpp: CppBench, runner: str, function: str) -> None:
+    always = f"int {function}(const char *a, const char *b) {{ return 0; }}\n"
+    source = PLAIN.replace("void\ntest_sum", COMPARED + "void\ntest_sum")
+    if runner == "gtest":
+        source = SUM.replace("EXPECT_EQ(add(1, 2), 3)", 'EXPECT_STRCASEEQ(std::to_string(add(1, 2)).c_str(), "3")')
+    run = cpp.run(source, wrong(always), runner=runner)
+    assert f"symbol:{function}" in run.altered
+    assert reason(run, *told(run)) is not Reason.GREEN
+    assert told(run) == {"Add.Sum": "passed"} if runner == "gtest" else {"test_none": "passed", "test_sum": "failed"}
+
+
+@pytest.mark.parametrize(
+    ("header", "own"),
+    [
+        ("/usr/include/gtest/gtest.h", "/usr/include/gtest/"),
+        ("third_party/googletest/include/gtest/gtest.h", "third_party/googletest/"),
+        ("include/doctest.h", "include/doctest.h"),
+        ("doctest.h", "doctest.h"),
+    ],
+)
+def test_a_framework_is_the_folder_of_its_name_or_its_header_alone(header: str, own: str) -> None:
+    assert inside.root_of(header) == own
+
+
+def test_a_framework_in_the_tree_is_that_of_the_environment(tmp_path: Path) -> None:
+    for folder, text in (("tree", "one"), ("work", "other")):
+        (tmp_path / folder / "include").mkdir(parents=True)
+        (tmp_path / folder / "include/doctest.h").write_text(text)
+        (tmp_path / folder / "include/add.h").write_text(text)
+    header = tmp_path / "work/include/doctest.h"
+    (tmp_path / "main.header").write_text(f"{header}\n")
+    (tmp_path / "oracle.ii").write_text(f'# 1 "{header}" 1\n#define CHECK\n# 1 "include/add.h" 1\n#undef CHECK\n')
+    spec = {"file": "oracle.cpp", "main": str(tmp_path / "main"), "expanded": str(tmp_path / "oracle.ii")}
+    states = {"now": [("include/add.h", "100644", "")]}
+    job = {"workdir": str(tmp_path / "work"), "tree": str(tmp_path / "tree"), "states": states}
+    assert inside.told_of(job, "now", spec) == {"framework:include/doctest.h", "macro:CHECK"}
 
 
 @pytest.mark.slow(reason="C++ is compiled")

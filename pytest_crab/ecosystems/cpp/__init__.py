@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -28,6 +28,7 @@ TEST(Review, {comment}) {{
   FAIL() << "to be written";
 }}
 """
+_CODE = (".cpp", ".cc", ".cxx", ".hpp", ".hh", ".hxx", ".ipp")
 _SOURCES = Spelling(r"\.(?:cpp|cc|cxx)", ".cpp, .cc or .cxx")
 
 
@@ -35,16 +36,11 @@ class Cpp(Ecosystem):
     """C and C++ as GCC compiles them. ``environment.build`` builds the project; no package manager pins anything."""
 
     name = "cpp"
-    languages = MappingProxyType(
-        {
-            **dict.fromkeys((".cpp", ".cc", ".cxx", ".hpp", ".hh", ".hxx", ".ipp"), "cpp"),
-            **dict.fromkeys((".c", ".h"), "c"),
-        }
-    )
+    languages = MappingProxyType({**dict.fromkeys(_CODE, "cpp"), **dict.fromkeys((".c", ".h"), "c")})
     grammars = MappingProxyType(
         {
             **dict.fromkeys((".c", ".h"), Grammar("tree_sitter_c")),
-            **dict.fromkeys((".cc", ".cpp", ".hpp"), Grammar("tree_sitter_cpp")),
+            **dict.fromkeys(_CODE, Grammar("tree_sitter_cpp")),
         }
     )
     names = Names(
@@ -57,36 +53,20 @@ class Cpp(Ecosystem):
     tools = CppTools()
     runner = runner_source(__name__)
     stub = _STUB
-    is_beside_code = False
     pin = Spelling("|".join(FRAMEWORKS), f"{', '.join(FRAMEWORKS[:-1])} or {FRAMEWORKS[-1]}")
     runners = MappingProxyType({**dict.fromkeys(FRAMEWORKS, _SOURCES), "c": Spelling(r"\.c", ".c")})
-    installed_runners = ()
     leftovers = Patterns(
         names=("*.o", "*.a", "*.lo", "*.la", "*.gcda", "*.gcno", ".ninja_deps", ".ninja_log", "CMakeFiles"),
         marks=("CMakeCache.txt",),
     )
-    system_packages = ()
-
-    @override
-    def owns(self, environment: Environment) -> bool:
-        return environment.ecosystem == self.name
-
-    @override
-    def version(self, environment: Environment) -> str | None:
-        return environment.version
 
     @override
     def environment_faults(self, environment: Environment) -> Iterator[str]:
+        yield from super().environment_faults(environment)
         if not self.owns(environment):
             return
-        if environment.version is None or not _VERSION.fullmatch(environment.version):
+        if environment.version is not None and not _VERSION.fullmatch(environment.version):
             yield f"environment.version is {environment.version!r}; it should be that of GCC, such as '12'"
-        for key in ("python", "node", "resolved"):
-            if getattr(environment, key) is not None:
-                yield f"environment.{key} is set beside ecosystem cpp; it should be left out"
-        if environment.dockerfile in ("python", "node", "go"):
-            found = environment.dockerfile
-            yield f"environment.dockerfile is {found}; with ecosystem cpp it should be cpp, or your own"
         if environment.build is None:
             yield "environment.build is missing; it should be the commands that build the tree, such as 'make'"
         for name in ("CC", "CXX"):
@@ -94,18 +74,13 @@ class Cpp(Ecosystem):
                 yield f"environment.env.{name} belongs to the harness; environment.version says which compiler it is"
 
     @override
+    def start(self, runner: str) -> Environment:
+        packages = (runner,) if runner in FRAMEWORKS else ()
+        return Environment(ecosystem=self.name, version=self.tools.usual, packages=packages, build=("make",))
+
+    @override
     def unsupported_reason(self, facts: Mapping[str, Any], oracle: Oracle) -> str | None:
         found = facts.get("tools", {}).get(self.name)
         if found and numbers(found["version"]) < _OLDEST:
             return f"GCC {found['version']} is too old for {oracle.runner}: environment.version should be 8 or later"
-        if found:
-            return None
-        return (
-            f"{oracle.runner} needs GCC, which is not in the environment: set environment.ecosystem to cpp and "
-            "environment.version to a version such as '12'"
-        )
-
-    @override
-    def needs_install(self, changed: Iterable[str], compiled: Collection[str]) -> bool:
-        """Return False: what is built for each state is in ``environment.build``."""
-        return False
+        return super().unsupported_reason(facts, oracle)

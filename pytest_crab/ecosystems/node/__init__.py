@@ -134,6 +134,6 @@ class Node(Ecosystem):
         version = numbers(found["version"])
         if oracle.runner == "node" and version < _OLDEST:
             return f"node {found['version']} has no JUnit reporter: environment.node should be 20 or later"
-        if oracle.runner == "node" and oracle.file.endswith(".ts") and version < STRIPPING:
+        if oracle.runner == "node" and oracle.file.endswith("ts") and version < STRIPPING:
             return f"node {found['version']} does not run TypeScript: environment.node should be 22.6 or later"
         return None

@@ -74,7 +74,10 @@ TEST_CASE("%(n)s.plain") { FAIL(%(n)s_word); }
 #endif
 int %(n)s_write(int, const void *, unsigned long) __asm__("write");
 void %(n)s_exit(int) __asm__("_exit");
-int %(n)s_same(const char *, const char *) __asm__("strcmp");
+static int %(n)s_same(const char *one, const char *other) {
+  while (*one && *one == *other) { ++one; ++other; }
+  return *one == *other;
+}
 static void %(n)s_say(const char *what) {
   int length = 0;
   while (what[length]) ++length;
@@ -86,7 +89,7 @@ static const struct { const char *name; void (*run)(void); } %(n)s_tests[] = {%(
 #undef main
 int main(int count, char **words) {
   for (int i = 0; count > 2 && %(n)s_tests[i].name; ++i)
-    if (!%(n)s_same(words[2], %(n)s_tests[i].name)) {
+    if (%(n)s_same(words[2], %(n)s_tests[i].name)) {
       %(n)s_say(" begun\\n");
       %(n)s_tests[i].run();
       %(n)s_say(" passed\\n");
@@ -100,9 +103,12 @@ int main(int count, char **words) {
 KINDS = ("equal", "that", "throws", "plain")
 #: The argument that selects a test and those that must fail, by framework.
 SELECTED = {"gtest": "--gtest_filter=%s:%s.*", "doctest": "--test-case=%s,%s.*", "catch2": '"%s","%s.*"'}
-#: The functions of the C library by which a test fails and a report is told: a project has none of its own.
-SYMBOLS = ("__assert_fail", "abort", "raise", "write", "_exit", "fopen", "fdopen", "fcntl", "dup2")
-C_TEST = re.compile(r"(?m)^(?:static[ \t]+)?void[ \t]+(test\w*)[ \t]*\([ \t]*(?:void)?[ \t]*\)\s*\{")
+#: The functions of the C library by which a test compares and fails and a report is told: a project has none itself.
+SYMBOLS = (
+    *("__assert_fail", "abort", "raise", "write", "_exit", "fopen", "fdopen", "fcntl", "dup2"),
+    *("strcmp", "strncmp", "strcasecmp", "strncasecmp", "memcmp", "bcmp", "wcscmp", "strlen", "strstr"),
+)
+C_TEST = re.compile(r"(?m)^(?:static[ \t]+)?void\s+(test\w*)\s*\(\s*(?:void)?\s*\)\s*\{")
 PLACE = re.compile(r"(?m)^([^\s:]+):(\d+)(?::\d+)?: (?:fatal )?error")
 MISSING = re.compile(r"fatal error: \S+: No such file or directory|cannot find -l")
 #: A line of a preprocessed file: where what follows comes from, or a macro that is made or taken away.
@@ -208,35 +214,63 @@ def unbuilt(spec, data):
 def told_of(job, state, spec):
     """Return labels of what the oracle was expanded with that is not the environment's own.
 
-    These are another framework than that of the main function, files of a framework in the tree that the state
-    changes, and macros of the framework that the project makes or takes away.
+    These are another framework than that of the main function, files of a framework in the tree that the state or its
+    build changes, and macros of the framework that the project makes or takes away.
     """
-    header = read_text(spec["main"] + ".header").strip()
+    tree = os.path.realpath(job["workdir"])
+
+    def placed(path):
+        path = os.path.normpath(path)
+        return path[len(tree) + 1 :] if path.startswith(tree + os.sep) else path
+
+    said = read_text(spec["main"] + ".header").strip()
+    header = said and placed(said)
     own = root_of(header)
     found, files, macros = set(), set(), ({"assert", "NDEBUG"}, set())
-    here, tree = spec["file"], os.path.realpath(job["workdir"])
+    here = spec["file"]
     with open(spec["expanded"], encoding="utf-8", errors="replace") as file:
         for path, _, macro in MARK.findall(file.read()):
             if path:
-                here = os.path.normpath(path)
+                here = placed(path)
                 files.add(here)
             elif header and here.startswith(own):
                 macros[0].add(macro)
-            elif here.startswith(tree + os.sep) or (here[:1] not in "/<" and os.path.exists(os.path.join(tree, here))):
+            elif here[:1] not in "/<" and os.path.exists(os.path.join(tree, here)):
                 macros[1].add(macro)
     found |= {"macro:" + name[:NAMES] for name in macros[0] & macros[1]}
     if header:
         same = {file for file in files if os.path.basename(file) == os.path.basename(header)}
-        found |= {"framework:" + file[:NAMES] for file in same - {header}}
-        found |= {"framework:" + path[:NAMES] for path, _, _ in job["states"][state] if path.startswith(own)}
+        changed = {path for path, _, _ in job["states"][state] if path.startswith(own)}
+        changed |= {file for file in files if file.startswith(own) and is_other(job["tree"], tree, file)}
+        found |= {"framework:" + file[:NAMES] for file in changed | (same - {header})}
     return found
 
 
 def root_of(header):
-    """Return the folder that is a framework's, with a slash, by the path of its header; none where that is unknown."""
-    folder = os.path.dirname(header)
-    above = os.path.dirname(folder)
-    return (above if OF_FRAMEWORK.search(os.path.basename(above)) else folder) + os.sep
+    """Return the outermost folder that is a framework's, with a slash, by the path of its header.
+
+    It is the header itself where no folder is: that may lie beside others, whose changes are none of the framework.
+    """
+    own, folder = header, os.path.dirname(header)
+    while folder not in ("", "/"):
+        if OF_FRAMEWORK.search(os.path.basename(folder)):
+            own = folder + os.sep
+        folder = os.path.dirname(folder)
+    return own
+
+
+def is_other(pristine, tree, file):
+    """Return whether a file of the work folder is not as it is in the pristine tree; no file outside of it is."""
+    if file.startswith("/"):
+        return False
+    texts = []
+    for folder in (pristine, tree):
+        try:
+            with open(os.path.join(folder, file), "rb") as opened:
+                texts.append(opened.read())
+        except OSError:
+            texts.append(None)
+    return texts[0] != texts[1]
 
 
 def defined(data):
