@@ -18,6 +18,7 @@ void test_a_set_without_an_end(void) {
   assert(!wild_match(last("["), "a"));
   assert(!wild_match(last("x[abc"), "xa"));
   assert(!wild_match(last("x[a"), "x"));
+  assert(!wild_match(last("x[a-"), "xa"));
 }
 
 void test_a_set_with_an_end(void) {

@@ -12,7 +12,7 @@ import (
 // A wait that nobody would sit out, and the time within which its end has to be noticed.
 const (
 	long   = time.Hour
-	enough = 10 * time.Second
+	enough = 4 * time.Second
 )
 
 func ended(t *testing.T, ctx context.Context, policy retry.Policy) (error, int) {
