@@ -134,7 +134,9 @@ def statement_lines(path: str, source: bytes, lines: Collection[int]) -> set[int
         node = waiting.pop()
         block = next((child for child in node.children if child.type in BLOCKS), None)
         if block is not None or (node.parent is not None and node.parent.type in BLOCKS and not _holds_block(node)):
-            last = node.end_point[0] if block is None else max(node.start_point[0], block.start_point[0] - 1)
+            # A brace may stand behind the head's last line.
+            below = block is not None and not (block.text or b"").startswith(b"{")
+            last = node.end_point[0] if block is None else max(node.start_point[0], block.start_point[0] - below)
             own = range(node.start_point[0] + 1, last + 2)
             if len(own) <= _LONGEST_STATEMENT and not wanted.isdisjoint(own):
                 found.update(own)

@@ -32,8 +32,8 @@ def same_code(path: str, one: bytes, other: bytes) -> bool:
 def code_of(path: str, source: bytes) -> CodeType | None:
     """Return what a Python file compiles to, but for what no run of it shows; None where it cannot be read.
 
-    Left out are docstrings, annotations of functions, variables and fields of dataclasses, imports that only types
-    need, ``__all__``, and what the file does as a program.
+    Left out are docstrings, annotations of functions, variables and fields of dataclasses, imports that nothing but
+    types in the file uses (not of ``__init__.py``), ``__all__``, and what the file does as a program.
     """
     if not path.endswith(".py"):
         return None

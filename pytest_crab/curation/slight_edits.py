@@ -62,7 +62,8 @@ def _unset(node: Node) -> Iterator[Edit]:
         if word is not None:
             new = word + (node.children[0].text or b"")
             yield Edit("unset", node, node.start_byte, node.end_byte, new, text_of(node))
-    condition = node.child_by_field_name("condition") if node.type in _BRANCHING else None
+    branching = node.type in _BRANCHING and any(child.type == ":" for child in node.children)  # Python's alone
+    condition = node.child_by_field_name("condition") if branching else None
     joined = node.type == "boolean_operator"
     sides = (node.child_by_field_name(name) if joined else None for name in ("left", "right"))
     for one in (condition, *sides):
@@ -80,15 +81,13 @@ def _span(node: Node) -> Iterator[Edit]:
 
 def _choice(node: Node) -> Iterator[Edit]:
     """Take one of two values without asking."""
-    if node.type == "conditional_expression" and len(node.named_children) == 3:
-        values: list[Node | None] = [node.named_children[0], node.named_children[2]]
-    elif node.type == "ternary_expression":
-        values = [node.child_by_field_name(name) for name in ("consequence", "alternative")]
-    else:
+    if node.type not in ("conditional_expression", "ternary_expression"):
         return
-    for one in values:
-        if one is not None:
-            yield Edit("choice", node, node.start_byte, node.end_byte, one.text or b"", text_of(node))
+    values = [node.child_by_field_name(name) for name in ("consequence", "alternative")]
+    if values == [None, None] and len(node.named_children) == 3:  # Python's has no names
+        values = [node.named_children[0], node.named_children[2]]
+    for one in filter(None, values):
+        yield Edit("choice", node, node.start_byte, node.end_byte, one.text or b"", text_of(node))
 
 
 def _entry(node: Node) -> Iterator[Edit]:

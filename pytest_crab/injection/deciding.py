@@ -144,7 +144,7 @@ class Deciding(Stage):
     repository: Repository
     #: The CPython X.Y to take; None: the project's manifest decides.
     python: str | None = None
-    #: Makes further proposals of a candidate, which are tried where no test sees the first.
+    #: Makes further proposals of a candidate, which are tried where the first is left out.
     others: Callable[[PullCandidate, CurationContext], Iterator[PullCandidate]] = lambda _candidate, _context: iter(())
     name: str = "tests"
     _known: list[_Known] = field(default_factory=list)
@@ -236,9 +236,11 @@ class Deciding(Stage):
         base, head, mended = trees_of(self.repository, candidate)
         paths = sorted(filter(is_source, diffs.touched_paths(candidate.files[REFERENCE])))
         before, after = (
-            {path: (self.repository.read(tree, path) or "").encode() for path in paths} for tree in (head, mended)
+            {path: text.encode() for path in paths if (text := self.repository.read(tree, path)) is not None}
+            for tree in (head, mended)
         )
-        places = [one for path, text in after.items() for one in halves(path, before[path], text)]
+        both = [path for path in before if path in after]  # another stays in the fault
+        places = [one for path in both for one in halves(path, before[path], after[path])]
         if not 1 < len(places) <= _MOST_PLACES:
             return candidate
 
@@ -248,7 +250,7 @@ class Deciding(Stage):
         halved = [tree_with(mended, {one.path: one.content}) for one in places]
         ran = trying.outcomes(found.environment, [self.repository.diff(head, tree) for tree in halved])
         unseen = [one for one, own in zip(places, ran, strict=True) if all(own.get(name) for name in red)]
-        lines = {path: {one.line for one in unseen if one.path == path} for path in after}
+        lines = {path: {one.line for one in unseen if one.path == path} for path in both}
         narrow = tree_with(head, {path: partly(before[path], after[path], own) for path, own in lines.items() if own})
         (own,) = trying.outcomes(found.environment, [self.repository.diff(head, narrow)]) if narrow != head else [{}]
         if red.isdisjoint(own) or any(own.get(name) for name in red):  # with half of a fix a file may not be imported

@@ -114,7 +114,7 @@ class FixSource(CandidateSource):
 
     @override
     def identity(self) -> Mapping[str, Any]:
-        return {"kind": self.kind, "url": self.url, "methods": list(self.methods), "version": 4}
+        return {"kind": self.kind, "url": self.url, "methods": list(self.methods), "version": 5}
 
     @lazy
     def line(self) -> list[Change]:
@@ -189,7 +189,7 @@ class FixSource(CandidateSource):
             if not 0 < lines <= _LONGEST_FIX:
                 return Rejection(reason="the fix is large", detail=f"{lines} changed lines of source")
             if only_words(self.repository, fix, parts.sources):
-                return Rejection(reason="the fix changes no code", detail="its source differs in texts alone")
+                return Rejection(reason="the fix changes no code", detail="its source differs in texts or types alone")
             if _SAYS_NOTHING.fullmatch(subject_of(fix)) and not words_on(fix):
                 return Rejection(reason="nothing says what the fix mends", detail=subject_of(fix))
             if not any(self._own_tests(fix, parts, path) for path in parts.tests):
@@ -435,7 +435,7 @@ def parts_of(changed: Mapping[str, str]) -> Parts | None:
 
 
 def only_words(repository: Repository, fix: Change, sources: Sequence[str]) -> bool:
-    """Return whether a fix leaves all code as it is."""
+    """Return whether a fix leaves all code as it is, by ``same_code``."""
 
     def text(tree: str, path: str) -> bytes:
         return (repository.read(tree, path) or "").encode()

@@ -61,7 +61,7 @@ class SeededSource(CandidateSource):
 
     @override
     def identity(self) -> Mapping[str, Any]:
-        return {"kind": self.kind, "url": self.url, "method": Method.SEEDED.value, "version": 4}
+        return {"kind": self.kind, "url": self.url, "method": Method.SEEDED.value, "version": 5}
 
     @lazy
     def line(self) -> list[Change]:

@@ -54,7 +54,6 @@ def test_the_tables() -> None:
         "",
         "eve: no result of 1 instances, which count as missed: b",
         "eve: no verdict on 1 oracles, which count as missed: a: c1",
-        "human: shown the answer (*), so read the rate as an upper bound",
     ]
 
 

@@ -142,3 +142,6 @@ def test_a_statement_has_all_its_lines_and_one_with_a_block_those_of_its_head() 
     assert statement_lines("f.py", source, {1, 8}) == {1, 8}
     decorated = b"class A:\n    @property\n    def f(self):\n        self.a = 1\n        return 2\n"
     assert statement_lines("f.py", decorated, {4}) == {4}
+    braced = b"function f(a) {\n  if (\n    a &&\n    b) {\n    return 1;\n  }\n}\n"
+    assert statement_lines("f.js", braced, {3}) == {2, 3, 4}
+    assert statement_lines("f.js", braced, {5}) == {5}

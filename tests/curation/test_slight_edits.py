@@ -37,3 +37,15 @@ def test_a_method_becomes_its_relative_of_the_same_class() -> None:
 def test_other_languages_have_those_that_their_grammars_have() -> None:
     source = b"function f(a, b) {\n  return a ? b + 1 : [a, b, 2];\n}\n"
     assert {"part", "choice", "entry"} <= {one.operator for one in mutants("f.js", source, {2})}
+
+
+def test_one_of_two_values_is_taken_and_never_the_condition() -> None:
+    source = b"int f(int a) {\n  return a ? 5 : 7;\n}\n"
+    for path in ("f.c", "f.cpp", "F.cs"):
+        found = [one.content.splitlines()[1] for one in mutants(path, source, {2}) if one.operator == "choice"]
+        assert sorted(found) == [b"  return 5;", b"  return 7;"]
+
+
+def test_only_python_asks_whether_a_value_is_none() -> None:
+    source = b"class A { int f(object a) {\n  if (a) { return 5; }\n  return 7; } }\n"
+    assert "unset" not in {one.operator for one in mutants("A.cs", source, {2})}

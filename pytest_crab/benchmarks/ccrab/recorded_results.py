@@ -146,10 +146,11 @@ def recorded_lines(summary: Summary) -> Iterator[str]:
         for group in together.overlaps:
             yield f"  {group.oracles:>4}  {one_line(_only(group.reviewers, len(together.reviewers)))}"
     yield ""
-    yield from format_table(_repositories([own for own in reviewers if own.reviewer != HUMAN]))
+    tools = [own for own in reviewers if own.reviewer != HUMAN] or reviewers
+    yield from format_table(_repositories(tools))
     yield ""
-    for note, names in names_by_text((own.reviewer, note) for own in reviewers for note in own.notes).items():
-        yield one_line(note if len(names) == len(reviewers) else f"{', '.join(names)}: {note}", 500)
+    for note, names in names_by_text((own.reviewer, note) for own in tools for note in own.notes).items():
+        yield one_line(note if len(names) == len(tools) else f"{', '.join(names)}: {note}", 500)
 
 
 def _overall(reviewers: Iterable[ReviewerSummary]) -> Iterator[list[str]]:

@@ -14,6 +14,7 @@ from pytest_crab import serialization
 from pytest_crab.benchmarks.codereviewqa.choice_statistics import LETTERS
 from pytest_crab.benchmarks.codereviewqa.choices.options import ChangeType, probes_in
 from pytest_crab.benchmarks.codereviewqa.choices.questions import CHANGE_TYPE, LINES, numbered_code
+from pytest_crab.ecosystems.python.trees import read_python
 from pytest_crab.errors import BadInput
 from pytest_crab.results.files import read_data
 from pytest_crab.types import SCHEMA, Instance
@@ -90,7 +91,7 @@ def read_release(checkout: Path) -> Templates:
     """Return the templates of a checkout of the release. Raises BadInput."""
     file = checkout / _SOURCE
     try:
-        tree = ast.parse(file.read_bytes())
+        tree = read_python(file.read_bytes())
     except (OSError, SyntaxError, ValueError) as error:
         problem = f"it cannot be read ({error}); name a folder with a checkout of CodeReviewQA's code"
         raise BadInput(str(file), [problem]) from error
