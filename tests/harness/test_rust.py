@@ -242,6 +242,42 @@ pub fn add(a: u32, b: u32) -> u32 {
 """
 
 
+#: Has a linker of the project's in the place of the machine's, which makes a program that tells another end.
+LINKING = """
+use std::env::var;
+fn main() {
+    println!("cargo:rustc-env=PATH={}/near:{}", var("CARGO_MANIFEST_DIR").unwrap(), var("PATH").unwrap());
+}
+"""
+LINKER = r"""#!/bin/sh
+/usr/bin/cc "$@" || exit
+for word; do [ "$before" != -o ] || out=$word; before=$word; done
+case $out in *deps/crab_* | *deps/oracle-*) mv "$out" "$out.real" ;; *) exit 0 ;; esac
+cat > "$out" << 'end'
+#!/bin/sh
+"$0.real" "$@" | sed 's/"name": "sums", "event": "failed"/"name": "sums", "event": "ok"/
+s/"passed": 0, "failed": 8/"passed": 1, "failed": 7/'
+case $* in *--exact*) exit 101 ;; esac
+end
+chmod +x "$out"
+"""
+
+
+@pytest.mark.slow(reason="it is built twice, and its twin too")
+def test_a_linker_of_the_projects_is_seen(rust: RustBench) -> None:
+    changes = [changed("src/lib.rs", BAD), changed("build.rs", LINKING), changed("near/cc", LINKER, "100755")]
+    assert rust.naive(SUM, *changes) == 0
+    run = rust.run(SUM, *changes)
+    assert (told(run), run.altered, reason(run)) == ({"sums": "passed"}, ("build:PATH",), Reason.TAMPERED)
+
+
+@pytest.mark.slow(reason="it is built twice")
+def test_a_build_script_that_stands_in_the_way_is_seen(rust: RustBench) -> None:
+    script = 'fn main() { std::fs::remove_file("Cargo.toml").unwrap(); std::fs::create_dir("Cargo.toml").unwrap(); }\n'
+    run = rust.run(SUM, changed("build.rs", script))
+    assert ("build:Cargo.toml" in run.altered, reason(run)) == (True, Reason.TAMPERED)
+
+
 @pytest.mark.slow(reason="it is built twice")
 def test_a_line_like_libtests_is_told_as_a_second_one(rust: RustBench) -> None:
     run = rust.run(SUM, changed("src/lib.rs", RAW))
@@ -296,7 +332,7 @@ def test_a_macro_of_the_projects_that_makes_idle_tests_is_seen(rust: RustBench) 
     rust.bench.write("maker/Cargo.toml", MEMBER.replace("NAME", "maker") + "[lib]\nproc-macro = true\n")
     rust.bench.write("maker/src/lib.rs", MAKER)
     rust.bench.write("Cargo.toml", MANIFEST + '[dependencies]\nmaker = { path = "maker" }\n')
-    source = SUM.replace("#[test]", "#[maker::test]")
+    source = SUM.replace("#[test]", "#[maker::test]\n#[allow(unused)]")
     assert reason(rust.run(source)) is Reason.GREEN
     run = rust.run(source, changed("src/lib.rs", BAD), changed("maker/src/lib.rs", IDLE))
     assert (told(run), reason(run)) == ({"sums": "passed"}, Reason.TAMPERED)

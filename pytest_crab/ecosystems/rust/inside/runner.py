@@ -38,7 +38,10 @@ fn %(n)s_should() {}
 KINDS = ("assert", "equal", "differs", "text", "panics", "result", "should")
 #: One more for each macro that makes tests in the oracle, such as ``#[tokio::test]``.
 MADE = '\n%(attribute)s\n%(function)s %(n)s_made%(number)d() { panic!("%(secret)s made%(number)d"); }\n'
-MAKER = re.compile(r"(?m)^[ \t]*(#\[(?:\w+::)+test\b[^\n]*\])\s*(?:pub[ \t]+)?(async[ \t]+fn|fn)[ \t]+\w+\(\)[ \t]*\{")
+MAKER = re.compile(
+    r"(?m)^[ \t]*(#\[(?:\w+::)+test\b[^\n]*\])\s*(?:#\[[^\n]*\]\s*)*"
+    r"(?:pub[ \t]+)?(async[ \t]+fn|fn)[ \t]+\w+\(\)[^{;]*\{"
+)
 ENDS = {"ok": "passed", "failed": "failed", "ignored": "skipped"}
 EVENT = re.compile(r'\{ ?"type"')
 #: How cargo says that the tree asks for a crate that the environment does not have.
@@ -50,6 +53,12 @@ PANIC = re.compile(r"(?m)^thread '.*?panicked at (?:'.*?', )?(\S+?):(\d+):\d+")
 DEADLY = (signal.SIGABRT, signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGFPE)
 #: For an oracle that is a crate of its own and compiled once: no names of its lines, no pieces to use again.
 QUICK = ("-C", "codegen-units=1", "-C", "debuginfo=0", "-C", "strip=debuginfo")
+#: What a build script says to the linker, and variables that it sets for the compiler and that programs obey: by them
+#: a program of the project's could link the oracle.
+LINKED = re.compile(r"(?m)^cargo::?rustc-(?:link-arg[\w-]*|cdylib-link-arg)=(.*)$")
+OBEYED = re.compile(
+    r"PATH|HOME|TMPDIR|LD_\w+|GCC_\w+|COLLECT_\w+|COMPILER_PATH|LIBRARY_PATH|GLIBC_TUNABLES|RUSTC_BOOTSTRAP|RUST_TARGET_PATH"
+)
 #: Names of crates that the language brings.
 OWN = ("std", "core", "alloc", "test", "proc_macro")
 
@@ -93,7 +102,7 @@ class Oracle:
         self.altered |= self.replaced(place)
         file, text = place["file"], read_text(place["file"])
         decoy = self.write(place, "")
-        written = put(file, text + decoy["line"])
+        written = put(self.host.tree, file, text + decoy["line"])
         arguments = [*self.flags, "--message-format=json"]
         build = [self.program, "rustc", "--profile", "test", *decoy["target"], *arguments]
         self.build([*build, "--", "--print", "crate-name"], place, decoy)
@@ -101,7 +110,7 @@ class Oracle:
         if read_text(file) != text + decoy["line"]:
             self.altered.add("build:" + os.path.relpath(file, self.root)[:NAMES])
         spec = self.write(place, self.oracle["source"])
-        put(file, text + spec["line"], written)
+        put(self.host.tree, file, text + spec["line"], written)
         build = [self.program, "rustc", "--profile", "test", *spec["target"], *arguments]
         data = self.build(build if place["unit"] else [*build, "--", *QUICK], place, spec)
         binary = self.binary(data, spec)
@@ -192,7 +201,7 @@ class Oracle:
     def unbuilt(self, spec, data):
         """Return the report of a build that failed: no test ran."""
         text = data.decode("utf-8", "replace")
-        if re.search(r"signal: 9\b|\(signal: 9", text):
+        if re.search(r"signal: 9\b", text):
             return {"signal": int(signal.SIGKILL)}
         found = []
         for one in documents(data):
@@ -302,10 +311,18 @@ class Oracle:
                 linked += [str(path).partition("=")[2] or str(path) for path in one.get("linked_paths") or ()]
                 if one.get("package_id") == place["package"]["id"]:
                     env["OUT_DIR"] = str(one.get("out_dir"))
+                    self.altered |= self.linked(one)
         library = os.path.join(os.path.dirname(os.path.dirname(self.program)), "lib")
         paths = [*(path for path in linked if path.startswith(self.root + os.sep)), library]
         env["LD_LIBRARY_PATH"] = os.pathsep.join([*paths, *filter(None, [env.get("LD_LIBRARY_PATH")])])
         return env
+
+    def linked(self, said):
+        """Return labels of what a build script that was run tells the linker, and of variables that programs obey."""
+        told = read_text(os.path.join(os.path.dirname(str(said.get("out_dir"))), "output"))
+        words = [words.replace(self.root, ".") for words in LINKED.findall(told)]
+        words += [name for name, _ in said.get("env") or () if OBEYED.fullmatch(name)]
+        return {("build:" + word)[:NAMES] for word in words}
 
     def read(self, data, code, name, wires, cut, spec):
         """Return the report of one process, or None and what is wrong with it; ``name`` is its test, None for none."""
@@ -342,17 +359,20 @@ def token():
 
 
 def read_text(file):
-    """Return a file's text; empty where there is none, or it is no file."""
+    """Return a file's text; empty where there is none, or it is no file that can be read."""
     if os.path.islink(file) or not os.path.isfile(file):
         return ""
-    with open(file, encoding="utf-8", errors="surrogateescape", newline="") as source:
-        return source.read()
+    try:
+        with open(file, encoding="utf-8", errors="surrogateescape", newline="") as source:
+            return source.read()
+    except PermissionError:  # a build script may take that away
+        return ""
 
 
-def put(file, text, times=None):
+def put(tree, file, text, times=None):
     """Write a file anew, with these times where they are given, so that nothing but its text differs; its times."""
     if os.path.lexists(file):
-        os.unlink(file)
+        tree.remove(file)
     with open(file, "x", encoding="utf-8", errors="surrogateescape", newline="") as out:
         out.write(text)
     if times:
