@@ -143,17 +143,28 @@ def test_what_is_compiled_anew_is_what_changed_and_what_takes_it(java: JavaBench
     other = changed("core/src/main/java/core/Sum.java", SUM.replace("a + b", "a + b + 1"))
     run = java.run(TOTAL, other)
     assert told(run) == {NAME: "failed"}
-    assert reason(java.run(TOTAL, changed(CODE, BAD.replace("sum - price", "sum + price")))) is Reason.GREEN
+    again = changed(CODE, BAD.replace("sum - price", "sum + price"))
+    assert reason(java.run(TOTAL, again, added("shop.Process", "class %s { }"))) is Reason.GREEN
+
+
+def test_what_the_oracles_module_does_not_take_may_be_broken(java: JavaBench) -> None:
+    source = TOTAL.replace("package shop", "package core").replace("Cart.total(1, 2)", "Sum.add(1, 2)")
+    assert told(java.run(source, changed(CODE, "broken"), folder="core")) == {"core.CartOracle#total": "passed"}
 
 
 def test_what_throws_is_told_with_its_place_and_hides_no_other_test(java: JavaBench) -> None:
-    throws = CART.replace("int sum = 0;", "int sum = prices[0];")
-    source = TOTAL.replace("}\n}\n", "}\n    @Test void none() { assertEquals(0, Cart.total()); }\n}\n")
+    trace = 'new StackTraceElement[] {new StackTraceElement("shop.Cart", "total", "Cart.java\\t1\\t2\\n", 1)}'
+    odd = f"if (sum > 8) {{ RuntimeException e = new RuntimeException(); e.setStackTrace({trace}); throw e; }}"
+    throws = CART.replace("int sum = 0;", f"int sum = prices[0]; {odd}")
+    more = "    @Test void none() { assertEquals(0, Cart.total()); }\n    @Test void odd() { Cart.total(9); }\n"
+    source = TOTAL.replace("}\n}\n", f"}}\n{more}}}\n")
     source = source.replace("3,", "4,")
     run = java.run(source, changed(CODE, throws))
-    assert told(run) == {NAME: "passed", "shop.CartOracle#none": "failed"}
-    (failed,) = (test for test in run.tests if test.outcome == "failed")
-    assert (failed.exception, failed.where) == ("ArrayIndexOutOfBoundsException", f"{CODE}:5")
+    assert told(run) == {NAME: "passed", "shop.CartOracle#none": "failed", "shop.CartOracle#odd": "failed"}
+    assert {test.id[16:]: (test.exception, test.where) for test in run.tests if test.outcome == "failed"} == {
+        "none": ("ArrayIndexOutOfBoundsException", f"{CODE}:5"),
+        "odd": ("RuntimeException", None),
+    }
     assert verdict.not_red(proof(*told(run)), run) is None
 
 
@@ -289,6 +300,7 @@ def test_a_processor_of_the_revisions_does_not_see_the_oracle(java: JavaBench) -
         "import java.util.*;\nimport javax.annotation.processing.*;\nimport javax.lang.model.element.*;\n\n"
         '@SupportedAnnotationTypes("*")\npublic class %s extends AbstractProcessor {\n'
         "    public boolean process(Set<? extends TypeElement> types, RoundEnvironment round) {\n"
+        '        new java.io.File(System.getenv("TMPDIR"), "../oracle/classes").mkdirs();\n'
         "        for (Element each : round.getRootElements()) {\n"
         '            if (each.getSimpleName().toString().endsWith("Oracle")) System.exit(0);\n        }\n'
         "        return false;\n    }\n}"

@@ -11,6 +11,7 @@ import base64
 import os
 import re
 import shutil
+import tempfile
 import time
 import zipfile
 
@@ -26,6 +27,8 @@ CLASS_PATH = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:build-class
 KEPT = ("--add-exports", "--add-reads", "--add-modules", "--add-opens")
 #: Options of javac that take no part in what it makes; a plugin of the compiler only looks.
 DROPPED = ("-Xplugin:", "-Werror", "-Xlint", "-Xdoclint", "-XDcompilePolicy", "--should-stop", "-verbose")
+#: Options of javac that say which Java the sources are in.
+LEVELS = ("--release", "-source", "--source")
 #: Options of javac with a value that is looked at, and their other names.
 VALUED = ("-d", "-s", "-h", "-sourcepath", "-classpath", "-processorpath")
 LONG = {"-cp": "-classpath", "--class-path": "-classpath", "--source-path": "-sourcepath"}
@@ -35,10 +38,14 @@ PACKAGE = re.compile(r"(?m)^\s*package\s+([\w.]+)\s*;")
 PUBLIC = re.compile(r"(?m)^public\s+(?:(?:final|abstract|sealed|strictfp)\s+)*(?:class|interface|enum|record)\s+(\w+)")
 ON_DEMAND = re.compile(r"(?m)^\s*import\s+([\w.]+)\.\*\s*;")
 PLACE = re.compile(r"(?m)^(?:\[ERROR\] )?(/[^\s:]+\.java):\[?(\d+)")
+#: A line of a trace as the launcher tells it: the class, its file and the line there.
+FRAME = re.compile(r"([\w.$]+)\t([\w.-]+)\t(\d+)")
 #: What Maven says where the tree asks for an artifact that the environment does not have.
 MISSING = re.compile(r"in offline mode and the artifact|Could not find artifact|was not found in \S+ during a previous")
+#: How javac and Java say that there is not enough memory.
+MEMORY = re.compile(r"java\.lang\.OutOfMemoryError|The system is out of resources|insufficient memory for the Java")
 #: Files at a module's top, and folders there, that no build reads.
-DOCUMENTS = re.compile(r"(?i)(?:[^/]*\.(?:md|adoc|rst|txt|ya?ml)|license[^/]*|notice[^/]*|\.(?!mvn/).*|docs?/.*)")
+DOCUMENTS = re.compile(r"(?i)(?:[^/]*\.(?:md|adoc|rst|txt|ya?ml)|license[^/]*|notice[^/]*|\.(?!mvn/).+|docs?/.*)")
 #: Tests that must fail, after the oracle's: how each does, and what it then says.
 WIRES = ("plain", "equal", "true", "throws", "old")
 WIRE_CLASS = """\
@@ -247,7 +254,8 @@ class Call:
                 self.options.append(word)
         self.output = self.values.get("-d", "")
         self.roots = [os.path.normpath(path) for path in self.values.get("-sourcepath", "").split(":") if path]
-        self.path = [os.path.normpath(path) for path in self.values.get("-classpath", "").split(":") if path]
+        paths = [*self.values.get("-classpath", "").split(":"), *self.values.get("-processorpath", "").split(":")]
+        self.path = [os.path.normpath(path) for path in paths if path]
         self.of_tests = os.path.basename(os.path.normpath(self.output)).startswith("test")
 
 
@@ -272,6 +280,12 @@ class Project:
             if os.path.basename(folder) == "target" and "crab-classpath" in files:
                 module = os.path.normpath(os.path.join(self.workdir, os.path.relpath(folder, self.tree), ".."))
                 self.modules[module] = self.class_path(os.path.join(folder, "crab-classpath"))
+        owners = {place: module for module in self.modules for of_tests in (False, True)
+                  for place in self.outputs(module, of_tests=of_tests)}  # fmt: skip
+        #: The modules whose classes each module is compiled or run with.
+        self.takes = {module: {owners.get(place) for place in path} for module, path in self.modules.items()}
+        for call in self.calls:
+            self.takes.get(call.module, set()).update(owners.get(place) for place in call.path)
         names = os.listdir(os.path.join(caches, "junit"))
         jars = [os.path.join(caches, "junit", name) for name in sorted(names) if name.endswith(".jar")]
         # Hamcrest is the project's own where it has it.
@@ -286,7 +300,7 @@ class Project:
 
     def class_path(self, file):
         """Return the class path that Maven wrote to a file."""
-        with open(file, encoding="utf-8") as text:
+        with open(file, encoding="utf-8", errors="surrogateescape") as text:
             return [os.path.normpath(path) for path in self.here(text.read().strip()).split(":") if path]
 
     def module_of(self, path):
@@ -302,9 +316,7 @@ class Project:
         stale = set()
         for path in changed:
             place = os.path.join(self.workdir, path)
-            module = self.module_of(place)
-            if module is None:
-                continue
+            module = self.module_of(place) or self.workdir
             inner = os.path.relpath(place, module)
             calls = [call for call in self.calls if call.module == module]
             if any(beneath(place, root) for call in calls if call.of_tests for root in call.roots):
@@ -316,11 +328,19 @@ class Project:
                 raise MavenNeededError
             stale.add(module)
         while True:
-            made = {call.output for call in self.calls if call.module in stale}
-            more = {module for module, path in self.modules.items() if not made.isdisjoint(path)} - stale
+            more = {module for module, taken in self.takes.items() if not stale.isdisjoint(taken)} - stale
             if not more:
                 return stale
             stale |= more
+
+    def needed(self, module):
+        """Return a module with all that it takes, and what these take."""
+        needed, ahead = set(), [module]
+        while ahead:
+            each = ahead.pop()
+            needed.add(each)
+            ahead += self.takes[each] - needed - {None}
+        return needed
 
     def outputs(self, module, *, of_tests):
         """Return the folders of a module's classes; Maven's usual one is among them."""
@@ -347,7 +367,7 @@ def run(host, run):
     changed = keep(host.tree, job, run["state"], project)
     path = project.modules[module]
     try:
-        stale = project.stale(changed)
+        stale = project.stale(changed) & project.needed(module)
         for number, call in enumerate(emptied(project, stale)):
             file = os.path.join(host.folder, "overlay", "javac%d" % number)
             argv = [program("javac", env), *javac(project, call, file)]
@@ -363,22 +383,28 @@ def run(host, run):
         if not os.path.isfile(told):
             return {"ending": "exited", "exit_code": 0, "detail": "Maven told no class path"}
         path = project.class_path(told)
-        more = set(path).difference(project.modules[module])
+        more = {place for place in path if not beneath(place, project.caches)}.difference(project.modules[module])
         spec["altered"].update("classpath:" + os.path.relpath(place, project.workdir)[:NAMES] for place in more)
-    write(project, module, path, os.path.join(host.folder, "oracle"), oracle, spec)
+    # What ran until now may have put something into any folder that it knew.
+    private = tempfile.mkdtemp(dir=os.path.join(host.folder, "oracle"))
+    write(project, module, path, private, oracle, spec)
     argv = [program("javac", env), *spec["compile"]]
     seen = host.process(argv, env, module, end - time.monotonic(), printed=True, errors=True)
     shutil.rmtree(spec["sources"])
     if seen["killed"] or seen["status"] != 0:
         return host.conclude(seen, lambda data, _: unbuilt(spec, data))
-    argv = [program("java", env), *JVM, *([] if "-Xmx" in env.get("JDK_JAVA_OPTIONS", "") else [HEAP]), *spec["launch"]]
+    heap = [] if "-Xmx" in env.get("JDK_JAVA_OPTIONS", "") else [HEAP]
+    argv = [program("java", env), *JVM, *heap, "-Djava.io.tmpdir=" + env["TMPDIR"], *spec["launch"]]
     seen = host.process(argv, env, module, end - time.monotonic(), printed=True)
     return host.conclude(seen, lambda data, code: read(spec, data, code))
 
 
 def program(name, env):
-    """Return the path of a program that is on PATH."""
-    return shutil.which(name, path=env["PATH"]) or name
+    """Return the path of a program that is on PATH. Raises FileNotFoundError: then the environment lacks it."""
+    found = shutil.which(name, path=env["PATH"])
+    if found is None:
+        raise FileNotFoundError("there is no %s on PATH in the environment" % name)
+    return found
 
 
 def beneath(place, folder):
@@ -554,7 +580,8 @@ def kept(call, project, fixed):
         elif word.startswith(tuple(option + "=" for option in KEPT)) or word in ("-parameters", "-proc:none"):
             options.append(word)
         elif word == "--enable-preview":
-            options += [word, "--release", next(iter(call.options[call.options.index("--release") + 1 :]), "")]
+            places = [at for at, option in enumerate(call.options) if option in LEVELS]
+            options += [word, *(option for at in places for option in call.options[at : at + 2])]
     listed = [place for place in call.values.get("-processorpath", "").split(":") if beneath(place, project.caches)]
     return [*options, "-processorpath", ":".join(listed or fixed)]
 
@@ -575,13 +602,16 @@ def shadows(products, fixed):
 
 
 def candidates(products, source):
-    """Return classes, as paths, that one of the project's in the oracle's own package would hide from the oracle."""
+    """Return classes, as paths, that one of the project's in the oracle's own package would hide from the oracle.
+
+    They are those whose names stand in its text.
+    """
     package = PACKAGE.search(source)
     folder = package.group(1).replace(".", "/") + "/" if package else ""
     names = {name[len(folder) : -len(".class")] for place in products for name in names_in(place)
              if name.startswith(folder) and name.endswith(".class")}  # fmt: skip
     packages = ["java.lang", *ON_DEMAND.findall(source)]
-    simple = sorted(name for name in names if re.fullmatch(r"\w+", name))
+    simple = sorted(names.intersection(re.findall(r"\w+", source)))
     return [each.replace(".", "/") + "/" + name for each in packages for name in simple]
 
 
@@ -592,7 +622,7 @@ def names_in(place):
     try:
         with zipfile.ZipFile(place) as jar:
             return jar.namelist()
-    except (OSError, zipfile.BadZipFile):
+    except (OSError, ValueError, NotImplementedError, zipfile.BadZipFile):
         return []
 
 
@@ -619,7 +649,8 @@ def unbuilt(spec, data):
     else:
         place = None
     exception = "MissingModule" if MISSING.search(text) else "BuildFailed"
-    return {"tests": [error(exception, place)], "tripwire": True, "altered": [], "cause": None}, None
+    cause = "memory" if MEMORY.search(text) else None
+    return {"tests": [error(exception, place)], "tripwire": True, "altered": [], "cause": cause}, None
 
 
 def read(spec, data, code):
@@ -647,22 +678,26 @@ def read(spec, data, code):
             continue
         wires.append(None)
         label = ("%s#%s" % (owner, title) if title else owner or "session")[:450]
-        if label in tests:
-            altered.add("oracle:" + label[:NAMES])
         cause = "memory" if exception.endswith(".OutOfMemoryError") else cause
-        tests[label] = {"id": label, "outcome": outcome, "exception": exception.rpartition(".")[2][:NAMES] or None,
-                        "where": place_of(spec, frames) if exception else None}  # fmt: skip
+        test = {"id": label, "outcome": outcome, "exception": exception.rpartition(".")[2][:NAMES] or None,
+                "where": place_of(spec, frames) if exception else None}  # fmt: skip
+        if tests.setdefault(label, test) is not test:
+            altered.add("oracle:" + label[:NAMES])
+            if tests[label]["outcome"] == "passed":
+                tests[label] = test
     whole = sorted(filter(None, wires)) == sorted(WIRES) == sorted(filter(None, wires[-len(WIRES) :]))
     return {"tests": list(tests.values())[:TESTS], "tripwire": whole, "altered": sorted(altered), "cause": cause}, None
 
 
 def place_of(spec, frames):
-    """Return the innermost line of the tree that an exception came through."""
-    for line in frames.split("\n")[:-1]:
-        owner, file, number = line.split("\t")
-        folder = owner.rpartition(".")[0].replace(".", "/")
+    """Return the innermost line of the tree that an exception came through; its trace may be of its own making."""
+    for line in frames.split("\n"):
+        found = FRAME.fullmatch(line)
+        if found is None:
+            continue
+        folder = found.group(1).rpartition(".")[0].replace(".", "/")
         for root in spec["roots"]:
-            place = os.path.join(root, folder, file)
-            if file and os.path.isfile(place):
-                return "%s:%s" % (os.path.relpath(place, spec["root"])[:NAMES], number)
+            place = os.path.join(root, folder, found.group(2))
+            if os.path.isfile(place):
+                return "%s:%s" % (os.path.relpath(place, spec["root"])[:NAMES], found.group(3))
     return None
