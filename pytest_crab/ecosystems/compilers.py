@@ -20,7 +20,10 @@ def copy_c(root: Path, compiler: str = "gcc") -> list[Path]:
     if found[compiler] is None or found["ld"] is None:
         raise ImageError(f"there is no {compiler} with a linker on PATH; install it (apt-get install gcc libc6-dev)")
     own = Path(_asked(compiler, "-print-libgcc-file-name")).resolve().parent
-    links = Path(_asked(compiler, "-print-file-name=crt1.o")).resolve().parent
+    start = Path(_asked(compiler, "-print-file-name=crt1.o"))
+    if not start.is_absolute():  # the compiler says only the name of what it does not find
+        raise ImageError(f"{compiler} has no C library to link with; install it (apt-get install libc6-dev)")
+    links = start.resolve().parent
     for folder in (own, Path("/usr/include")):
         shutil.copytree(folder, root / folder.relative_to("/"), symlinks=True, dirs_exist_ok=True)
     (root / links.relative_to("/")).mkdir(parents=True, exist_ok=True)

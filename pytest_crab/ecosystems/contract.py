@@ -20,6 +20,8 @@ from pytest_crab.errors import ImageError
 from pytest_crab.types import Environment, Oracle
 
 _NUMBERS = re.compile(r"\d+(?:\.\d+)+")
+#: A version that is one number, as the first release of a JDK has.
+_NUMBER = re.compile(r"(?<=[ \"])\d+")
 
 #: The Dockerfiles that come with this package, each for the ecosystem of its name.
 _DOCKERFILES = ("python", "node", "go", "rust", "java", "cpp")
@@ -358,7 +360,7 @@ def runner_source(package: str, name: str = "runner") -> str:
 
 def version_in(said: str) -> str | None:
     """Return the version in what a program prints of itself; None if there is none."""
-    found = _NUMBERS.search(said)
+    found = _NUMBERS.search(said) or _NUMBER.search(said)
     return found[0] if found else None
 
 

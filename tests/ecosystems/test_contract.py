@@ -16,7 +16,7 @@ from pytest_crab.ecosystems import (
     runner_faults,
     start,
 )
-from pytest_crab.ecosystems.contract import Ecosystem
+from pytest_crab.ecosystems.contract import Ecosystem, version_in
 from pytest_crab.types import Environment
 
 ENVIRONMENTS = (
@@ -26,6 +26,7 @@ ENVIRONMENTS = (
     Environment(image="a@sha256:0", node="20"),
     Environment(ecosystem="go", version="1.26"),
     Environment(ecosystem="rust", version="1.95"),
+    Environment(ecosystem="java", version="17"),
     Environment(ecosystem="cpp", version="12", build=("make",), packages=("doctest",)),
     Environment(ecosystem="node", version="20"),
     Environment(ecosystem="python", version="3.11"),
@@ -62,6 +63,20 @@ def test_what_its_words_show_is_spelled_as_its_expression_says(ecosystem: Ecosys
 def test_what_one_leaves_or_installs_is_known_of_every_tree(ecosystem: Ecosystem) -> None:
     assert set(ecosystem.leftovers.names) <= set(LEFTOVERS.names)
     assert set(ecosystem.system_packages) <= set(SYSTEM_PACKAGES)
+
+
+@pytest.mark.parametrize(
+    ("said", "version"),
+    [
+        ("go version go1.26.8 linux/amd64", "1.26.8"),
+        ("javac 25", "25"),
+        ('JAVA_VERSION="26"', "26"),
+        ("gcc (Debian 12.2.0-14) 12.2.0", "12.2.0"),
+        ("none", None),
+    ],
+)
+def test_a_version_is_found_in_what_a_program_prints(said: str, version: str | None) -> None:
+    assert version_in(said) == version
 
 
 def test_the_version_may_stand_in_a_key_of_its_own() -> None:

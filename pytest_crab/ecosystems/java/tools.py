@@ -6,15 +6,16 @@ import functools
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from typing_extensions import override
 
-from pytest_crab.ecosystems.building import PackageRoute, install_script
+from pytest_crab.ecosystems.building import install_script
 from pytest_crab.ecosystems.contract import Tool, Tools, version_in
 from pytest_crab.errors import ImageError
 from pytest_crab.types import Environment
 
+#: Where programs are looked for in a sandbox.
+_SEEN = "/usr/local/bin:/usr/bin:/bin"
 #: Where systems put JDKs beside the one that is on PATH.
 _JDKS = "/usr/lib/jvm"
 #: Folders of a JDK that no oracle needs, and libraries for screens, sound and cards, with all that they ask for.
@@ -29,7 +30,7 @@ case $1 in -version | --version) exec javac "$@" ;; esac
 for option in $(cat "$MAVEN_PROJECTBASEDIR/.mvn/jvm.config" 2> /dev/null); do
     set -- "-J$option" "$@"
 done
-file=$(printf '%s/javac/%06d' "$CRAB_JAVA" "$(ls "$CRAB_JAVA/javac" | wc -l)")
+file=$(printf '%s/javac/%06d.%d' "$CRAB_JAVA" "$(ls "$CRAB_JAVA/javac" | wc -l)" $$)
 {
     pwd
     for word; do
@@ -54,6 +55,17 @@ _JUNIT = """\
 </project>
 """
 _PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1"
+#: Maven does not read the variables that name proxies, so its JVM is told.
+_PROXIES = """\
+crab_proxy() {
+    [ -n "$2" ] || return 0
+    at=${2#*://} at=${at##*@} at=${at%%/*}
+    case $at in *:*) ;; *) at=$at:80 ;; esac
+    export JAVA_TOOL_OPTIONS="${JAVA_TOOL_OPTIONS:-} -D$1.proxyHost=${at%:*} -D$1.proxyPort=${at##*:}"
+}
+crab_proxy http "${http_proxy:-${HTTP_PROXY:-}}"
+crab_proxy https "${https_proxy:-${HTTPS_PROXY:-}}"
+"""
 #: Compiles the tree and its tests, and notes how, and with which class path. What install commands compiled is
 #: compiled anew. Where the root is no project, each folder below it that is one.
 _COMPILE = f"""\
@@ -91,8 +103,7 @@ class JavaTools(Tools):
     @override
     def find(self, wanted: str) -> Tool:
         """Return the JDK on PATH, or another of this machine if that is not of the version wanted."""
-        if shutil.which("mvn") is None:
-            raise ImageError("java needs Maven, and there is no mvn on PATH; install it", of_machine=True)
+        _maven()
         found = self.here()
         for tool in ([found] if found else []) + [*_others()]:
             if tool.version == wanted or tool.version.startswith(f"{wanted}."):
@@ -102,36 +113,20 @@ class JavaTools(Tools):
     @override
     def binds(self, tool: Tool) -> dict[str, str]:
         """The JDK with its configuration, and Maven's, which systems keep below /etc."""
-        maven = Path(shutil.which("mvn") or "/usr/bin/mvn").resolve().parent.parent
-        homes = (Path(tool.program).parent.parent, maven)
+        maven = _maven()
+        homes = [home for home in (Path(tool.program).parent.parent, maven) if str(home) not in ("/usr", "/usr/local")]
         places = {str(place) for home in homes for place in _configuration(home)}
+        places |= set() if maven.is_relative_to("/usr") else {str(maven)}
         return {**super().binds(tool), **{place: place for place in sorted(places)}}
 
     @override
     def build_script(self, environment: Environment) -> str:
-        return f"{install_script(environment)}{_COMPILE}"
-
-    @override
-    def route_env(self) -> dict[str, str]:
-        """Maven does not read the variables that name proxies, so its JVM is told."""
-        told = []
-        for name, value in PackageRoute.here().proxies.items():
-            scheme, address = name.lower().partition("_")[0], urlsplit(value if "//" in value else f"//{value}")
-            if scheme in ("http", "https") and address.hostname:
-                told += [f"-D{scheme}.proxyHost={address.hostname}", f"-D{scheme}.proxyPort={address.port or 80}"]
-        return {"JAVA_TOOL_OPTIONS": " ".join(sorted(told))} if told else {}
-
-    @override
-    def build_arguments(self, bundle: str) -> dict[str, str]:
-        """None: an engine knows the variables that name proxies, and certificates are those of the base's JDK."""
-        return {}
+        return f"{_PROXIES}{install_script(environment)}{_COMPILE}"
 
     @override
     def copy(self, tool: Tool, root: Path) -> list[Path]:
         """The JDK without what is for screens, and Maven, each with what their links lead to."""
-        jdk, mvn = Path(tool.program).parent.parent, shutil.which("mvn")
-        assert mvn is not None
-        local = root / "usr/local"
+        jdk, local = Path(tool.program).parent.parent, root / "usr/local"
 
         def not_needed(folder: str, names: list[str]) -> set[str]:
             heavy = {name for name in names if name.partition(".")[0] in _FOR_SCREENS}
@@ -139,7 +134,7 @@ class JavaTools(Tools):
             return heavy | dangling | (_NOT_NEEDED & set(names) if Path(folder) == jdk else set())
 
         shutil.copytree(jdk, local / "jdk", ignore=not_needed)
-        shutil.copytree(Path(mvn).resolve().parent.parent, local / "maven", ignore=not_needed)
+        shutil.copytree(_maven(), local / "maven", ignore=not_needed)
         (local / "bin").mkdir(parents=True, exist_ok=True)
         for name in ("java", "javac", "jar"):
             (local / "bin" / name).symlink_to(f"../jdk/bin/{name}")
@@ -151,6 +146,17 @@ class JavaTools(Tools):
     def variables(self, version: str, caches: str) -> dict[str, str]:
         """The folder with what a build noted, and the repository in it, which Maven takes whatever the tree says."""
         return {"CRAB_JAVA": caches, "MAVEN_OPTS": f"-Xmx1g -Dmaven.repo.local={caches}/m2"}
+
+
+def _maven() -> Path:
+    """Return Maven's folder. Raises ImageError."""
+    found = shutil.which("mvn", path=_SEEN)
+    if found is None:
+        raise ImageError(
+            f"java needs Maven, and there is no mvn in {_SEEN}; install it, or link it from /usr/local/bin",
+            of_machine=True,
+        )
+    return Path(found).resolve().parent.parent
 
 
 @functools.cache
@@ -168,8 +174,7 @@ def _others() -> tuple[Tool, ...]:
 
 def _configuration(home: Path) -> Iterator[Path]:
     """Yield the places below /etc that links of an installation lead to: folders of its own, else the files."""
-    for link in home.rglob("*"):
-        place = link.resolve() if link.is_symlink() else home
+    for place in (link.resolve() for link in home.rglob("*") if link.is_symlink()):
         if place.is_relative_to("/etc") and place.exists():
             folder = Path("/etc", place.relative_to("/etc").parts[0])
             yield place if folder.name in ("ssl", "alternatives") else folder
