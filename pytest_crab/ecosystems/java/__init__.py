@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -57,32 +57,16 @@ class Java(Ecosystem):
     is_beside_code = True
     pin = Spelling(r"[A-Za-z0-9._-]+:[A-Za-z0-9._-]+:\d\S*", "org.example:shop:1.2.3")
     runners = MappingProxyType({"junit": Spelling(r"\.java", ".java")})
-    installed_runners = ()
     leftovers = Patterns(names=(), marks=("maven-status", "crab-classpath", "surefire-reports"))
     system_packages = ("/usr/share/java", "/usr/share/maven-repo")
 
     @override
-    def owns(self, environment: Environment) -> bool:
-        return environment.ecosystem == self.name
-
-    @override
-    def version(self, environment: Environment) -> str | None:
-        return environment.version
-
-    @override
     def environment_faults(self, environment: Environment) -> Iterator[str]:
+        yield from super().environment_faults(environment)
         if not self.owns(environment):
             return
-        if environment.version is None or not _VERSION.fullmatch(environment.version):
+        if environment.version is not None and not _VERSION.fullmatch(environment.version):
             yield f"environment.version is {environment.version!r}; it should be that of a JDK, such as '17'"
-        for key in ("python", "node", "resolved"):
-            if getattr(environment, key) is not None:
-                yield f"environment.{key} is set beside ecosystem java; it should be left out"
-        if environment.dockerfile in ("python", "node"):
-            yield (
-                f"environment.dockerfile is {environment.dockerfile}; with ecosystem java it should be java, or your "
-                "own"
-            )
         if "MAVEN_OPTS" in environment.env:
             yield (
                 "environment.env.MAVEN_OPTS belongs to the harness, whose Maven reads its repository by it; it should "
@@ -96,14 +80,4 @@ class Java(Ecosystem):
         found = facts.get("tools", {}).get(self.name)
         if found and int(found["version"].partition(".")[0]) < _OLDEST:
             return f"the JDK {found['version']} is too old for oracles: environment.version should be 11 or later"
-        if found:
-            return None
-        return (
-            f"{oracle.runner} needs a JDK, which is not in the environment: set environment.ecosystem to java and "
-            "environment.version to a version such as '17'"
-        )
-
-    @override
-    def needs_install(self, changed: Iterable[str], compiled: Collection[str]) -> bool:
-        """Return False: each run of an oracle builds what it needs of the tree."""
-        return False
+        return super().unsupported_reason(facts, oracle)

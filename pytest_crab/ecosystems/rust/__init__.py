@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -54,30 +54,16 @@ class Rust(Ecosystem):
     is_beside_code = True
     pin = Spelling(r"[A-Za-z][A-Za-z0-9_-]*@\d+\.\d+\.\d+(?:[-+][0-9A-Za-z.+-]+)?", "name@1.2.3, which is cargo's way")
     runners = MappingProxyType({"cargo": Spelling(r"\.rs", ".rs")})
-    installed_runners = ()
     leftovers = Patterns(names=("*.profraw",), marks=(".rustc_info.json",))  # which lies in each target folder
     system_packages = ("/usr/share/cargo/registry",)
 
     @override
-    def owns(self, environment: Environment) -> bool:
-        return environment.ecosystem == self.name
-
-    @override
-    def version(self, environment: Environment) -> str | None:
-        return environment.version
-
-    @override
     def environment_faults(self, environment: Environment) -> Iterator[str]:
+        yield from super().environment_faults(environment)
         if not self.owns(environment):
             return
-        if environment.version is None or not _VERSION.fullmatch(environment.version):
+        if environment.version is not None and not _VERSION.fullmatch(environment.version):
             yield f"environment.version is {environment.version!r}; it should be that of Rust, such as '1.95'"
-        for key in ("python", "node", "resolved"):
-            if getattr(environment, key) is not None:
-                yield f"environment.{key} is set beside ecosystem rust; it should be left out"
-        if environment.dockerfile in ("python", "node", "go"):
-            named = environment.dockerfile
-            yield f"environment.dockerfile is {named}; with ecosystem rust it should be rust, or your own"
         if environment.packages:
             yield "environment.packages are set; they should be left out, since Cargo.lock pins what cargo takes"
 
@@ -86,14 +72,4 @@ class Rust(Ecosystem):
         found = facts.get("tools", {}).get(self.name)
         if found and numbers(found["version"]) < _OLDEST:
             return f"Rust {found['version']} is too old for its oracles: environment.version should be 1.63 or later"
-        if found:
-            return None
-        return (
-            f"{oracle.runner} needs Rust, which is not in the environment: set environment.ecosystem to rust and "
-            "environment.version to a version such as '1.95'"
-        )
-
-    @override
-    def needs_install(self, changed: Iterable[str], compiled: Collection[str]) -> bool:
-        """Return False: each run of an oracle builds what it needs of the tree."""
-        return False
+        return super().unsupported_reason(facts, oracle)
