@@ -40,9 +40,7 @@ class RustBench:
 
     def env(self) -> dict[str, str]:
         path = f"{Path(self.tool.program).parent}:/usr/bin:/bin"
-        wrappers = ("RUSTC_WRAPPER", "RUSTC_WORKSPACE_WRAPPER")
-        own = {name: value for name, value in self.tool.env.items() if name not in wrappers}
-        return {"HOME": str(self.bench.folder), "PATH": path, **own}
+        return {"HOME": str(self.bench.folder), "PATH": path, **self.tool.env}
 
     def run(self, source: str, *changes: FileChange, folder: str = "tests", seconds: float = 60) -> Run:
         oracle = Oracle(file="oracles/test_c0.rs", runner="cargo", folder=folder)
@@ -70,7 +68,8 @@ class RustBench:
             with (place / "src/lib.rs").open("a") as crate:
                 crate.write("#[cfg(test)]\nmod oracle;\n")
         argv = ["cargo", "test", "--offline", "--quiet"]
-        done = subprocess.run(argv, cwd=place, env=self.env(), capture_output=True, check=False)
+        env = {name: value for name, value in self.env().items() if not name.endswith("_WRAPPER")}
+        done = subprocess.run(argv, cwd=place, env=env, capture_output=True, check=False)
         shutil.rmtree(place)
         return done.returncode
 

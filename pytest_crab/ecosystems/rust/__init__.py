@@ -54,7 +54,7 @@ class Rust(Ecosystem):
     is_beside_code = True
     pin = Spelling(r"[A-Za-z][A-Za-z0-9_-]*@\d+\.\d+\.\d+(?:[-+][0-9A-Za-z.+-]+)?", "name@1.2.3, which is cargo's way")
     runners = MappingProxyType({"cargo": Spelling(r"\.rs", ".rs")})
-    leftovers = Patterns(names=("*.profraw",), marks=(".rustc_info.json",))  # which lies in each target folder
+    leftovers = Patterns(names=("*.profraw",), marks=("CACHEDIR.TAG",))  # which lies in each target folder
     system_packages = ("/usr/share/cargo/registry",)
 
     @override

@@ -47,7 +47,7 @@ for root in $roots; do
     cd "$OLDPWD"
 done
 rm "$caches/empty.rs"
-for made in $(find . -name .rustc_info.json -exec dirname {} +); do
+for made in $(find . -name CACHEDIR.TAG -exec grep -l 'created by cargo' {} + | sed 's,/[^/]*$,,'); do
     find "$made" -name 'crab_empty-*' -prune -exec rm -rf {} +
     chmod -R a+rX "$made"
     find "$made" -type f -size +32k -not -path '*/build/*/out/*' | while IFS= read -r file; do
