@@ -151,7 +151,7 @@ def base_urls() -> dict[str, str]:
 
 
 def base_url_variable(provider: str) -> str:
-    """Return the variable by which the libraries of a provider are told its address."""
+    """Return the variable by which the libraries of a provider learn its address."""
     return f"{provider.upper()}_BASE_URL"
 
 

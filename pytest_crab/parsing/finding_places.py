@@ -177,7 +177,7 @@ def _span_of(parts: Parts, lost: list[str]) -> Span | None:
 
 
 def _span(key: str, value: Any, lost: list[str]) -> Span | None:
-    """Return the first line and the last, if two are told; None for no line."""
+    """Return the first line and the last, if two are given; None for no line."""
     found = _lines(value)
     if found is None:
         lost.append(f"{key} ({_quote(value)}), which is no line")

@@ -37,7 +37,7 @@ class LabelledFindings:
 
     @property
     def burden(self) -> float | None:
-        """The findings with this label per review that led to nothing."""
+        """The findings with this label per review from which no catch comes."""
         return None if self.idle is None or not self.reviews else self.idle / self.reviews
 
 
@@ -105,6 +105,6 @@ def findings_by_label(
 
 
 def _part(load: TrialLoad, places: Collection[int], unasked: AbstractSet[Key]) -> tuple[int, int]:
-    """Return a trial's catches that findings at these places led to, and how many of these led to none."""
+    """Return a trial's catches that come from findings at these places, and how many of these gave none."""
     own = [set(led) & set(places) for key, led in (load.effects or {}).items() if key not in unasked]
     return sum(map(bool, own)), len(set(places) - set().union(*own))

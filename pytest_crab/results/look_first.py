@@ -97,7 +97,7 @@ def find_looks(
     *,
     strict: bool,
 ) -> Looks:
-    """Return what a gate saw lost, what all missed, findings that led to nothing, and where reviewers disagree.
+    """Return what a gate saw lost, what all missed, findings without a catch, and where reviewers disagree.
 
     RULE says in which order. ``compared`` are the names of those who can miss and disagree, ``told`` the explanations
     to look at. ``strict``: what is unknown is missed.

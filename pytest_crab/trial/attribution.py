@@ -15,7 +15,7 @@ class Unattributed(CrabError):
 def attribute(
     caught: Sequence[str], findings: Sequence[Finding], alone: Callable[[Finding], Sequence[Score]]
 ) -> dict[str, tuple[int, ...]]:
-    """Return for each caught comment the places of the findings that alone led to the catch.
+    """Return for each caught comment the places of the findings each of which alone is enough for the catch.
 
     ``alone`` gives the scores of a revision that was made from one finding. A catch that the agent makes without any
     finding is not taken off here: see report.burden. Raises Unattributed where a finding could not be tried.

@@ -104,7 +104,7 @@ class Trial:
     versions: Mapping[str, Any] = field(default_factory=dict)
     #: The purpose of one that is no contestant: see VARIANTS; None: it is one.
     variant: str | None = None
-    #: For each caught comment, the places in the review (from 0) of the findings that alone led to the catch.
+    #: For each caught comment, the places in the review (from 0) of the findings each of which alone is enough for it.
     attribution: Mapping[str, tuple[int, ...]] | None = None
     #: Why each comment's oracle was caught or missed, where the revision's commits were looked at.
     explanations: Mapping[str, Explanation] = field(default_factory=dict)
