@@ -15,6 +15,7 @@ from hostile import white_box
 from test_channel import play
 
 from pytest_crab.ecosystems.node.inside import runner as node_runner
+from pytest_crab.harness.inside import supervisor
 from pytest_crab.protocols import CLIENT_LIMITS, FileChange
 from pytest_crab.runtimes import tree_diff
 from pytest_crab.types import Ending, Isolation
@@ -103,9 +104,9 @@ def test_what_decides_what_a_library_does_is_told(confined: Place, name: str, tm
 @pytest.mark.parametrize("runner", ["jest", "node"])
 @pytest.mark.parametrize("text", ["\n" * (1 << 20), " at /tree/" * (1 << 17), " " * (1 << 20)])
 def test_the_text_of_a_failure_takes_no_time(text: str, runner: str) -> None:
-    spec = {"runner": runner, "root": "/tree", "file": "a.test.js", "name": "x"}
+    spec = {"runner": runner, "root": "/tree", "file": "a.test.js", "name": "x", "wires": {}}
     began = time.process_time()
-    node_runner.describe(spec, text)  # type: ignore[no-untyped-call]
+    node_runner.report(supervisor, spec, [(["a"], "failed", text)])  # type: ignore[no-untyped-call]
     assert time.process_time() - began < 2
 
 

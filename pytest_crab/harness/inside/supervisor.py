@@ -21,6 +21,9 @@ import types
 REPORT_BYTES = 8 << 20
 #: More than a pipe or socket holds, and an end where processes of the project write faster than this one reads.
 READS = 256
+#: The tests and labels that a run tells, the characters of a test's and of another name, and how much of a text that
+#: the project may have written is looked at: patterns may take the square of its length.
+TESTS, TEST, NAMES, TEXT = 5000, 450, 200, 8000
 _exit = os._exit
 
 
@@ -49,7 +52,8 @@ class Supervisor:
         for name, text in parts.items():
             part = self.parts[name] = types.ModuleType("crab_" + name)
             exec(compile(text, "<crab %s>" % name, "exec"), part.__dict__)  # noqa: S102 - parts come as text
-        self.conclude = conclude
+        self.conclude, self.completed, self.error, self.token = conclude, completed, error, token
+        self.TEST, self.TEXT = TEST, TEXT
         self.tree, self.processes = self.parts["tree"], self.parts["processes"]
         self.processes.set_dumpable(False)
         self.processes.adopt_orphans()
@@ -377,7 +381,9 @@ class Supervisor:
 def conclude(seen, read):
     """Turn what was seen of a child into a run; a report is believed only if it is whole and the exit code agrees.
 
-    ``read`` takes what was reported and the exit code, and returns the report or None, and what is wrong with it.
+    ``read`` takes what was reported and the exit code, and returns the report or None, and what is wrong with it. A
+    report is what ``completed`` returns, a signal by which the tests ended, or a fault of the environment; with a
+    report may come its cause, memory or processes, and another exit code.
     """
     grown, status = seen["grown"], seen["status"]
     refused = next((name for name in ("memory", "processes") if grown.get(name)), None)
@@ -404,9 +410,32 @@ def conclude(seen, read):
         return result
     result.update(report)
     failed = any(test["outcome"] in ("failed", "error") for test in result["tests"])
-    cause = result.pop("cause") or refused
+    cause = result.pop("cause", None) or refused
     result["ending"] = cause if failed and cause else "completed"
     return result
+
+
+def completed(tests, tripwire=True, altered=()):  # noqa: FBT002 - the words of a run
+    """Return the result of tests that came to their end; the exit code is that of a run in which some failed."""
+    return {"ending": "completed", "exit_code": 1, "tests": [short(test) for test in tests[:TESTS]],
+            "tripwire": tripwire, "altered": sorted({label[:NAMES] for label in altered})[:TESTS]}  # fmt: skip
+
+
+def short(test):
+    """Return the outcome of a test without more than the host takes of names."""
+    exception, (path, colon, line) = test["exception"], (test["where"] or "").rpartition(":")
+    return dict(test, id=test["id"][:TEST], exception=exception and exception[:NAMES],
+                where=test["where"] and path[:NAMES] + colon + line)  # fmt: skip
+
+
+def error(exception, where=None):
+    """Return the outcome of a session whose tests could not be built."""
+    return {"id": "session", "outcome": "error", "exception": exception, "where": where}
+
+
+def token():
+    """Return a name that nobody can guess."""
+    return "x" + os.urandom(8).hex()
 
 
 def told_by_build(data):

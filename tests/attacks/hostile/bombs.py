@@ -121,7 +121,7 @@ XML = '<?xml version="1.0"?>\n<!DOCTYPE x [<!ENTITY a0 "' + "x" * 100 + '">' + "
 
 def reported(folder: Path) -> str:
     spec = {"jest": False, "wires": {}, "name": "x", "entry": "x", "root": str(folder), "file": "x"}
-    told, problem = node_runner.read(spec, XML.encode(), 1)
+    told, problem = node_runner.read(supervisor, spec, XML.encode(), 1)
     assert told is None
     return str(problem)
 

@@ -15,9 +15,6 @@ import tempfile
 import time
 from xml.etree import ElementTree
 
-TESTS = 5000
-NAMES = 200
-TEXT = 8000
 #: Signals by which a test fails: what the code did wrong, and no limit of the sandbox.
 FATAL = ("SIGABRT", "SIGBUS", "SIGFPE", "SIGILL", "SIGSEGV", "SIGTRAP")
 #: Runs before any initializer of a library or program: takes the process's word, and sets the way out aside.
@@ -125,15 +122,15 @@ def run(host, run):
     env.setdefault("UBSAN_OPTIONS", "halt_on_error=1:abort_on_error=1")
     home = os.path.normpath(os.path.join(job["workdir"], oracle["folder"]))
     if not os.path.isdir(home):
-        return failed(error("MissingFolder"))
-    spec = write(host.folder, oracle, env)
+        return host.completed([host.error("MissingFolder")])
+    spec = write(host, oracle, env)
     if oracle["runner"] != "c" and not os.path.exists(spec["main"] + ".o"):
         return {"ending": "unstarted", "detail": lack(oracle["runner"])}
     altered = set()
     for argv in (spec["expand"], spec["compile"], spec["link"]):
         seen = host.process(argv, env, job["workdir"], end - time.monotonic(), printed=True, errors=True)
         if seen["killed"] or seen["status"] != 0:
-            return host.conclude(seen, lambda data, _: unbuilt(spec, data))
+            return host.conclude(seen, lambda data, _: unbuilt(host, spec, data))
         if argv is spec["expand"]:
             altered |= told_of(job, run["state"], spec)
         elif argv is spec["link"]:
@@ -151,9 +148,9 @@ def lack(runner):
     )
 
 
-def write(folder, oracle, env):
+def write(host, oracle, env):
     """Write the oracle and what must fail into one file, in a folder that nothing knew before; what is to be known."""
-    name = "X" + "".join("%02x" % byte for byte in os.urandom(8))
+    name, folder = host.token(), host.folder
     private = tempfile.mkdtemp(dir=os.path.join(folder, "oracle"))
     kind, file = oracle["runner"], os.path.basename(oracle["file"])
     tests = list(dict.fromkeys(C_TEST.findall(oracle["source"]))) if kind == "c" else []
@@ -190,25 +187,14 @@ def read_text(path):
         return ""
 
 
-def error(exception, where=None):
-    """Return the outcome of a session whose tests could not be built."""
-    return {"id": "session", "outcome": "error", "exception": exception, "where": where}
-
-
-def failed(test):
-    """Return the result of a run whose tests could not be built."""
-    return {"ending": "completed", "exit_code": 1, "tests": [test], "tripwire": True, "altered": []}
-
-
-def unbuilt(spec, data):
+def unbuilt(host, spec, data):
     """Return the report of a compiler or linker that failed: no test ran."""
-    text = data.decode("utf-8", "replace")[:TEXT]
+    text = data.decode("utf-8", "replace")[: host.TEXT]
     if "Killed signal terminated program" in text:
         return {"signal": int(signal.SIGKILL)}, None
     found = [(path, line) for path, line in PLACE.findall(text) if path not in (spec["file"], spec["name"])]
-    where = "%s:%s" % (found[0][0][:NAMES], found[0][1]) if found else None
-    test = error("MissingFile" if MISSING.search(text) else "BuildFailed", where)
-    return {"tests": [test], "tripwire": True, "altered": [], "cause": None}, None
+    exception = "MissingFile" if MISSING.search(text) else "BuildFailed"
+    return host.completed([host.error(exception, ":".join(found[0]) if found else None)]), None
 
 
 def told_of(job, state, spec):
@@ -237,12 +223,12 @@ def told_of(job, state, spec):
                 macros[0].add(macro)
             elif here[:1] not in "/<" and os.path.exists(os.path.join(tree, here)):
                 macros[1].add(macro)
-    found |= {"macro:" + name[:NAMES] for name in macros[0] & macros[1]}
+    found |= {"macro:" + name for name in macros[0] & macros[1]}
     if header:
         same = {file for file in files if os.path.basename(file) == os.path.basename(header)}
         changed = {path for path, _, _ in job["states"][state] if path.startswith(own)}
         changed |= {file for file in files if file.startswith(own) and is_other(job["tree"], tree, file)}
-        found |= {"framework:" + file[:NAMES] for file in changed | (same - {header})}
+        found |= {"framework:" + file for file in changed | (same - {header})}
     return found
 
 
@@ -288,13 +274,13 @@ def judge(host, spec, env, home, end, altered):
     names = spec["tests"]
     if spec["kind"] != "c":
         seen = host.process([spec["binary"], "", ""], env, home, end - time.monotonic(), printed=True)
-        result = host.conclude(seen, lambda data, _: listed(spec, data))
+        result = host.conclude(seen, lambda data, _: listed(host, spec, data))
         if result["ending"] != "completed":
             return result
         names = [test["id"] for test in result["tests"]]
     tests, whole = [], True
-    for name in names[:TESTS]:
-        word = "".join("%02x" % byte for byte in os.urandom(16))
+    for name in names:
+        word = os.urandom(16).hex()
         selected = SELECTED[spec["kind"]] % (escaped(spec["kind"], name), spec["name"]) if spec["kind"] != "c" else name
         argv = [spec["binary"], word, selected]
         result = ended(host, spec, name, word, host.process(argv, env, home, end - time.monotonic(), printed=True))
@@ -303,8 +289,7 @@ def judge(host, spec, env, home, end, altered):
         tests += result["tests"]
         whole = whole and result["tripwire"]
         altered = altered.union(result["altered"])
-    return {"ending": "completed", "exit_code": 1, "tests": tests[:TESTS], "tripwire": whole,
-            "altered": sorted(altered)}  # fmt: skip
+    return host.completed(tests, whole, altered)
 
 
 def escaped(kind, name):
@@ -316,25 +301,20 @@ def ended(host, spec, name, word, seen):
     """Return the result of one test's process; a signal is a failure of the test that had begun."""
     status = seen["status"]
     if seen["killed"] or status is None or not os.WIFSIGNALED(status) or any(seen["grown"].values()):
-        return host.conclude(seen, lambda data, code: read(spec, name, word, data, code))
+        return host.conclude(seen, lambda data, code: read(host, spec, name, word, data, code))
     number = signal.Signals(os.WTERMSIG(status)).name
     data = seen["report"].decode("utf-8", "replace")
     marks = [word + " begun\n", word + " passed\n"] if spec["kind"] == "c" else ["begun\n"]
     if number not in FATAL or not data.startswith(marks[0]):
         return host.conclude(seen, None)
     if spec["kind"] == "c" and data == "".join(marks) and number == "SIGABRT":  # by the assertion that must fail
-        return completed(outcome(name, "passed"))
-    return completed(outcome(name, "failed", number))
-
-
-def completed(test):
-    """Return the result of a process whose end by a signal is right."""
-    return {"ending": "completed", "tests": [test], "tripwire": True, "altered": []}
+        return host.completed([outcome(name, "passed")])
+    return host.completed([outcome(name, "failed", number)])
 
 
 def outcome(name, word, exception=None):
     """Return the outcome of one test."""
-    return {"id": name[:450], "outcome": word, "exception": exception, "where": None}
+    return {"id": name, "outcome": word, "exception": exception, "where": None}
 
 
 # --- reading ---------------------------------------------------------------------------------------------------------
@@ -350,7 +330,7 @@ def parsed(data):
     return ElementTree.fromstring(text)  # noqa: S314 - the library has its own guard, and this process is sandboxed
 
 
-def listed(spec, data):
+def listed(host, spec, data):
     """Return the tests of a program as its framework lists them, or None and what is wrong."""
     try:
         if spec["kind"] == "catch2":
@@ -366,16 +346,16 @@ def listed(spec, data):
     if not wires <= set(names):
         return None, "the tests were not listed whole"
     tests = [outcome(name, "passed") for name in dict.fromkeys(names) if name not in wires]
-    return {"tests": tests, "tripwire": True, "altered": [], "cause": None}, None
+    return host.completed(tests), None
 
 
-def read(spec, name, word, data, code):
+def read(host, spec, name, word, data, code):
     """Return the report of one test's process, or None and what is wrong with it."""
     if spec["kind"] == "c":
         went_on = data.decode("utf-8", "replace") == "%s begun\n%s passed\n%s went on\n" % (word, word, word)
         if not went_on or code != 1:
             return None, "the process ended without a report"
-        return {"tests": [outcome(name, "passed")], "tripwire": False, "altered": [], "cause": None}, None
+        return host.completed([outcome(name, "passed")], tripwire=False), None
     try:
         entries = told_by_gtest(parsed(data)) if spec["kind"] == "gtest" else told_by_cases(parsed(data))
     except (ValueError, KeyError, TypeError, ElementTree.ParseError):
@@ -388,11 +368,11 @@ def read(spec, name, word, data, code):
         if path[0] in wires:
             wires[path[0]] = state == "failed" and word in text
         elif path[0] == name:
-            label = " > ".join(path)[:450]
+            label = " > ".join(path)[: host.TEST]
             used[label] = used.get(label, 0) + 1
             tests.append(outcome(label, state, "Failed" if state == "failed" else None))
-    twice = {"oracle:" + label[:NAMES] for label, count in used.items() if count > 1}
-    return {"tests": tests, "tripwire": all(wires.values()), "altered": sorted(twice), "cause": None}, None
+    twice = {"oracle:" + label for label, count in used.items() if count > 1}
+    return host.completed(tests, all(wires.values()), twice), None
 
 
 def told_by_gtest(root):

@@ -20,11 +20,11 @@ def run(host, run):
         argv = [program, "test", "-json", "-count=1", "-vet=off", "-timeout=%ds" % max(left, 1), "-run=" + wanted, "."]
         home = os.path.join(host.job["workdir"], folder)
         seen = host.process(argv, env, home, left, printed=True, errors=True)
-        result = host.conclude(seen, lambda data, code, folder=folder: read(go, folder, data, code))
+        result = host.conclude(seen, lambda data, code, folder=folder: read(host, folder, data, code))
         if result["ending"] != "completed":
             return result
         outcomes += result["tests"]
-    return {"ending": "completed", "exit_code": 0, "tests": outcomes[: go.TESTS], "tripwire": True, "altered": []}
+    return dict(host.completed(outcomes), exit_code=0)
 
 
 def folders(root, files):
@@ -44,9 +44,9 @@ def has_tests(folder):
     return os.path.isdir(folder) and any(name.endswith("_test.go") for name in os.listdir(folder))
 
 
-def read(go, folder, data, code):
+def read(host, folder, data, code):
     """Return the outcomes of a folder's tests; one error where it does not build."""
-    outcomes, text, whole = {}, "", False
+    go, outcomes, text, whole = host.parts["go_runner"], {}, "", False
     for said, event in go.lines(data):
         text += said
         if event.get("Action") in go.ENDS and event.get("Test"):
@@ -59,9 +59,9 @@ def read(go, folder, data, code):
     if not tests and code:
         exception = "MissingModule" if go.MISSING.search(text) else "BuildFailed"
         tests = [dict(outcome(folder + ":", "error"), exception=exception)]
-    return {"tests": tests, "tripwire": True, "altered": [], "cause": None}, None
+    return host.completed(tests), None
 
 
 def outcome(name, told):
     """Return one outcome as a run has it."""
-    return {"id": name[:450], "outcome": told, "exception": None, "where": None}
+    return {"id": name, "outcome": told, "exception": None, "where": None}

@@ -12,9 +12,6 @@ import re
 import signal
 import time
 
-TESTS = 5000
-NAMES = 200
-TEXT = 8000
 #: Tests that must fail, in each process after the oracle's: how each does, and what it then prints.
 WIRES = """\
 package %(package)s
@@ -45,16 +42,15 @@ def run(host, run):
     env, _ = host.environment()
     home = os.path.normpath(os.path.join(job["workdir"], oracle["folder"]))
     if not os.path.isdir(home):
-        return {"ending": "completed", "exit_code": 1, "tests": [error("MissingFolder")], "tripwire": True,
-                "altered": []}  # fmt: skip
+        return host.completed([host.error("MissingFolder")])
     settle(host, run, env, oracle["folder"])
-    spec = write(host.folder, home, oracle)
+    spec = write(host, home, oracle)
     spec["root"] = job["workdir"]
     program, overlay = tool["program"], "-overlay=" + spec["overlay"]
     build = [program, "test", "-c", "-json", "-vet=off", overlay, "-o", spec["binary"], "."]
     seen = host.process(build, env, home, end - time.monotonic(), printed=True, errors=True)
     if seen["killed"] or seen["status"] != 0:
-        return host.conclude(seen, lambda data, _: unbuilt(spec, data))
+        return host.conclude(seen, lambda data, _: unbuilt(host, spec, data))
     asked = [program, "list", overlay, "-deps", "-test", "-json=Dir,EmbedFiles,Standard,Module,ForTest", "."]
     listing = dict(env, GOCACHE=os.path.join(host.folder, "overlay", "listing"))  # it is written to, unlike the other
     seen = host.process(asked, listing, home, end - time.monotonic(), printed=True)
@@ -88,10 +84,10 @@ def settle(host, run, env, folder):
         env["GOWORK"] = "off"
 
 
-def write(folder, home, oracle):
+def write(host, home, oracle):
     """Write the oracle, what must fail and the overlay that shows both into a private folder; what is to be known."""
-    name = "X" + "".join("%02x" % byte for byte in os.urandom(8))
-    private = os.path.join(folder, "oracle")
+    name = "X" + host.token()
+    private = os.path.join(host.folder, "oracle")
     file = "oracle_%s_test.go" % name.lower()  # a name of the author's could be one for another system alone
     package = PACKAGE.search(oracle["source"])
     words = {"n": name, "v": int.from_bytes(os.urandom(4), "big"), "package": package.group(1) if package else "main"}
@@ -106,7 +102,7 @@ def write(folder, home, oracle):
     with open(overlay, "w") as out:
         json.dump({"Replace": replace}, out)
     return {
-        "file": file, "overlay": overlay, "binary": os.path.join(folder, "overlay", "oracle.test"), "name": name,
+        "file": file, "overlay": overlay, "binary": os.path.join(host.folder, "overlay", "oracle.test"), "name": name,
         "tests": TEST.findall(oracle["source"]), "wires": ["Test" + name + kind for kind in KINDS],
         "hidden": {os.path.join(home, file), os.path.join(home, wires)},
     }  # fmt: skip
@@ -145,8 +141,7 @@ def told_of(data, spec):
         module = package.get("Module") or {}
         other = module.get("Replace")
         if other:
-            label = "go.mod:%s=>%s@%s" % (module.get("Path"), other.get("Path"), other.get("Version", ""))
-            found.add(label[:NAMES])
+            found.add("go.mod:%s=>%s@%s" % (module.get("Path"), other.get("Path"), other.get("Version", "")))
     return found if own else None
 
 
@@ -171,39 +166,32 @@ def lines(data):
         yield (line + "\n", {}) if event is None else (str(event.get("Output", "")), event)
 
 
-def error(exception, where=None):
-    """Return the outcome of a session whose tests could not be built."""
-    return {"id": "session", "outcome": "error", "exception": exception, "where": where}
-
-
-def unbuilt(spec, data):
+def unbuilt(host, spec, data):
     """Return the report of a build that failed: no test ran."""
-    text = "".join(text for text, _ in lines(data))[:TEXT]
+    text = "".join(text for text, _ in lines(data))[: host.TEXT]
     if "signal: killed" in text:
         return {"signal": int(signal.SIGKILL)}, None
     found = [(path, line) for path, line in PLACE.findall(text) if os.path.basename(path) != spec["file"]]
-    where = "%s:%s" % (found[0][0][:NAMES], found[0][1]) if found else None
     exception = "MissingModule" if MISSING.search(text) else "BuildFailed"
-    return {"tests": [error(exception, where)], "tripwire": True, "altered": [], "cause": None}, None
+    return host.completed([host.error(exception, ":".join(found[0]) if found else None)]), None
 
 
 def judge(host, spec, results, altered):
     """Return the result of a run: of its first process that came to no right end, else of all tests."""
     tests, broken = [], False
     for name, seen in results:
-        result = host.conclude(seen, lambda data, code, name=name: read(spec, name, data, code))
+        result = host.conclude(seen, lambda data, code, name=name: read(host, spec, name, data, code))
         if result["ending"] != "completed":
             return result
         tests += result["tests"]
         altered = altered.union(result["altered"])
         broken = broken or not result["tripwire"]
-    return {"ending": "completed", "exit_code": 1, "tests": tests[:TESTS], "tripwire": not broken,
-            "altered": sorted(altered)}  # fmt: skip
+    return host.completed(tests, not broken, altered)
 
 
-def read(spec, name, data, code):
+def read(host, spec, name, data, code):
     """Return the report of one process, or None and what is wrong with it; ``name`` is its test, None for none."""
-    seen = told(data)
+    seen = told(data, host.TEXT)
     outcomes, whole = seen["outcomes"], seen["whole"]
     mine = sorted(test for test in outcomes if name and (test == name or test.startswith(name + "/")))
     if any(outcomes[test] == "passed" and test not in seen["ended"] for test in mine):
@@ -211,20 +199,20 @@ def read(spec, name, data, code):
     panicked = (code, whole) == (1, None) and outcomes.get(name) == "failed" and bool(seen["panic"])
     if not panicked and ((code, whole) != (1, "fail") or any(outcomes.get(wire) != "failed" for wire in spec["wires"])):
         return None, "the process ended without a report"
-    tests = [{"id": test[:450], "outcome": outcomes[test], "exception": None, "where": None} for test in mine]
+    tests = [{"id": test, "outcome": outcomes[test], "exception": None, "where": None} for test in mine]
     for test in tests:
         if test["outcome"] == "failed":
             test.update(describe(spec, seen["panic"] if panicked else None))
     tripwire = panicked or wired(spec, seen)
-    return {"tests": tests, "tripwire": tripwire, "altered": sorted(seen["altered"]), "cause": None}, None
+    return host.completed(tests, tripwire, seen["altered"]), None
 
 
-def told(data):
+def told(data, most):
     """Return what a process told of its tests.
 
-    These are outcomes by test in the order of their ends, the outcome of the whole, what each test printed (its
-    beginning), those with Go's own line that says they passed, those that ran beside others, the text of a panic, and
-    labels of what came twice.
+    These are outcomes by test in the order of their ends, the outcome of the whole, what each test printed, those with
+    Go's own line that says they passed, those that ran beside others, the text of a panic, and labels of what came
+    twice. Of what is printed it is at most so much.
     """
     seen = {
         "outcomes": {},
@@ -238,18 +226,18 @@ def told(data):
     for event in documents(data):
         test, action, text = event.get("Test"), event.get("Action"), str(event.get("Output", ""))
         if action == "output":
-            seen["printed"][test] = (seen["printed"].get(test, "") + text)[:TEXT]
+            seen["printed"][test] = (seen["printed"].get(test, "") + text)[:most]
             if test and text.lstrip().startswith("--- PASS: %s " % test):
                 seen["ended"].add(test)
             if seen["panic"] or PANIC.match(text):
-                seen["panic"] = (seen["panic"] + text)[:TEXT]
+                seen["panic"] = (seen["panic"] + text)[:most]
         elif action == "cont":
             seen["beside"].add(test)
         elif action in ENDS and test is None:
             seen["whole"] = action
         elif action in ENDS:
             if test in seen["outcomes"]:
-                seen["altered"].add("oracle:" + test[:NAMES])
+                seen["altered"].add("oracle:" + test)
             seen["outcomes"][test] = ENDS[action]
     return seen
 
@@ -273,5 +261,5 @@ def describe(spec, panic):
     root = os.path.realpath(spec["root"]) + os.sep
     for path, line in re.findall(r"(?m)^\s+(/[^\s:]+\.go):(\d+)", panic):
         if path.startswith(root) and os.path.basename(path) != spec["file"]:
-            return {"exception": "panic", "where": "%s:%s" % (path[len(root) :][:NAMES], line)}
+            return {"exception": "panic", "where": "%s:%s" % (path[len(root) :], line)}
     return {"exception": "panic", "where": None}

@@ -15,9 +15,6 @@ import tempfile
 import time
 import zipfile
 
-TESTS = 5000
-NAMES = 200
-TEXT = 8000
 #: The JVM has to do with what a sandbox gives, address space included.
 JVM = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:CompressedClassSpaceSize=128m"]
 JVM += ["-XX:ReservedCodeCacheSize=96m", "-Xshare:auto"]
@@ -362,7 +359,7 @@ def run(host, run):
     home = os.path.normpath(os.path.join(project.workdir, oracle["folder"]))
     module = project.module_of(home) if os.path.isdir(home) else None
     if module is None:
-        return completed([error("MissingFolder")])
+        return host.completed([host.error("MissingFolder")])
     spec = {"root": project.workdir, "altered": set()}
     changed = keep(host.tree, job, run["state"], project)
     path = project.modules[module]
@@ -373,30 +370,30 @@ def run(host, run):
             argv = [program("javac", env), *javac(project, call, file)]
             seen = host.process(argv, env, call.module, end - time.monotonic(), printed=True, errors=True)
             if seen["killed"] or seen["status"] != 0:
-                return host.conclude(seen, lambda data, _: unbuilt(spec, data))
+                return host.conclude(seen, lambda data, _: unbuilt(host, spec, data))
     except MavenNeededError:
         told = forget(project, module)
         argv = maven(project, module, env)
         seen = host.process(argv, env, project.workdir, end - time.monotonic(), printed=True, errors=True)
         if seen["killed"] or seen["status"] != 0:
-            return host.conclude(seen, lambda data, _: unbuilt(spec, data))
+            return host.conclude(seen, lambda data, _: unbuilt(host, spec, data))
         if not os.path.isfile(told):
             return {"ending": "exited", "exit_code": 0, "detail": "Maven told no class path"}
         path = project.class_path(told)
         more = {place for place in path if not beneath(place, project.caches)}.difference(project.modules[module])
-        spec["altered"].update("classpath:" + os.path.relpath(place, project.workdir)[:NAMES] for place in more)
+        spec["altered"].update("classpath:" + os.path.relpath(place, project.workdir) for place in more)
     # What ran until now may have put something into any folder that it knew.
     private = tempfile.mkdtemp(dir=os.path.join(host.folder, "oracle"))
-    write(project, module, path, private, oracle, spec)
+    write(host, project, module, path, private, oracle["source"], spec)
     argv = [program("javac", env), *spec["compile"]]
     seen = host.process(argv, env, module, end - time.monotonic(), printed=True, errors=True)
     shutil.rmtree(spec["sources"])
     if seen["killed"] or seen["status"] != 0:
-        return host.conclude(seen, lambda data, _: unbuilt(spec, data))
+        return host.conclude(seen, lambda data, _: unbuilt(host, spec, data))
     heap = [] if "-Xmx" in env.get("JDK_JAVA_OPTIONS", "") else [HEAP]
     argv = [program("java", env), *JVM, *heap, "-Djava.io.tmpdir=" + env["TMPDIR"], *spec["launch"]]
     seen = host.process(argv, env, module, end - time.monotonic(), printed=True)
-    return host.conclude(seen, lambda data, code: read(spec, data, code))
+    return host.conclude(seen, lambda data, code: read(host, spec, data, code))
 
 
 def program(name, env):
@@ -525,13 +522,12 @@ def maven(project, module, env):
 # --- the oracle ------------------------------------------------------------------------------------------------------
 
 
-def write(project, module, path, private, oracle, spec):
+def write(host, project, module, path, private, source, spec):
     """Write the oracle, what must fail and the launcher into a private folder; add to the spec what is to be known.
 
     The class path begins with the oracle and JUnit's jars. The project's tests on it are those of the built tree.
     """
-    name, key = ("X" + os.urandom(8).hex() for _ in range(2))
-    source, classes = oracle["source"], os.path.join(private, "classes")
+    name, key, classes = host.token(), host.token(), os.path.join(private, "classes")
     sources = spec["sources"] = os.path.join(private, "sources")
     for folder in (classes, sources):
         os.mkdir(folder)
@@ -596,9 +592,9 @@ def shadows(products, fixed):
         for name in names_in(place):
             service = name[len("META-INF/services/") :] if name.startswith("META-INF/services/") else None
             if name in known and not name.endswith("-info.class"):
-                yield "class:" + name[: -len(".class")].replace("/", ".")[:NAMES]
+                yield "class:" + name[: -len(".class")].replace("/", ".")
             elif service and service.replace(".", "/") + ".class" in known:
-                yield "service:" + service[:NAMES]
+                yield "service:" + service
 
 
 def candidates(products, source):
@@ -629,31 +625,21 @@ def names_in(place):
 # --- reading ---------------------------------------------------------------------------------------------------------
 
 
-def error(exception, where=None):
-    """Return the outcome of a session whose tests could not be built."""
-    return {"id": "session", "outcome": "error", "exception": exception, "where": where}
-
-
-def completed(tests):
-    """Return the result of a run in which nothing was started."""
-    return {"ending": "completed", "exit_code": 1, "tests": tests, "tripwire": True, "altered": []}
-
-
-def unbuilt(spec, data):
+def unbuilt(host, spec, data):
     """Return the report of a build that failed: no test ran."""
-    text = data.decode("utf-8", "replace")[:TEXT]
+    text = data.decode("utf-8", "replace")[: host.TEXT]
     for path, line in PLACE.findall(text):
         if beneath(path, spec["root"]):
-            place = "%s:%s" % (os.path.relpath(path, spec["root"])[:NAMES], line)
+            place = "%s:%s" % (os.path.relpath(path, spec["root"]), line)
             break
     else:
         place = None
     exception = "MissingModule" if MISSING.search(text) else "BuildFailed"
     cause = "memory" if MEMORY.search(text) else None
-    return {"tests": [error(exception, place)], "tripwire": True, "altered": [], "cause": cause}, None
+    return dict(host.completed([host.error(exception, place)]), cause=cause), None
 
 
-def read(spec, data, code):
+def read(host, spec, data, code):
     """Return the report that a run left, or None and what is wrong with it.
 
     A line that does not begin with the key is none of the launcher's. Its lines are numbered, and the last says how
@@ -670,23 +656,23 @@ def read(spec, data, code):
     tests, wires, altered, cause = {}, [], set(spec["altered"]), None
     for _, (outcome, owner, title, exception, frames, message) in told[:-1]:
         if outcome == "shadowed":
-            altered.add("class:" + owner.replace("/", ".")[:NAMES])
+            altered.add("class:" + owner.replace("/", "."))
             continue
         if owner == spec["name"] + "Wires":
             kind = title.strip("_")
             wires.append(kind if outcome == "failed" and "%s %s" % (spec["name"], kind) in message else None)
             continue
         wires.append(None)
-        label = ("%s#%s" % (owner, title) if title else owner or "session")[:450]
+        label = ("%s#%s" % (owner, title) if title else owner or "session")[: host.TEST]
         cause = "memory" if exception.endswith(".OutOfMemoryError") else cause
-        test = {"id": label, "outcome": outcome, "exception": exception.rpartition(".")[2][:NAMES] or None,
+        test = {"id": label, "outcome": outcome, "exception": exception.rpartition(".")[2] or None,
                 "where": place_of(spec, frames) if exception else None}  # fmt: skip
         if tests.setdefault(label, test) is not test:
-            altered.add("oracle:" + label[:NAMES])
+            altered.add("oracle:" + label)
             if tests[label]["outcome"] == "passed":
                 tests[label] = test
     whole = sorted(filter(None, wires)) == sorted(WIRES) == sorted(filter(None, wires[-len(WIRES) :]))
-    return {"tests": list(tests.values())[:TESTS], "tripwire": whole, "altered": sorted(altered), "cause": cause}, None
+    return dict(host.completed(list(tests.values()), whole, altered), cause=cause), None
 
 
 def place_of(spec, frames):
@@ -699,5 +685,5 @@ def place_of(spec, frames):
         for root in spec["roots"]:
             place = os.path.join(root, folder, found.group(2))
             if os.path.isfile(place):
-                return "%s:%s" % (os.path.relpath(place, spec["root"])[:NAMES], found.group(3))
+                return "%s:%s" % (os.path.relpath(place, spec["root"]), found.group(3))
     return None

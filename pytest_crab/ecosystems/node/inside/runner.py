@@ -12,10 +12,6 @@ import re
 import signal
 from xml.etree import ElementTree
 
-TESTS = 5000
-NAMES = 200
-#: How much of a failure's text is looked at: patterns take the square of its length where the project wrote it.
-TEXT = 8000
 #: What a tripwire's failure must say, by its name.
 ASSERTED = {
     "plain": "plain", "ok": "ERR_ASSERTION", "equal": "ERR_ASSERTION", "strict": "ERR_ASSERTION",
@@ -272,15 +268,14 @@ class MissingError(Exception):
 
 def run(host, run):
     """Run one oracle; node's own runner is a process that no code of the project reaches but through what it prints."""
-    job, folder = host.job, host.folder
-    keep_places(host.tree, job, run["state"], host.built_since)
+    keep_places(host.tree, host.job, run["state"], host.built_since)
     try:
-        spec = prepare(host.tree, job, folder, run["oracle"])
+        spec = prepare(host, run["oracle"])
     except MissingError as error:
         return {"ending": "unstarted", "detail": str(error)}
     env, _ = host.environment()
-    seen = host.process(spec["argv"], env, job["workdir"], run["seconds"], printed=spec["runner"] == "node")
-    return host.conclude(seen, lambda data, code: read(spec, data, code))
+    seen = host.process(spec["argv"], env, host.job["workdir"], run["seconds"], printed=spec["runner"] == "node")
+    return host.conclude(seen, lambda data, code: read(host, spec, data, code))
 
 
 def keep_places(tree, job, state, since):
@@ -316,15 +311,15 @@ def kept_places(root):
     return found
 
 
-def prepare(tree, job, folder, oracle):
+def prepare(host, oracle):
     """Write the oracle into the tree and what goes with it into a private folder; return the spec for ``read``.
 
     The oracle lies at the tree's root, so that it finds the project by relative paths and node_modules as node does.
     """
-    name = "x" + "".join("%02x" % byte for byte in os.urandom(8))
+    tree, job, name = host.tree, host.job, host.token()
     file = os.path.basename(oracle["file"])
     runner = oracle["runner"]
-    root, private = os.path.realpath(job["workdir"]), os.path.join(folder, "oracle")
+    root, private = os.path.realpath(job["workdir"]), os.path.join(host.folder, "oracle")
     spec = {"name": name, "file": file, "root": root, "runner": runner, "report": os.path.join(private, "report.json")}
     spec["wires"] = {"%s %s" % (name, wire): said for wire, said in WIRES[runner].items()}
     words = {"n": name, "v": int.from_bytes(os.urandom(4), "big"), "watch": WATCH, "report": json.dumps(spec["report"])}
@@ -405,7 +400,7 @@ def program_of(workdir, runner):
     if release is None or int(release.group()) < least:
         raise MissingError(
             "%s %s is in the environment, and its oracles need %d.0 or later: pin it in environment.packages, as %s@%s"
-            % (runner, str(said.get("version"))[:NAMES], least, runner, usual)
+            % (runner, str(said.get("version"))[:80], least, runner, usual)
         )
     return found
 
@@ -419,7 +414,7 @@ def quote(path):
 # --- reading ---------------------------------------------------------------------------------------------------------
 
 
-def read(spec, data, code):
+def read(host, spec, data, code):
     """Return the report that a run left, or None and what is wrong with it; ``data`` is what node's runner printed."""
     try:
         if spec["runner"] == "node":
@@ -438,10 +433,10 @@ def read(spec, data, code):
     faulty = sum(outcome == "failed" for _, outcome, _ in entries)
     if code != (min(faulty, 255) if spec["runner"] == "mocha" else min(faulty, 1)):
         return None, "the report and exit code %d do not agree" % code
-    return dict(report(spec, entries), exit_code=min(code, 1)), None
+    return dict(report(host, spec, entries), exit_code=min(code, 1)), None
 
 
-def report(spec, entries):
+def report(host, spec, entries):
     """Split what was told into the oracle's tests and the tripwires."""
     wires, tests, order, changed, used = {}, [], [], [], {}
     for path, outcome, text in entries:
@@ -453,14 +448,14 @@ def report(spec, entries):
                 changed = labels(text)
             continue
         loading = name == spec["name"] + " load"
-        label = "session" if loading else " > ".join(path)[:450]
+        label = "session" if loading else " > ".join(path)[: host.TEST]
         used[label] = used.get(label, 0) + 1
         label += " #%d" % used[label] if used[label] > 1 else ""
-        exception, where = describe(spec, text) if outcome == "failed" else (None, None)
+        exception, where = describe(spec, text[: host.TEXT]) if outcome == "failed" else (None, None)
         tests.append({"id": label, "outcome": "error" if loading else outcome, "exception": exception, "where": where})
     count = len(spec["wires"])
     whole = len(order) >= count and all(order[-count:]) and sum(order) == count and all(wires.values())
-    return {"tests": tests[:TESTS], "tripwire": whole if wires else None, "altered": changed, "cause": None}
+    return host.completed(tests, whole if wires else None, changed)
 
 
 def labels(text):
@@ -468,21 +463,20 @@ def labels(text):
     found = re.search(r"altered:([A-Za-z0-9+/=]+)", text)
     try:
         listed = json.loads(base64.b64decode(found.group(1)).decode())
-        return sorted({str(label)[:NAMES] for label in listed})[:NAMES]
+        return [str(label) for label in listed]
     except (ValueError, AttributeError, TypeError):
         return ["harness.altered"]
 
 
 def describe(spec, text):
     """Return the exception's type and the innermost line of the tree that it came through; never its message."""
-    text = text[:TEXT]
     found = re.search(
         r"\A\s*([A-Za-z_$][\w$]*)" if spec["runner"] != "node" else r"\n[ \t]*cause: \[?([A-Za-z_$][\w$]*)", text
     )
-    exception = found.group(1)[:NAMES] if found else None
+    exception = found.group(1) if found else None
     for path, line in re.findall(r"(?m)^[ \t]+at .*?%s/([^\s():]+):(\d+)(?::\d+)?\)?$" % re.escape(spec["root"]), text):
         if path != spec["file"] and "node_modules/" not in path and not path.startswith(spec["name"]):
-            return exception, "%s:%s" % (path[:NAMES], line)
+            return exception, "%s:%s" % (path, line)
     return exception, None
 
 

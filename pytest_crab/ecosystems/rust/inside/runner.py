@@ -14,9 +14,6 @@ import shlex
 import signal
 import time
 
-TESTS = 5000
-NAMES = 200
-TEXT = 8000
 #: Tests that must fail, behind the oracle's in its module: how each does, and what it then prints.
 WIRES = """
 #[test]
@@ -92,7 +89,7 @@ class Oracle:
         self.env.pop("RUSTC_BOOTSTRAP", None)
         self.env["RUST_BACKTRACE"] = "0"
         self.flags = shlex.split(self.job["env"].get("CARGOFLAGS", ""))
-        self.name = "zz" + token()
+        self.name = "zz" + host.token()
         self.altered = set()
 
     def run(self):
@@ -108,7 +105,7 @@ class Oracle:
         self.build([*build, "--", "--print", "crate-name"], place, decoy)
         self.keep_settings()
         if read_text(file) != text + decoy["line"]:
-            self.altered.add("build:" + os.path.relpath(file, self.root)[:NAMES])
+            self.altered.add("build:" + os.path.relpath(file, self.root))
         spec = self.write(place, self.oracle["source"])
         put(self.host.tree, file, text + spec["line"], written)
         build = [self.program, "rustc", "--profile", "test", *spec["target"], *arguments]
@@ -143,7 +140,7 @@ class Oracle:
         package = next((one for one in (said or {}).get("packages", ()) if one["manifest_path"] == manifest), None)
         if package is None:
             text = data.decode("utf-8", "replace")
-            raise UnbuiltError(session("MissingCrate" if MISSING.search(text) else "MissingPackage"))
+            raise UnbuiltError(self.session("MissingCrate" if MISSING.search(text) else "MissingPackage"))
         place = {"package": package, "folder": folder, "manifest": manifest, "file": manifest, "unit": None}
         first = os.path.relpath(self.home, folder).split(os.sep)[0]
         if first in (".", "tests"):
@@ -154,17 +151,17 @@ class Oracle:
             file = module(target["src_path"], self.home)
             if file:
                 return dict(place, file=file, unit=target)
-        raise UnbuiltError(session("MissingModule"))
+        raise UnbuiltError(self.session("MissingModule"))
 
     def write(self, place, source):
         """Write a text to a new private place; what names it, the tests that must fail, and how cargo is asked."""
-        name = "crab_" + token()
+        name = "crab_" + self.host.token()
         folder = os.path.join(self.host.folder, "oracle")
         if os.path.lexists(folder):
             self.host.tree.remove(folder)
         os.mkdir(folder)
         file = os.path.join(folder, name + ".rs")
-        words = {"n": self.name, "v": int.from_bytes(os.urandom(2), "big"), "secret": token()}
+        words = {"n": self.name, "v": int.from_bytes(os.urandom(2), "big"), "secret": self.host.token()}
         words.update(w=words["v"] + 1, std="std" if place["package"]["edition"] == "2015" else "core")
         made = sorted(set(MAKER.findall(source)))
         wires = {"%s_%s" % (self.name, kind): "%s %s" % (words["secret"], kind) for kind in KINDS}
@@ -212,8 +209,11 @@ class Oracle:
             "%s:%s" % (span["file_name"], span["line_start"]) for span in found if span["file_name"] != spec["file"]
         ]
         exception = "MissingCrate" if MISSING.search(text) else "BuildFailed"
-        tests = [error(exception, places[0][:NAMES] if places else None)]
-        return {"tests": tests, "tripwire": True, "altered": [], "cause": None}
+        return self.session(exception, places[0] if places else None)
+
+    def session(self, exception, where=None):
+        """Return the result of a run whose tests could not be built."""
+        return self.host.completed([self.host.error(exception, where)])
 
     def binary(self, data, spec):
         """Return the program that the oracle's text was compiled into. Raises UnbuiltError where there is none."""
@@ -226,7 +226,7 @@ class Oracle:
             if own and one.get("executable"):
                 found = one["executable"]
             elif not one.get("fresh") and not own:
-                self.altered.add(("build:" + str(target.get("name")))[:NAMES])
+                self.altered.add("build:" + str(target.get("name")))
         if found is None:
             raise UnbuiltError({"ending": "exited", "exit_code": 0, "detail": "what was built was not told whole"})
         return found
@@ -242,7 +242,7 @@ class Oracle:
             return set()
         changed = {name for name, kind in now.items() if kind == "path" and before.get(name, kind) != kind}
         changed |= {name for name in now if name in OWN and name not in before}
-        return {("Cargo.toml:" + name)[:NAMES] for name in changed}
+        return {"Cargo.toml:" + name for name in changed}
 
     def taken(self, folder):
         """Return where each crate comes from that the package in a folder names; None where it has none."""
@@ -275,13 +275,13 @@ class Oracle:
         wires = {prefix + wire: said for wire, said in spec["wires"].items()}
         own = [name for name in names if name.startswith(prefix) and name not in wires]
         if (place["unit"] is not None and not prefix) or not wires.keys() <= set(names):
-            return {"ending": "completed", "exit_code": 1, "tests": [], "tripwire": False, "altered": []}
+            return self.host.completed([], tripwire=False)
         tests, whole = [], True
-        for name in [*own[:TESTS], None]:
+        for name in [*own, None]:
             argv = [binary, "--exact", *([name] if name else []), *wires, "--test-threads=1"]
             argv += ["-Z", "unstable-options", "--format=json"]
             seen = self.host.process(argv, env, place["folder"], self.end - time.monotonic(), printed=True)
-            seen["status"] = deadly(seen, name, len(prefix), tests)
+            seen["status"] = self.deadly(seen, name, len(prefix), tests)
             if seen["status"] is None:
                 continue
             result = self.host.conclude(
@@ -292,13 +292,7 @@ class Oracle:
             tests += result["tests"]
             whole = whole and result["tripwire"]
             self.altered.update(result["altered"])
-        return {
-            "ending": "completed",
-            "exit_code": 1,
-            "tests": tests,
-            "tripwire": whole,
-            "altered": sorted(self.altered),
-        }
+        return self.host.completed(tests, whole, self.altered)
 
     def run_environment(self, place, data):
         """Return the variables that cargo gives the tests that it runs."""
@@ -322,11 +316,11 @@ class Oracle:
         told = read_text(os.path.join(os.path.dirname(str(said.get("out_dir"))), "output"))
         words = [words.replace(self.root, ".") for words in LINKED.findall(told)]
         words += [name for name, _ in said.get("env") or () if OBEYED.fullmatch(name)]
-        return {("build:" + word)[:NAMES] for word in words}
+        return {"build:" + word for word in words}
 
     def read(self, data, code, name, wires, cut, spec):
         """Return the report of one process, or None and what is wrong with it; ``name`` is its test, None for none."""
-        outcomes, said, twice, counts = told(data)
+        outcomes, said, twice, counts = told(data, self.host.TEXT)
         expected = {*wires, *([name] if name else [])}
         failed = sum(outcome == "failed" for outcome in outcomes.values())
         passed = sum(outcome == "passed" for outcome in outcomes.values())
@@ -336,26 +330,32 @@ class Oracle:
             return None, "the report and its counts do not agree"
         tests = []
         if name:
-            tests.append({"id": name[cut:][:450], "outcome": outcomes[name], "exception": None, "where": None})
+            tests.append({"id": name[cut:], "outcome": outcomes[name], "exception": None, "where": None})
             if outcomes[name] == "failed":
                 tests[0].update(self.describe(said.get(name, ""), spec))
         wired = all(outcomes[wire] == "failed" and text in said.get(wire, "") for wire, text in wires.items())
-        altered = {"oracle:" + one[cut:][:NAMES] for one in [*twice, *(set(outcomes) - expected)]}
-        return {"tests": tests, "tripwire": wired, "altered": sorted(altered), "cause": None}, None
+        altered = {"oracle:" + one[cut:] for one in [*twice, *(set(outcomes) - expected)]}
+        return self.host.completed(tests, wired, altered), None
+
+    def deadly(self, seen, name, cut, tests):
+        """Note a test as failed that a signal ended which Rust itself raises; how its process ended else."""
+        status = seen["status"]
+        if seen["killed"] or any(seen["grown"].values()) or name is None or not os.WIFSIGNALED(status):
+            return status
+        outcomes, _, _, counts = told(seen["report"], self.host.TEXT)
+        if os.WTERMSIG(status) not in DEADLY or outcomes or counts is not None:
+            return status
+        tests.append({"id": name[cut:], "outcome": "failed", "exception": "abort", "where": None})
+        return None
 
     def describe(self, said, spec):
         """Return the kind of a failure, and the line of the tree that panicked; never its message."""
-        found = PANIC.search(said[:TEXT])
+        found = PANIC.search(said)
         path = found.group(1) if found else spec["file"]
         inside = os.path.realpath(os.path.join(self.root, path))
         if path == spec["file"] or not inside.startswith(self.root + os.sep) or not os.path.isfile(inside):
             return {"exception": "Failed", "where": None}
-        return {"exception": "panic", "where": "%s:%s" % (os.path.relpath(inside, self.root)[:NAMES], found.group(2))}
-
-
-def token():
-    """Return a name that nobody can guess."""
-    return "x" + "".join("%02x" % byte for byte in os.urandom(8))
+        return {"exception": "panic", "where": "%s:%s" % (os.path.relpath(inside, self.root), found.group(2))}
 
 
 def read_text(file):
@@ -416,30 +416,11 @@ def documents(data):
                 yield document
 
 
-def error(exception, where=None):
-    """Return the outcome of a session whose tests could not be built."""
-    return {"id": "session", "outcome": "error", "exception": exception, "where": where}
+def told(data, most):
+    """Return what a process told: outcomes by test, what each failed one printed, names told twice, and the end.
 
-
-def session(exception):
-    """Return the result of a run whose tests could not be built."""
-    return {"ending": "completed", "exit_code": 1, "tests": [error(exception)], "tripwire": True, "altered": []}
-
-
-def deadly(seen, name, cut, tests):
-    """Note a test as failed that a signal ended which Rust itself raises; how its process ended else."""
-    status = seen["status"]
-    if seen["killed"] or any(seen["grown"].values()) or name is None or not os.WIFSIGNALED(status):
-        return status
-    outcomes, _, _, counts = told(seen["report"])
-    if os.WTERMSIG(status) not in DEADLY or outcomes or counts is not None:
-        return status
-    tests.append({"id": name[cut:][:450], "outcome": "failed", "exception": "abort", "where": None})
-    return None
-
-
-def told(data):
-    """Return what a process told: outcomes by test, what each failed one printed, names told twice, and the end."""
+    Of what one printed it is at most so much.
+    """
     decoder = json.JSONDecoder()
     outcomes, said, twice, counts = {}, {}, [], None
     text = data.decode("utf-8", "replace")
@@ -457,5 +438,5 @@ def told(data):
             if name in outcomes:
                 twice.append(name)
             outcomes[name] = ENDS[kind]
-            said[name] = str(event.get("stdout", ""))[:TEXT]
+            said[name] = str(event.get("stdout", ""))[:most]
     return outcomes, said, twice, counts
