@@ -51,7 +51,7 @@ REQUIRED = frozenset(filter(None, os.environ.get("CRAB_TEST_REQUIRE", "").split(
 COUNTED = ("pull", "trial", "trials", "instance", "instances")
 
 #: Marks of tests that need these.
-MARKS = ("docker", "bubblewrap", "node", "go", "rust", "java", "cpp", "browser")
+MARKS = ("docker", "bubblewrap", "node", "go", "rust", "java", "cpp", "php", "browser")
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -129,6 +129,11 @@ def _lack_of_cpp() -> str | None:
     return f"no {(programs + headers)[0]}" if programs or headers else None
 
 
+def _lack_of_php() -> str | None:
+    lacking = [name for name in ("php", "composer", "phpunit") if shutil.which(name) is None]
+    return f"no {lacking[0]} on PATH" if lacking else None
+
+
 def _lack_of_an_index() -> str | None:
     if importlib.util.find_spec("uv") is None:
         return "uv is not installed"
@@ -145,6 +150,7 @@ _LACKS = {
     "go": _lack_of_go,
     "rust": _lack_of_rust,
     "java": _lack_of_java,
+    "php": _lack_of_php,
     "index": _lack_of_an_index,
 }
 

@@ -19,6 +19,7 @@ from pytest_crab.ecosystems.go import Go
 from pytest_crab.ecosystems.java import Java
 from pytest_crab.ecosystems.node import Node
 from pytest_crab.ecosystems.patterns import Patterns
+from pytest_crab.ecosystems.php import Php
 from pytest_crab.ecosystems.python import Python
 from pytest_crab.ecosystems.rust import Rust
 from pytest_crab.errors import BadInput
@@ -28,7 +29,7 @@ from pytest_crab.types import Environment, Oracle
 GROUP = "pytest_crab.ecosystems"
 
 #: The ecosystems of this package.
-ECOSYSTEMS: tuple[Ecosystem, ...] = (Python(), Node(), Go(), Rust(), Java(), Cpp())
+ECOSYSTEMS: tuple[Ecosystem, ...] = (Python(), Node(), Go(), Rust(), Java(), Cpp(), Php())
 
 #: What builds and test runs of any language leave: a project may use several. It is never part of a revision.
 LEFTOVERS: Patterns = functools.reduce(add, (one.leftovers for one in ECOSYSTEMS))

@@ -11,11 +11,10 @@ GRAMMARS = MappingProxyType(
     {
         ".cs": Grammar("tree_sitter_c_sharp"),
         ".rb": Grammar("tree_sitter_ruby", nothing=b"nil"),
-        ".php": Grammar("tree_sitter_php", "language_php", piece=("language_php_only", b"<?")),
     }
 )
 
 NAMES = Names(
     tests=r"Tests?\.(?:kt|cs)$",
-    dependencies=r"Gemfile|composer\.json",
+    dependencies=r"Gemfile",
 )

@@ -28,6 +28,7 @@ ENVIRONMENTS = (
     Environment(ecosystem="rust", version="1.95"),
     Environment(ecosystem="java", version="17"),
     Environment(ecosystem="cpp", version="12", build=("make",), packages=("doctest",)),
+    Environment(ecosystem="php", version="8.2", packages=("phpunit/phpunit:9.6.7",)),
     Environment(ecosystem="node", version="20"),
     Environment(ecosystem="python", version="3.11"),
 )

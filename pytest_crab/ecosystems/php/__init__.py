@@ -1,0 +1,74 @@
+"""PHP: composer's packages, and PHPUnit."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from types import MappingProxyType
+
+from typing_extensions import override
+
+from pytest_crab.ecosystems.contract import Ecosystem, Grammar, Messages, Names, Spelling, runner_source
+from pytest_crab.ecosystems.patterns import Patterns
+from pytest_crab.ecosystems.php.tools import PhpTools
+from pytest_crab.types import Environment
+
+_NAME = r"[a-z0-9](?:[_.-]?[a-z0-9]+)*"
+_VERSION = re.compile(r"\d{1,2}(?:\.\d{1,3}){1,2}")
+
+_STUB = """\
+<?php
+// Red on the pull request, green once {comment} is resolved ({place}).
+// {stub}
+use PHPUnit\\Framework\\TestCase;
+
+final class {comment}_test extends TestCase
+{{
+    public function test_{comment}(): void
+    {{
+        $this->fail('to be written');
+    }}
+}}
+"""
+
+
+class Php(Ecosystem):
+    """PHP with PHPUnit. composer.lock pins the packages."""
+
+    name = "php"
+    languages = MappingProxyType({".php": "php"})
+    grammars = MappingProxyType(
+        {".php": Grammar("tree_sitter_php", "language_php", piece=("language_php_only", b"<?"))}
+    )
+    names = Names(
+        tests=r"Test\.php$",
+        dependencies=r"composer\.json",
+        reading=r"\bfile_get_contents\b|\bfopen\b|\bReflection[A-Z]\w+",
+        settings=r"\bgetenv\(['\"](\w+)['\"]|\$_(?:ENV|SERVER)\[['\"](\w+)['\"]\]|\b(?:env|config)\(['\"]([\w.]+)",
+    )
+    messages = Messages(
+        banner=r"#\d+ (?:/|\{main\})|Stack trace:|\s+thrown in ",
+        cause=r"(?:PHP )?(?:Fatal|Parse) error:",
+    )
+    tools = PhpTools()
+    runner = runner_source(__name__)
+    stub = _STUB
+    pin = Spelling(rf"{_NAME}/{_NAME}:\d+(?:\.\d+)+\S*", "phpunit/phpunit:9.6.7, which is composer's way")
+    runners = MappingProxyType({"phpunit": Spelling(r"\.php", ".php")})
+    leftovers = Patterns(names=(".phpunit.result.cache", ".phpunit.cache", ".php-cs-fixer.cache"))
+    system_packages = ("/usr/share/php",)
+
+    @override
+    def environment_faults(self, environment: Environment) -> Iterator[str]:
+        yield from super().environment_faults(environment)
+        if self.owns(environment) and environment.version is not None and not _VERSION.fullmatch(environment.version):
+            yield f"environment.version is {environment.version!r}; it should be that of PHP, such as '8.2'"
+
+    @override
+    def licences(self, read: Callable[[str], str]) -> Iterator[str]:
+        try:
+            named = json.loads(read("composer.json")).get("license")
+        except (ValueError, AttributeError):
+            return
+        yield from (one for one in (named if isinstance(named, list) else [named]) if isinstance(one, str))

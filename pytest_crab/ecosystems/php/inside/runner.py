@@ -1,0 +1,469 @@
+"""Oracles under PHPUnit: a launcher of our own runs them in one process, and signs what it tells; CPython 3.6 up.
+
+PHPUnit is the environment's. Its classes are loaded before any code of the project, so none of the project's can stand
+in their place; neither its command nor a configuration of the project's takes part. The oracle is never a file: PHP is
+given its text once, under the name of a file in the tree. The launcher removes itself before that. One report comes at
+the end, behind tests that must fail, with a code that only its key makes. A fatal error is a failure of the test that
+it ends; those behind it run in a process of their own. What code in the oracle's process can still do is in the docs.
+"""
+
+import base64
+import hashlib
+import hmac
+import json
+import os
+import re
+import time
+
+TESTS = 5000
+NAMES = 200
+#: The report is a file of its own for the launcher, and what the project prints goes where errors do.
+SHELL = ["/bin/sh", "-c", 'exec "$@" 9>&1 1>&2', "sh"]
+#: Nothing is run before the launcher or after it, and no code reaches into the memory of its process by a library.
+SETTINGS = {
+    "auto_prepend_file": "", "auto_append_file": "", "opcache.enable_cli": "0", "ffi.enable": "0", "memory_limit": "1G",
+    "display_errors": "stderr", "log_errors": "0", "zend.assertions": "1", "assert.exception": "1",
+}  # fmt: skip
+#: Tests that must fail, each by another kind of assertion.
+KINDS = ("same", "equal", "true", "count", "throws", "plain")
+LACK = (
+    "PHPUnit 9 is not in the environment: install it (Debian: phpunit), or name a release of phpunit/phpunit in "
+    "environment.packages"
+)
+#: Requirements in composer.json that are no packages.
+PLATFORM = re.compile(r"php(?:-\w+)?\Z|(?:ext|lib)-|composer(?:-\w+)*\Z")
+
+LAUNCHER = r"""<?php
+\unlink(__FILE__);
+\set_include_path('%(library)s');
+require '%(phpunit)s';
+\set_include_path('.' . \PATH_SEPARATOR . '%(library)s');
+
+final class %(n)s implements \PHPUnit\Framework\TestListener
+{
+    use \PHPUnit\Framework\TestListenerDefaultImplementation;
+
+    public $at;
+
+    public function startTest(\PHPUnit\Framework\Test $test): void
+    {
+        $this->at = $test;
+    }
+
+    public static function name($test): string
+    {
+        return \get_class($test) . '::' . ($test instanceof \PHPUnit\Framework\TestCase ? $test->getName() : '');
+    }
+
+    public static function told(string $name, string $outcome, ?\Throwable $fault): array
+    {
+        if ($fault === null) {
+            return [$name, $outcome, null, [], ''];
+        }
+        $wrapped = $fault instanceof \PHPUnit\Framework\ExceptionWrapper;
+        $places = [];
+        if (!$fault instanceof \PHPUnit\Framework\AssertionFailedError) {
+            $places[] = [$fault->getFile(), $fault->getLine()];
+            foreach ($wrapped ? $fault->getSerializableTrace() : $fault->getTrace() as $frame) {
+                $places[] = [$frame['file'] ?? '', $frame['line'] ?? 0];
+            }
+        }
+        $kind = $wrapped ? $fault->getClassName() : \get_class($fault);
+        return [$name, $outcome, $kind, \array_slice($places, 0, 50), \substr($fault->getMessage(), 0, 400)];
+    }
+
+    public static function leaves(\PHPUnit\Framework\TestSuite $suite): array
+    {
+        $found = [];
+        foreach ($suite->tests() as $test) {
+            $more = $test instanceof \PHPUnit\Framework\TestSuite ? self::leaves($test) : [$test];
+            $found = \array_merge($found, $more);
+        }
+        return $found;
+    }
+
+    public static function without(\PHPUnit\Framework\TestSuite $suite, array $done): void
+    {
+        $left = [];
+        foreach ($suite->tests() as $test) {
+            if ($test instanceof \PHPUnit\Framework\TestSuite) {
+                self::without($test, $done);
+                $left[] = $test;
+            } elseif (!isset($done[self::name($test)])) {
+                if ($test instanceof \PHPUnit\Framework\TestCase) {
+                    // Else its outcome is what a process of the project's says.
+                    (\Closure::bind(function () {
+                        $this->runTestInSeparateProcess = $this->runClassInSeparateProcess = false;
+                    }, $test, \PHPUnit\Framework\TestCase::class))();
+                }
+                $left[] = $test;
+            }
+        }
+        $suite->setTests($left);
+    }
+
+    public static function outcomes(array $tests, \PHPUnit\Framework\TestResult $result): array
+    {
+        $faults = [];
+        $lists = ['failed' => [$result->failures(), $result->errors()], 'skipped' => [$result->skipped(),
+            $result->notImplemented(), $result->risky(), $result->warnings()]];
+        foreach ($lists as $outcome => $each) {
+            foreach (\array_merge(...$each) as $fault) {
+                $test = $fault->failedTest();
+                $faults[\spl_object_id($test)] = $faults[\spl_object_id($test)]
+                    ?? self::told(self::name($test), $outcome, $fault->thrownException());
+            }
+        }
+        $told = [];
+        foreach ($tests as $test) {
+            $id = \spl_object_id($test);
+            $name = self::name($test);
+            if (isset($faults[$id])) {
+                $told[] = $faults[$id];
+                unset($faults[$id]);
+            } elseif (isset($result->passed()[$name])
+                && $test->getStatus() === \PHPUnit\Runner\BaseTestRunner::STATUS_PASSED) {
+                $told[] = self::told($name, 'passed', null);
+            }
+        }
+        return \array_merge($told, \array_values($faults));
+    }
+}
+
+(static function (): void {
+    $root = '%(library)s/';
+    $places = [];
+    foreach ([\PHPUnit\Framework\Assert::class, \PHPUnit\Util\Test::class, \SebastianBergmann\Comparator\Factory::class,
+        \SebastianBergmann\Exporter\Exporter::class, \SebastianBergmann\Diff\Differ::class,
+        \SebastianBergmann\RecursionContext\Context::class] as $name) {
+        $places[] = \dirname((new \ReflectionClass($name))->getFileName());
+    }
+    foreach ($places as $place) {
+        $files = new \RecursiveDirectoryIterator($place, \FilesystemIterator::SKIP_DOTS);
+        foreach (new \RecursiveIteratorIterator($files) as $file) {
+            if (\preg_match('~\A[A-Z].*\.php\z~', $file->getFilename())) {
+                require_once $file->getPathname();
+            }
+        }
+    }
+    $own = '~\A(?:PHPUnit|SebastianBergmann|DeepCopy|Doctrine\\\\Instantiator)\\\\~i';
+    $names = static function (): array {
+        return \array_merge(\get_declared_classes(), \get_declared_interfaces(), \get_declared_traits());
+    };
+    $known = \array_flip($names());
+    $functions = \get_defined_functions();
+    $internal = \array_flip($functions['internal']);
+    $functions = \array_flip($functions['user']);
+
+    $out = \fopen('php://fd/9', 'wb');
+    $report = ['tests' => [], 'wires' => [], 'altered' => [], 'load' => null, 'fatal' => null];
+    $done = \array_fill_keys(\json_decode(\base64_decode('%(done)s'), true), true);
+    $listener = new %(n)s();
+    $result = new \PHPUnit\Framework\TestResult();
+    $result->addListener($listener);
+    $suites = $leaves = [];
+    $say = static function () use (&$report, $out): void {
+        $text = \base64_encode(\json_encode($report, \JSON_INVALID_UTF8_SUBSTITUTE | \JSON_PARTIAL_OUTPUT_ON_ERROR));
+        \fwrite($out, $text . ' ' . \hash_hmac('sha256', $text, '%(key)s') . "\n");
+        $report = null;
+    };
+    \register_shutdown_function(static function () use (&$report, $say, $listener, $result, &$leaves): void {
+        $last = \error_get_last();
+        $fatal = \E_ERROR | \E_CORE_ERROR | \E_COMPILE_ERROR | \E_PARSE | \E_RECOVERABLE_ERROR;
+        if ($report !== null && $last !== null && ($last['type'] & $fatal)) {
+            \ini_set('memory_limit', '-1');
+            $report['tests'] = %(n)s::outcomes($leaves, $result);
+            $name = $listener->at === null ? null : %(n)s::name($listener->at);
+            $report['fatal'] = [$name, 'failed', 'FatalError', [[$last['file'], $last['line']]], ''];
+            $say();
+        }
+    });
+
+    $path = '%(oracle)s';
+    try {
+        if (\is_file('vendor/autoload.php')) {
+            (static function () { require_once \getcwd() . '/vendor/autoload.php'; })();
+        }
+        $before = $names();
+        %(n)sOracle::$path = $path;
+        %(n)sOracle::$text = \base64_decode('%(source)s');
+        \stream_wrapper_unregister('file');
+        \stream_wrapper_register('file', %(n)sOracle::class);
+        (static function () use ($path) { require $path; })();
+    } catch (\Throwable $fault) {
+        $report['load'] = %(n)s::told('session', 'error', $fault);
+    }
+    $spaces = [];
+    if ($report['load'] === null) {
+        foreach (\array_diff($names(), $before) as $name) {
+            $class = new \ReflectionClass($name);
+            if ($class->getFileName() === $path) {
+                $spaces[\strtolower($class->getNamespaceName())] = true;
+                if ($class->isSubclassOf(\PHPUnit\Framework\TestCase::class) && !$class->isAbstract()) {
+                    $suites[] = new \PHPUnit\Framework\TestSuite($class);
+                }
+            }
+        }
+        foreach ($suites as $suite) {
+            %(n)s::without($suite, $done);
+            $leaves = \array_merge($leaves, %(n)s::leaves($suite));
+        }
+        foreach ($suites as $suite) {
+            $suite->run($result);
+        }
+        $report['tests'] = %(n)s::outcomes($leaves, $result);
+    }
+    $listener->at = null;
+
+    foreach ($leaves as $test) {
+        $expected = $test instanceof \PHPUnit\Framework\TestCase ? $test->getExpectedException() : null;
+        if ($expected !== null && \is_a($expected, \PHPUnit\Framework\Exception::class, true)) {
+            $report['altered'][] = 'expects:' . $expected;
+        }
+    }
+    foreach (\get_defined_functions()['user'] as $name) {
+        $at = \strrpos($name, '\\');
+        $hides = $at !== false && isset($spaces[\substr($name, 0, $at)], $internal[\substr($name, $at + 1)]);
+        if ($hides && !isset($functions[$name])) {
+            $report['altered'][] = 'function:' . $name;
+        }
+    }
+    foreach ($names() as $name) {
+        if (isset($known[$name]) || \strpos($name, '%(n)s') === 0) {
+            continue;
+        }
+        $file = (string) (new \ReflectionClass($name))->getFileName();
+        $ours = \strpos($file, $root) === 0;
+        if (!$ours && $file !== $path && \is_subclass_of($name, \SebastianBergmann\Comparator\Comparator::class)) {
+            $report['altered'][] = 'comparator:' . $name;
+        } elseif (!$ours && \preg_match($own, $name)) {
+            $report['altered'][] = 'class:' . $name;
+        }
+    }
+
+    foreach (%(wires)s as $kind) {
+        $wire = new class ('test') extends \PHPUnit\Framework\TestCase {
+            public $kind;
+
+            public function test()
+            {
+                switch ($this->kind) {
+                    case 'same':
+                        return self::assertSame(%(v)d, %(v)d + 1, '%(n)s same');
+                    case 'equal':
+                        return $this->assertEquals([%(v)d], [%(v)d + 1], '%(n)s equal');
+                    case 'true':
+                        return $this->assertTrue(%(v)d === %(v)d + 1, '%(n)s true');
+                    case 'count':
+                        return static::assertCount(2, [%(v)d], '%(n)s count');
+                    case 'throws':
+                        $this->expectExceptionMessage('%(n)s throws');
+                        throw new \DomainException('%(v)d');
+                }
+                throw new \LogicException('%(n)s plain');
+            }
+        };
+        $wire->kind = $kind;
+        $last = new \PHPUnit\Framework\TestResult();
+        $wire->run($last);
+        $report['wires'][$kind] = %(n)s::outcomes([$wire], $last);
+    }
+    $say();
+    exit(1);
+})();
+
+final class %(n)sOracle
+{
+    public static $path;
+    public static $text;
+    public $context;
+    private $left;
+    private $handle;
+
+    public function stream_open($path, $mode, $options, &$opened)
+    {
+        \stream_wrapper_restore('file');
+        if ($path !== self::$path) {
+            return false;
+        }
+        $this->left = self::$text;
+        self::$text = null;
+        return true;
+    }
+
+    public function stream_read($count)
+    {
+        $part = \substr($this->left, 0, $count);
+        $this->left = (string) \substr($this->left, $count);
+        return $part;
+    }
+
+    public function stream_eof()
+    {
+        return $this->left === '';
+    }
+
+    public function stream_stat()
+    {
+        return [];
+    }
+
+    public function stream_set_option($option, $first, $second)
+    {
+        return false;
+    }
+}
+"""
+
+
+def run(host, run):
+    """Run one oracle's tests; where a fatal error ends their process, those that are left in another."""
+    job, tool = host.job, host.job["tools"]["php"]
+    end = time.monotonic() + run["seconds"]
+    env, _ = host.environment()
+    phpunit = noted(env["CRAB_PHP"])
+    if phpunit is None:
+        return {"ending": "unstarted", "detail": LACK}
+    changed = {path for path, _, _ in job["states"][run["state"]]}
+    keep(host, changed)
+    if "composer.json" in changed:
+        if missing(job["workdir"]):
+            return failed(error("MissingPackage"))
+        argv = ["/bin/sh", "-c", "exec composer dump-autoload --no-interaction --no-plugins --no-scripts"]
+        seen = host.process(argv, env, job["workdir"], end - time.monotonic(), printed=True, errors=True)
+        if seen["killed"] or seen["status"] != 0:
+            unbuilt = {"tests": [error("BuildFailed")], "tripwire": True, "altered": [], "cause": None}
+            return host.conclude(seen, lambda *_: (unbuilt, None))
+    told, done = {"tests": [], "tripwire": True, "altered": set()}, []
+    while True:
+        spec = write(host, run["oracle"], phpunit, done)
+        argv = [*SHELL, tool["program"], *(word for item in SETTINGS.items() for word in ("-d", "%s=%s" % item))]
+        seen = host.process([*argv, spec["launcher"]], env, job["workdir"], end - time.monotonic(), printed=True)
+        result = host.conclude(seen, lambda data, code, spec=spec: read(spec, data, code))
+        if result["ending"] != "completed":
+            return result
+        told["tests"] += result["tests"]
+        told["tripwire"] = told["tripwire"] and result["tripwire"]
+        told["altered"].update(result["altered"])
+        more = [test["id"] for test in result["tests"]]
+        if not result["fatal"] or not set(more) - set(done) or "session" in more:
+            break
+        done += more
+    return {"ending": "completed", "exit_code": 1, "tests": told["tests"][:TESTS], "tripwire": told["tripwire"],
+            "altered": sorted(told["altered"])}  # fmt: skip
+
+
+def noted(folder):
+    """Return the file that loads the environment's PHPUnit, as its build noted it; None where it has none."""
+    try:
+        with open(os.path.join(folder, "phpunit"), encoding="utf-8") as file:
+            return file.read().strip() or None
+    except FileNotFoundError:
+        return None
+
+
+def keep(host, changed):
+    """Put back what a state changes of installed packages: these are the environment's and no diff's."""
+    if any(path.startswith("vendor/") for path in changed):
+        host.tree.put_back(host.job["tree"], host.job["workdir"], "vendor")
+
+
+def missing(root):
+    """Return whether composer.json asks for a package that is not installed."""
+    asked = set(document(root, "composer.json").get("require") or ())
+    installed = document(root, "vendor/composer/installed.json").get("packages") or ()
+    names = {str(package.get("name")) for package in installed if isinstance(package, dict)}
+    return any(not PLATFORM.match(name) for name in asked - names)
+
+
+def document(root, path):
+    """Return a file of JSON as a mapping; an empty one where it is none."""
+    try:
+        with open(os.path.join(root, path), encoding="utf-8") as file:
+            found = json.load(file)
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def write(host, oracle, phpunit, done):
+    """Write the launcher into a private folder; what is to be known of its run.
+
+    ``done`` are the tests that it leaves out.
+    """
+    name, key = ("X" + os.urandom(16).hex() for _ in range(2))
+    root = os.path.realpath(host.job["workdir"])
+    place = os.path.join(root, os.path.basename(oracle["file"]))
+    library = os.path.dirname(phpunit)
+    words = {
+        "n": name, "key": key, "v": int.from_bytes(os.urandom(3), "big"), "phpunit": quoted(phpunit),
+        "library": quoted(os.path.dirname(library) if os.path.basename(phpunit) == "Autoload.php" else library),
+        "oracle": quoted(place), "source": base64.b64encode(oracle["source"].encode()).decode(),
+        "done": base64.b64encode(json.dumps(done).encode()).decode(), "wires": json.dumps(KINDS),
+    }  # fmt: skip
+    launcher = os.path.join(host.folder, "oracle", name + ".php")
+    with open(launcher, "w", encoding="utf-8") as out:
+        out.write(LAUNCHER % words)
+    return {"name": name, "key": key, "root": root, "oracle": place, "launcher": launcher}
+
+
+def quoted(text):
+    """Return a text as it stands between single quotes in PHP."""
+    return text.replace("\\", "\\\\").replace("'", "\\'")
+
+
+# --- reading ---------------------------------------------------------------------------------------------------------
+
+
+def read(spec, data, code):
+    """Return the report of one process, or None and what is wrong with it.
+
+    It is one line with its signature, and nothing else came.
+    """
+    text, _, signature = data.decode("ascii", "replace").partition(" ")
+    signed = hmac.new(spec["key"].encode(), text.encode("ascii", "replace"), hashlib.sha256).hexdigest() + "\n"
+    if not hmac.compare_digest(signed.encode(), signature.encode("ascii", "replace")):
+        return None, "the process ended without a report"
+    said = json.loads(base64.b64decode(text).decode("utf-8", "replace"))
+    fatal = said["fatal"]
+    if code != (255 if fatal else 1):
+        return None, "the report and exit code %d do not agree" % code
+    tests, altered = {}, {str(label)[:NAMES] for label in said["altered"]}
+    for line in said["tests"]:
+        test = outcome(spec, *line[:4])
+        if tests.setdefault(test["id"], test) is not test:
+            altered.add("oracle:" + test["id"][:NAMES])
+            tests[test["id"]].update(outcome="failed")
+    if fatal and fatal[0]:
+        tests[fatal[0][:450]] = outcome(spec, *fatal[:4])
+    elif fatal or said["load"]:
+        found = outcome(spec, *(said["load"] or fatal)[:4])
+        tests["session"] = error(found["exception"], found["where"])
+    elif not tests:
+        tests["session"] = error("NoTests")
+    wires = {kind: said["wires"][kind] for kind in KINDS if kind in said["wires"]}
+    whole = all(len(lines) == 1 and lines[0][1] == "failed" and "%s %s" % (spec["name"], kind) in lines[0][4]
+                for kind, lines in wires.items()) and len(wires) == len(KINDS)  # fmt: skip
+    return {"tests": list(tests.values()), "tripwire": bool(fatal) or whole, "altered": sorted(altered), "cause": None,
+            "fatal": bool(fatal)}, None  # fmt: skip
+
+
+def outcome(spec, name, word, exception, places):
+    """Return the outcome of one test, with the innermost line of the tree that an exception came through."""
+    where = None
+    for path, line in places:
+        if path.startswith(spec["root"] + os.sep) and path != spec["oracle"]:
+            where = "%s:%d" % (path[len(spec["root"]) + 1 :][:NAMES], line)
+            break
+    exception = exception.rpartition("\\")[2][:NAMES] if exception else None
+    return {"id": (name or "session")[:450], "outcome": word, "exception": exception, "where": where}
+
+
+def error(exception, where=None):
+    """Return the outcome of a session whose tests could not be loaded."""
+    return {"id": "session", "outcome": "error", "exception": exception, "where": where}
+
+
+def failed(test):
+    """Return the result of a run in which nothing was started."""
+    return {"ending": "completed", "exit_code": 1, "tests": [test], "tripwire": True, "altered": []}
