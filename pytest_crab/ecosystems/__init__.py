@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from pytest_crab.ecosystems import elsewhere
-from pytest_crab.ecosystems.contract import Ecosystem, Grammar, Names, Spelling, Tools
+from pytest_crab.ecosystems.contract import Ecosystem, Grammar, Names, Spelling, Tools, Variables
 from pytest_crab.ecosystems.cpp import Cpp
 from pytest_crab.ecosystems.go import Go
 from pytest_crab.ecosystems.java import Java
@@ -39,6 +39,16 @@ COMPILED: tuple[str, ...] = tuple(end for one in ECOSYSTEMS for end in one.compi
 
 #: Folders in which a system keeps packages for all its users, as patterns of paths.
 SYSTEM_PACKAGES: tuple[str, ...] = tuple(place for one in ECOSYSTEMS for place in one.system_packages)
+
+#: The folders below a home in which package managers keep what they fetched.
+PACKAGE_CACHES: tuple[str, ...] = tuple(place for one in ECOSYSTEMS for place in one.package_caches)
+
+#: What runs of any language have: an environment may hold tools of several.
+VARIABLES = Variables(
+    runs={name: value for one in ECOSYSTEMS for name, value in one.variables.runs.items()},
+    commands={name: value for one in ECOSYSTEMS for name, value in one.variables.commands.items()},
+    paths=tuple(name for one in ECOSYSTEMS for name in one.variables.paths),
+)
 
 
 @functools.cache

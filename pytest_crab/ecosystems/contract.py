@@ -196,6 +196,18 @@ class Names:
     settings: str = ""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Variables:
+    """The variables that what runs in any environment has for an ecosystem's tools; None takes one away."""
+
+    #: Those of every run.
+    runs: Mapping[str, str | None] = field(default_factory=dict)
+    #: Those that the project's own commands have otherwise.
+    commands: Mapping[str, str | None] = field(default_factory=dict)
+    #: Those that hold the folders from which modules are imported.
+    paths: tuple[str, ...] = ()
+
+
 class Ecosystem(Protocol):
     """One language with its package manager and its runners of tests. It holds facts and rules, and runs nothing."""
 
@@ -268,12 +280,39 @@ class Ecosystem(Protocol):
         return ()
 
     @property
+    def package_caches(self) -> tuple[str, ...]:
+        """Folders below a home in which its package managers keep what they fetched."""
+        return ()
+
+    @property
+    def variables(self) -> Variables:
+        """The variables that its tools have, whatever an environment says."""
+        return Variables()
+
+    @property
     def tools(self) -> Tools | None:
         """The tools; None for Python."""
 
     @property
-    def runner(self) -> str | None:
-        """The text of what runs its oracles in a sandbox, as ``inside.runner`` of its folder; None for Python."""
+    def runner(self) -> str:
+        """The text of what runs its oracles in a sandbox, as ``inside.runner`` of its folder.
+
+        It has ``run(host, run)``, and ``prepare(host)`` if something is to be done before the first run, which returns
+        what is wrong with the environment, or None.
+        """
+
+    @property
+    def parts(self) -> Mapping[str, str]:
+        """The texts of what its runner uses as ``host.parts["NAME_PART"]``, by the name of the part."""
+        return {}
+
+    @property
+    def isolation(self) -> str | None:
+        """The text of what runs its oracles as another user than the project; None: it cannot.
+
+        It is ``inside.isolation`` of its folder, and has ``main(host)`` for both ends of such a job.
+        """
+        return None
 
     @property
     def own_tests(self) -> str | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import dataclasses
-import hashlib
 import json
 import secrets
 import struct
@@ -14,6 +13,7 @@ from importlib import resources
 from typing import Any, TypeAlias
 
 from pytest_crab import ecosystems, serialization
+from pytest_crab.ecosystems.contract import Ecosystem
 from pytest_crab.harness import channel
 from pytest_crab.protocols import Command, Completed, FileChange, Image, InstallResult
 from pytest_crab.types import Ending, Environment, Isolation, Oracle, Run
@@ -49,27 +49,37 @@ def _part(name: str) -> str:
     return (resources.files(__name__) / "inside" / f"{name}.py").read_text("utf-8")
 
 
-_NAMES = ("supervisor", "tree", "copies", "processes", "recorder", "tampering", "isolation", "leak_scan")
-_PARTS = {name: _part(name) for name in _NAMES}
+_PARTS = {name: _part(name) for name in ("supervisor", "tree", "copies", "processes", "leak_scan")}
 _MESSENGER = _part("messenger")
-#: For environments that are the running interpreter's: pytest loads what else is installed there, and this package not.
-#: Its source may not be seen in a sandbox, and a project's own tests are none of its business.
-WITHOUT_OURS = {"PYTEST_ADDOPTS": "-p no:pytest_crab.plugin -p no:pytest_crab.benchmarks"}
 
 #: What starts a supervisor that tells the host nothing.
 _SILENT = f"{_MESSENGER}\nbecome(sys.argv[1])\n"
 
 #: The digest of everything that is sent into a sandbox but the runners of ecosystems.
-_SHARED = hashlib.sha256("\0".join([channel.SOURCE, _MESSENGER, _START, *_PARTS.values()]).encode()).hexdigest()
+_SHARED = serialization.digest([channel.SOURCE, _MESSENGER, _START, *_PARTS.values(), ecosystems.VARIABLES])
+
+
+def _texts(owner: Ecosystem) -> dict[str, str]:
+    """The texts by which an ecosystem runs oracles, by the names of their parts."""
+    return {f"{owner.name}_{name}": text for name, text in {"runner": owner.runner, **owner.parts}.items()}
+
+
+def _version(owners: Iterable[Ecosystem]) -> str:
+    return serialization.digest([_SHARED, *([_texts(owner), owner.isolation] for owner in owners)])
+
+
 #: The digest of that and of this package's own runners; ``version_for`` has that of those which some oracles need.
-VERSION = serialization.digest([_SHARED, *(one.runner for one in ecosystems.ECOSYSTEMS if one.runner is not None)])
+VERSION = _version(ecosystems.ECOSYSTEMS)
 
 
 def version_for(oracles: Iterable[Oracle]) -> str:
     """Return the digest of all that runs these oracles: where it is new, every one of them is proved anew."""
-    owners = (ecosystems.of_runner(oracle.runner) for oracle in oracles)
-    runners = sorted({owner.runner for owner in owners if owner is not None and owner.runner is not None})
-    return serialization.digest([_SHARED, *runners])
+    owners = {owner.name: owner for owner in _owners(oracles)}
+    return _version(owners[name] for name in sorted(owners))
+
+
+def _owners(oracles: Iterable[Oracle]) -> Iterable[Ecosystem]:
+    return filter(None, (ecosystems.of_runner(oracle.runner) for oracle in oracles))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -197,20 +207,15 @@ def encode(job: Job, role: str | None = None, token: str | None = None) -> bytes
 
     ``role`` is project or oracles for the two ends of an isolated job, ``token`` what they know each other by.
     """
-    named = {run.oracle.runner for run in job.runs if isinstance(run, OracleRun)} if role != "project" else set()
-    owners = {owner.name: owner for owner in map(ecosystems.of_runner, named) if owner is not None}
+    owners = list(_owners(run.oracle for run in job.runs if isinstance(run, OracleRun)))
     tested = {run.ecosystem: ecosystems.named(run.ecosystem) for run in job.runs if isinstance(run, OwnTestsRun)}
-    wanted = ["supervisor", "tree", "copies", "processes"]
-    wanted += ["recorder", "tampering"] if any(owner.runner is None for owner in owners.values()) else []
-    wanted += ["isolation"] if role else []
-    wanted += ["leak_scan"] if job.leaks else []
+    parts = {name: text for name, text in _PARTS.items() if job.leaks or name != "leak_scan"}
+    parts |= {f"{name}_own_tests": one.own_tests or "" for name, one in tested.items()}
+    for owner in [*owners, *tested.values()] if role != "project" else []:
+        parts |= _texts(owner)
     image, facts = job.image, job.image.facts
     message: dict[str, Any] = {
-        "parts": {
-            **{name: _PARTS[name] for name in wanted},
-            **{f"{name}_runner": one.runner for name, one in {**owners, **tested}.items() if one.runner is not None},
-            **{f"{name}_own_tests": one.own_tests for name, one in tested.items()},
-        },
+        "parts": parts,
         "tree": image.tree,
         "workdir": image.workdir,
         "scratch": image.scratch,
@@ -222,7 +227,7 @@ def encode(job: Job, role: str | None = None, token: str | None = None) -> bytes
         "env": dict(job.environment.env),
         "build": None if job.environment.build is None else "\n".join(["set -e", *job.environment.build]),
         "limits": {"output": job.output},
-        "without_ours": WITHOUT_OURS,
+        "variables": dataclasses.asdict(ecosystems.VARIABLES),
         "states": {} if role == "oracles" else {name: encode_changes(changes) for name, changes in job.states.items()},
         "installs": {}
         if role == "oracles"
@@ -232,9 +237,12 @@ def encode(job: Job, role: str | None = None, token: str | None = None) -> bytes
         "runs": [] if role == "project" else [_run(run) for run in job.runs],
     }
     if role:
-        message |= {"role": role, "token": token}
+        part = f"{owners[0].name}_isolation"
+        parts[part] = owners[0].isolation or ""
+        message |= {"role": role, "token": token, "isolation": part}
     if job.leaks:
-        message["leaks"] = serialization.dump(job.leaks) | {"project": job.leaks.project}
+        caches = {"project": job.leaks.project, "caches": list(ecosystems.PACKAGE_CACHES)}
+        message["leaks"] = serialization.dump(job.leaks) | caches
     data = json.dumps(message).encode()
     return struct.pack(">Q", len(data)) + data
 
@@ -257,8 +265,7 @@ def _run(run: AnyRun) -> dict[str, Any]:
     oracle = {"file": run.oracle.file, "source": run.source, "plugins": list(run.oracle.plugins)}
     oracle |= {"runner": run.oracle.runner, "folder": run.oracle.folder or "."}
     owner = ecosystems.of_runner(run.oracle.runner)
-    part = f"{owner.name}_runner" if owner is not None and owner.runner is not None else None
-    return message | {"oracle": oracle, "part": part}
+    return message | {"oracle": oracle, "part": f"{owner.name if owner else None}_runner"}
 
 
 def parse(job: Job, completed: Sequence[Completed]) -> HarnessReport:

@@ -9,7 +9,7 @@ from typing import Any
 
 from typing_extensions import override
 
-from pytest_crab.ecosystems.contract import Ecosystem, Grammar, Names, Spelling
+from pytest_crab.ecosystems.contract import Ecosystem, Grammar, Names, Spelling, Variables, runner_source
 from pytest_crab.ecosystems.patterns import Patterns
 from pytest_crab.ecosystems.python import looking
 from pytest_crab.types import Environment, Oracle
@@ -20,6 +20,19 @@ RUNNER = "pytest"
 #: The name of a distribution, and one version of it.
 NAME = r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"
 VERSION = r"[A-Za-z0-9](?:[A-Za-z0-9.!+_-]*[A-Za-z0-9])?"
+
+#: For environments that are the running interpreter's: pytest loads what else is installed there, and this package not.
+#: Its source may not be seen in a sandbox, and a project's own tests are none of its business.
+WITHOUT_OURS = MappingProxyType({"PYTEST_ADDOPTS": "-p no:pytest_crab.plugin -p no:pytest_crab.benchmarks"})
+
+_AUTOLOAD = "PYTEST_DISABLE_PLUGIN_AUTOLOAD"
+#: The project's tests may need the environment's plugins, and oracles name theirs.
+_VARIABLES = Variables(
+    runs={"PYTEST_ADDOPTS": None, "PYTEST_PLUGINS": None, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONHASHSEED": "0",
+          _AUTOLOAD: "1"},
+    commands={_AUTOLOAD: None, **WITHOUT_OURS},
+    paths=("PYTHONPATH",),
+)  # fmt: skip
 
 _PYTHON = re.compile(r"3\.\d{1,2}(?:\.\d{1,2})?")
 
@@ -79,8 +92,12 @@ class Python(Ecosystem):
         ),
     )
     compiled = (".so", ".pyd")
+    package_caches = (".cache/pip", ".cache/uv", ".cache/pypoetry", ".local/share/uv", ".local/lib")
+    variables = _VARIABLES
     tools = None
-    runner = None
+    runner = runner_source(__name__)
+    parts = MappingProxyType({"tampering": runner_source(__name__, "tampering")})
+    isolation = runner_source(__name__, "isolation")
     stub = _STUB
     pin = Spelling(rf"{NAME}(?:\[{NAME}(?:, ?{NAME})*\])?=={VERSION}(?: ?; ?[\w.'\"<>=!() -]+)?", "name==version")
     runners = MappingProxyType({RUNNER: Spelling(r"\.py", ".py")})

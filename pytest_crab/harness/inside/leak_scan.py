@@ -15,7 +15,7 @@ def look(job):
     roots = ROOTS if job["contained"] else ()  # without a sandbox these are the machine's own
     return {
         "git": git(os.path.join(job["workdir"], ".git")),
-        "caches": caches(job["scratch"]),
+        "caches": caches(job["scratch"], asked["caches"]),
         "installed": find_installed(job["site"], asked["project"]),
         "files": files(set(asked["files"]), (job["tree"], job["workdir"], job["scratch"], *roots)),
     }
@@ -68,11 +68,10 @@ def commits(folder):
     return asked.stdout.split().count(b"commit") if asked.returncode == 0 else None
 
 
-def caches(scratch):
-    """Return the package caches that hold anything."""
+def caches(scratch, places):
+    """Return the package caches that hold anything, which are at these places below a home."""
     homes = {scratch, os.path.expanduser("~"), "/root", "/"}
     homes.update(os.path.join("/home", name) for name in (os.listdir("/home") if os.path.isdir("/home") else []))
-    places = (".cache/pip", ".cache/uv", ".cache/pypoetry", ".local/share/uv", ".local/lib")
     folders = (os.path.join(home, place) for home in sorted(homes) for place in places)
     return [folder for folder in folders if os.path.isdir(folder) and below(folder)]
 

@@ -5,7 +5,6 @@ project inherits or can open the supervisor's own input and output. What it says
 """
 
 import _socket
-import base64
 import fcntl
 import json
 import os
@@ -108,16 +107,9 @@ class Supervisor:
             env["PATH"] = os.path.dirname(tool["program"]) + os.pathsep + env["PATH"]
             env.update(tool["env"])
         env.update(job["env"])
-        for name in ("PYTEST_ADDOPTS", "PYTEST_PLUGINS"):
-            env.pop(name, None)
-        env.update(
-            HOME=os.path.join(folder, "home"),
-            TMPDIR=os.path.join(folder, "tmp"),
-            PYTHONPATH=os.pathsep.join(ahead),
-            PYTHONDONTWRITEBYTECODE="1",
-            PYTHONHASHSEED="0",
-            PYTEST_DISABLE_PLUGIN_AUTOLOAD="1",
-        )
+        set_variables(env, job["variables"]["runs"])
+        env.update(HOME=os.path.join(folder, "home"), TMPDIR=os.path.join(folder, "tmp"))
+        env.update(dict.fromkeys(job["variables"]["paths"], os.pathsep.join(ahead)))
         if "LD_LIBRARY_PATH" in os.environ:
             env.setdefault("LD_LIBRARY_PATH", os.environ["LD_LIBRARY_PATH"])
         return env, roots
@@ -268,7 +260,7 @@ class Supervisor:
         try:
             self.restore(run["state"])
             self.fresh_folder()
-            result = self.built(run) or (self.command(run) if run.get("command") else self.oracle(run))
+            result = self.built(run) or (self.command(run) if run.get("command") else self.tests(run))
         except (OSError, ValueError) as error:
             result = {"ending": "unstarted", "detail": "%s: %s" % (type(error).__name__, str(error)[:300])}
         result.update(id=run["id"], seconds=round(time.monotonic() - started, 3))
@@ -296,8 +288,7 @@ class Supervisor:
     def command(self, run):
         """Run one of the project's own commands; only its exit code counts."""
         env, _ = self.environment()
-        del env["PYTEST_DISABLE_PLUGIN_AUTOLOAD"]  # the project's tests may need the environment's plugins
-        env.update(self.job["without_ours"])
+        set_variables(env, self.job["variables"]["commands"])
         argv, workdir = run["command"], self.job["workdir"]
 
         def start(_):
@@ -325,52 +316,23 @@ class Supervisor:
 
         return self.watch(start, seconds, report=True)
 
-    def oracle(self, run, extra=None):
-        """Run one oracle under pytest, in a child that imports nothing of the project before pytest."""
-        if run["part"] is not None:
-            return self.parts[run["part"]].run(self, run)
-        env, roots = self.environment()
-        env.update(extra or {})
-        recorder, processes, folder = self.parts["recorder"], self.processes, self.folder
-        workdir, site = self.job["workdir"], self.job["site"]
-        token = base64.b16encode(os.urandom(16)).decode()
-        spec = recorder.write(os.path.join(folder, "oracle"), run["oracle"])
-        spec.update(env=env, roots=roots, site=site, cwd=workdir, token=token)
-        if extra is not None:
-            spec.update(roots=[], cwd=os.path.join(folder, "home"), python=extra["CRAB_PYTHON"])
-
-        def start(told):
-            self.job.clear()
-            processes.set_dumpable(False)  # what an oracle starts is of its user, and may be the project
-            try:
-                plugins = recorder.enter(spec)
-            except Exception as error:  # noqa: BLE001 - no code of the project has run yet, so it is the environment's fault
-                told_fault = {"token": token, "fault": "%s: %s" % (type(error).__name__, str(error)[:300])}
-                os.write(told, json.dumps(told_fault).encode())
-                return
-            recorder.examine(spec, plugins, told)
-
-        seen = self.watch(start, run["seconds"], report=True)
-        return conclude(seen, lambda data, code: understand(data, token, code))
+    def tests(self, run):
+        """Run one oracle, or the project's own tests, as their ecosystem does."""
+        return self.parts[run["part"]].run(self, run)
 
     def main(self):
         """Send the greeting and do the runs; the host discards all results unless this finishes."""
-        hello = {"hello": sys.version.split()[0]}
-        if "recorder" in self.parts:
-            try:
-                recorder, job = self.parts["recorder"], self.job
-                if job["bytecode"] is not None:
-                    recorder.take_bytecode(job["workdir"], job["bytecode"])
-                hello["pytest"] = recorder.preload(job["site"], self.parts["tampering"])
-            except Exception as error:  # noqa: BLE001 - whatever the environment's pytest does on import, it is said and nothing runs
-                self.say({"broken": "pytest cannot be imported: %s: %s" % (type(error).__name__, str(error)[:300])})
+        for part in self.parts.values():
+            fault = part.prepare(self) if hasattr(part, "prepare") else None
+            if fault is not None:
+                self.say({"broken": fault})
                 return
-        self.say(hello)
+        self.say({"hello": sys.version.split()[0]})
         if "leaks" in self.job:
             self.restore(self.job["leaks"]["state"])
             self.say({"leaks": self.parts["leak_scan"].look(self.job)})
-        if "isolation" in self.parts:
-            self.parts["isolation"].main(self)
+        if "isolation" in self.job:
+            self.parts[self.job["isolation"]].main(self)
         else:
             for run in self.job["runs"]:
                 self.run(run)
@@ -438,31 +400,20 @@ def token():
     return "x" + os.urandom(8).hex()
 
 
+def set_variables(env, values):
+    """Set variables, or take those away that are None."""
+    for name, value in values.items():
+        if value is None:
+            env.pop(name, None)
+        else:
+            env[name] = value
+
+
 def told_by_build(data):
     """Return the line of a build's output that says most: the first that names an error, else the last."""
     lines = [line.strip() for line in data.decode("utf-8", "replace").split("\n") if line.strip()]
     telling = [line for line in lines if "error" in line.lower()]
     return (telling[:1] or lines[-1:] or ["it printed nothing"])[0][:300]
-
-
-def understand(data, token, code):
-    """Return the report in ``data``, or None and what is wrong with it."""
-    try:
-        report = json.loads(data.decode())
-        if report["token"] == token and "fault" in report:
-            return {"fault": str(report["fault"])[:400]}, None
-        told = {name: report[name] for name in ("tests", "tripwire", "altered", "cause")}
-        told["tests"] = [{str(name): value for name, value in test.items()} for test in told["tests"]]
-        outcomes = {test["outcome"] for test in told["tests"]}
-        known = outcomes <= {"passed", "failed", "error", "skipped", "xfailed", "xpassed"}
-        known = known and told["cause"] in (None, "memory", "processes")
-        if report["token"] != token or not known:
-            raise ValueError  # noqa: TRY301
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        return None, "the process ended without a report" if not data else "the report is not well-formed"
-    if report["exit_code"] != code:
-        return None, "the report says exit code %s, the process ended with %s" % (str(report["exit_code"])[:9], code)
-    return told, None
 
 
 def main(job, parts):

@@ -50,6 +50,71 @@ _state = {}
 _exit, _write, _dumps = os._exit, os.write, json.dumps
 
 
+def prepare(host):
+    """Import pytest before any run, so that each has it; what is wrong with the environment's, None if nothing."""
+    job = host.job
+    try:
+        if job["bytecode"] is not None:
+            take_bytecode(job["workdir"], job["bytecode"])
+        preload(job["site"], host.parts["python_tampering"])
+    except Exception as error:  # noqa: BLE001 - whatever the environment's pytest does on import, it is said and nothing runs
+        return "pytest cannot be imported: " + told_of(error)
+    return None
+
+
+def run(host, run, interpreter=None):
+    """Run one oracle under pytest, in a child that imports nothing of the project before pytest.
+
+    With an interpreter the project runs as another user, and the oracle reaches it by that program alone.
+    """
+    job, processes = host.job, host.processes
+    env, roots = host.environment()
+    token = host.token()
+    spec = write(host, run["oracle"])
+    spec.update(env=env, roots=roots, site=job["site"], cwd=job["workdir"], token=token)
+    if interpreter is not None:
+        env["CRAB_PYTHON"] = interpreter
+        spec.update(roots=[], cwd=os.path.join(host.folder, "home"), python=interpreter)
+
+    def start(told):
+        job.clear()
+        processes.set_dumpable(False)  # what an oracle starts is of its user, and may be the project
+        try:
+            plugins = enter(spec)
+        except Exception as error:  # noqa: BLE001 - no code of the project has run yet, so it is the environment's fault
+            os.write(told, json.dumps({"token": token, "fault": told_of(error)}).encode())
+            return
+        examine(spec, plugins, told)
+
+    seen = host.watch(start, run["seconds"], report=True)
+    return host.conclude(seen, lambda data, code: understand(data, token, code))
+
+
+def told_of(error):
+    """Return an exception as a sentence has it."""
+    return "%s: %s" % (type(error).__name__, str(error)[:300])
+
+
+def understand(data, token, code):
+    """Return the report in ``data``, or None and what is wrong with it."""
+    try:
+        report = json.loads(data.decode())
+        if report["token"] == token and "fault" in report:
+            return {"fault": str(report["fault"])[:400]}, None
+        told = {name: report[name] for name in ("tests", "tripwire", "altered", "cause")}
+        told["tests"] = [{str(name): value for name, value in test.items()} for test in told["tests"]]
+        outcomes = {test["outcome"] for test in told["tests"]}
+        known = outcomes <= {"passed", "failed", "error", "skipped", "xfailed", "xpassed"}
+        known = known and told["cause"] in (None, "memory", "processes")
+        if report["token"] != token or not known:
+            raise ValueError  # noqa: TRY301
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None, "the process ended without a report" if not data else "the report is not well-formed"
+    if report["exit_code"] != code:
+        return None, "the report says exit code %s, the process ended with %s" % (str(report["exit_code"])[:9], code)
+    return told, None
+
+
 def take_bytecode(workdir, compiled):
     """Let imports from the work folder take bytecode from a folder that the image has, in place of ``__pycache__``.
 
@@ -71,7 +136,7 @@ def take_bytecode(workdir, compiled):
 
 
 def preload(site, tampering):
-    """Import pytest from the environment's own folders and remember what it looks like; its version."""
+    """Import pytest from the environment's own folders and remember what it looks like."""
     sys.path[:] = [path for path in sys.path if path]
     _state["stdlib"] = list(sys.path)
     sys.path.extend(site)
@@ -102,7 +167,6 @@ def preload(site, tampering):
     _state["before"] = tampering.snapshot(places) + tampering.imported(watched)
     if hasattr(gc, "freeze"):  # what is loaded by now is shared by every run, and no collection need look at it again
         gc.freeze()
-    return pytest.__version__
 
 
 def set_prefix():
@@ -115,9 +179,9 @@ def set_prefix():
 # --- the session -----------------------------------------------------------------------------------------------------
 
 
-def write(folder, oracle):
+def write(host, oracle):
     """Write the oracle, its tripwires and an empty settings file into a folder; return what ``examine`` needs."""
-    name = "x" + "".join("%02x" % byte for byte in os.urandom(8))
+    name, folder = host.token(), os.path.join(host.folder, "oracle")
     value = int.from_bytes(os.urandom(4), "big")
     spec = {"folder": folder, "file": os.path.basename(oracle["file"]), "wires": "test_%s.py" % name}
     spec.update(source=oracle["source"], plugins=oracle["plugins"])
