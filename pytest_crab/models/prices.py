@@ -95,6 +95,11 @@ def published_price(model: str, base_url: str, read: int | None, *, writes: bool
     )
 
 
+def read_published() -> None:
+    """Read the published prices now: the first look at them takes as long as hundreds of requests."""
+    _model_price("", "")
+
+
 @functools.lru_cache(maxsize=256)
 def _model_price(model: str, base_url: str) -> Any | None:
     try:
