@@ -61,6 +61,8 @@ class CommandSettings:
 
     noun: ClassVar[str]
     failure: ClassVar[type[ReviewerError | AgentError]]
+    #: Whether it reaches the internet from a clone.
+    network: ClassVar[bool] = True
 
     command: tuple[str, ...]
     #: Bound read-only. Their contents and the executable's, if it is named by its path, are the fingerprint.
@@ -102,9 +104,9 @@ class CommandSettings:
             return None
         argv = (self.version[0], *self._with_paths(self.version[1:]))
         try:
-            return _printed_version(argv, self.folder)
+            return printed_version(argv, self.folder)
         except (OSError, subprocess.SubprocessError) as error:
-            raise self.failure(f"version of {self._title()} gave no version: {error}; run it by hand") from error
+            raise self.failure(f"version of {self.title()} gave no version: {error}; run it by hand") from error
 
     @contextmanager
     def ran(self, request: Mapping[str, Any], checkout: Checkout) -> Iterator[Ran]:
@@ -133,7 +135,7 @@ class CommandSettings:
         """The family's error for output, which is ``stdout``, that is not what the contract asks for."""
         said = format_first(problems)
         start = self._start_of(stdout)
-        sentence = f"{self._title()} printed what is no answer: {said}{start}; see docs/reference/command.md"
+        sentence = f"{self.title()} printed what is no answer: {said}{start}; see docs/reference/command.md"
         return self.failure(sentence)
 
     # --- settings ----------------------------------------------------------------------------------------------------
@@ -150,8 +152,8 @@ class CommandSettings:
                 yield f"{name!r} is no name of an environment variable"
         for name in sorted(set(self.pass_env) & set(self.env)):
             yield f"{name} is in both env and pass_env; keep one"
-        if self.place is CommandPlace.WORKSPACE and (self.files or self.readable or self.writable):
-            yield "in: workspace has the instance's own environment, where files, readable and writable cannot be bound"
+        if self.place is CommandPlace.WORKSPACE and (self.files or self.writable):
+            yield "in: workspace has the instance's own environment, where files and writable cannot be bound"
 
     def _path_faults(self) -> Iterator[str]:
         for key in ("files", "readable", "writable"):
@@ -176,7 +178,7 @@ class CommandSettings:
 
     def _open(self, checkout: Checkout) -> tuple[tuple[str, ...], AbstractContextManager[Workspace]]:
         if self.place is CommandPlace.WORKSPACE:
-            return self.command, checkout.workspace()
+            return self.command, checkout.workspace(readable=[self._path(name) for name in self.readable])
         program = self._program()
         needed = {path: None for path in needed_paths(program) if path == program or not self._too_wide(path)}
         named = [self._path(name) for name in (*self.files, *self.readable)]
@@ -186,7 +188,7 @@ class CommandSettings:
             readable=[path for path in seen if path not in needed],
             libraries=[path for path in seen if path in needed],
             writable=[self._path(name) for name in self.writable],
-            network=True,
+            network=self.network,
         )
         return argv, opened
 
@@ -200,7 +202,7 @@ class CommandSettings:
         found = str(own) if "/" in name or name in self.files else shutil.which(name)
         if found is None or not os.access(found, os.X_OK) or Path(found).is_dir():
             where = f"in {self.folder}" if "/" in name or name in self.files else "on PATH"
-            raise self.failure(f"{self._title()} cannot start: there is no executable {name} {where}; install it there")
+            raise self.failure(f"{self.title()} cannot start: there is no executable {name} {where}; install it there")
         program = Path(os.path.abspath(found))  # noqa: PTH100 - a virtual environment is known by its link
         return pyenv.behind_shim(program, self.folder) or program
 
@@ -212,7 +214,8 @@ class CommandSettings:
 
     # --- the result --------------------------------------------------------------------------------------------------
 
-    def _title(self) -> str:
+    def title(self) -> str:
+        """Return what errors call it."""
         return f"the command {self.noun} {self.command[0]}"
 
     def _stdout(self, completed: Completed) -> str:
@@ -240,7 +243,7 @@ class CommandSettings:
         shown = _printable(telling_line(self._redactor().text(completed.stderr.decode(errors="replace"))))
         words = f"its last line on stderr is {shown!r}" if shown else "it printed nothing on stderr"
         start = self._start_of(completed.stdout.decode(errors="replace"))
-        return self.failure(f"{self._title()} {how}; {words}{start}; {advice}")
+        return self.failure(f"{self.title()} {how}; {words}{start}; {advice}")
 
     def _start_of(self, stdout: str) -> str:
         start = _printable(cut(" ".join(self._redactor().text(stdout).split()), _LONGEST_START))
@@ -261,7 +264,7 @@ class CommandSettings:
             return _digest(self._path(name))
         except OSError as error:
             raise self.failure(
-                f"{self._title()}: {name} in files cannot be read ({error.strerror}); is it gone?"
+                f"{self.title()}: {name} in files cannot be read ({error.strerror}); is it gone?"
             ) from error
 
 
@@ -288,7 +291,8 @@ def _outermost(paths: Sequence[Path]) -> tuple[Path, ...]:
 
 
 @functools.cache
-def _printed_version(argv: tuple[str, ...], folder: str) -> str:
+def printed_version(argv: tuple[str, ...], folder: str) -> str:
+    """Return what a command prints, which is given no key. Raises OSError, SubprocessError."""
     env = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
     done = subprocess.run(
         argv, cwd=folder, env=env, stdin=subprocess.DEVNULL, capture_output=True, check=True, timeout=_VERSION_SECONDS

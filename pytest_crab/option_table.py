@@ -69,8 +69,8 @@ class Options:
     reviewers: tuple[str, ...] = _option(
         kinds.NAME,
         (),
-        "measure this reviewer; repeatable (built in: claude-code, codex, command, devin, human, hunks, layered, none, "
-        "pr-agent, reflexion, replay, ruff, single-shot; others in crab.yaml)",
+        "measure this reviewer; repeatable (built in: claude-code, codex, command, devin, human, hunks, layered, "
+        "linter, none, pr-agent, reflexion, replay, ruff, single-shot; others in crab.yaml)",
         name="reviewer",
         many=True,
         short="--reviewer",

@@ -24,7 +24,9 @@ from pytest_crab.text import output_lines
 
 #: Environment variables that hold keys of model providers; only whether they are set is ever told.
 KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "DEVIN_API_KEY", "GITHUB_TOKEN")
-PROGRAMS = ("ruff", "git")
+#: Besides tools: git, and linters that bring their own program.
+_LINTERS = (one.linter for one in ecosystems.installed())
+PROGRAMS = ("git", *(one.program for one in _LINTERS if one is not None and not one.is_of_environment))
 #: All that a program is given when it is asked for its version: no key, whatever it is.
 _GIVEN = ("PATH", "HOME", "LANG", "PYENV_ROOT")
 _BASE = RuntimeSettings().base_image
@@ -212,8 +214,8 @@ def _version(place: str) -> str:
         )
     except (OSError, subprocess.SubprocessError):
         return "does not run"
-    lines = output_lines((done.stdout or done.stderr).strip())
-    return lines[0][:60] if lines else "says no version"
+    lines = [line for line in output_lines(done.stdout or done.stderr) if any(map(str.isdigit, line))]
+    return lines[0].strip()[:60] if lines else "says no version"
 
 
 def _keys() -> list[tuple[str, str]]:

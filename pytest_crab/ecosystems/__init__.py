@@ -17,6 +17,7 @@ from pytest_crab.ecosystems.contract import Ecosystem, Grammar, Names, Spelling,
 from pytest_crab.ecosystems.cpp import Cpp
 from pytest_crab.ecosystems.go import Go
 from pytest_crab.ecosystems.java import Java
+from pytest_crab.ecosystems.linters import Linter
 from pytest_crab.ecosystems.node import Node
 from pytest_crab.ecosystems.patterns import Patterns
 from pytest_crab.ecosystems.php import Php
@@ -117,6 +118,12 @@ def of_language(language: str) -> Ecosystem:
 def language_of_file(path: str) -> str | None:
     """Return the language of a file by the end of its name; None where no ecosystem knows it."""
     found = (word for one in installed() for end, word in one.languages.items() if path.endswith(end))
+    return next(found, None)
+
+
+def linter_of(path: str) -> Linter | None:
+    """Return the linter of a file's language by the end of its name; None where there is none."""
+    found = (one.linter for one in installed() if any(path.endswith(end) for end in one.languages))
     return next(found, None)
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 from pytest_crab.ecosystems.building import PackageRoute, install_script
+from pytest_crab.ecosystems.linters import Linter
 from pytest_crab.ecosystems.patterns import Patterns
 from pytest_crab.errors import ImageError
 from pytest_crab.types import Environment, Oracle
@@ -223,6 +224,11 @@ class Ecosystem(Protocol):
     def grammars(self) -> Mapping[str, Grammar]:
         """The grammars of its languages, by the ends of their files' names."""
         return {}
+
+    @property
+    def linter(self) -> Linter | None:
+        """The program that looks for faults in its files without a model; None: there is none."""
+        return None
 
     @property
     def names(self) -> Names:

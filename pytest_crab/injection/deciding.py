@@ -22,7 +22,7 @@ from pytest_crab.errors import DiffRejected, ImageError
 from pytest_crab.formats import format_count
 from pytest_crab.injection import excerpts, witnesses
 from pytest_crab.injection.fixes import place_of
-from pytest_crab.injection.linting import ruff_sees
+from pytest_crab.injection.linting import linter_sees
 from pytest_crab.injection.proposals import (
     BEFORE,
     HEAD,
@@ -70,7 +70,7 @@ _MOST_IN_VAIN = 3
 #: The tag that says what the tests that see an introduced fault do at the base: ``passes`` or ``fails``.
 BASE = "base"
 
-#: The label of a fault that ruff finds by its usual rules.
+#: The label of a fault that a linter finds by its usual rules.
 LINTER = "linter"
 
 _PASSED = "passed"
@@ -320,9 +320,9 @@ class Deciding(Stage):
         return red - pinned
 
     def _linted(self, head: str, mended: str, path: str) -> bool:
-        """Return whether ruff sees the fault in a file."""
+        """Return whether a linter sees the fault in a file."""
         texts = [self.repository.read(tree, path) for tree in (head, mended)]
-        return None not in texts and bool(ruff_sees(path, str(texts[0]), str(texts[1])))
+        return None not in texts and bool(linter_sees(path, str(texts[0]), str(texts[1])))
 
 
 def day_of(candidate: PullCandidate) -> date:

@@ -1,36 +1,47 @@
-"""Tells whether a linter sees a fault: one that ruff finds says nothing of a reviewer."""
+"""Tells whether a linter sees a fault: one that it finds says nothing of a reviewer."""
 
 from __future__ import annotations
 
 import functools
-import json
 import subprocess
+import tempfile
 from collections import Counter
+from pathlib import Path
 
-from pytest_crab.errors import ReviewerError
-from pytest_crab.reviewers.ruff import SELECT, ruff_program
+from pytest_crab.ecosystems import linter_of
+from pytest_crab.parsing.report_formats import ReportFormat
+from pytest_crab.parsing.review_output import read_review
 
 _SECONDS = 60
 
 
-def ruff_sees(path: str, faulty: str, mended: str) -> bool | None:
-    """Return whether ruff, as a reviewer, finds more in a faulty file than in the mended one; None: it cannot run."""
+def linter_sees(path: str, faulty: str, mended: str) -> bool | None:
+    """Return whether the linter of a file's language finds more in a faulty file than in the mended one.
+
+    None: there is none here that can tell it of a file alone.
+    """
     try:
         return bool(_findings(path, faulty) - _findings(path, mended))
-    except (ReviewerError, OSError, subprocess.TimeoutExpired, ValueError, LookupError, TypeError):
+    except (OSError, subprocess.TimeoutExpired, LookupError):
         return None
 
 
 @functools.lru_cache(maxsize=32)
 def _findings(path: str, text: str) -> Counter[str]:
-    """Return how often ruff finds each rule in a text; what it raises is not kept."""
-    command = [str(ruff_program()), "check", "--isolated", "--no-cache", "--output-format", "json"]
-    command += ["--select", ",".join(SELECT)]
-    done = subprocess.run(
-        [*command, "--stdin-filename", path, "-"],
-        input=text.encode(),
-        capture_output=True,
-        timeout=_SECONDS,
-        check=False,
-    )
-    return Counter(str(one["code"]) for one in json.loads(done.stdout))
+    """Return how often a linter finds each rule in a text. Raises OSError, TimeoutExpired, LookupError."""
+    linter = linter_of(path)
+    program = None if linter is None or linter.script is not None else linter.find()
+    if linter is None or program is None:
+        raise LookupError(path)
+    with tempfile.TemporaryDirectory(prefix="crab-lint-") as folder:
+        place = Path(folder, path)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(text, encoding="utf-8")
+        argv = [str(program), *linter.arguments, f"./{path}"]
+        done = subprocess.run(argv, cwd=folder, capture_output=True, timeout=_SECONDS, check=False)
+        problems: list[str] = []
+        said = done.stdout.decode("utf-8", "replace")
+        review = read_review(said, problems, kind=ReportFormat(linter.format), root=folder, files=[path])
+    if review is None or done.returncode not in linter.exit_codes:
+        raise LookupError(path)
+    return Counter(str(one.rule) for one in review.findings)

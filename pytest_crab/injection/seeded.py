@@ -21,7 +21,7 @@ from pytest_crab.ecosystems import grammar_of
 from pytest_crab.injection import excerpts
 from pytest_crab.injection.fault_words import fault_words
 from pytest_crab.injection.fixes import place_of
-from pytest_crab.injection.linting import ruff_sees
+from pytest_crab.injection.linting import linter_sees
 from pytest_crab.injection.proposals import ORIGIN, Method, Proposal, Remark, propose, to_candidate
 from pytest_crab.injection.repository import Change, Repository
 from pytest_crab.lazy import lazy
@@ -147,7 +147,7 @@ class SeededSource(CandidateSource):
     def _chosen(self, change: Change, standing: Mapping[str, set[int]], used: Counter[str]) -> Iterator[Mutant]:
         """Yield the faults of a change: in functions of their own, and of the kinds that were used the least so far.
 
-        What ruff finds needs no review, and is left out.
+        What a linter finds needs no review, and is left out.
         """
         added = diffs.changed_lines(self.repository.diff(change.parent, change.commit, sorted(standing)))
         found: list[Mutant] = []
@@ -172,7 +172,7 @@ class SeededSource(CandidateSource):
             found.remove(one)
             if not changes_code(one, sources[one.path]):
                 continue
-            if ruff_sees(one.path, one.content.decode(), sources[one.path].decode()):
+            if linter_sees(one.path, one.content.decode(), sources[one.path].decode()):
                 continue
             used[_kind(one)] += 1
             taken.add((one.path, one.scope))

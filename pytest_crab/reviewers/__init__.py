@@ -15,6 +15,7 @@ REVIEWERS = Family(
         "human": "pytest_crab.reviewers.human:HumanReviewer",
         "hunks": "pytest_crab.reviewers.hunks:HunksReviewer",
         "layered": "pytest_crab.reviewers.layered:LayeredReviewer",
+        "linter": "pytest_crab.reviewers.linter:LinterReviewer",
         "none": "pytest_crab.reviewers.none:NoReviewer",
         "reflexion": "pytest_crab.reviewers.reflexion:ReflexionReviewer",
         "pr-agent": "pytest_crab.reviewers.pr_agent:PrAgentReviewer",

@@ -30,7 +30,7 @@ class CommandReviewer(CommandSettings):
         with self.ran(request(pull_request), checkout) as ran:
             problems: list[str] = []
             root, files = ran.workspace.root, touched_paths(pull_request.diff)
-            review = read_review(ran.stdout, problems, kind=self.kind, root=root, files=files)
+            review = read_review(self.report(ran.stdout), problems, kind=self.kind, root=root, files=files)
             if review is not None and ran.exit_code and not review.findings:
                 problems.append(
                     f"it ended with exit code {ran.exit_code} and has no finding, as a linter that fails does"
@@ -39,3 +39,7 @@ class CommandReviewer(CommandSettings):
             if review is None:
                 raise self.bad_output(problems, ran.stdout)
         return review if review.version is not None else dataclasses.replace(review, version=fingerprint)
+
+    def report(self, stdout: str) -> str:
+        """Return what the executable printed, in its format. Raises ReviewerError."""
+        return stdout

@@ -15,15 +15,11 @@ from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 from pytest_crab.diffs import changed_lines
+from pytest_crab.ecosystems.python.linter import IGNORE, NEWEST, SELECT
 from pytest_crab.errors import ReviewerError
 from pytest_crab.parsing.finding_places import tree_path
 from pytest_crab.protocols import Checkout, Completed, Workspace
 from pytest_crab.types import Finding, PullRequest, Review, Side
-
-#: Rules that name a likely fault; those that only ask for another layout or more annotations are left out.
-SELECT = ("E4", "E7", "E9", "F", "A", "B", "S", "BLE", "C4", "DTZ", "SIM", "PERF", "PLE", "PLW", "RET", "ARG", "RUF")
-#: An assert is how a test is written.
-IGNORE = ("S101",)
 
 _SUFFIXES = (".py", ".pyi")
 _FILES_AT_ONCE = 500
@@ -52,8 +48,8 @@ class RuffReviewer:
     select: tuple[str, ...] = SELECT
     #: Ruff's setting of this name.
     ignore: tuple[str, ...] = IGNORE
-    #: The newest by default, so that new syntax is no fault.
-    target_version: str = "py313"
+    #: Ruff's setting of this name.
+    target_version: str = NEWEST
     #: In seconds.
     timeout: float = 120.0
 

@@ -63,7 +63,7 @@ class FakeWorkspace:
         process = subprocess.Popen(
             list(argv),
             cwd=self.root,
-            env={"PATH": os.environ["PATH"], **(env or {})},
+            env={"PATH": os.environ["PATH"], "HOME": os.environ["HOME"], **(env or {})},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_crab.injection.linting import ruff_sees
+from pytest_crab.injection.linting import linter_sees
 
 
 @pytest.mark.parametrize(
@@ -12,8 +12,8 @@ from pytest_crab.injection.linting import ruff_sees
     [("import os\nprice = coin\n", True), ("import os\nprice = os.name\n", False), ("import os\nprice = (\n", True)],
 )
 def test_what_ruff_finds_in_the_faulty_file_alone_is_seen(faulty: str, seen: bool) -> None:  # noqa: FBT001
-    assert ruff_sees("shop.py", faulty, "import os\nprice = os.name + 'x'\n") is seen
+    assert linter_sees("shop.py", faulty, "import os\nprice = os.name + 'x'\n") is seen
 
 
 def test_what_it_finds_in_both_is_not_of_the_fault() -> None:
-    assert ruff_sees("shop.py", "import os\nprice = 1\n", "import os\nprice = 2\n") is False
+    assert linter_sees("shop.py", "import os\nprice = 1\n", "import os\nprice = 2\n") is False

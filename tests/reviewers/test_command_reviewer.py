@@ -261,7 +261,7 @@ def test_no_secret_is_in_the_identity(folder: Path, monkeypatch: pytest.MonkeyPa
         ({"pass_env": ["A B"]}, "'A B' is no name of an environment variable"),
         ({"pass_env": ["A"], "env": {"A": "1"}}, "A is in both env and pass_env"),
         ({"in": "docker"}, "in is 'docker'; it should be one of clone, workspace"),
-        ({"in": "workspace"}, "files, readable and writable cannot be bound"),
+        ({"in": "workspace"}, "files and writable cannot be bound"),
         ({"files": ["gone.py"]}, "files names gone.py, which does not exist"),
         ({"readable": ["/"]}, "readable names /, which holds more than a client may see"),
         ({"readable": ["~"]}, "readable names ~, which holds more"),

@@ -23,6 +23,7 @@ SETTINGS: Mapping[str, Mapping[str, Any]] = {
     "none": {},
     "human": {},
     "ruff": {},
+    "linter": {},
     "replay": {"reviews": "recorded"},
     "command": {"command": [sys.executable, "reviewer.py"], "files": ["reviewer.py"]},
 }
@@ -75,7 +76,7 @@ def test_the_identity_is_plain_and_does_not_depend_on_where_the_settings_lie(
     assert str(tmp_path) not in serialization.canonical(identity)
 
 
-@pytest.mark.parametrize("name", ["ruff", "command"])
+@pytest.mark.parametrize("name", ["ruff", "linter", "command"])
 def test_an_interruption_passes_through(name: str, folder: Path, instance: Instance, checkout: FakeCheckout) -> None:
     checkout.__class__ = Interrupted
     with pytest.raises(Cancelled):
@@ -133,6 +134,7 @@ def test_an_own_class_is_named_by_its_path(folder: Path) -> None:
         ("ruff", {"selects": ["F"]}, "selects is not a known key; the keys here are select,"),
         ("ruff", {"select": []}, "select should name at least one rule"),
         ("ruff", {"timeout": "0"}, "timeout should be"),
+        ("linter", {"timeout": "0"}, "timeout should be"),
         ("replay", {}, "either reviews, a folder, or reviewer"),
         ("replay", {"reviews": "nowhere"}, "reviews names nowhere, which is no folder"),
         ("none", {"model": "x"}, "model is not a known key"),

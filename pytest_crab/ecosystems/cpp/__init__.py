@@ -10,6 +10,7 @@ from typing import Any
 from typing_extensions import override
 
 from pytest_crab.ecosystems.contract import Ecosystem, Grammar, Messages, Names, Spelling, numbers, runner_source
+from pytest_crab.ecosystems.cpp.linter import LINTER
 from pytest_crab.ecosystems.cpp.tools import FRAMEWORKS, CppTools
 from pytest_crab.ecosystems.patterns import Patterns
 from pytest_crab.types import Environment, Oracle
@@ -37,6 +38,7 @@ class Cpp(Ecosystem):
 
     name = "cpp"
     languages = MappingProxyType({**dict.fromkeys(_CODE, "cpp"), **dict.fromkeys((".c", ".h"), "c")})
+    linter = LINTER
     grammars = MappingProxyType(
         {
             **dict.fromkeys((".c", ".h"), Grammar("tree_sitter_c")),

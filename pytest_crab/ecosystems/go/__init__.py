@@ -12,6 +12,7 @@ from typing_extensions import override
 
 from pytest_crab.ecosystems.contract import Ecosystem, Grammar, Messages, Names, Spelling, numbers, runner_source
 from pytest_crab.ecosystems.go.inside import own_tests as inside_tests
+from pytest_crab.ecosystems.go.linter import LINTER
 from pytest_crab.ecosystems.go.tools import GoTools
 from pytest_crab.ecosystems.patterns import Patterns
 from pytest_crab.types import Environment, Oracle
@@ -44,6 +45,7 @@ class Go(Ecosystem):
 
     name = "go"
     languages = MappingProxyType({".go": "go"})
+    linter = LINTER
     grammars = MappingProxyType({".go": Grammar("tree_sitter_go")})
     names = Names(
         dependencies=r"go\.(?:mod|sum|work)",

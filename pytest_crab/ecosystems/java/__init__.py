@@ -10,6 +10,7 @@ from typing import Any
 from typing_extensions import override
 
 from pytest_crab.ecosystems.contract import Ecosystem, Grammar, Messages, Names, Spelling, runner_source
+from pytest_crab.ecosystems.java.linter import LINTER
 from pytest_crab.ecosystems.java.tools import JavaTools
 from pytest_crab.ecosystems.patterns import Patterns
 from pytest_crab.types import Environment, Oracle
@@ -40,6 +41,7 @@ class Java(Ecosystem):
 
     name = "java"
     languages = MappingProxyType({".java": "java"})
+    linter = LINTER
     grammars = MappingProxyType({".java": Grammar("tree_sitter_java")})
     names = Names(
         tests=r"Tests?\.java$",

@@ -11,6 +11,7 @@ from typing import Any
 from typing_extensions import override
 
 from pytest_crab.ecosystems.contract import Ecosystem, Grammar, Messages, Names, Spelling, numbers, runner_source
+from pytest_crab.ecosystems.node.linter import LINTER
 from pytest_crab.ecosystems.node.tools import STRIPPING, NodeTools
 from pytest_crab.ecosystems.patterns import Patterns
 from pytest_crab.types import Environment, Oracle
@@ -42,6 +43,7 @@ class Node(Ecosystem):
 
     name = "node"
     languages = MappingProxyType({end: one for one, ends in _ENDS.items() for end in ends})
+    linter = LINTER
     grammars = MappingProxyType(
         {
             **dict.fromkeys(_ENDS["javascript"], Grammar("tree_sitter_javascript")),

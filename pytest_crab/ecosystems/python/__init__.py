@@ -12,6 +12,7 @@ from typing_extensions import override
 from pytest_crab.ecosystems.contract import Ecosystem, Grammar, Names, Spelling, Variables, runner_source
 from pytest_crab.ecosystems.patterns import Patterns
 from pytest_crab.ecosystems.python import looking
+from pytest_crab.ecosystems.python.linter import LINTER
 from pytest_crab.types import Environment, Oracle
 
 #: What runs oracles in Python.
@@ -81,6 +82,7 @@ class Python(Ecosystem):
 
     name = "python"
     languages = MappingProxyType({".py": "python", ".pyi": "python"})
+    linter = LINTER
     grammars = MappingProxyType({".py": _GRAMMAR})
     names = Names(
         tests=r"^conftest\.py$",

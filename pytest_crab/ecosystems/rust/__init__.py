@@ -11,6 +11,7 @@ from typing_extensions import override
 
 from pytest_crab.ecosystems.contract import Ecosystem, Grammar, Messages, Names, Spelling, numbers, runner_source
 from pytest_crab.ecosystems.patterns import Patterns
+from pytest_crab.ecosystems.rust.linter import LINTER
 from pytest_crab.ecosystems.rust.tools import RustTools
 from pytest_crab.types import Environment, Oracle
 
@@ -35,6 +36,7 @@ class Rust(Ecosystem):
 
     name = "rust"
     languages = MappingProxyType({".rs": "rust"})
+    linter = LINTER
     grammars = MappingProxyType({".rs": Grammar("tree_sitter_rust")})
     names = Names(
         dependencies=r"Cargo\.toml",

@@ -1,0 +1,146 @@
+"""The linters of each language, on a file with one fault that the base has too and one that the pull request adds."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+
+from fake_checkout import FakeCheckout
+from pytest_crab import ecosystems
+from pytest_crab.ecosystems import ECOSYSTEMS
+from pytest_crab.ecosystems.linters import Linter
+from pytest_crab.errors import ReviewerError
+from pytest_crab.parsing.report_formats import ReportFormat, read_report
+from pytest_crab.reviewers.linter import LinterReviewer
+
+#: Where tests of JavaScript have their packages, of which ESLint is one.
+PACKAGES = "CRAB_TEST_JEST"
+
+CARGO = b'[package]\nname = "own"\nversion = "1.0.0"\nedition = "2021"\n[workspace]\n'
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """A file in a language, and a fault of it."""
+
+    path: str
+    #: Has {more}, where the pull request puts the second fault.
+    text: str
+    more: str
+    line: int
+    rule: str
+    beside: Mapping[str, bytes]
+
+
+CASES = {
+    "python": Case(path="own/a.py", text="import os\n{more}", more="import re\n", line=2, rule="F401", beside={}),
+    "go": Case(
+        path="own/a.go",
+        text='package own\n\nimport "fmt"\n\nfunc A() {{\n\tfmt.Printf("%d\\n", "x")\n{more}}}\n',
+        more='\tfmt.Println("a%d", 1)\n',
+        line=7,
+        rule="printf",
+        beside={"own/go.mod": b"module example.org/own\n\ngo 1.20\n"},
+    ),
+    "rust": Case(
+        path="own/src/lib.rs",
+        text="pub fn a(x: &Vec<u8>) -> bool {{\n    x.len() == 0\n}}\n{more}",
+        more="pub fn b(x: &[u8]) -> bool {\n    x.len() == 0\n}\n",
+        line=5,
+        rule="clippy::len_zero",
+        beside={"own/Cargo.toml": CARGO},
+    ),
+    "cpp": Case(
+        path="a.c",
+        text="int a(void) {{ int x[2]; x[2] = 1; return x[0]; }}\n{more}",
+        more="int b(int *p) { int x = *p; if (!p) return 0; return x; }\n",
+        line=2,
+        rule="nullPointerRedundantCheck",
+        beside={},
+    ),
+    "node": Case(
+        path="src/a.ts",
+        text="export function a(x: number): number {{\n  if (x = 2) {{}}\n{more}  return x;\n}}\n",
+        more="  const y: any = x;\n",
+        line=3,
+        rule="@typescript-eslint/no-explicit-any",
+        beside={"eslint.config.mjs": b"process.exit(7);\n"},
+    ),
+    "java": Case(
+        path="src/own/A.java",
+        text='package own;\n\nclass A {{\n    boolean a(String x) {{ return x == "a"; }}\n{more}}}\n',
+        more='    boolean b(String x) { return x == "b"; }\n',
+        line=5,
+        rule="UseEqualsToCompareStrings",
+        beside={},
+    ),
+}
+
+
+def checkout_of(case: Case, folder: Path) -> FakeCheckout:
+    base, head = (case.text.format(more=more).encode() for more in ("", case.more))
+    return FakeCheckout(folder, head={case.path: head, **case.beside}, base={case.path: base, **case.beside})
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[getattr(pytest.mark, name)] if name in ("go", "rust", "node", "java") else [])
+     for name in CASES],
+)  # fmt: skip
+def test_a_linter_says_what_the_pull_request_adds_and_reads_no_settings_of_the_tree(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, without: Callable[[str, str], NoReturn]
+) -> None:
+    if name == "node" and os.environ.get(PACKAGES):
+        monkeypatch.setenv("PATH", f"{os.environ['PATH']}{os.pathsep}{os.environ[PACKAGES]}/node_modules/.bin")
+    linter = ecosystems.named(name).linter
+    assert linter is not None
+    if linter.find() is None:
+        without(linter.program, f"{linter.program} is not on this machine")
+    checkout = checkout_of(CASES[name], tmp_path / "x")
+    review = LinterReviewer().review(checkout.pull_request(), checkout)
+    places = {(one.path, one.start, one.rule) for one in review.findings}
+    assert {line for _, line, _ in places} == {CASES[name].line}
+    assert (CASES[name].path, CASES[name].line) in {place[:2] for place in places}
+    assert any(str(rule).endswith(CASES[name].rule) for _, _, rule in places), places
+    assert review.version is not None
+    assert review.version.startswith(f"{linter.program} ")
+    (opening,) = checkout.openings
+    assert opening.place == ("clone" if linter.script is None else "workspace")
+    assert not opening.network
+
+
+def test_each_language_of_a_pull_request_has_its_own_and_others_have_none(
+    tmp_path: Path, without: Callable[[str, str], NoReturn]
+) -> None:
+    if shutil.which("cppcheck") is None:
+        without("cppcheck", "cppcheck is not on this machine")
+    head = {"a.py": b"import os\n", "b.txt": b"import os\n", "c.c": CASES["cpp"].more.encode()}
+    checkout = FakeCheckout(tmp_path / "x", head=head)
+    found = LinterReviewer().review(checkout.pull_request(), checkout).findings
+    assert {one.path for one in found} == {"a.py", "c.c"}
+
+
+def test_one_that_is_not_here_is_named_with_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    checkout = FakeCheckout(tmp_path / "x", head={"A.java": b"class A {}\n"})
+    pull_request = checkout.pull_request()
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(ReviewerError, match=r"pmd is not on this machine: .*bin on PATH"):
+        LinterReviewer().review(pull_request, checkout)
+
+
+@pytest.mark.parametrize("linter", [one.linter for one in ECOSYSTEMS if one.linter is not None and one.linter.script])
+def test_a_script_says_that_there_is_nothing_where_the_environment_has_no_such_language(linter: Linter) -> None:
+    done = subprocess.run(
+        ["/bin/sh", "-c", str(linter.script), linter.program, "./a"], env={"PATH": "/nowhere"}, capture_output=True,
+        text=True, check=True,
+    )  # fmt: skip
+    said = done.stdout if linter.told is None else linter.told(done.stdout)
+    problems: list[str] = []
+    assert read_report(said, ReportFormat(linter.format), problems) == [], problems
