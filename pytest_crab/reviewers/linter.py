@@ -37,7 +37,7 @@ class LinterReviewer:
             raise ValueError("timeout should be a number of seconds above 0")
 
     def identity(self) -> Mapping[str, Any]:
-        """The version of each linter on this machine, and its arguments. Raises ReviewerError for one that is broken."""
+        """The version of each linter on this machine, and its arguments. Raises ReviewerError for a broken one."""
         known = {linter.program: linter for one in ecosystems.installed() if (linter := one.linter) is not None}
         linters = {name: [_version(one), one.script, *one.arguments] for name, one in sorted(known.items())}
         return {"adapter": "linter", "linters": linters}

@@ -73,6 +73,14 @@ CASES = {
         rule="@typescript-eslint/no-explicit-any",
         beside={"eslint.config.mjs": b"process.exit(7);\n"},
     ),
+    "php": Case(
+        path="src/A.php",
+        text="<?php\nfunction a($x) {{\n    if ($x = 2) {{\n        $x++;\n    }}\n{more}    return $x;\n}}\n",
+        more="    eval($x);\n",
+        line=6,
+        rule="Squiz.PHP.Eval.Discouraged",
+        beside={"phpcs.xml": b'<ruleset name="own"><exclude-pattern>*</exclude-pattern></ruleset>\n'},
+    ),
     "java": Case(
         path="src/own/A.java",
         text='package own;\n\nclass A {{\n    boolean a(String x) {{ return x == "a"; }}\n{more}}}\n',

@@ -11,6 +11,7 @@ from typing_extensions import override
 
 from pytest_crab.ecosystems.contract import Ecosystem, Grammar, Messages, Names, Spelling, runner_source
 from pytest_crab.ecosystems.patterns import Patterns
+from pytest_crab.ecosystems.php.linter import LINTER
 from pytest_crab.ecosystems.php.tools import PhpTools
 from pytest_crab.types import Environment
 
@@ -38,6 +39,7 @@ class Php(Ecosystem):
 
     name = "php"
     languages = MappingProxyType({".php": "php"})
+    linter = LINTER
     grammars = MappingProxyType(
         {".php": Grammar("tree_sitter_php", "language_php", piece=("language_php_only", b"<?"))}
     )
