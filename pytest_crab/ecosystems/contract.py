@@ -330,6 +330,11 @@ class Ecosystem(Protocol):
         """
         return None
 
+    @property
+    def dated(self) -> bool:
+        """Return whether what nothing pins is chosen as of ``environment.resolved``."""
+        return False
+
     def proposals(self, tree: Path, files: Sequence[str]) -> Iterator[Environment]:  # noqa: ARG002 - some have none
         """Yield environments to try for a tree of which nothing is known, the likeliest first.
 
@@ -356,7 +361,7 @@ class Ecosystem(Protocol):
             return
         if environment.version is None:
             yield f"environment.version is missing; beside ecosystem {self.name} it should be that of {self.name}"
-        for key in ("python", "node", "resolved"):
+        for key in ("python", "node", *(() if self.dated else ("resolved",))):
             if getattr(environment, key) is not None:
                 yield f"environment.{key} is set beside ecosystem {self.name}; it should be left out"
         if environment.dockerfile in _DOCKERFILES and environment.dockerfile != self.name:

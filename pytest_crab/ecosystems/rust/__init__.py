@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -11,6 +12,7 @@ from typing_extensions import override
 
 from pytest_crab.ecosystems.contract import Ecosystem, Grammar, Messages, Names, Spelling, numbers, runner_source
 from pytest_crab.ecosystems.patterns import Patterns
+from pytest_crab.ecosystems.rust.inside import own_tests as inside_tests
 from pytest_crab.ecosystems.rust.linter import LINTER
 from pytest_crab.ecosystems.rust.tools import RustTools
 from pytest_crab.types import Environment, Oracle
@@ -19,6 +21,14 @@ _VERSION = re.compile(r"1\.\d{1,3}(?:\.\d{1,2})?")
 
 #: The oldest Rust whose tests were seen to be told as they are here.
 _OLDEST = (1, 63)
+
+#: The condition under which a whole file is compiled, and what in it is a condition's own word or denied.
+_CONDITION = re.compile(r"(?m)^#!\[cfg\((.*)\)\]")
+_DENIED = re.compile(r"not\((?:[^()]|\([^()]*\))*\)")
+_FEATURE = re.compile(r'feature *= *"([\w-]+)"')
+_FLAG = re.compile(r"\b(\w+_unstable)\b")
+
+_folders: Callable[[str, Sequence[str]], Sequence[str]] = inside_tests.folders
 
 _STUB = """\
 // Red on the pull request, green once {comment} is resolved ({place}).
@@ -52,12 +62,29 @@ class Rust(Ecosystem):
     )
     tools = RustTools()
     runner = runner_source(__name__)
+    own_tests = runner_source(__name__, "own_tests")
+    dated = True
     stub = _STUB
     is_beside_code = True
     pin = Spelling(r"[A-Za-z][A-Za-z0-9_-]*@\d+\.\d+\.\d+(?:[-+][0-9A-Za-z.+-]+)?", "name@1.2.3, which is cargo's way")
     runners = MappingProxyType({"cargo": Spelling(r"\.rs", ".rs")})
     leftovers = Patterns(names=("*.profraw",), marks=("CACHEDIR.TAG",))  # which lies in each target folder
     system_packages = ("/usr/share/cargo/registry",)
+
+    @override
+    def proposals(self, tree: Path, files: Sequence[str]) -> Iterator[Environment]:
+        """The Rust of this machine for the packages of the files, with the features that these ask for."""
+        asked = [_CONDITION.search((tree / file).read_text("utf-8", "replace")) for file in files
+                 if file.endswith(".rs") and (tree / file).is_file()]  # fmt: skip
+        said = _DENIED.sub("", " ".join(found[1] for found in asked if found))
+        env = {}
+        if features := sorted(set(_FEATURE.findall(said))):
+            env["CARGOFLAGS"] = f"--features {','.join(features)}"
+        if flags := sorted(set(_FLAG.findall(said))):
+            env["RUSTFLAGS"] = " ".join(f"--cfg {flag}" for flag in flags)
+        version = ".".join(map(str, numbers(self.tools.find("").version)))
+        paths = tuple(_folders(str(tree), files)) or (".",)
+        yield Environment(ecosystem=self.name, version=version, paths=paths, env=env)
 
     @override
     def environment_faults(self, environment: Environment) -> Iterator[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import shlex
 import shutil
 import subprocess
 from pathlib import Path
@@ -21,27 +22,93 @@ _SETTINGS = (
     "CARGO_HTTP_CAINFO", "CARGO_HTTP_PROXY", "CARGO_HTTP_TIMEOUT", "CARGO_NET_RETRY", "CARGO_NET_GIT_FETCH_WITH_CLI",
 )  # fmt: skip
 
+#: Writes the lock of crates that nothing pins, as of a moment. Crates that were withdrawn since are taken too: what
+#: cargo knows of them is copied to an index in which none is. What releases of before the moment ask for is in it as
+#: well, since cargo has no words of its own for a crate that it could not look up there.
+_LOCK = """\
+crab_ask() {
+    RUSTC_BOOTSTRAP=1 cargo -Zunstable-options generate-lockfile --publish-time "$moment" "$@" 2> "$caches/said"
+}
+crab_index() {
+    known=$(echo "$CARGO_HOME"/registry/index/*/.cache) index=$caches/dated/index
+    (cd "$known" && find . -type d) | (mkdir -p "$index" && cd "$index" && xargs mkdir -p)
+    find "$known" -type f -exec cat {} + | tr '\\0' '\\n' | grep '^{' | sed 's/"yanked": *true/"yanked":false/' |
+        awk -v index_="$index" -v moment="$moment" '
+            function value(text, key) {
+                if (!match(text, "\\"" key "\\": *\\"[^\\"]*\\"")) return ""
+                text = substr(text, RSTART, RLENGTH - 1); sub(/.*"/, "", text); return text
+            }
+            {
+                name = value($0, "name"); known[name] = 1; size = length(name); low = tolower(name)
+                place = substr(low, 1, 2) "/" substr(low, 3, 2)
+                if (size < 4) place = size == 3 ? "3/" substr(low, 1, 1) : size
+                file = index_ "/" place "/" low
+                if (file != last) { close(last); printf "" > file; last = file }
+                print > file
+                when = value($0, "pubtime"); if (when > moment) next
+                split(value($0, "vers"), part, "."); series = name " " part[1] (part[1] == 0 ? "." part[2] : "")
+                if (when >= newest[series]) { newest[series] = when; release[series] = $0 }
+            }
+            END {
+                for (series in release) {
+                    rest = release[series]; rest = substr(rest, index(rest, "\\"deps\\""))
+                    while (match(rest, /[{]"name": *"[^}]*[}]/)) {
+                        one = substr(rest, RSTART, RLENGTH); rest = substr(rest, RSTART + RLENGTH)
+                        if (one ~ /"kind": *"dev"/) continue
+                        name = value(one, "package"); if (name == "") name = value(one, "name")
+                        if (!(name in known) && !told[name]++) print name
+                    }
+                }
+            }' > "$caches/missing"
+}
+crab_lock() {
+    crab_ask && return || cargo generate-lockfile 2> "$caches/said" || true
+    mkdir -p "$caches/asking/src"
+    : > "$caches/asking/src/lib.rs"
+    : > "$caches/asked"
+    while crab_index; grep -vxF -f "$caches/asked" "$caches/missing" > "$caches/new"; do
+        cat "$caches/new" >> "$caches/asked"
+        { printf '[package]\\nname = "asking"\\nversion = "0.0.0"\\n[workspace]\\n[dependencies]\\n'
+            sed 's/$/ = "*"/' "$caches/new"; } > "$caches/asking/Cargo.toml"
+        (cd "$caches/asking" && cargo generate-lockfile) 2> "$caches/said" || true
+    done
+    crab_ask --config "source.crates-io.replace-with='crab'" --config "source.crab.local-registry='$caches/dated'" ||
+        { cat "$caches/said" >&2; exit 1; }
+    rm -rf "$caches/asking" "$caches/dated" "$caches/said" "$caches/asked" "$caches/missing" "$caches/new"
+}
+"""
+
 #: Fetches the crates, and compiles what the tests of each package need: an empty test stands for the oracle, and the
-#: manifest is as it was afterwards. A package that does not compile is for the oracles to tell. What is large of that
-#: moves to the caches, where no run changes it, and a link takes its place; the rest cargo writes to in place.
+#: manifest is as it was afterwards. Where the environment names folders, it is the packages in these alone. A package
+#: that does not compile is for the oracles to tell. What is large of that moves to the caches, where no run changes it,
+#: and a link takes its place; the rest cargo writes to in place.
 _FETCH = """\
 caches=${CARGO_HOME%/home}
 mkdir -p "$CARGO_HOME" "$caches/target"
 : > "$caches/empty.rs"
-roots=.
-[ -f Cargo.toml ] || roots=$(find . -name Cargo.toml -exec dirname {} + | sort | awk '
-    { for (root in seen) if (index($0, root "/") == 1) next; seen[$0] = 1; print }')
+roots=$* chosen=
+if [ "$roots" = . ]; then
+    chosen=--workspace
+    [ -f Cargo.toml ] || roots=$(find . -name Cargo.toml -exec dirname {} + | sort | awk '
+        { for (root in seen) if (index($0, root "/") == 1) next; seen[$0] = 1; print }')
+fi
 for root in $roots; do
     cd "$root"
-    [ -f Cargo.lock ] || { echo "$root has no Cargo.lock, so nothing pins its crates; write one by cargo" >&2; exit 1; }
+    if ! [ -f "$(dirname "$(cargo locate-project --workspace --message-format plain)")/Cargo.lock" ]; then
+        [ -n "$moment" ] ||
+            { echo "$root has no Cargo.lock, so nothing pins its crates; write one by cargo" >&2; exit 1; }
+        crab_lock
+    fi
     cargo fetch --locked
-    members=$(cargo metadata --no-deps --locked --format-version 1 | grep -o '"manifest_path":"[^"]*"' | cut -d'"' -f4)
+    members=$PWD/Cargo.toml
+    [ -z "$chosen" ] || members=$(
+        cargo metadata --no-deps --locked --format-version 1 | grep -o '"manifest_path":"[^"]*"' | cut -d'"' -f4)
     for manifest in $members; do
         cp -p "$manifest" "$manifest.crab"
         printf '\\n[[test]]\\nname = "crab_empty"\\npath = "%s/empty.rs"\\n' "$caches" >> "$manifest"
     done
     for targets in --lib '--bins --test crab_empty'; do
-        cargo test --no-run --locked --workspace $targets --no-fail-fast ${CARGOFLAGS:-} || true
+        cargo test --no-run --locked $chosen $targets --no-fail-fast ${CARGOFLAGS:-} || true
     done
     for manifest in $members; do mv "$manifest.crab" "$manifest"; done
     cd "$OLDPWD"
@@ -81,7 +148,8 @@ class RustTools(Tools):
 
     @override
     def build_script(self, environment: Environment) -> str:
-        return f"{install_script(environment)}{_FETCH}"
+        known = f"moment={shlex.quote(environment.resolved or '')}\nset -- {shlex.join(environment.paths)}\n"
+        return f"{install_script(environment)}{known}{_LOCK}{_FETCH}"
 
     @override
     def route_env(self) -> dict[str, str]:

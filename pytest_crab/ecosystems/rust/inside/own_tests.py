@@ -1,0 +1,111 @@
+"""A project's own tests under cargo, in the packages of the files that a change of the tests touches; CPython 3.6 up.
+
+Cargo builds the targets that the files belong to, and each binary runs by itself the tests whose titles are named.
+"""
+
+import os
+import re
+
+
+def run(host, run):
+    """Run the named tests of each package; their outcomes, with package and target before each name."""
+    rust, tests = host.parts["rust_runner"], run["tests"]
+    outcomes = []
+    for folder in folders(host.job["workdir"], tests["files"]):
+        own = rust.Oracle(host, dict(run, oracle={"folder": folder}))
+        try:
+            own.keep_settings()
+            place = own.find()
+            found = build(rust, own, place, tests["files"])
+            if isinstance(found, dict):
+                if found["ending"] != "completed":
+                    return found
+                outcomes += [dict(each, id=folder + ":") for each in found["tests"]]
+                continue
+            data, binaries = found
+            env = own.run_environment(place, data)
+            for target, binary in binaries:
+                outcomes += launch(rust, own, place, (folder + " " + target, binary), env, tests["names"])
+        except rust.UnbuiltError as fault:
+            if fault.result["ending"] != "completed":
+                return fault.result
+            outcomes += [dict(each, id=folder + ":") for each in fault.result["tests"]]
+    return {"ending": "completed", "exit_code": 0, "tests": outcomes[: rust.TESTS], "tripwire": True, "altered": []}
+
+
+def folders(root, files):
+    """Return the folders of the packages that these files belong to."""
+    found = set()
+    for file in files:
+        folder = os.path.dirname(file)
+        while folder and not is_package(os.path.join(root, folder)):
+            folder = os.path.dirname(folder)
+        if is_package(os.path.join(root, folder)):
+            found.add(folder or ".")
+    return sorted(found)
+
+
+def is_package(folder):
+    """Return whether a folder has the manifest of a package, and not of a workspace alone."""
+    try:
+        with open(os.path.join(folder, "Cargo.toml"), encoding="utf-8", errors="replace") as text:
+            return re.search(r"(?m)^\s*\[package\]", text.read()) is not None
+    except OSError:
+        return False
+
+
+def targets(place, root, files):
+    """Return cargo's options for the targets of a package that files belong to; of data alone it is all of them."""
+    whole = set(files)
+    tests = [one for one in place["package"]["targets"] if "test" in one["kind"]]
+    found = {("--test", one["name"]) for one in tests if os.path.relpath(one["src_path"], root) in whole}
+    inner = {os.path.relpath(os.path.join(root, file), place["folder"]) for file in files}
+    if not found:  # modules of a target, such as tests/it/cases.rs of tests/it/main.rs
+        sources = [os.path.join(root, file) for file in files if file.endswith(".rs")]
+        homes = {one["name"]: os.path.dirname(one["src_path"]) for one in tests}
+        for source in sources:
+            above = [name for name, home in homes.items() if source.startswith(home + os.sep)]
+            longest = max((len(homes[name]) for name in above), default=0)
+            found |= {("--test", name) for name in above if len(homes[name]) == longest}
+    kinds = {kind for one in place["package"]["targets"] for kind in one["kind"]}
+    inside = [("--lib",)] if kinds & {"lib", "rlib", "cdylib", "proc-macro"} else []
+    inside += [("--bins",)] if "bin" in kinds else []
+    if any(path.startswith("src" + os.sep) for path in inner):
+        found.update(inside)
+    chosen = sorted(found) or [*inside, ("--tests",)]
+    return [word for option in chosen for word in option]
+
+
+def build(rust, own, place, files):
+    """Build the tests of a package; what cargo said and the binaries by target, or the report of a failed build."""
+    argv = [own.program, "test", "--no-run", "--locked", "--message-format=json", *targets(place, own.root, files)]
+    seen = own.process([*argv, *own.flags], own.env, place["folder"])
+    if seen["status"] != 0:
+        return own.host.conclude(seen, lambda data, _: (own.unbuilt({"file": ""}, data), None))
+    binaries = []
+    for one in rust.documents(seen["report"]):
+        made = one.get("reason") == "compiler-artifact" and one.get("executable") and one["profile"]["test"]
+        if made and one["manifest_path"] == place["manifest"]:
+            binaries.append((one["target"]["name"], one["executable"]))
+    return seen["report"], binaries
+
+
+def launch(rust, own, place, labelled, env, names):
+    """Run those tests of a binary that are named; their outcomes. Raises UnbuiltError where it comes to no end."""
+    label, binary = labelled
+    titles = sorted({name.rpartition("::")[2].strip() for name in names} - {""})
+    argv = [binary, *titles, "-Z", "unstable-options", "--format=json"]
+    seen = own.process(argv, env, place["folder"])
+
+    def read(data, _):
+        outcomes, _, _, counts = rust.told(data)
+        if counts is None:
+            return None, "the tests of %s came to no end" % label
+        tests = [{"id": ("%s:%s" % (label, name))[:450], "outcome": told, "exception": None, "where": None}
+                 for name, told in outcomes.items()]  # fmt: skip
+        return {"tests": tests, "tripwire": True, "altered": [], "cause": None}, None
+
+    result = own.host.conclude(seen, read)
+    if result["ending"] != "completed":
+        raise rust.UnbuiltError(result)
+    return result["tests"]
