@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 from typing import Any
 
@@ -13,12 +14,17 @@ from pytest_crab.ecosystems.contract import Ecosystem, Grammar, Messages, Names,
 from pytest_crab.ecosystems.java.linter import LINTER
 from pytest_crab.ecosystems.java.tools import JavaTools
 from pytest_crab.ecosystems.patterns import Patterns
+from pytest_crab.errors import ImageError
 from pytest_crab.types import Environment, Oracle
 
 _VERSION = re.compile(r"\d{1,2}(?:\.\d{1,3}){0,2}")
 
 #: The first JDK that has all options that oracles are compiled and run with.
 _OLDEST = 11
+
+#: Where poms say which Java the sources are in, if that is one that no JDK from 17 on takes: "1.7" is the oldest.
+_OLD_LEVEL = r"<(java\.version|(maven\.compiler\.)?(source|target|testSource|testTarget))>1\.[1-6]</"
+_RAISE = f"find . -name pom.xml -exec sed -E -i 's#{_OLD_LEVEL}#<\\1>1.7</#g' {{}} +"
 
 _STUB = """\
 // Red on the pull request, green once {comment} is resolved ({place}).
@@ -55,12 +61,25 @@ class Java(Ecosystem):
     )
     tools = JavaTools()
     runner = runner_source(__name__)
+    own_tests = runner_source(__name__, "own_tests")
     stub = _STUB
     is_beside_code = True
     pin = Spelling(r"[A-Za-z0-9._-]+:[A-Za-z0-9._-]+:\d\S*", "org.example:shop:1.2.3")
     runners = MappingProxyType({"junit": Spelling(r"\.java", ".java")})
     leftovers = Patterns(names=(), marks=("maven-status", "crab-classpath", "surefire-reports"))
     system_packages = ("/usr/share/java", "/usr/share/maven-repo")
+
+    @override
+    def proposals(self, tree: Path, files: Sequence[str]) -> Iterator[Environment]:
+        """The JDK of this machine for the modules of the files, with sources of the oldest Java that it takes."""
+        poms = [path for path in tree.rglob("pom.xml") if "src" not in path.relative_to(tree).parts]
+        if not poms:
+            raise ImageError("there is no pom.xml, and nothing here builds Java without Maven", of_machine=True)
+        modules = {_module(tree, file) for file in files} - {"."}
+        env = {"MAVEN_ARGS": f"-pl {','.join(sorted(modules))} -am"} if modules and tree / "pom.xml" in poms else {}
+        old = any(re.search(_OLD_LEVEL, path.read_text("utf-8", "replace")) for path in poms)
+        version = self.tools.find("").version.partition(".")[0]
+        yield Environment(ecosystem=self.name, version=version, env=env, install=(_RAISE,) if old else ())
 
     @override
     def environment_faults(self, environment: Environment) -> Iterator[str]:
@@ -83,3 +102,8 @@ class Java(Ecosystem):
         if found and int(found["version"].partition(".")[0]) < _OLDEST:
             return f"the JDK {found['version']} is too old for oracles: environment.version should be 11 or later"
         return super().unsupported_reason(facts, oracle)
+
+
+def _module(tree: Path, file: str) -> str:
+    """Return the folder of the module that a file lies in; that of the tree where it lies in none."""
+    return next((str(folder) for folder in PurePosixPath(file).parents if (tree / folder / "pom.xml").exists()), ".")
