@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -26,6 +28,12 @@ _INSTALLED = MappingProxyType({"jest": "29.7.0", "mocha": "11.1.0", "vitest": "3
 
 #: The first node with a JUnit reporter that holds what is needed.
 _OLDEST = (20,)
+
+#: Brings another package manager than npm; nothing of it lies in the tree.
+_MANAGER = (
+    'crab=$(mktemp -d) && npm install --prefix "$crab" --no-audit --no-fund {package} && '
+    '"$crab/node_modules/.bin/{words}'
+)
 
 _STUB = """\
 // Red on the pull request, green once {comment} is resolved ({place}).
@@ -70,6 +78,7 @@ class Node(Ecosystem):
     proxy_variables = MappingProxyType({"NODE_USE_ENV_PROXY": "1"})
     tools = NodeTools()
     runner = runner_source(__name__)
+    own_tests = runner_source(__name__, "own_tests")
     stub = _STUB
     installed_runners = _INSTALLED
     pin = Spelling(rf"(?:@{_NAME}/)?{_NAME}@\d+\.\d+\.\d+(?:[-+][0-9A-Za-z.+-]+)?", "name@1.2.3, which is npm's way")
@@ -111,6 +120,17 @@ class Node(Ecosystem):
                 yield f"{at}.{key} is set beside {at}.node; it should be left out"
 
     @override
+    def proposals(self, tree: Path, files: Sequence[str]) -> Iterator[Environment]:
+        """The node of this machine with what the lock names, and then with the project's own build before its tests."""
+        said = manifest(tree)
+        version = str(numbers(self.tools.find("").version)[0])
+        for install in _installs(tree, said):
+            start = Environment(dockerfile=self.name, node=version, install=install)
+            yield start
+            if "build" in (said.get("scripts") or {}):
+                yield dataclasses.replace(start, build=("npm run build",))
+
+    @override
     def start(self, runner: str) -> Environment:
         packages = (f"{runner}@{_INSTALLED[runner]}",) if runner in _INSTALLED else ()
         return Environment(dockerfile=self.name, node=self.tools.usual, packages=packages)
@@ -139,3 +159,32 @@ class Node(Ecosystem):
         if oracle.runner == "node" and oracle.file.endswith("ts") and version < STRIPPING:
             return f"node {found['version']} does not run TypeScript: environment.node should be 22.6 or later"
         return None
+
+
+def manifest(tree: Path) -> Mapping[str, Any]:
+    """Return what a tree's package.json says; nothing where it cannot be read."""
+    try:
+        said = json.loads((tree / "package.json").read_text("utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return said if isinstance(said, dict) else {}
+
+
+def _installs(tree: Path, said: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
+    """Yield commands that install what a tree asks for, the likeliest first; no package runs a script of its own."""
+    asked = str(said.get("packageManager", "")).partition("+")[0]
+    yarns = sorted(path.name for path in (tree / ".yarn" / "releases").glob("yarn-*.cjs"))
+    if (tree / "pnpm-lock.yaml").exists():
+        package = asked if asked.startswith("pnpm@") else "pnpm@9"
+        words = 'pnpm" install --frozen-lockfile --ignore-scripts'
+        yield (_MANAGER.format(package=package, words=words),)
+    elif yarns and (tree / "yarn.lock").exists():
+        yield (f"node .yarn/releases/{yarns[-1]} install --immutable --mode=skip-build",)
+    elif (tree / "yarn.lock").exists():
+        words = 'yarn" install --frozen-lockfile --ignore-scripts --non-interactive'
+        yield (_MANAGER.format(package="yarn@1", words=words),)
+    else:
+        locked = any((tree / name).exists() for name in ("package-lock.json", "npm-shrinkwrap.json"))
+        command = f"npm {'ci' if locked else 'install'} --ignore-scripts --no-audit --no-fund"
+        yield (command,)
+        yield (f"{command} --legacy-peer-deps",)

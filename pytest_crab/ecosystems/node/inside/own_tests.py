@@ -1,0 +1,146 @@
+"""A project's own tests under vitest, jest, mocha or node's runner; CPython 3.6 up.
+
+The scripts of package.json say which. It is run on the files of tests that a change touches, with the project's own
+configuration, and writes its report.
+"""
+
+import json
+import os
+import re
+import shlex
+import time
+from xml.etree import ElementTree
+
+#: What the scripts of a project say where it has its tests run so; what they name first is the runner.
+SCRIPTS = {"vitest": r"\bvitest\b", "jest": r"\bjest\b", "mocha": r"\bmocha\b", "node": r"\bnode\b.* --test\b"}
+SOURCE = re.compile(r"\.[cm]?[jt]sx?\Z")
+TEST = re.compile(r"(?:(?:^|/)(?:__tests__|tests?|specs?)/|[._-](?:test|spec)s?\.[cm]?[jt]sx?\Z)")
+#: Options of mocha that have no value.
+FLAGS = re.compile(r"--(?:exit|recursive|bail|no-\S+|check-leaks|colors?|full-trace|parallel|\S+=.*)\Z|-[bcR]\Z")
+
+
+def run(host, run):
+    """Run the files of tests of each project in the tree; their outcomes, with the file before each name."""
+    node, tests = host.parts["node_runner"], run["tests"]
+    end, root = time.monotonic() + run["seconds"], host.job["workdir"]
+    node.keep_places(host.tree, host.job, run["state"], host.built_since)
+    env, _ = host.environment()
+    outcomes = []
+    for (home, runner), files in sorted(projects(node, root, chosen(root, tests["files"])).items()):
+        report = os.path.join(host.folder, "overlay", os.urandom(8).hex())
+        try:
+            argv = command(node, host, home, (runner, files), report)
+        except node.MissingError as error:
+            return {"ending": "unstarted", "detail": str(error)}
+        seen = host.process(argv, env, home, end - time.monotonic(), printed=False)
+        result = host.conclude(seen, lambda *_, runner=runner, report=report: read(node, root, runner, report))
+        if result["ending"] != "completed":
+            return result
+        outcomes += result["tests"]
+    return {"ending": "completed", "exit_code": 0, "tests": outcomes[: node.TESTS], "tripwire": True, "altered": []}
+
+
+def chosen(root, files):
+    """Return the files of tests that files belong to: a snapshot to the test beside it, data to tests above it."""
+    found = set()
+    for file in files:
+        folder, name = os.path.split(file)
+        shown = os.path.basename(folder) == "__snapshots__" and name.endswith(".snap")
+        own = os.path.join(os.path.dirname(folder), name[:-5]) if shown else file
+        if TEST.search(own) and SOURCE.search(own) and "/fixtures/" not in own:
+            found.update([own] if os.path.isfile(os.path.join(root, own)) else [])
+            continue
+        while folder:
+            folder = os.path.dirname(folder)
+            place = os.path.join(root, folder)
+            beside = sorted(os.listdir(place)) if os.path.isdir(place) else []
+            inside = [os.path.join(folder, each) for each in beside if SOURCE.search(each)]
+            inside = [path for path in inside if TEST.search(path)]
+            if inside:
+                found.update(inside)
+                break
+    return sorted(found)
+
+
+def projects(node, root, files):
+    """Return files by the folder of the project that has them run, and its runner."""
+    found = {}
+    for file in files:
+        folder = os.path.dirname(file)
+        while True:
+            home = os.path.normpath(os.path.join(root, folder))
+            runner = runner_of(node, home)
+            if runner is not None:
+                found.setdefault((home, runner), []).append(os.path.relpath(os.path.join(root, file), home))
+            if runner is not None or not folder:
+                break
+            folder = os.path.dirname(folder)
+    return found
+
+
+def runner_of(node, home):
+    """Return the runner that the scripts of a folder's package.json name; None where they name none."""
+    scripts = node.manifest(home).get("scripts")
+    said = " ; ".join(str(scripts[name]) for name in sorted(scripts)) if isinstance(scripts, dict) else ""
+    named = [name for name in SCRIPTS if re.search(SCRIPTS[name], said)]
+    installed = [name for name in named if os.path.isdir(os.path.join(home, "node_modules", name))]
+    return next(iter(installed), "node" if "node" in named else None)
+
+
+def command(node, host, home, asked, report):
+    """Return the command that runs files and writes a report."""
+    runner, files = asked
+    started = [host.job["tools"]["node"]["program"]]
+    if runner == "node":
+        started += [*host.job["tools"]["node"]["options"], "--test", "--test-reporter=junit"]
+        return [*started, "--test-reporter-destination=" + report, *files]
+    started.append(node.program_of(home, runner))
+    if runner == "jest":
+        return [*started, "--json", "--outputFile=" + report, "--runTestsByPath", *files]
+    if runner == "vitest":
+        return [*started, "run", "--reporter=json", "--outputFile=" + report, *files]
+    reporter = report + ".cjs"
+    with open(reporter, "w") as out:
+        out.write(node.MOCHA_REPORTER % {"n": "", "report": json.dumps(report)})
+    return [*started, *options(node.manifest(home)["scripts"]), "--reporter", reporter, *files]
+
+
+def options(scripts):
+    """Return the options that a project's script gives mocha, without the files that it names."""
+    said = next(str(scripts[name]) for name in sorted(scripts) if re.search(SCRIPTS["mocha"], str(scripts[name])))
+    words = shlex.split(re.split(r"&&|\|\||;", said[re.search(SCRIPTS["mocha"], said).end() :])[0])
+    found = []
+    for place, word in enumerate(words):
+        before = words[place - 1] if place else ""
+        if word.startswith("-") or (before.startswith("-") and not FLAGS.match(before)):
+            found.append(word)
+    return found
+
+
+def read(node, root, runner, report):
+    """Return the outcomes of a report, with the file of each where it is told."""
+    try:
+        with open(report, encoding="utf-8", errors="replace") as file:
+            text = file.read()
+    except OSError:
+        return None, "%s ended without a report" % runner
+    entries = []
+    if runner == "node":
+        node.walk(ElementTree.fromstring(text), (), entries)  # noqa: S314 - the library has its own guard, in a sandbox
+        entries = [("", path, outcome) for path, outcome, _ in entries]
+    else:
+        for result in json.loads(text)["testResults"]:
+            name = result.get("name")
+            place = os.path.relpath(str(name), os.path.realpath(root)) if name else ""
+            for test in result["assertionResults"]:
+                outcome = test["status"] if test["status"] in ("passed", "failed") else "skipped"
+                entries.append((place, [*test["ancestorTitles"], test["title"]], outcome))
+            if result["status"] == "failed" and not result["assertionResults"]:
+                entries.append((place, [], "error"))
+    told = {}
+    for place, path, outcome in entries:
+        told.setdefault("%s:%s" % (place, " > ".join(map(str, path))), set()).add(outcome)
+    tests = [{"id": name[:450], "outcome": "failed" if len(each) > 1 else min(each),
+              "exception": "LoadFailed" if "error" in each else None, "where": None}
+             for name, each in told.items()]  # fmt: skip
+    return {"tests": tests, "tripwire": True, "altered": [], "cause": None}, None
