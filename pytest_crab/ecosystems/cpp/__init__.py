@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from typing_extensions import override
 
 from pytest_crab.ecosystems.contract import Ecosystem, Grammar, Messages, Names, Spelling, numbers, runner_source
+from pytest_crab.ecosystems.cpp.inside.own_tests import FOLDER
 from pytest_crab.ecosystems.cpp.linter import LINTER
 from pytest_crab.ecosystems.cpp.tools import FRAMEWORKS, CppTools
 from pytest_crab.ecosystems.patterns import Patterns
+from pytest_crab.errors import ImageError
 from pytest_crab.types import Environment, Oracle
 
 _VERSION = re.compile(r"\d{1,2}(?:\.\d{1,2}){0,2}")
@@ -54,6 +57,7 @@ class Cpp(Ecosystem):
     )
     tools = CppTools()
     runner = runner_source(__name__)
+    own_tests = runner_source(__name__, "own_tests")
     stub = _STUB
     pin = Spelling("|".join(FRAMEWORKS), f"{', '.join(FRAMEWORKS[:-1])} or {FRAMEWORKS[-1]}")
     runners = MappingProxyType({**dict.fromkeys(FRAMEWORKS, _SOURCES), "c": Spelling(r"\.c", ".c")})
@@ -61,6 +65,15 @@ class Cpp(Ecosystem):
         names=("*.o", "*.a", "*.lo", "*.la", "*.gcda", "*.gcno", ".ninja_deps", ".ninja_log", "CMakeFiles"),
         marks=("CMakeCache.txt",),
     )
+
+    @override
+    def proposals(self, tree: Path, files: Sequence[str]) -> Iterator[Environment]:
+        """The GCC of this machine, and CMake with the project's own settings; another way of building is not tried."""
+        if not (tree / "CMakeLists.txt").exists():
+            raise ImageError("there is no CMakeLists.txt, and no other build is tried for C and C++", of_machine=True)
+        version = self.tools.find("").version.partition(".")[0]
+        asking = f"mkdir -p {FOLDER}/.cmake/api/v1/query && touch {FOLDER}/.cmake/api/v1/query/codemodel-v2"
+        yield Environment(ecosystem=self.name, version=version, build=(asking, f"cmake -S . -B {FOLDER}"))
 
     @override
     def environment_faults(self, environment: Environment) -> Iterator[str]:
