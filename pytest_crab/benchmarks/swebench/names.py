@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from pytest_crab.types import StrEnum
 
-_BLANKS = re.compile(r"[\s_]+")
+_BLANKS = re.compile(r"\s>\s|[\s_]+")
 _LEVELS = re.compile(r"::|/|#| > |\s-\s|\.(?=\w+$)")
 
 
@@ -36,7 +36,7 @@ def find(name: str, ids: Collection[str]) -> Found | None:
     ``ids`` have what they belong to before the first colon; one name may stand for tests in several places.
     """
     bare = {each: own for each in ids if (own := each.partition(":")[2])}
-    same = tuple(sorted(each for each, own in bare.items() if own == name))
+    same = tuple(sorted(each for each, own in bare.items() if name in (own, each.replace(":", " > ", 1))))
     if same:
         return Found(ids=same, likeness=Likeness.EXACT)
     alike = tuple(sorted(each for each, own in bare.items() if _squeezed(own) == _squeezed(name)))

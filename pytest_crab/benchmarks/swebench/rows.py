@@ -22,6 +22,7 @@ from pytest_crab.formats import format_count, format_names
 from pytest_crab.instances.native import read_lines
 from pytest_crab.protocols import Snapshot
 from pytest_crab.sources import drop, fetcher_for
+from pytest_crab.sources.git import GitFetcher
 from pytest_crab.trial import Crew, RunContext
 from pytest_crab.trial.context import TrialContext
 from pytest_crab.types import (
@@ -198,6 +199,7 @@ def _see(
     files = tuple(_touched(row.test_patch))
     try:
         instance, snapshot = _sources(row, language, folder, cache)
+        moment = GitFetcher().commit_times(instance, cache)[0] if owner.dated else None
     except (SourceError, SourceUnreachable, DiffRejected) as error:
         return dataclasses.replace(blank, outcome=Outcome.SOURCE, detail=str(error))
     best = dataclasses.replace(blank, outcome=Outcome.ENVIRONMENT)
@@ -207,6 +209,8 @@ def _see(
     snapshot.clone(checkout)
     try:
         for environment in owner.proposals(checkout, files):
+            if moment is not None:
+                environment = dataclasses.replace(environment, resolved=f"{moment:%Y-%m-%dT%H:%M:%SZ}")  # noqa: PLW2901
             context = open_context(dataclasses.replace(instance, environment=environment))
             try:
                 seen = _seen_in(row, owner, files, context, blank)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -24,6 +25,9 @@ _OLDEST = (1, 20)
 
 #: The release that a go.mod asks for.
 _ASKED = re.compile(r"(?m)^go[ \t]+(1\.\d+)")
+
+#: How many releases are tried beside this machine's own.
+_TRIED = 3
 
 _folders: Callable[[str, Sequence[str]], Sequence[str]] = inside_tests.folders
 
@@ -64,13 +68,14 @@ class Go(Ecosystem):
 
     @override
     def proposals(self, tree: Path, files: Sequence[str]) -> Iterator[Environment]:
-        """The Go of this machine, then the newest patch releases of go.mod's minor release and of those above it."""
+        """The Go of this machine, then the newest patch releases of go.mod's minor release and of two above it."""
         paths = tuple(_folders(str(tree), files)) or (".",)
         here = self.tools.find("")
         minor = ".".join(map(str, numbers(here.version)))
         yield Environment(ecosystem=self.name, version=minor, paths=paths)
         asked = _ASKED.search((tree / "go.mod").read_text("utf-8", "replace")) if (tree / "go.mod").exists() else None
-        for version in self.tools.releases(*numbers(asked[1])) if asked else ():
+        releases = self.tools.releases(*numbers(asked[1])) if asked else ()
+        for version in itertools.islice(releases, _TRIED):
             if numbers(version) != numbers(here.version):
                 yield Environment(ecosystem=self.name, version=version, paths=paths)
 

@@ -1,0 +1,174 @@
+"""A row in each language: its tests are built and told of by the language's own runners."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from click.testing import CliRunner
+
+from pytest_crab.benchmarks.swebench.rows_command import rows
+
+
+class Project(NamedTuple):
+    """A small project, what its fix and the tests of that replace, and the names of tests."""
+
+    files: Mapping[str, str]
+    fix: tuple[str, str, str]
+    tests: tuple[str, str, str]
+    fail_to_pass: tuple[str, ...]
+    pass_to_pass: tuple[str, ...]
+    #: How many of the names are found in each way.
+    found: Mapping[str, int]
+
+
+CARGO = '[package]\nname = "shop"\nversion = "0.1.0"\nedition = "2021"\n'
+LOCK = 'version = 3\n\n[[package]]\nname = "shop"\nversion = "0.1.0"\n'
+RUST = Project(
+    files={
+        "Cargo.toml": '[workspace]\nmembers = ["shop"]\n',
+        "Cargo.lock": LOCK,
+        "shop/Cargo.toml": CARGO,
+        "shop/src/lib.rs": "pub fn total(prices: &[u32]) -> u32 {\n    0\n}\n",
+        "shop/tests/it/main.rs": "mod cart;\n",
+        "shop/tests/it/cart.rs": "#[test]\nfn is_empty() { assert_eq!(shop::total(&[]), 0); }\n",
+    },
+    fix=("shop/src/lib.rs", "    0\n", "    prices.iter().sum()\n"),
+    tests=("shop/tests/it/cart.rs", "}\n", "}\n\n#[test]\nfn is_sum() { assert_eq!(shop::total(&[2, 2]), 4); }\n"),
+    fail_to_pass=("cart::is_sum",),
+    pass_to_pass=("cart::is_empty",),
+    found={"exact": 2},
+)
+POM = """\
+<project>
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>org.example</groupId><artifactId>shop</artifactId><version>1</version>
+  <properties>
+    <maven.compiler.source>1.6</maven.compiler.source><maven.compiler.target>1.6</maven.compiler.target>
+    <project.build.sourceEncoding>UTF-8</project.build.sourceEncoding>
+  </properties>
+  <build><plugins><plugin><artifactId>maven-compiler-plugin</artifactId><version>3.13.0</version></plugin></plugins></build>
+  <dependencies>
+    <dependency><groupId>junit</groupId><artifactId>junit</artifactId><version>4.13.2</version></dependency>
+  </dependencies>
+</project>
+"""
+CART_TEST = """\
+package shop;
+
+public class CartTest {
+    @org.junit.Test public void empty() { org.junit.Assert.assertEquals(0, Cart.total()); }
+}
+"""
+JAVA = Project(
+    files={
+        "pom.xml": POM,
+        "src/main/java/shop/Cart.java": (
+            "package shop;\n\npublic class Cart {\n    public static int total(int... prices) {\n"
+            "        return 0;\n    }\n}\n"
+        ),
+        "src/test/java/shop/CartTest.java": CART_TEST,
+    },
+    fix=("src/main/java/shop/Cart.java", "return 0;", "return prices.length == 0 ? 0 : prices[0] + prices[1];"),
+    tests=(
+        "src/test/java/shop/CartTest.java",
+        "}\n}\n",
+        "}\n    @org.junit.Test public void sum() { org.junit.Assert.assertEquals(4, Cart.total(2, 2)); }\n}\n",
+    ),
+    fail_to_pass=("shop.CartTest#sum", "CartTest"),
+    pass_to_pass=("shop.CartTest#empty",),
+    found={"exact": 3},
+)
+CART_JS = "exports.total = prices => 0;\n"
+NODE = Project(
+    files={
+        "package.json": json.dumps({"name": "shop", "scripts": {"test": "node --test"}}, indent=1) + "\n",
+        "package-lock.json": json.dumps({"name": "shop", "lockfileVersion": 3, "packages": {"": {"name": "shop"}}})
+        + "\n",
+        "cart.js": CART_JS,
+        "test/cart.test.js": (
+            "const {describe, it} = require('node:test');\nconst assert = require('node:assert');\n"
+            "const {total} = require('../cart.js');\n\ndescribe('cart', () => {\n"
+            "  it('is empty', () => assert.equal(total([]), 0));\n});\n"
+        ),
+    },
+    fix=("cart.js", "=> 0;", "=> prices.reduce((a, b) => a + b, 0);"),
+    tests=("test/cart.test.js", "});\n", "  it('is the sum', () => assert.equal(total([2, 2]), 4));\n});\n"),
+    fail_to_pass=("cart is the sum",),
+    pass_to_pass=("is empty", "cart > is  empty"),
+    found={"but for blanks": 2, "by its last title": 1},
+)
+CMAKE = """\
+cmake_minimum_required(VERSION 3.13)
+project(shop CXX)
+find_package(GTest REQUIRED)
+add_executable(cart-test test/cart-test.cc)
+target_include_directories(cart-test PRIVATE include)
+target_link_libraries(cart-test GTest::gtest_main)
+add_executable(plain test/plain.cc)
+target_include_directories(plain PRIVATE include)
+"""
+CPP = Project(
+    files={
+        "CMakeLists.txt": CMAKE,
+        "include/cart.h": "inline int total(int a, int b) { return 0; }\n",
+        "test/cart-test.cc": (
+            '#include <gtest/gtest.h>\n#include "cart.h"\n\nTEST(Cart, Empty) { EXPECT_EQ(total(0, 0), 0); }\n'
+        ),
+        "test/plain.cc": '#include "cart.h"\n\nint main() { return total(1, 2) != 3; }\n',
+    },
+    fix=("include/cart.h", "return 0;", "return a + b;"),
+    tests=("test/cart-test.cc", "0); }\n", "0); }\n\nTEST(Cart, Sum) { EXPECT_EQ(total(2, 2), 4); }\n"),
+    fail_to_pass=("Cart.Sum",),
+    pass_to_pass=("Cart.Empty",),
+    found={"exact": 2},
+)
+
+
+def diff(path: str, old: str, new: str) -> str:
+    lines = difflib.unified_diff(old.splitlines(keepends=True), new.splitlines(keepends=True), f"a/{path}", f"b/{path}")
+    return f"diff --git a/{path} b/{path}\n{''.join(lines)}"
+
+
+@pytest.mark.bubblewrap
+@pytest.mark.parametrize(
+    ("project", "repo"),
+    [
+        pytest.param(RUST, "a/rust", marks=pytest.mark.rust, id="rust"),
+        pytest.param(JAVA, "a/java", marks=pytest.mark.java, id="java"),
+        pytest.param(NODE, "a/node", marks=pytest.mark.node, id="node"),
+        pytest.param(CPP, "a/cpp", marks=pytest.mark.cpp, id="cpp"),
+    ],
+)
+@pytest.mark.slow(reason="an environment of each language is built")
+def test_a_row_is_run_and_its_names_are_found(
+    project: Project, repo: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "mirror" / repo
+    for name, text in project.files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    who = ("-c", "user.name=a", "-c", "user.email=a@example.invalid")
+    for words in (("init", "-q"), ("add", "."), (*who, "commit", "-qm", "first")):
+        subprocess.run(["git", *words], cwd=folder, check=True)
+    found = subprocess.run(["git", "rev-parse", "HEAD"], cwd=folder, check=True, capture_output=True, text=True)
+    patches = []
+    for path, old, new in (project.fix, project.tests):
+        head, _, tail = project.files[path].rpartition(old)
+        patches.append(diff(path, project.files[path], head + new + tail))
+    row = {
+        "instance_id": "one", "repo": repo, "base_commit": found.stdout.strip(), "patch": patches[0],
+        "test_patch": patches[1], "FAIL_TO_PASS": project.fail_to_pass, "PASS_TO_PASS": project.pass_to_pass,
+    }  # fmt: skip
+    (tmp_path / "rows.jsonl").write_text(json.dumps(row) + "\n")
+    monkeypatch.setenv("CRAB_GIT_MIRROR", str(tmp_path / "mirror"))
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(rows, ["rows.jsonl", "--store", "store", "--runtime", "local", "--json"])
+    assert done.exit_code == 0, done.output
+    (told,) = json.loads(done.stdout)
+    assert (told["outcome"], told["detail"], told["absent"], told["found"]) == ("agrees", "", [], project.found)
