@@ -33,7 +33,8 @@ class Found:
 def find(name: str, ids: Collection[str]) -> Found | None:
     """Return the tests of a name: of the same name, else but for blanks, else the only one with its last title.
 
-    ``ids`` have what they belong to before the first colon; one name may stand for tests in several places.
+    ``ids`` have what they belong to before the first colon, which a name may begin with as with a title; one name may
+    stand for tests in several places.
     """
     bare = {each: own for each in ids if (own := each.partition(":")[2])}
     same = tuple(sorted(each for each, own in bare.items() if name in (own, each.replace(":", " > ", 1))))

@@ -24,7 +24,9 @@ _OLDEST = 11
 
 #: Where poms say which Java the sources are in, if that is one that no JDK from 17 on takes: "1.7" is the oldest.
 _OLD_LEVEL = r"<(java\.version|(maven\.compiler\.)?(source|target|testSource|testTarget))>1\.[1-6]</"
-_RAISE = f"find . -name pom.xml -exec sed -E -i 's#{_OLD_LEVEL}#<\\1>1.7</#g' {{}} +"
+_RAISE = f"find . -name pom.xml -exec sed -E -i 's#{_OLD_LEVEL}#<\\1>{{level}}</#g' {{{{}}}} +"
+#: What such a level becomes, the nearest first: from 9 on more is allowed than in 7.
+_LEVELS = ("1.7", "9")
 
 _STUB = """\
 // Red on the pull request, green once {comment} is resolved ({place}).
@@ -71,7 +73,7 @@ class Java(Ecosystem):
 
     @override
     def proposals(self, tree: Path, files: Sequence[str]) -> Iterator[Environment]:
-        """The JDK of this machine for the modules of the files, with sources of the oldest Java that it takes."""
+        """The JDK of this machine for the modules of the files, with sources of a Java that it takes."""
         poms = [path for path in tree.rglob("pom.xml") if "src" not in path.relative_to(tree).parts]
         if not poms:
             raise ImageError("there is no pom.xml, and nothing here builds Java without Maven", of_machine=True)
@@ -79,7 +81,8 @@ class Java(Ecosystem):
         env = {"MAVEN_ARGS": f"-pl {','.join(sorted(modules))} -am"} if modules and tree / "pom.xml" in poms else {}
         old = any(re.search(_OLD_LEVEL, path.read_text("utf-8", "replace")) for path in poms)
         version = self.tools.find("").version.partition(".")[0]
-        yield Environment(ecosystem=self.name, version=version, env=env, install=(_RAISE,) if old else ())
+        for install in [(_RAISE.format(level=level),) for level in _LEVELS] if old else [()]:
+            yield Environment(ecosystem=self.name, version=version, env=env, install=install)
 
     @override
     def environment_faults(self, environment: Environment) -> Iterator[str]:

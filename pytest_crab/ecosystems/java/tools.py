@@ -22,9 +22,9 @@ _JDKS = "/usr/lib/jvm"
 _NOT_NEEDED = {"man", "legal", "docs", "demo", "sample", "src.zip", "jmods", "include"}
 _FOR_SCREENS = {"libawt_xawt", "libsplashscreen", "libjsound", "libj2pcsc", "libjawt", "libatk-wrapper"}
 
-#: Notes what Maven asks of javac, with the folder that it asks in, and does it: without ErrorProne, which only looks, and
-#: whose options fall apart here where they have several lines, and without failing for a warning. Maven's own JVM takes
-#: the options that plugins of the compiler need from a file of the project's; this JVM is another.
+#: Notes what Maven asks of javac, with the folder that it asks in, and does it: without ErrorProne, which only looks,
+#: and whose options fall apart here where they have several lines, and without failing for a warning. Maven's own JVM
+#: takes the options that plugins of the compiler need from a file of the project's; this JVM is another.
 _JAVAC = """\
 #!/bin/sh
 case $1 in -version | --version) exec javac "$@" ;; esac

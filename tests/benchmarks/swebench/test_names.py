@@ -6,7 +6,10 @@ import pytest
 
 from pytest_crab.benchmarks.swebench.names import Found, Likeness, find
 
-IDS = ("cart:TestTotal", "cart:TestTotal/in_euro", "store:TestTotal", "store:TestOpen/twice/at_once")
+IDS = (
+    "cart:TestTotal", "cart:TestTotal/in_euro", "store:TestTotal", "store:TestOpen/twice/at_once",
+    "a.test.js:price > is right", "b.test.js:price > is right",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -15,6 +18,11 @@ IDS = ("cart:TestTotal", "cart:TestTotal/in_euro", "store:TestTotal", "store:Tes
         ("TestTotal", Found(ids=("cart:TestTotal", "store:TestTotal"), likeness=Likeness.EXACT)),
         ("TestTotal/in euro", Found(ids=("cart:TestTotal/in_euro",), likeness=Likeness.BLANKS)),
         ("TestOther/at once", Found(ids=("store:TestOpen/twice/at_once",), likeness=Likeness.TITLE)),
+        ("b.test.js > price > is right", Found(ids=("b.test.js:price > is right",), likeness=Likeness.EXACT)),
+        (
+            "price is right",
+            Found(ids=("a.test.js:price > is right", "b.test.js:price > is right"), likeness=Likeness.BLANKS),
+        ),
         ("at_once", Found(ids=("store:TestOpen/twice/at_once",), likeness=Likeness.TITLE)),
         ("TestClosed", None),
     ],

@@ -22,18 +22,17 @@ FRAMEWORKS = {
 
 def run(host, run):
     """Build and run the programs that the files belong to; their outcomes, with the target before each name."""
-    cpp, tests = host.parts["cpp_runner"], run["tests"]
     end = time.monotonic() + run["seconds"]
     env, _ = host.environment()
     root = host.job["workdir"]
     outcomes = []
-    for target, program in programs(root, tests["files"]):
+    for target, program in programs(root, run["tests"]["files"]):
         argv = ["/usr/bin/env", "cmake", "--build", os.path.join(root, FOLDER), "--target", target]
         seen = host.process(argv, env, root, end - time.monotonic(), printed=True, errors=True)
         if seen["killed"]:
             return host.conclude(seen, None)
         if seen["status"] != 0 or not os.path.isfile(program):
-            outcomes.append(dict(cpp.error("BuildFailed"), id=target + ":"))
+            outcomes.append(dict(host.error("BuildFailed"), id=target + ":"))
             continue
         report = os.path.join(host.folder, "overlay", os.urandom(8).hex())
         where = os.path.dirname(program)
@@ -41,11 +40,11 @@ def run(host, run):
         kind = next((name for name in FRAMEWORKS if FRAMEWORKS[name][0] in said["report"]), None)
         told = [word.replace("%s", report) for word in FRAMEWORKS[kind][1]] if kind else []
         seen = host.process([program, *told], env, where, end - time.monotonic(), printed=False)
-        result = host.conclude(seen, lambda _, code, asked=(target, kind, report): read(cpp, asked, code))
+        result = host.conclude(seen, lambda _, code, asked=(target, kind, report): read(host, asked, code))
         if result["ending"] != "completed":
             return result
         outcomes += result["tests"]
-    return {"ending": "completed", "exit_code": 0, "tests": outcomes[: cpp.TESTS], "tripwire": True, "altered": []}
+    return dict(host.completed(outcomes), exit_code=0)
 
 
 def programs(root, files):
@@ -65,9 +64,9 @@ def programs(root, files):
     return sorted(own)
 
 
-def read(cpp, asked, code):
+def read(host, asked, code):
     """Return the outcomes of a program's tests."""
-    target, kind, report = asked
+    cpp, (target, kind, report) = host.parts["cpp_runner"], asked
     if kind is None:
         tests = [(target, "passed" if code == 0 else "failed")]
     else:
@@ -79,4 +78,4 @@ def read(cpp, asked, code):
             return None, "the tests of %s ended without a report" % target
         tests = [(" > ".join(path), outcome) for path, outcome, _ in entries]
     told = [cpp.outcome("%s:%s" % (target, name), outcome) for name, outcome in dict(tests).items()]
-    return {"tests": told, "tripwire": True, "altered": [], "cause": None}, None
+    return host.completed(told), None

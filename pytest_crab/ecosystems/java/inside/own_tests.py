@@ -33,7 +33,7 @@ def run(host, run):
             if result["ending"] != "completed":
                 return result
             outcomes += result["tests"]
-    return {"ending": "completed", "exit_code": 0, "tests": outcomes[: java.TESTS], "tripwire": True, "altered": []}
+    return dict(host.completed(outcomes), exit_code=0)
 
 
 def modules(project, files):
@@ -74,7 +74,7 @@ def build(host, java, project, module, changed, env, end):
     for argv, folder in commands:
         seen = host.process(argv, env, folder, end - time.monotonic(), printed=True, errors=True)
         if seen["killed"] or seen["status"] != 0:
-            return host.conclude(seen, lambda data, _: java.unbuilt({"root": project.workdir}, data))
+            return host.conclude(seen, lambda data, _: java.unbuilt(host, {"root": project.workdir}, data))
     return None
 
 
@@ -90,10 +90,10 @@ def launch(host, java, project, module, names, env, end):
     argv += ["--select-class=" + name for name in names]
     seen = host.process(argv, env, module, end - time.monotonic(), printed=False)
     label = os.path.relpath(module, project.workdir)
-    return host.conclude(seen, lambda _, code: read(label, reports, code))
+    return host.conclude(seen, lambda _, code: read(host, label, reports, code))
 
 
-def read(label, reports, code):
+def read(host, label, reports, code):
     """Return the outcomes of a module's tests, and those of each class as a whole."""
     outcomes, whole = {}, {}
     for file in sorted(os.listdir(reports)) if os.path.isdir(reports) else ():
@@ -110,6 +110,6 @@ def read(label, reports, code):
         return None, "the launcher ended without a report"
     for name, told in whole.items():
         outcomes[name] = "failed" if "failed" in told else "passed" if "passed" in told else "skipped"
-    tests = [{"id": ("%s:%s" % (label, name))[:450], "outcome": told, "exception": None, "where": None}
+    tests = [{"id": "%s:%s" % (label, name), "outcome": told, "exception": None, "where": None}
              for name, told in outcomes.items()]  # fmt: skip
-    return {"tests": tests, "tripwire": True, "altered": [], "cause": None}, None
+    return host.completed(tests), None

@@ -33,11 +33,11 @@ def run(host, run):
         except node.MissingError as error:
             return {"ending": "unstarted", "detail": str(error)}
         seen = host.process(argv, env, home, end - time.monotonic(), printed=False)
-        result = host.conclude(seen, lambda *_, runner=runner, report=report: read(node, root, runner, report))
+        result = host.conclude(seen, lambda *_, runner=runner, report=report: read(host, root, runner, report))
         if result["ending"] != "completed":
             return result
         outcomes += result["tests"]
-    return {"ending": "completed", "exit_code": 0, "tests": outcomes[: node.TESTS], "tripwire": True, "altered": []}
+    return dict(host.completed(outcomes), exit_code=0)
 
 
 def chosen(root, files):
@@ -117,7 +117,7 @@ def options(scripts):
     return found
 
 
-def read(node, root, runner, report):
+def read(host, root, runner, report):
     """Return the outcomes of a report, with the file of each where it is told."""
     try:
         with open(report, encoding="utf-8", errors="replace") as file:
@@ -126,7 +126,7 @@ def read(node, root, runner, report):
         return None, "%s ended without a report" % runner
     entries = []
     if runner == "node":
-        node.walk(ElementTree.fromstring(text), (), entries)  # noqa: S314 - the library has its own guard, in a sandbox
+        host.parts["node_runner"].walk(ElementTree.fromstring(text), (), entries)  # noqa: S314 - the library has its own guard, in a sandbox
         entries = [("", path, outcome) for path, outcome, _ in entries]
     else:
         for result in json.loads(text)["testResults"]:
@@ -140,7 +140,7 @@ def read(node, root, runner, report):
     told = {}
     for place, path, outcome in entries:
         told.setdefault("%s:%s" % (place, " > ".join(map(str, path))), set()).add(outcome)
-    tests = [{"id": name[:450], "outcome": "failed" if len(each) > 1 else min(each),
+    tests = [{"id": name, "outcome": "failed" if len(each) > 1 else min(each),
               "exception": "LoadFailed" if "error" in each else None, "where": None}
              for name, each in told.items()]  # fmt: skip
-    return {"tests": tests, "tripwire": True, "altered": [], "cause": None}, None
+    return host.completed(tests), None

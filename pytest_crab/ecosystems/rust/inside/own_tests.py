@@ -30,7 +30,7 @@ def run(host, run):
             if fault.result["ending"] != "completed":
                 return fault.result
             outcomes += [dict(each, id=folder + ":") for each in fault.result["tests"]]
-    return {"ending": "completed", "exit_code": 0, "tests": outcomes[: rust.TESTS], "tripwire": True, "altered": []}
+    return dict(host.completed(outcomes), exit_code=0)
 
 
 def folders(root, files):
@@ -98,12 +98,12 @@ def launch(rust, own, place, labelled, env, names):
     seen = own.process(argv, env, place["folder"])
 
     def read(data, _):
-        outcomes, _, _, counts = rust.told(data)
+        outcomes, _, _, counts = rust.told(data, own.host.TEXT)
         if counts is None:
             return None, "the tests of %s came to no end" % label
-        tests = [{"id": ("%s:%s" % (label, name))[:450], "outcome": told, "exception": None, "where": None}
+        tests = [{"id": "%s:%s" % (label, name), "outcome": told, "exception": None, "where": None}
                  for name, told in outcomes.items()]  # fmt: skip
-        return {"tests": tests, "tripwire": True, "altered": [], "cause": None}, None
+        return own.host.completed(tests), None
 
     result = own.host.conclude(seen, read)
     if result["ending"] != "completed":

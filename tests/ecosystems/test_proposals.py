@@ -1,0 +1,104 @@
+"""Environments that are proposed for a tree of which nothing is known but its files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from pytest_crab import ecosystems
+from pytest_crab.ecosystems.contract import Tool, Tools
+from pytest_crab.ecosystems.node.inside import own_tests
+from pytest_crab.errors import ImageError
+from pytest_crab.types import Environment
+
+POM = "<project><properties><java.version>{}</java.version></properties></project>"
+
+
+def proposed(name: str, tree: Path, files: Mapping[str, str], touched: str) -> list[Environment]:
+    for path, text in files.items():
+        (tree / path).parent.mkdir(parents=True, exist_ok=True)
+        (tree / path).write_text(text)
+    return list(ecosystems.named(name).proposals(tree, (touched,)))
+
+
+@pytest.fixture(autouse=True)
+def tools(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Tools, "here", lambda self: Tool(name=self.name, version="17.1.0", program="/usr/bin/x"))
+    for one in ecosystems.tools():
+        monkeypatch.setattr(type(one), "find", Tools.find)
+        monkeypatch.setattr(type(one), "here", Tools.here)
+
+
+@pytest.mark.parametrize(
+    ("head", "env"),
+    [
+        ("", {}),
+        ('#![cfg(all(feature = "full", tokio_unstable, not(feature = "loom")))]',
+         {"CARGOFLAGS": "--features full", "RUSTFLAGS": "--cfg tokio_unstable"}),
+    ],
+)  # fmt: skip
+def test_rust_has_the_features_that_a_file_of_tests_asks_for(tmp_path: Path, head: str, env: dict[str, str]) -> None:
+    files = {"Cargo.toml": "[workspace]\n", "a/Cargo.toml": "[package]\n", "a/tests/b.rs": f"{head}\n"}
+    (found,) = proposed("rust", tmp_path, files, "a/tests/b.rs")
+    assert (found.paths, dict(found.env)) == (("a",), env)
+
+
+@pytest.mark.parametrize(("level", "raised"), [("1.6", ["1.7", "9"]), ("1.7", []), ("11", [])])
+def test_java_builds_the_module_and_raises_only_what_no_jdk_takes(
+    tmp_path: Path, level: str, raised: list[str]
+) -> None:
+    files = {"pom.xml": POM.format(level), "core/pom.xml": "<project/>"}
+    found = proposed("java", tmp_path, files, "core/src/test/java/A.java")
+    assert {one.env["MAVEN_ARGS"] for one in found} == {"-pl core -am"}
+    assert [f">{new}<" in one.install[0] for one, new in zip(found, raised, strict=False)] == [True] * len(raised)
+
+
+@pytest.mark.parametrize(
+    ("files", "words"),
+    [
+        ({"pnpm-lock.yaml": ""}, ["pnpm@9.1.0"]),
+        ({"yarn.lock": ""}, ["yarn@1"]),
+        ({"yarn.lock": "", ".yarn/releases/yarn-3.6.1.cjs": ""}, ["node .yarn/releases/yarn-3.6.1.cjs"]),
+        ({"package-lock.json": ""}, ["npm ci", "--legacy-peer-deps"]),
+        ({}, ["npm install", "--legacy-peer-deps"]),
+    ],
+    ids=["pnpm", "yarn", "yarn of the tree", "npm", "no lock"],
+)
+def test_node_installs_by_the_lock_and_tries_the_projects_build_after_it(
+    tmp_path: Path, files: dict[str, str], words: list[str]
+) -> None:
+    said = json.dumps({"packageManager": "pnpm@9.1.0+sha512.a", "scripts": {"build": "x"}})
+    found = proposed("node", tmp_path, {**files, "package.json": said}, "a.js")
+    assert [one.build for one in found] == [None, ("npm run build",)] * len(words)
+    assert all(word in one.install[0] for word, one in zip(words, found[::2], strict=True))
+
+
+def test_cpp_is_built_by_cmake_alone(tmp_path: Path) -> None:
+    with pytest.raises(ImageError, match=r"no CMakeLists\.txt"):
+        proposed("cpp", tmp_path, {"configure.ac": ""}, "a.c")
+    (found,) = proposed("cpp", tmp_path, {"CMakeLists.txt": ""}, "a.c")
+    assert "cmake -S ." in found.commands[-1]
+
+
+@pytest.mark.parametrize(
+    ("touched", "chosen"),
+    [
+        ("test/unit/a.js", ["test/unit/a.js"]),
+        ("src/__tests__/__snapshots__/b.test.ts.snap", ["src/__tests__/b.test.ts"]),
+        ("test/unit/fixtures/data/in.js", ["test/unit/a.js"]),
+        ("src/c.js", []),
+    ],
+)
+def test_a_file_of_data_stands_for_the_tests_above_it(tmp_path: Path, touched: str, chosen: list[str]) -> None:
+    for path in ("test/unit/a.js", "test/unit/fixtures/data/in.js", "src/__tests__/b.test.ts", "src/c.js"):
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text("")
+    assert own_tests.chosen(str(tmp_path), [touched]) == chosen
+
+
+def test_the_options_of_a_script_are_mochas_and_its_files_are_not() -> None:
+    script = "eslint . && mocha --require ts-node/register test/**/*.js --timeout 30000 --exit"
+    assert own_tests.options({"test": script}) == ["--require", "ts-node/register", "--timeout", "30000", "--exit"]
