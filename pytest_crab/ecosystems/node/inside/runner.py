@@ -270,7 +270,7 @@ def run(host, run):
     """Run one oracle; node's own runner is a process that no code of the project reaches but through what it prints."""
     keep_places(host.tree, host.job, run["state"], host.built_since)
     try:
-        spec = prepare(host, run["oracle"])
+        spec = arrange(host, run["oracle"])
     except MissingError as error:
         return {"ending": "unstarted", "detail": str(error)}
     env, _ = host.environment()
@@ -311,7 +311,7 @@ def kept_places(root):
     return found
 
 
-def prepare(host, oracle):
+def arrange(host, oracle):
     """Write the oracle into the tree and what goes with it into a private folder; return the spec for ``read``.
 
     The oracle lies at the tree's root, so that it finds the project by relative paths and node_modules as node does.
