@@ -88,9 +88,10 @@ def test_a_fatal_error_is_a_failure_that_hides_no_other_test(php: PhpBench) -> N
     (failed,) = (test for test in run.tests if test.outcome == "failed")
     assert (failed.exception, failed.where) == ("FatalError", "src/add.php:6")
     assert verdict.not_red(proof(*told(run)), run) is None
-    assert told(php.run(SUM.replace("require_once", "eval('class A extends B, C {}'); require_once"))) == {
-        "session": "error"
-    }
+    alone = changed("src/add.php", ADD.replace("return", "str_repeat('x', 1 << 31);\n    return"))
+    assert told(php.run(SUM, alone)) == {"SumTest::testSum": "failed"}
+    twice = changed("src/add.php", f"{ADD}interface A {{}}\nclass A {{}}\n")
+    assert told(php.run(SUM, twice)) == {"session": "error"}
 
 
 def test_data_sets_have_their_names_and_what_is_not_whole_is_never_passed(php: PhpBench) -> None:

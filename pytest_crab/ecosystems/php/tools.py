@@ -84,15 +84,15 @@ class PhpTools(Tools):
     @override
     def copy(self, tool: Tool, root: Path) -> list[Path]:
         """PHP with its modules and settings, and what Debian has of PHPUnit and composer."""
-        composer, modules = shutil.which("composer"), Path("/usr/lib/php")
-        if composer is None or not (_LIBRARY / "PHPUnit").is_dir() or not modules.is_dir():
+        composer, phpunit, modules = shutil.which("composer"), shutil.which("phpunit"), Path("/usr/lib/php")
+        if composer is None or phpunit is None or not (_LIBRARY / "PHPUnit").is_dir() or not modules.is_dir():
             raise ImageError(
                 "php has no PHPUnit and composer beside it; install them (apt-get install phpunit composer)"
             )
         for folder in (_LIBRARY, modules, Path("/etc/php")):
             shutil.copytree(folder, root / folder.relative_to("/"), symlinks=True)
         (root / "usr/bin").mkdir(parents=True, exist_ok=True)
-        for program in (tool.program, composer):
+        for program in (tool.program, composer, phpunit):
             shutil.copy2(program, root / "usr/bin")
         (root / "usr/bin/php").symlink_to(Path(tool.program).name)
         return [Path(tool.program), *modules.rglob("*.so")]

@@ -15,8 +15,6 @@ import os
 import re
 import time
 
-TESTS = 5000
-NAMES = 200
 #: The report is a file of its own for the launcher, and what the project prints goes where errors do.
 SHELL = ["/bin/sh", "-c", 'exec "$@" 9>&1 1>&2', "sh"]
 #: Nothing is run before the launcher or after it, and no code reaches into the memory of its process by a library.
@@ -328,29 +326,23 @@ def run(host, run):
     keep(host, changed)
     if "composer.json" in changed:
         if missing(job["workdir"]):
-            return failed(error("MissingPackage"))
+            return host.completed([host.error("MissingPackage")])
         argv = ["/bin/sh", "-c", "exec composer dump-autoload --no-interaction --no-plugins --no-scripts"]
         seen = host.process(argv, env, job["workdir"], end - time.monotonic(), printed=True, errors=True)
         if seen["killed"] or seen["status"] != 0:
-            unbuilt = {"tests": [error("BuildFailed")], "tripwire": True, "altered": [], "cause": None}
-            return host.conclude(seen, lambda *_: (unbuilt, None))
-    told, done = {"tests": [], "tripwire": True, "altered": set()}, []
+            return host.conclude(seen, lambda *_: (host.completed([host.error("BuildFailed")]), None))
+    tests, altered, whole = [], set(), True
     while True:
-        spec = write(host, run["oracle"], phpunit, done)
+        spec = write(host, run["oracle"], phpunit, [test["id"] for test in tests])
         argv = [*SHELL, tool["program"], *(word for item in SETTINGS.items() for word in ("-d", "%s=%s" % item))]
         seen = host.process([*argv, spec["launcher"]], env, job["workdir"], end - time.monotonic(), printed=True)
-        result = host.conclude(seen, lambda data, code, spec=spec: read(spec, data, code))
+        result = host.conclude(seen, lambda data, code, spec=spec: read(host, spec, data, code))
         if result["ending"] != "completed":
             return result
-        told["tests"] += result["tests"]
-        told["tripwire"] = told["tripwire"] and result["tripwire"]
-        told["altered"].update(result["altered"])
-        more = [test["id"] for test in result["tests"]]
-        if not result["fatal"] or not set(more) - set(done) or "session" in more:
-            break
-        done += more
-    return {"ending": "completed", "exit_code": 1, "tests": told["tests"][:TESTS], "tripwire": told["tripwire"],
-            "altered": sorted(told["altered"])}  # fmt: skip
+        new = [test for test in result["tests"] if test["id"] not in {told["id"] for told in tests}]
+        tests, altered, whole = tests + new, altered.union(result["altered"]), whole and result["tripwire"]
+        if not result["fatal"] or not new or new[-1]["id"] == "session":
+            return host.completed(tests, whole, altered)
 
 
 def noted(folder):
@@ -391,7 +383,7 @@ def write(host, oracle, phpunit, done):
 
     ``done`` are the tests that it leaves out.
     """
-    name, key = ("X" + os.urandom(16).hex() for _ in range(2))
+    name, key = host.token(), host.token() + host.token()
     root = os.path.realpath(host.job["workdir"])
     place = os.path.join(root, os.path.basename(oracle["file"]))
     library = os.path.dirname(phpunit)
@@ -404,7 +396,7 @@ def write(host, oracle, phpunit, done):
     launcher = os.path.join(host.folder, "oracle", name + ".php")
     with open(launcher, "w", encoding="utf-8") as out:
         out.write(LAUNCHER % words)
-    return {"name": name, "key": key, "root": root, "oracle": place, "launcher": launcher}
+    return {"name": name, "key": key, "root": root, "oracle": place, "launcher": launcher, "done": done}
 
 
 def quoted(text):
@@ -415,7 +407,7 @@ def quoted(text):
 # --- reading ---------------------------------------------------------------------------------------------------------
 
 
-def read(spec, data, code):
+def read(host, spec, data, code):
     """Return the report of one process, or None and what is wrong with it.
 
     It is one line with its signature, and nothing else came.
@@ -428,24 +420,28 @@ def read(spec, data, code):
     fatal = said["fatal"]
     if code != (255 if fatal else 1):
         return None, "the report and exit code %d do not agree" % code
-    tests, altered = {}, {str(label)[:NAMES] for label in said["altered"]}
+    tests, altered = {}, {str(label) for label in said["altered"]}
     for line in said["tests"]:
         test = outcome(spec, *line[:4])
         if tests.setdefault(test["id"], test) is not test:
-            altered.add("oracle:" + test["id"][:NAMES])
+            altered.add("oracle:" + test["id"])
             tests[test["id"]].update(outcome="failed")
     if fatal and fatal[0]:
-        tests[fatal[0][:450]] = outcome(spec, *fatal[:4])
+        test = outcome(spec, *fatal[:4])
+        tests.pop(test["id"], None)
+        tests[test["id"]] = test
     elif fatal or said["load"]:
         found = outcome(spec, *(said["load"] or fatal)[:4])
-        tests["session"] = error(found["exception"], found["where"])
-    elif not tests:
-        tests["session"] = error("NoTests")
-    wires = {kind: said["wires"][kind] for kind in KINDS if kind in said["wires"]}
-    whole = all(len(lines) == 1 and lines[0][1] == "failed" and "%s %s" % (spec["name"], kind) in lines[0][4]
-                for kind, lines in wires.items()) and len(wires) == len(KINDS)  # fmt: skip
-    return {"tests": list(tests.values()), "tripwire": bool(fatal) or whole, "altered": sorted(altered), "cause": None,
-            "fatal": bool(fatal)}, None  # fmt: skip
+        tests["session"] = host.error(found["exception"], found["where"])
+    elif not tests and not spec["done"]:
+        tests["session"] = host.error("NoTests")
+    whole = bool(fatal) or all(wired(spec, kind, said["wires"].get(kind, ())) for kind in KINDS)
+    return dict(host.completed(list(tests.values()), whole, altered), fatal=bool(fatal)), None
+
+
+def wired(spec, kind, lines):
+    """Return whether a test that must fail did, and said what it must."""
+    return len(lines) == 1 and lines[0][1] == "failed" and "%s %s" % (spec["name"], kind) in lines[0][4]
 
 
 def outcome(spec, name, word, exception, places):
@@ -453,17 +449,7 @@ def outcome(spec, name, word, exception, places):
     where = None
     for path, line in places:
         if path.startswith(spec["root"] + os.sep) and path != spec["oracle"]:
-            where = "%s:%d" % (path[len(spec["root"]) + 1 :][:NAMES], line)
+            where = "%s:%d" % (path[len(spec["root"]) + 1 :], line)
             break
-    exception = exception.rpartition("\\")[2][:NAMES] if exception else None
-    return {"id": (name or "session")[:450], "outcome": word, "exception": exception, "where": where}
-
-
-def error(exception, where=None):
-    """Return the outcome of a session whose tests could not be loaded."""
-    return {"id": "session", "outcome": "error", "exception": exception, "where": where}
-
-
-def failed(test):
-    """Return the result of a run in which nothing was started."""
-    return {"ending": "completed", "exit_code": 1, "tests": [test], "tripwire": True, "altered": []}
+    exception = exception.rpartition("\\")[2] if exception else None
+    return {"id": name or "session", "outcome": word, "exception": exception, "where": where}
