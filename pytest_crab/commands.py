@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
-from pytest_crab import pyenv, serialization
+from pytest_crab import serialization
+from pytest_crab.ecosystems import pyenv
 from pytest_crab.ecosystems.messages import telling_line
 from pytest_crab.errors import AgentError, ReviewerError
 from pytest_crab.formats import format_first

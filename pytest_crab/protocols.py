@@ -170,7 +170,7 @@ class Image:
     #: The path at which the tree is to lie.
     workdir: str
     #: The interpreter.
-    python: str
+    interpreter: str
     #: The folders that hold its packages.
     site: tuple[str, ...]
     #: A writable folder.
@@ -263,10 +263,10 @@ class Runtime(Protocol):
 
     name: str
 
-    def has_python(self, version: str) -> bool:
+    def has_interpreter(self, version: str) -> bool:
         """Return whether environments of CPython X.Y can be made here. Raises EngineError, ImageError, Cancelled."""
 
-    def python_advice(self, version: str) -> str:
+    def interpreter_advice(self, version: str) -> str:
         """Return what is missing for CPython X.Y, of which no environment can be made here, and the ways to have it."""
 
     def identity(self, instance: Instance, source: Mapping[str, Any]) -> Mapping[str, Any]:

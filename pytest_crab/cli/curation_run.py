@@ -28,9 +28,9 @@ from pytest_crab.curation.licence_notes import write_notes
 from pytest_crab.curation.listing import ListedSource, Listing, listing_path, read_listing, write_listing
 from pytest_crab.curation.pipeline import Fate, Passage, run_candidate, walk
 from pytest_crab.curation.publish import record_audits, remove_rejected, write_set
-from pytest_crab.curation.python_version import RELEASED
 from pytest_crab.curation.rulings import read_rulings, ruled
 from pytest_crab.curation.stages import CurationContext, ListedStage, NamedStage, Stage, make_stages
+from pytest_crab.ecosystems.interpreters import RELEASED
 from pytest_crab.errors import BadInput, CrabError
 from pytest_crab.formats import format_count
 from pytest_crab.injection.twins import TWIN, twin_id

@@ -128,7 +128,7 @@ def choose_runtime(name: str, pythons: Sequence[str] = ()) -> RuntimeSettings:
     ``pythons`` are the CPythons X.Y of which environments may be needed. Raises CrabError if it cannot be had.
     """
     chosen = runtimes.choose(RuntimeSettings(runtime=name))
-    able = runtimes.prefer_most_pythons(chosen, pythons) if name == "auto" else chosen
+    able = runtimes.prefer_most_interpreters(chosen, pythons) if name == "auto" else chosen
     if able != chosen:
         click.echo(f"runtime {able.runtime}: {able.why}", err=True)
     return able

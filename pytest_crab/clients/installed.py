@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pytest_crab import pyenv
 from pytest_crab.clients.client_kind import ClientKind
 from pytest_crab.clients.known import KINDS
+from pytest_crab.ecosystems import pyenv
 from pytest_crab.errors import CrabError
 from pytest_crab.scratch import scratch
 from pytest_crab.text import cut, last_line

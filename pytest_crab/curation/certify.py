@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
+from pytest_crab import ecosystems
 from pytest_crab.curation.assessment import StateAssessment, assess
 from pytest_crab.curation.blame import blamed_pins
 from pytest_crab.curation.environment_search import Attempt, Candidate, Checkouts, EnvironmentSearch
@@ -20,15 +21,14 @@ from pytest_crab.curation.explanations import explain, explain_own_pytest
 from pytest_crab.curation.isolation import isolate
 from pytest_crab.curation.missing_modules import NETWORK, Diagnosis, diagnose
 from pytest_crab.curation.pinning import Resolver
-from pytest_crab.curation.python_version import RELEASED
 from pytest_crab.curation.suspects import SUSPECT_RUNS, suspect
-from pytest_crab.ecosystems import ecosystem_of
+from pytest_crab.ecosystems import ecosystem_of, interpreters
+from pytest_crab.ecosystems.interpreters import RELEASED
 from pytest_crab.ecosystems.python import RUNNER
 from pytest_crab.errors import Cancelled, CrabError, EngineError, ImageError, SourceUnreachable, WorldError
 from pytest_crab.instances.files import oracle_text
 from pytest_crab.instances.oracle_needs import outside_needs
 from pytest_crab.protocols import Snapshot
-from pytest_crab.runtimes.environments import python_of
 from pytest_crab.runtimes.run_lock import RunFolder
 from pytest_crab.runtimes.tree_diff import put
 from pytest_crab.scoring.oracles.audit import audit
@@ -94,7 +94,12 @@ class Certificate:
 
 def is_given(environment: Environment) -> bool:
     """Return whether an environment names its contents; one that does not depends on the machine that runs it."""
-    return bool(environment.packages or environment.commands or environment.image or environment.dockerfile != "python")
+    return bool(
+        environment.packages
+        or environment.commands
+        or environment.image
+        or environment.dockerfile != ecosystems.DEFAULT.name
+    )
 
 
 def certify(instance: Instance, crew: Crew, run_context: RunContext, notice: Callable[[str], None]) -> Certificate:
@@ -214,8 +219,9 @@ def _certify_by_search(
             f"{pin} does not install on CPython {on} and is left out: {_sentence(reason)}"
             for (on, pin), reason in search.dropped.items()
         ]
-        lacking = search.lacking_python
-        clause = f"; its Python would be {lacking}, and {run_context.runtime.python_advice(lacking)}" if lacking else ""
+        lacking = search.lacking
+        advice = run_context.runtime.interpreter_advice(lacking) if lacking else ""
+        clause = f"; its CPython would be {lacking}, and {advice}" if lacking else ""
         if best is None or best.problem is not None:
             sentence = _sentence("; ".join(dict.fromkeys(search.problems)) or "no environment could be made")
             problems = {comment.id: f"{sentence}{clause}" for comment in instance.with_oracles}
@@ -237,7 +243,7 @@ def pythons_of(instances: Iterable[Instance]) -> tuple[str, ...]:
             return ()
         searched = each.source.repository is not None and not is_given(environment) and environment.python is None
         if ecosystem.tools is None:
-            found.update(dict.fromkeys(RELEASED if searched else [python_of(environment)]))
+            found.update(dict.fromkeys(RELEASED if searched else [interpreters.version_of(environment)]))
     return tuple(found)
 
 
@@ -263,7 +269,7 @@ def open_search(
     head_date, merged_date = fetcher.commit_times(instance, run_context.cache)
     with _checkouts(snapshot, run_context.run) as (head, merged):
         checkouts = Checkouts(head=head, merged=merged, head_date=head_date, merged_date=merged_date)
-        at_hand = tuple(version for version in RELEASED if run_context.runtime.has_python(version))
+        at_hand = tuple(version for version in RELEASED if run_context.runtime.has_interpreter(version))
         resolver = Resolver(run_context.run, run_context.cache, run_context.cancelled)
         attempt = functools.partial(_attempt, instance, crew, run_context, notice, prover)
         yield EnvironmentSearch(instance, checkouts, resolver, at_hand, attempt, diagnosis_of, notice, _discard)

@@ -12,11 +12,11 @@ from pathlib import Path
 
 from packaging.utils import canonicalize_name
 
-from pytest_crab.curation import python_version
 from pytest_crab.curation.missing_modules import Diagnosis
 from pytest_crab.curation.module_packages import distribution_of
 from pytest_crab.curation.pinning import Requirements, Resolver
-from pytest_crab.ecosystems.python import manifests, test_requirements
+from pytest_crab.ecosystems.interpreters import RELEASED
+from pytest_crab.ecosystems.python import manifests, test_requirements, versions
 from pytest_crab.errors import ImageError
 from pytest_crab.scoring.oracles.proof import ProvedComment
 from pytest_crab.trial.context import TrialContext
@@ -120,7 +120,7 @@ class EnvironmentSearch:
         self._discarded: list[Attempt] = []
         self._machine_fault = ""
         #: The CPython X.Y that the project would get if it were at hand; None: it is.
-        self.lacking_python: str | None = None
+        self.lacking: str | None = None
         self._paths = [comment.path for comment in instance.with_oracles]
         self._project = next(
             (at for path in self._paths if (at := manifests.project_folder(checkouts.head, path))), None
@@ -395,14 +395,12 @@ class EnvironmentSearch:
     def _choose_python(self, declared: manifests.PythonSupport, head: datetime.date) -> str | None:
         """Return the CPython X.Y at hand that suits the project most; note if another one would suit it more."""
 
-        def choose(versions: Iterable[str]) -> str | None:
-            return python_version.choose(
-                versions, requires=declared.requires, classifiers=declared.classifiers, head=head
-            )
+        def choose(among: Iterable[str]) -> str | None:
+            return versions.choose(among, requires=declared.requires, classifiers=declared.classifiers, head=head)
 
-        best = choose(python_version.RELEASED)
+        best = choose(RELEASED)
         if best not in self._at_hand:
-            self.lacking_python = self.lacking_python or best
+            self.lacking = self.lacking or best
         return choose(self._at_hand)
 
 

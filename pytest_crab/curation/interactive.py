@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from importlib import resources
 from typing import Protocol, cast
 
 from pytest_crab.errors import EngineError
 from pytest_crab.harness import encode_changes
+from pytest_crab.program_texts import program_text
 from pytest_crab.protocols import Completed, Snapshot
 from pytest_crab.text import last_line
 from pytest_crab.trial.context import TrialContext
 
-_TREE = (resources.files("pytest_crab.harness.inside") / "tree.py").read_text("utf-8")
+_TREE = program_text("pytest_crab.harness.inside", "tree")
 _APPLY = f"{_TREE}\n\nimport json, sys\napply(sys.argv[1], json.load(sys.stdin))\n"
 
 #: Gives the shell a terminal of its own, so that it can manage jobs inside a sandbox that has none.
@@ -56,7 +56,7 @@ def open_workspace(context: TrialContext, state: Callable[[Snapshot], str]) -> I
         entered = cast("InteractiveWorkspace", workspace)
         if tree != context.snapshot.head_tree:
             changes = json.dumps(encode_changes(context.snapshot.changes(tree))).encode()
-            argv = (context.image.python, "-I", "-S", "-c", _APPLY, entered.root)
+            argv = (context.image.interpreter, "-I", "-S", "-c", _APPLY, entered.root)
             done = entered.run(argv, stdin=changes, seconds=300)
             if done.exit_code != 0:
                 words = last_line(done.stderr) or f"it ended with {done.exit_code}"
@@ -68,11 +68,11 @@ def variables(context: TrialContext) -> dict[str, str]:
     """Return the environment variables of commands there: the import roots, and the interpreter of the oracles."""
     root = context.image.workdir
     places = [root if path == "." else f"{root}/{path}" for path in context.instance.required_environment.paths]
-    return {"PYTHONPATH": ":".join([*places, *context.image.site]), "CRAB_PYTHON": context.image.python}
+    return {"PYTHONPATH": ":".join([*places, *context.image.site]), "CRAB_PYTHON": context.image.interpreter}
 
 
 def enter(context: TrialContext, entered: InteractiveWorkspace, env: Mapping[str, str]) -> int:
     """Run a shell on this process's terminal; return its exit code."""
     prompt = {"PS1": f"{context.instance.id}$ ", "TERM": "xterm"}
-    argv = [context.image.python, "-I", "-S", "-c", _TERMINAL, *_SHELL]
+    argv = [context.image.interpreter, "-I", "-S", "-c", _TERMINAL, *_SHELL]
     return entered.attach(argv, {**prompt, **env})

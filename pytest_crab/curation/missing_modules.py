@@ -11,14 +11,15 @@ from pathlib import Path
 from typing import Any
 
 from pytest_crab.harness import encode_changes
+from pytest_crab.program_texts import program_text
 from pytest_crab.protocols import Command
 from pytest_crab.text import escape_controls, output_lines
 from pytest_crab.trial.context import TrialContext
 from pytest_crab.types import Comment
 
 _INSIDE = resources.files("pytest_crab.curation.inside")
-_DIAGNOSIS, _LAST_LINES = ((_INSIDE / f"{name}.py").read_text("utf-8") for name in ("diagnosis", "last_lines"))
-_TREE = (resources.files("pytest_crab.harness.inside") / "tree.py").read_text("utf-8")
+_DIAGNOSIS, _LAST_LINES = (program_text("pytest_crab.curation.inside", name) for name in ("diagnosis", "last_lines"))
+_TREE = program_text("pytest_crab.harness.inside", "tree")
 _MODULE = re.compile(r"[A-Za-z_]\w{0,60}(?:\.[A-Za-z_]\w{0,60}){0,6}", re.ASCII)
 
 #: So much is kept of the message of an exception, and of so many tests: foreign code may have written anything.
@@ -96,7 +97,7 @@ def _run(context: TrialContext, tree: str, script: str, more: Mapping[str, Any])
         "env": dict(environment.env),
         **more,
     }
-    command = Command(argv=(image.python, "-I", "-S", "-c", script), stdin=json.dumps(job).encode())
+    command = Command(argv=(image.interpreter, "-I", "-S", "-c", script), stdin=json.dumps(job).encode())
     run_context = context.run_context
     done = run_context.runtime.execute(
         image, [command], limits=run_context.settings.oracle_limits, seconds=environment.timeout + 30

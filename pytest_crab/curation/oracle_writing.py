@@ -17,7 +17,7 @@ from typing import Any
 
 from typing_extensions import override
 
-from pytest_crab import diffs
+from pytest_crab import diffs, ecosystems
 from pytest_crab.clients.prompting import as_data, shown_diff
 from pytest_crab.curation.certify import SOURCE, Certificate, certify, is_given, open_search
 from pytest_crab.curation.discussion import OTHERS
@@ -39,11 +39,12 @@ from pytest_crab.curation.pinning import Requirements
 from pytest_crab.curation.proposals import Proposing
 from pytest_crab.curation.publish import to_instance
 from pytest_crab.curation.stages import CurationContext, Rejection, Stage
+from pytest_crab.ecosystems import interpreters
 from pytest_crab.ecosystems.python.trees import read_python
 from pytest_crab.errors import BadInput, EngineError, SourceUnreachable
 from pytest_crab.instances.files import file_digest
 from pytest_crab.model_access import Services
-from pytest_crab.runtimes.environments import packages_of, project_name, python_of
+from pytest_crab.runtimes.environments import packages_of, project_name
 from pytest_crab.scoring.oracles.proof import ProvedComment
 from pytest_crab.scoring.oracles.states import Role
 from pytest_crab.text import one_line
@@ -304,7 +305,7 @@ class _Proving:
     def _context(self, comment: Comment | None, folder: Path) -> TrialContext:
         bare = dataclasses.replace(self._comment, oracle=None, kind=None)
         own = CandidateComment(comment=comment or bare)
-        environment = self._candidate.environment or Environment(dockerfile="python")
+        environment = self._candidate.environment or Environment(dockerfile=ecosystems.DEFAULT.name)
         candidate = dataclasses.replace(self._candidate, comments=(own,), environment=environment)
         instance = to_instance(candidate, folder)
         return TrialContext(instance, self._crew, self._run_context, lambda _step: None)
@@ -334,7 +335,7 @@ class _Proving:
         if environment is None or environment.image is not None:
             return ""
         pytest = [f" and {pin.replace('==', ' ')}" for pin in packages_of(environment) if project_name(pin) == "pytest"]
-        return f"Tests run on CPython {python_of(environment)}{''.join(pytest)}."
+        return f"Tests run on CPython {interpreters.version_of(environment)}{''.join(pytest)}."
 
     def fix(self) -> str:
         """Return the diff from head to the merged commit, without other people's work where it has such."""

@@ -8,10 +8,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from pytest_crab.ecosystems import interpreters, uv_cli
 from pytest_crab.ecosystems.python import manifests
 from pytest_crab.errors import ImageError
 from pytest_crab.protocols import INSTALL_LIMITS, Command, Completed, FileChange
-from pytest_crab.runtimes import bubblewrap, build_failures, interpreters, uv_cli, venvs
+from pytest_crab.runtimes import bubblewrap, build_failures, venvs
 from pytest_crab.runtimes.run_lock import RunFolder
 from pytest_crab.runtimes.tree_diff import put
 from pytest_crab.text import split_lines
@@ -52,21 +53,20 @@ class Resolver:
         self._cache = cache.absolute() / "uv"
         self._cancelled = cancelled
 
-    def pins(self, wanted: Requirements, tree: Path, python: str, moment: str) -> tuple[str, ...]:
+    def pins(self, wanted: Requirements, tree: Path, version: str, moment: str) -> tuple[str, ...]:
         """Return every package with its version, sorted, for CPython X.Y as of ``moment``. Raises ImageError.
 
         Where this machine has no such interpreter, as an image may have, the running one builds what must be built.
         The tree is a checkout of its own, which builds write into.
         """
-        interpreter = interpreters.find(python) or interpreters.find(interpreters.running_version())
+        interpreter = interpreters.find(version) or interpreters.find(interpreters.running_version())
         assert interpreter is not None
         uv = uv_cli.program()
         for folder in wanted.projects:
             drop_version_tags(tree, folder)
         self._cache.mkdir(parents=True, exist_ok=True)
         arguments = [
-            *(str(uv), "pip", "compile", "-", "--no-header", "--no-annotate"),
-            *("--python", str(interpreter.program), "--python-version", python),
+            *(str(uv), *uv_cli.compiling(str(interpreter.program), version)),
             *("--cache-dir", "/opt/crab/uv", *uv_cli.arguments(moment)),
         ]
 

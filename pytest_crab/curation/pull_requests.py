@@ -15,10 +15,10 @@ from pytest_crab.curation import licences
 from pytest_crab.curation.locations import Location, hunk_locations
 from pytest_crab.curation.template import draft_comments, language_of
 from pytest_crab.ecosystems import of_language
+from pytest_crab.ecosystems.interpreters import running_version
 from pytest_crab.errors import BadInput
 from pytest_crab.instances.files import LINK, pristine
 from pytest_crab.instances.placeholders import PLACEHOLDER
-from pytest_crab.runtimes.interpreters import running_version
 from pytest_crab.sources.authored_diffs import author_diffs, unpacked_release
 from pytest_crab.sources.git import GitFetcher
 from pytest_crab.sources.pull_request import PullRequestQuery, find_pull

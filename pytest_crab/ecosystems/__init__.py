@@ -32,6 +32,9 @@ GROUP = "pytest_crab.ecosystems"
 #: The ecosystems of this package.
 ECOSYSTEMS: tuple[Ecosystem, ...] = (Python(), Node(), Go(), Rust(), Java(), Cpp(), Php())
 
+#: What an environment is for that asks for nothing else. Its tools are the interpreters that the harness needs too.
+DEFAULT = ECOSYSTEMS[0]
+
 #: What builds and test runs of any language leave: a project may use several. It is never part of a revision.
 LEFTOVERS: Patterns = functools.reduce(add, (one.leftovers for one in ECOSYSTEMS))
 
@@ -99,7 +102,7 @@ def start(runner: str | None) -> Environment:
     Python's where that is None, or unknown.
     """
     owner = of_runner(runner) if runner is not None else None
-    return (owner or ECOSYSTEMS[0]).start(runner or next(iter(ECOSYSTEMS[0].runners)))
+    return (owner or DEFAULT).start(runner or next(iter(DEFAULT.runners)))
 
 
 def named(name: str) -> Ecosystem:
@@ -112,7 +115,7 @@ def named(name: str) -> Ecosystem:
 
 def of_language(language: str) -> Ecosystem:
     """Return the ecosystem that a project of this language usually has; Python's where the language is unknown."""
-    return _find(lambda one: language in one.languages.values()) or ECOSYSTEMS[0]
+    return _find(lambda one: language in one.languages.values()) or DEFAULT
 
 
 def language_of_file(path: str) -> str | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import importlib.resources
 import os
 import re
 import shutil
@@ -18,6 +17,7 @@ from pytest_crab.ecosystems.building import PackageRoute, install_script
 from pytest_crab.ecosystems.linters import Linter
 from pytest_crab.ecosystems.patterns import Patterns
 from pytest_crab.errors import ImageError
+from pytest_crab.program_texts import program_text
 from pytest_crab.types import Environment, Oracle
 
 _NUMBERS = re.compile(r"\d+(?:\.\d+)+")
@@ -405,7 +405,7 @@ class Ecosystem(Protocol):
 
 def runner_source(package: str, name: str = "runner") -> str:
     """Return the text of ``inside/NAME.py`` in the folder of an ecosystem."""
-    return (importlib.resources.files(package) / "inside" / f"{name}.py").read_text(encoding="utf-8")
+    return program_text(package, f"inside/{name}")
 
 
 def version_in(said: str) -> str | None:

@@ -9,12 +9,12 @@ import secrets
 import struct
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import resources
 from typing import Any, TypeAlias
 
 from pytest_crab import ecosystems, serialization
 from pytest_crab.ecosystems.contract import Ecosystem
 from pytest_crab.harness import channel
+from pytest_crab.program_texts import program_text
 from pytest_crab.protocols import Command, Completed, FileChange, Image, InstallResult
 from pytest_crab.types import Ending, Environment, Isolation, Oracle, Run
 
@@ -45,12 +45,9 @@ COUNTERS = {
 }
 
 
-def _part(name: str) -> str:
-    return (resources.files(__name__) / "inside" / f"{name}.py").read_text("utf-8")
-
-
-_PARTS = {name: _part(name) for name in ("supervisor", "tree", "copies", "processes", "leak_scan")}
-_MESSENGER = _part("messenger")
+_NAMES = ("supervisor", "tree", "copies", "processes", "leak_scan")
+_PARTS = {name: program_text(__name__, f"inside/{name}") for name in _NAMES}
+_MESSENGER = program_text(__name__, "inside/messenger")
 
 #: What starts a supervisor that tells the host nothing.
 _SILENT = f"{_MESSENGER}\nbecome(sys.argv[1])\n"
@@ -190,7 +187,7 @@ def commands(job: Job) -> tuple[Command, ...]:
     The first command's output is the one to parse; with isolated oracles it is the oracles' end, so that the sandbox
     lives until that has ended and its main process is not of the project's user.
     """
-    start = (job.image.python, "-I", "-S", "-c")
+    start = (job.image.interpreter, "-I", "-S", "-c")
     telling, silent = (*start, channel.program(_MESSENGER), _START), (*start, _SILENT, _START)
     if not job.isolated:
         return (Command(argv=telling, stdin=job.key + encode(job), first=True),)

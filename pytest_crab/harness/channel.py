@@ -12,14 +12,14 @@ import secrets
 import struct
 from dataclasses import dataclass
 from hashlib import blake2b
-from importlib import resources
 
 from pytest_crab.harness.inside.channel import HEADER, KEY, MAC
+from pytest_crab.program_texts import program_text
 
 #: Bytes of one message at most; what says that it is longer is not of the program.
 MOST = 64 << 20
 
-SOURCE = (resources.files("pytest_crab.harness") / "inside" / "channel.py").read_text("utf-8")
+SOURCE = program_text("pytest_crab.harness", "inside/channel")
 _PROGRAM = """\
 import sys
 space = {"__name__": "crab_channel"}

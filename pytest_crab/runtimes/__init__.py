@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
+from pytest_crab.ecosystems import interpreters
 from pytest_crab.errors import EngineError
 from pytest_crab.protocols import CLIENT_LIMITS, ORACLE_LIMITS, Limits, Runtime
 from pytest_crab.runtimes.open_files import raise_limit
@@ -33,7 +34,7 @@ class RuntimeSettings:
     #: Why it is this one, in a few words for the header.
     why: str = ""
     #: The image on which environments are built; ``{python}`` in it is X.Y.
-    base_image: str = "python:{python}-slim"
+    base_image: str = interpreters.PUBLIC_BASE
     #: Whether any code may run without a sandbox.
     allow_unconfined: bool = False
     #: What an oracle's sandbox may use.
@@ -42,10 +43,10 @@ class RuntimeSettings:
     client_limits: Limits = CLIENT_LIMITS
 
 
-def choose(settings: RuntimeSettings, *, python: str | None = None) -> RuntimeSettings:
+def choose(settings: RuntimeSettings, *, version: str | None = None) -> RuntimeSettings:
     """Return the settings with a runtime: for ``auto`` docker if an engine answers and has a base image, else local.
 
-    Any other name stays. ``python`` is the X.Y whose base is looked for (the running one); a registry is asked for one
+    Any other name stays. ``version`` is the X.Y whose base is looked for (the running one); a registry is asked for one
     when no base image is here. Raises EngineError if docker was named and no engine answers, and where this process may
     not open the files that a run needs.
     """
@@ -57,35 +58,35 @@ def choose(settings: RuntimeSettings, *, python: str | None = None) -> RuntimeSe
         problem = engine_problem(base)
         if problem is not None:
             raise EngineError(f"no Docker engine answers ({problem}): start one, or use --crab-runtime=local")
-        return replace(settings, why=f"named{age_of(base, python)}")
+        return replace(settings, why=f"named{age_of(base, version)}")
     if settings.runtime != "auto":
         return replace(settings, why="named")
     from pytest_crab.runtimes.docker_status import age_of, docker_lacks
 
-    lack = docker_lacks(base, python)
+    lack = docker_lacks(base, version)
     if lack is not None:
         return replace(settings, runtime="local", why=lack)
-    why = f"the engine answers and has a base image{age_of(base, python)}"
+    why = f"the engine answers and has a base image{age_of(base, version)}"
     return replace(settings, runtime="docker", why=why)
 
 
-def prefer_most_pythons(settings: RuntimeSettings, pythons: Iterable[str]) -> RuntimeSettings:
+def prefer_most_interpreters(settings: RuntimeSettings, versions: Iterable[str]) -> RuntimeSettings:
     """Return the local runtime in place of docker where it can make environments of more of these CPythons X.Y."""
-    from pytest_crab.runtimes import bubblewrap, interpreters
+    from pytest_crab.runtimes import bubblewrap
 
-    wanted = [*pythons]
+    wanted = [*versions]
     if settings.runtime != "docker" or not wanted or bubblewrap.problem() is not None:
         return settings
     engine = make(settings, rootdir=Path.cwd(), cache=Path())
     try:
-        with_base = {version for version in wanted if engine.has_python(version)}
+        with_base = {version for version in wanted if engine.has_interpreter(version)}
     finally:
         engine.close()
     here = {version for version in wanted if interpreters.find(version) is not None}
     if len(here) <= len(with_base):
         return settings
     lacking = ", ".join(version for version in wanted if version in here - with_base)
-    why = f"docker has no base image of Python {lacking}, which this machine has"
+    why = f"docker has no base image of CPython {lacking}, which this machine has"
     return replace(settings, runtime="local", why=why)
 
 

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_crab import serialization
+from pytest_crab.ecosystems import interpreters
 from pytest_crab.errors import ImageError
-from pytest_crab.runtimes import interpreters
 from pytest_crab.scratch import scratch
 from pytest_crab.text import last_line
 
@@ -22,10 +22,8 @@ if TYPE_CHECKING:
     from docker import APIClient
 
     from pytest_crab.ecosystems.contract import Tools
-    from pytest_crab.runtimes.interpreters import Interpreter
+    from pytest_crab.ecosystems.interpreters import Interpreter
 
-#: The name of a base image that was built here; ``{python}`` is X.Y.
-LOCAL_BASE = "pytest-crab-base:{python}"
 #: The users of a sandbox, as /etc/passwd tells them.
 PASSWD = """\
 root:x:0:0:root:/root:/bin/sh
@@ -36,7 +34,6 @@ oracle:x:1001:1001:oracle:/tmp:/bin/sh
 GROUP = "root:x:0:\nnogroup:x:65534:\nproject:x:1000:\noracle:x:1001:\n"
 
 _DEBIAN = {"3.9": "bullseye", "3.11": "bookworm", "3.13": "trixie"}
-_DEBIAN_PACKAGES = "python3,python3-venv,python3-pip,git,ca-certificates"
 _TOOLS = """
     sh bash [ cat chmod chown cmp comm cp cut date dd df diff dirname du basename echo env expr false find fold
     grep head hostname id install join kill ln ls md5sum mkdir mktemp mv nice nl nohup nproc od paste printenv
@@ -55,7 +52,7 @@ _LIBRARY = re.compile(r"(?:=>\s*)?(/\S+)\s+\(0x")
 
 def recipe() -> str:
     """Return the digest of all that this version packs into a base image, whichever way it is made."""
-    packed = [_FORM, _TOOLS, _GIT_CORE, sorted(_LEFT_OUT), _LIBC, _DEBIAN_PACKAGES, PASSWD, GROUP]
+    packed = [_FORM, _TOOLS, _GIT_CORE, sorted(_LEFT_OUT), _LIBC, interpreters.DEBIAN_PACKAGES, PASSWD, GROUP]
     return serialization.digest(packed)
 
 
@@ -66,14 +63,14 @@ def is_old(client: APIClient, tag: str) -> bool:
     return "pytest-crab.base" in labels and labels.get(_LABEL) != recipe()
 
 
-def build_tools_base(client: APIClient, tools: Tools, version: str, python: str) -> tuple[str, str]:
+def build_tools_base(client: APIClient, tools: Tools, version: str, cpython: str) -> tuple[str, str]:
     """Build the local base image for an ecosystem's tools out of this machine's own; as ``build_base``.
 
     It holds the CPython X.Y of this machine too, since what runs inside a workspace is written in it.
     """
-    tool, interpreter = tools.find(version), interpreters.find(python)
+    tool, interpreter = tools.find(version), interpreters.find(cpython)
     if interpreter is None:
-        raise ImageError(f"no CPython {python} was found on PATH or in pyenv's folder; install one")
+        raise ImageError(f"no CPython {cpython} was found on PATH or in pyenv's folder; install one")
     tag = tools.local_base.format(version=version)
     with scratch("base") as folder:
         archive = folder / "base.tar"
@@ -83,17 +80,17 @@ def build_tools_base(client: APIClient, tools: Tools, version: str, python: str)
     return tag, f"{tag} was made of {made} with their libraries, git and coreutils"
 
 
-def build_base(client: APIClient, python: str, *, origin: str | None = None) -> tuple[str, str]:
-    """Build the local base image for Python X.Y; its tag, and one sentence that says what it was made of.
+def build_base(client: APIClient, cpython: str, *, origin: str | None = None) -> tuple[str, str]:
+    """Build the local base image for CPython X.Y; its tag, and one sentence that says what it was made of.
 
     ``origin`` is ``cpython`` (this machine's interpreter and its libraries), ``debian`` (packages) or None: the first
     that can. Raises ImageError.
     """
-    interpreter = interpreters.find(python)
-    tag = LOCAL_BASE.format(python=python)
+    interpreter = interpreters.find(cpython)
+    tag = interpreters.bases(interpreters.LOCAL_BASE, cpython)[0]
     if origin == "cpython" and interpreter is None:
         raise ImageError(
-            f"no CPython {python} was found on PATH or in pyenv's folder; install one or use --from debian"
+            f"no CPython {cpython} was found on PATH or in pyenv's folder; install one or use --from debian"
         )
     with scratch("base") as folder:
         archive = folder / "base.tar"
@@ -101,17 +98,17 @@ def build_base(client: APIClient, python: str, *, origin: str | None = None) -> 
             _pack_cpython(interpreter, folder / "root", archive)
             made = f"CPython {interpreter.full} of {interpreter.prefix} with its libraries, git and coreutils"
         else:
-            made = _pack_debian(python, archive)
-        _import(client, archive, tag, python)
+            made = _pack_debian(cpython, archive)
+        _import(client, archive, tag, cpython)
     return tag, f"{tag} was made of {made}"
 
 
-def _import(client: APIClient, archive: Path, tag: str, python: str) -> None:
+def _import(client: APIClient, archive: Path, tag: str, cpython: str) -> None:
     repository, _, version = tag.partition(":")
     changes = [
         "ENV PATH=/usr/local/bin:/usr/local/sbin:/usr/sbin:/usr/bin:/sbin:/bin",
         "ENV LANG=C.UTF-8",
-        f"LABEL pytest-crab.base={python} {_LABEL}={recipe()}",
+        f"LABEL pytest-crab.base={cpython} {_LABEL}={recipe()}",
         'CMD ["/bin/sh"]',
     ]
     client.import_image_from_file(str(archive), repository=repository, tag=version, changes=changes)
@@ -119,25 +116,25 @@ def _import(client: APIClient, archive: Path, tag: str, python: str) -> None:
         raise ImageError(f"the engine did not take the base image {tag}; is there space left for it?")
 
 
-def _pack_debian(python: str, archive: Path) -> str:
-    suite = _DEBIAN.get(python)
+def _pack_debian(cpython: str, archive: Path) -> str:
+    suite = _DEBIAN.get(cpython)
     if suite is None:
         raise ImageError(
-            f"Debian has no release with Python {python} (it has {', '.join(_DEBIAN)}); install that CPython"
+            f"Debian has no release with CPython {cpython} (it has {', '.join(_DEBIAN)}); install that CPython"
         )
     if shutil.which("mmdebstrap") is None:
         raise ImageError("mmdebstrap is not installed, so no base image can be made of Debian packages")
     users = (
         'for u in project:1000 oracle:1001; do chroot "$1" useradd -M -d /tmp -s /bin/sh -u ${u#*:} -U ${u%:*}; done'
     )
-    link = 'ln -sf python3 "$1/usr/bin/python"'
-    include = f"--include={_DEBIAN_PACKAGES},passwd"
-    command = ["mmdebstrap", "--variant=minbase", include, f"--customize-hook={users}", f"--customize-hook={link}"]
+    include = f"--include={interpreters.DEBIAN_PACKAGES},passwd"
+    hooks = [f"--customize-hook={hook}" for hook in (users, interpreters.DEBIAN_ALIAS)]
+    command = ["mmdebstrap", "--variant=minbase", include, *hooks]
     done = subprocess.run([*command, suite, str(archive)], capture_output=True, text=True, check=False)
     if done.returncode != 0:
         last = last_line(done.stderr) or "it printed nothing"
         raise ImageError(f"mmdebstrap could not make a base image of Debian {suite}: {last}", log=done.stderr[-4000:])
-    return f"Debian {suite} packages ({_DEBIAN_PACKAGES})"
+    return f"Debian {suite} packages ({interpreters.DEBIAN_PACKAGES})"
 
 
 def _pack_cpython(
@@ -145,7 +142,7 @@ def _pack_cpython(
 ) -> None:
     """Pack an interpreter; ``more`` copies other programs and returns those whose libraries are needed too."""
     _lay_out(root)
-    programs = [_copy_python(interpreter, root), *more(root)]
+    programs = [_copy_interpreter(interpreter, root), *more(root)]
     tools = [found for found in map(shutil.which, _TOOLS) if found]
     for tool in tools:
         _copy_file(Path(tool), root / "usr/bin" / Path(tool).name)
@@ -180,13 +177,13 @@ def _lay_out(root: Path) -> None:
             shutil.copytree(Path("/") / folder, root / folder, symlinks=True)
 
 
-def _copy_python(interpreter: Interpreter, root: Path) -> Path:
-    name = f"python{interpreter.version}"
+def _copy_interpreter(interpreter: Interpreter, root: Path) -> Path:
+    name = interpreter.name
     binary = interpreter.prefix / "bin" / name
     if not binary.exists():
         raise ImageError(f"{interpreter.prefix} has no bin/{name}, so its CPython cannot be put into an image")
     _copy_file(binary, root / "usr/local/bin" / name)
-    for alias in ("python3", "python"):
+    for alias in interpreters.ALIASES:
         (root / "usr/local/bin" / alias).symlink_to(name)
     for library in (interpreter.prefix / "lib").glob("libpython*.so*"):
         _copy_file(library, root / "usr/local/lib" / library.name)

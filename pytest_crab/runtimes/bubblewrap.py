@@ -217,12 +217,12 @@ def run_in_folder(
         cwd=str(folder),
     )
     command = Command(argv=argv, stdin=stdin, env=env or {})
-    python, binds = gateway_relay.interpreter(), gateway_relay.interpreter_binds()
+    interpreter, binds = gateway_relay.interpreter(), gateway_relay.interpreter_binds()
     if client is not None:
         view = with_client(dataclasses.replace(view, readable={**view.readable, **binds}), client)
-        command = dataclasses.replace(command, argv=gateway_relay.with_relay(python, command.argv))
+        command = dataclasses.replace(command, argv=gateway_relay.with_relay(interpreter, command.argv))
     if way_out is not None:
-        argv = gateway_relay.with_relay(python, command.argv, internet.SOCKET, internet.PORT)
+        argv = gateway_relay.with_relay(interpreter, command.argv, internet.SOCKET, internet.PORT)
         view = dataclasses.replace(view, readable={**binds, **view.readable, internet.SOCKET: way_out})
         command = dataclasses.replace(command, argv=argv, env={**command.env, **internet.VARIABLES})
     events = [cancel] if cancel is not None else []

@@ -188,7 +188,7 @@ class BubblewrapWorkspace(HostWorkspace):
             view = dataclasses.replace(view, readable={**view.readable, **self._readable})
             if self.client is not None:
                 view = bubblewrap.with_client(view, self.client)
-                command = dataclasses.replace(command, argv=gateway_relay.with_relay(image.python, argv))
+                command = dataclasses.replace(command, argv=gateway_relay.with_relay(image.interpreter, argv))
             return bubblewrap.run_confined(
                 runtime.run,
                 [view],
@@ -214,7 +214,7 @@ class BubblewrapWorkspace(HostWorkspace):
 
 def with_env(image: Image, command: Command) -> Command:
     """Return the command with the environment variables that the image gives it."""
-    path = f"{Path(image.python).parent}:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
+    path = f"{Path(image.interpreter).parent}:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
     return dataclasses.replace(command, env={**image_env(image, path), **command.env})
 
 

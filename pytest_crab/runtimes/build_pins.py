@@ -8,11 +8,12 @@ import subprocess
 import sys
 from collections.abc import Sequence
 
+from pytest_crab.ecosystems import interpreters, uv_cli
 from pytest_crab.ecosystems.building import PackageRoute
 from pytest_crab.errors import ImageError
 from pytest_crab.protocols import Snapshot
-from pytest_crab.runtimes import build_failures, uv_cli
-from pytest_crab.runtimes.environments import builds_in_isolation, python_of
+from pytest_crab.runtimes import build_failures
+from pytest_crab.runtimes.environments import builds_in_isolation
 from pytest_crab.types import Environment
 
 if sys.version_info >= (3, 11):
@@ -57,9 +58,8 @@ def _compile(environment: Environment, requirements: Sequence[str]) -> str:
     """Pin requirements by the metadata of wheels, which runs nothing. Raises ImageError."""
     assert environment.resolved is not None
     argv = [
-        *(str(uv_cli.program()), "pip", "compile", "-", "--no-header", "--no-annotate", "--no-cache"),
-        *("--only-binary", ":all:", "--python", sys.executable, "--python-version", python_of(environment)),
-        *uv_cli.arguments(environment.resolved),
+        *(str(uv_cli.program()), *uv_cli.compiling(sys.executable, interpreters.version_of(environment))),
+        *("--no-cache", "--only-binary", ":all:", *uv_cli.arguments(environment.resolved)),
     ]
     index = PackageRoute.here().index
     env = {**os.environ, **uv_cli.variables({"PIP_INDEX_URL": index} if index else {})}

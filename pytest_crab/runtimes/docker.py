@@ -13,6 +13,8 @@ from typing import Any
 
 from typing_extensions import override
 
+from pytest_crab import ecosystems
+from pytest_crab.ecosystems import interpreters
 from pytest_crab.errors import DiffRejected, EngineError
 from pytest_crab.harness import channel
 from pytest_crab.model_access import ModelAccess
@@ -105,15 +107,15 @@ class DockerRuntime(Runtime):
         self.holds = self._images.holds
 
     @override
-    def has_python(self, version: str) -> bool:
+    def has_interpreter(self, version: str) -> bool:
         """Return whether a base image is here or can be pulled."""
         return self._images.has_base(version)
 
     @override
-    def python_advice(self, version: str) -> str:
+    def interpreter_advice(self, version: str) -> str:
         return (
-            f"there is no base image of Python {version}: make it with pytest-crab doctor --build-base --python "
-            f"{version}, or use the local runtime"
+            f"there is no base image of CPython {version}: make it with pytest-crab doctor --build-base "
+            f"{interpreters.base_option(version)}, or use the local runtime"
         )
 
     @override
@@ -140,7 +142,7 @@ class DockerRuntime(Runtime):
             reference=name,
             tree=_TREE,
             workdir=instance.required_environment.workdir,
-            python=facts["python"],
+            interpreter=facts[ecosystems.DEFAULT.name],
             site=tuple(facts["site"]),
             compiled=tuple(facts["compiled"]),
             facts={
@@ -238,7 +240,7 @@ class DockerRuntime(Runtime):
             if copied.exit_code != 0:
                 raise EngineError(f"the tree could not be copied into a workspace: {build_failures.brief(copied)}")
             if models is not None:
-                stack.enter_context(gateway_relay.relay_in(self.engine, container, image.python, env))
+                stack.enter_context(gateway_relay.relay_in(self.engine, container, image.interpreter, env))
             yield workspace
 
     @override
@@ -310,7 +312,7 @@ class DockerWorkspace(Workspace):
         self._end_all()
         key = channel.new_key()
         script = channel.program(tree_diff.SCRIPT)
-        argv = (self._image.python, "-I", "-S", "-c", script, self._image.tree, self.root, str(tree_diff.MOST))
+        argv = (self._image.interpreter, "-I", "-S", "-c", script, self._image.tree, self.root, str(tree_diff.MOST))
         without = json.dumps(tree_diff.leftovers(self._snapshot)).encode()
         done = self.run(argv, stdin=key + without, seconds=300)
         if done.out_of_memory or done.too_much_output:
@@ -325,14 +327,14 @@ class DockerWorkspace(Workspace):
     @override
     def series(self, diff: str) -> tuple[RevisionCommit, ...]:
         """``diff`` has ended whatever a contestant left running."""
-        return read_series(self._snapshot, diff, self._image.python, self.root, self.run)
+        return read_series(self._snapshot, diff, self._image.interpreter, self.root, self.run)
 
     def _end_all(self) -> None:
         """Kill every process of the contestant. Raises DiffRejected where they keep themselves from it.
 
         What kills them is of the same user, so it may be ended by them first; what looks for them is not.
         """
-        engine, argv = self._runtime.engine, (self._image.python, "-I", "-S", "-c", _LOOK, USERS["project"])
+        engine, argv = self._runtime.engine, (self._image.interpreter, "-I", "-S", "-c", _LOOK, USERS["project"])
         looking = Command(argv=argv, user="oracle")
         for _ in range(_TRIES):
             end_all(engine, self._container, "project")

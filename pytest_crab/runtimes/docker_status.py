@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import docker.errors
 
+from pytest_crab.ecosystems import interpreters
 from pytest_crab.errors import CrabError, EngineError
-from pytest_crab.runtimes.base_images import LOCAL_BASE, is_old
+from pytest_crab.runtimes.base_images import is_old
 from pytest_crab.runtimes.engine import Engine, first_line
-from pytest_crab.runtimes.interpreters import running_version
 from pytest_crab.runtimes.run_lock import RunFolder
 
 
@@ -26,10 +26,9 @@ class DockerStatus:
     old: bool = False
 
 
-def look(base: str, python: str | None = None) -> DockerStatus:
-    """Ask the engine for its version and for the base images of Python X.Y; nothing is pulled."""
-    version = python or running_version()
-    wanted = tuple(dict.fromkeys([base.format(python=version), LOCAL_BASE.format(python=version)]))
+def look(base: str, version: str | None = None) -> DockerStatus:
+    """Ask the engine for its version and for the base images of CPython X.Y; nothing is pulled."""
+    wanted = tuple(interpreters.bases(base, version or interpreters.running_version()))
     engine = Engine(RunFolder(), timeout=10)
     try:
         answer = str(engine.client.version()["Version"])
@@ -42,9 +41,9 @@ def look(base: str, python: str | None = None) -> DockerStatus:
     return DockerStatus(version=answer, problem=None, wanted=wanted, found=found, old=old)
 
 
-def age_of(base: str, python: str | None = None) -> str:
+def age_of(base: str, version: str | None = None) -> str:
     """Return a warning in a few words if the base image was built here by another version, else an empty text."""
-    status = look(base, python)
+    status = look(base, version)
     if not status.old:
         return ""
     return f"; warning: {status.found} was made by another version, build it again: pytest-crab doctor --build-base"
@@ -56,9 +55,9 @@ def engine_problem(base: str) -> str | None:
     return None if status.version is not None else status.problem
 
 
-def docker_lacks(base: str, python: str | None = None) -> str | None:
+def docker_lacks(base: str, version: str | None = None) -> str | None:
     """Return why docker cannot be used, in a few words; None if it can. The wanted base is pulled if none is here."""
-    status = look(base, python)
+    status = look(base, version)
     if status.version is None:
         return "no Docker engine answers"
     if status.found is not None:

@@ -8,10 +8,11 @@ from collections.abc import Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
-from pytest_crab.ecosystems import ecosystem_of
-from pytest_crab.ecosystems.python.packages import normal_name
+from packaging.utils import canonicalize_name
+
+from pytest_crab import ecosystems
+from pytest_crab.ecosystems import ecosystem_of, interpreters
 from pytest_crab.protocols import OWN_PLACES, Image, Limits
-from pytest_crab.runtimes.interpreters import running_version
 from pytest_crab.serialization import digest, dump
 from pytest_crab.types import Environment
 
@@ -44,11 +45,6 @@ _PYTEST_ALONE = {
 _REQUIREMENT = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)")
 
 
-def python_of(environment: Environment) -> str:
-    """The X.Y that the environment asks for; the running interpreter's where it does not say."""
-    return environment.python or running_version()
-
-
 def packages_of(environment: Environment) -> tuple[str, ...]:
     """The pinned packages; pytest, as it runs here, is added where the environment does not name it and is Python's."""
     names = {project_name(package) for package in environment.packages}
@@ -65,7 +61,7 @@ def pins_nothing(environment: Environment) -> bool:
 def project_name(requirement: str) -> str:
     """The normalised project name that a requirement begins with."""
     match = _REQUIREMENT.match(requirement)
-    return normal_name(match.group(1)) if match else ""
+    return canonicalize_name(match.group(1)) if match else ""
 
 
 def builds_in_isolation(environment: Environment) -> bool:
@@ -87,7 +83,7 @@ def environment_identity(environment: Environment, source: Mapping[str, Any], li
         **own,
         **builds,
         **({} if environment.build is None else {"build": list(environment.build)}),
-        "python": python_of(environment),
+        ecosystems.DEFAULT.name: interpreters.version_of(environment),
         "packages": list(packages_of(environment)),
         "system": list(environment.system),
         "install": list(environment.install),

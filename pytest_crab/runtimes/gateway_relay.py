@@ -7,12 +7,13 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_crab.ecosystems import interpreters
 from pytest_crab.errors import EngineError
 from pytest_crab.model_access import ModelAccess
+from pytest_crab.program_texts import program_text
 from pytest_crab.protocols import OWN_PLACES, Command
 from pytest_crab.runtimes.container_io import AttachedStreams, converse
 from pytest_crab.text import last_line
@@ -33,12 +34,12 @@ _START_SECONDS = 20
 
 def source() -> str:
     """The relay's program text, for CPython 3.6 and later."""
-    return (resources.files("pytest_crab") / "models" / "inside" / "relay.py").read_text("utf-8")
+    return program_text("pytest_crab", "models/inside/relay")
 
 
-def with_relay(python: str, argv: Sequence[str], place: str = SOCKET, port: int = PORT) -> tuple[str, ...]:
+def with_relay(interpreter: str, argv: Sequence[str], place: str = SOCKET, port: int = PORT) -> tuple[str, ...]:
     """The command line that runs ``argv`` beside a relay to a socket inside, and ends as it does."""
-    return (*_relay(python, place, port), *argv)
+    return (*_relay(interpreter, place, port), *argv)
 
 
 def interpreter_binds() -> dict[str, Path]:
@@ -52,8 +53,7 @@ def interpreter_binds() -> dict[str, Path]:
 
 def interpreter() -> str:
     """This process's interpreter outside its virtual environment."""
-    version = f"python{sys.version_info[0]}.{sys.version_info[1]}"
-    own = Path(sys.base_prefix) / "bin" / version
+    own = Path(sys.base_prefix) / "bin" / interpreters.name_of(interpreters.running_version())
     return str(own if own.exists() else Path(sys.executable).resolve())
 
 
@@ -64,9 +64,9 @@ def added_binds(readable: Sequence[Path], models: ModelAccess | None) -> dict[st
 
 
 @contextmanager
-def relay_in(engine: Engine, container: str, python: str, env: Mapping[str, str]) -> Iterator[None]:
+def relay_in(engine: Engine, container: str, interpreter: str, env: Mapping[str, str]) -> Iterator[None]:
     """A relay in a container that idles, as a user whom the client's processes cannot signal. Raises EngineError."""
-    begun = engine.begin(container, Command(argv=_relay(python), user="oracle"), "/", env)
+    begun = engine.begin(container, Command(argv=_relay(interpreter), user="oracle"), "/", env)
     if begun is None:
         raise EngineError("a container ended before the relay to the models could be started in it", passing=True)
     talk = AttachedStreams(begun[1], b"", 4096)
@@ -98,5 +98,5 @@ def relay_here(models: ModelAccess) -> Iterator[str]:
             relay.kill()
 
 
-def _relay(python: str, place: str = SOCKET, port: int = PORT) -> tuple[str, ...]:
-    return (python, "-I", "-S", "-c", source(), place, str(port))
+def _relay(interpreter: str, place: str = SOCKET, port: int = PORT) -> tuple[str, ...]:
+    return (interpreter, "-I", "-S", "-c", source(), place, str(port))

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 from typing_extensions import override
 
+from pytest_crab.ecosystems import interpreters
 from pytest_crab.errors import Cancelled
 from pytest_crab.model_access import ModelAccess
 from pytest_crab.protocols import Command, Completed, Image, InstallResult, Limits, Runtime, Snapshot, Workspace
@@ -21,7 +22,6 @@ from pytest_crab.runtimes import (
     cgroups,
     environment_use,
     hidden_paths,
-    interpreters,
     reinstall,
     tree_diff,
     venvs,
@@ -60,13 +60,13 @@ class HostRuntime(Runtime, ABC):
         self.stopped = threading.Event()
 
     @override
-    def has_python(self, version: str) -> bool:
+    def has_interpreter(self, version: str) -> bool:
         """Return whether this machine has such an interpreter."""
         return interpreters.find(version) is not None
 
     @override
-    def python_advice(self, version: str) -> str:
-        return f"there is no Python {version} on PATH or in pyenv's folder: install it, or use the docker runtime"
+    def interpreter_advice(self, version: str) -> str:
+        return f"there is no CPython {version} on PATH or in pyenv's folder: install it, or use the docker runtime"
 
     @override
     def identity(self, instance: Instance, source: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -114,7 +114,7 @@ class HostRuntime(Runtime, ABC):
             reference=str(folder),
             tree=venvs.TREE,
             workdir=instance.required_environment.workdir,
-            python=layout.python,
+            interpreter=layout.interpreter,
             site=layout.site,
             contained=not self.unconfined,
             compiled=layout.compiled,
@@ -281,4 +281,4 @@ class HostWorkspace(Workspace, ABC):
 
     @override
     def series(self, diff: str) -> tuple[RevisionCommit, ...]:
-        return read_series(self._snapshot, diff, self._image.python, self.root, self.run)
+        return read_series(self._snapshot, diff, self._image.interpreter, self.root, self.run)

@@ -18,19 +18,20 @@ import docker.errors
 import requests.exceptions
 
 from pytest_crab import ecosystems, serialization
+from pytest_crab.ecosystems import interpreters
 from pytest_crab.ecosystems.building import PackageRoute, install_script
 from pytest_crab.ecosystems.contract import Tool, version_in
 from pytest_crab.errors import ImageError
 from pytest_crab.lazy import lazy
+from pytest_crab.program_texts import program_text
 from pytest_crab.protocols import ORACLE_LIMITS, OWN_PLACES, Command, Snapshot
 from pytest_crab.runtimes import build_failures, run_lock
-from pytest_crab.runtimes.base_images import LOCAL_BASE
 from pytest_crab.runtimes.build_log import BuildLog
 from pytest_crab.runtimes.build_pins import build_constraints
 from pytest_crab.runtimes.container_exec import run_main
 from pytest_crab.runtimes.engine import Engine, first_line, inspect_image
 from pytest_crab.runtimes.environment_use import EnvironmentsInUse
-from pytest_crab.runtimes.environments import CACHES, packages_of, python_of
+from pytest_crab.runtimes.environments import CACHES, packages_of
 from pytest_crab.runtimes.slots import Slots, one_builder
 from pytest_crab.types import Environment, Instance
 
@@ -44,7 +45,7 @@ _ROUTE = "/opt/crab/route/ca.crt"
 #: What isolated builds may take, in an image that is built.
 _CONSTRAINTS = "/opt/crab/route/build-constraints.txt"
 _FACTS = f"""\
-{importlib.resources.files("pytest_crab.runtimes.inside").joinpath("compiled.py").read_text(encoding="utf-8")}
+{program_text("pytest_crab.runtimes.inside", "compiled")}
 import json, shutil, subprocess, sys, sysconfig
 sites = [sysconfig.get_path(name) for name in ("purelib", "platlib")]
 try:
@@ -53,7 +54,7 @@ try:
 except (ImportError, AttributeError):
     pass
 seen = [path for number, path in enumerate(sites) if path not in sites[:number]]
-found = {{"python": sys.executable, "site": seen, "version": sys.version.split()[0]}}
+found = {{{ecosystems.DEFAULT.name!r}: sys.executable, "site": seen, "version": sys.version.split()[0]}}
 found["compiled"] = compiled_modules({f"{OWN_PLACES['trees']}/tree"!r}, {ecosystems.COMPILED!r})
 found["tools"] = {{}}
 for name, program, arguments in json.loads(sys.argv[1]):
@@ -61,13 +62,6 @@ for name, program, arguments in json.loads(sys.argv[1]):
     if place:
         found["tools"][name] = [place, subprocess.check_output([place, *arguments]).decode()]
 print(json.dumps(found))
-"""
-_FIND = """\
-for python in /opt/crab/venv/bin/python "$(command -v python3)" "$(command -v python)"; do
-    [ -x "$python" ] && exec "$python" -I -c "$0" "$1"
-done
-echo there is neither python3 nor python >&2
-exit 1
 """
 
 
@@ -96,18 +90,15 @@ def wanted_bases(environment: Environment, base: str) -> list[str]:
     if ecosystem.tools is not None:
         version = ecosystem.version(environment)
         return [name.format(version=version) for name in (ecosystem.tools.public_base, ecosystem.tools.local_base)]
-    return _bases_of_python(base, python_of(environment))
-
-
-def _bases_of_python(base: str, python: str) -> list[str]:
-    return list(dict.fromkeys([base.format(python=python), LOCAL_BASE.format(python=python)]))
+    return interpreters.bases(base, interpreters.version_of(environment))
 
 
 def _build_option(names: Sequence[str]) -> str:
     """Return the option of doctor --build-base that makes the second of these images."""
     name, _, version = names[1].rpartition("/")[2].partition(":")
     kind = name.removeprefix("pytest-crab-")
-    return f"--python {version}" if name == LOCAL_BASE.partition(":")[0] else f"--ecosystem {kind} --version {version}"
+    own = name == interpreters.LOCAL_BASE.partition(":")[0]
+    return interpreters.base_option(version) if own else f"--ecosystem {kind} --version {version}"
 
 
 def repository_of(instance: str) -> str:
@@ -143,18 +134,18 @@ class Images:
                     self._bases[wanted[0]] = self._resolve(wanted)
         return self._bases[wanted[0]]
 
-    def has_base(self, python: str) -> bool:
-        """Return whether a base image of Python X.Y is here or in the registry.
+    def has_base(self, version: str) -> bool:
+        """Return whether a base image of CPython X.Y is here or in the registry.
 
         Raises EngineError, ImageError, Cancelled.
         """
-        if "{python}" not in self._base:
-            return self._python_of_base == python
-        names = _bases_of_python(self._base, python)
+        names = interpreters.bases(self._base, version)
+        if names[0] == self._base:
+            return self._version_of_base == version
         return any(self._id(name) is not None for name in names) or self._is_published(names[0])
 
     @lazy
-    def _python_of_base(self) -> str:
+    def _version_of_base(self) -> str:
         """The X.Y of a base image that is the same for all."""
         found = self._resolve([self._base])[1]
         return ".".join(str(self._look_inside(self._base, found)["version"]).split(".")[:2])
@@ -280,11 +271,11 @@ class Images:
 
     def _look_inside(self, what: str, image: str) -> dict[str, Any]:
         asked = [(tools.name, tools.program, tools.version_arguments) for tools in ecosystems.tools()]
-        command = Command(argv=("sh", "-c", _FIND, _FACTS, json.dumps(asked)), user="root")
+        command = Command(argv=("sh", "-c", interpreters.FIND, _FACTS, json.dumps(asked)), user="root")
         with self._engine.container(image, command, limits=ORACLE_LIMITS, workdir=None) as container:
             done = run_main(self._engine, container, b"", seconds=60)
         if done.exit_code != 0:
-            raise ImageError(f"{what}: the image has no Python that works: {build_failures.brief(done)}")
+            raise ImageError(f"{what}: the image has no CPython that works: {build_failures.brief(done)}")
         return dict(json.loads(done.stdout))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import importlib.resources
 import json
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -13,12 +12,13 @@ from pytest_crab.ecosystems import COMPILED
 from pytest_crab.ecosystems.building import install_script
 from pytest_crab.errors import DiskShort, EngineError, InstallFailed
 from pytest_crab.harness import channel, encode_changes
+from pytest_crab.program_texts import program_text
 from pytest_crab.protocols import Command, Completed, FileChange, Image, InstallResult
 from pytest_crab.runtimes import build_failures
 from pytest_crab.types import Instance
 
 #: The program that installs; see inside/install.py.
-SCRIPT = importlib.resources.files("pytest_crab.runtimes.inside").joinpath("install.py").read_text(encoding="utf-8")
+SCRIPT = program_text("pytest_crab.runtimes.inside", "install")
 
 _FILE = re.compile(r"[A-Za-z0-9._+!-]{1,200}\.dist-info/(METADATA|entry_points\.txt|top_level\.txt)")
 _MOST_FILES = 30
@@ -86,7 +86,7 @@ def _command_line(image: Image, instance: Instance, distributions: str) -> tuple
         "script": install_script(instance.required_environment),
         "compiled": COMPILED,
     }
-    return (image.python, "-I", "-S", "-c", channel.program(SCRIPT), json.dumps(settings))
+    return (image.interpreter, "-I", "-S", "-c", channel.program(SCRIPT), json.dumps(settings))
 
 
 def request(changes: Iterable[FileChange], tracked: Iterable[str]) -> bytes:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import importlib.resources
 import json
 import posixpath
 from collections.abc import Callable, Iterator, Sequence
@@ -11,30 +10,29 @@ from collections.abc import Callable, Iterator, Sequence
 from pytest_crab import diffs
 from pytest_crab.errors import DiffRejected
 from pytest_crab.harness import channel
+from pytest_crab.program_texts import program_text
 from pytest_crab.protocols import Completed, Snapshot
 from pytest_crab.runtimes import tree_diff
 from pytest_crab.runtimes.inside.delta import Leftovers
 from pytest_crab.types import RevisionCommit
 
-_PROGRAM = channel.program(
-    importlib.resources.files("pytest_crab.runtimes.inside").joinpath("series.py").read_text(encoding="utf-8")
-)
+_PROGRAM = channel.program(program_text("pytest_crab.runtimes.inside", "series"))
 _MOST = diffs.MOST_MIB_CHANGED << 20
 _SECONDS = 120
 
 
 def read_series(
-    snapshot: Snapshot, diff: str, python: str, root: str, run: Callable[..., Completed]
+    snapshot: Snapshot, diff: str, interpreter: str, root: str, run: Callable[..., Completed]
 ) -> tuple[RevisionCommit, ...]:
     """Return the series of commits behind ``diff``, as protocols.Workspace promises it.
 
-    ``run(argv, stdin=..., seconds=...)`` runs a command in the tree; it sees interpreter and tree as ``python`` and
-    ``root``.
+    ``run(argv, stdin=..., seconds=...)`` runs a command in the tree; it sees interpreter and tree as ``interpreter``
+    and ``root``.
     """
     if not diff.strip():
         return ()
     key = channel.new_key()
-    argv = (python, "-I", "-S", "-c", _PROGRAM, root, snapshot.head, str(_MOST))
+    argv = (interpreter, "-I", "-S", "-c", _PROGRAM, root, snapshot.head, str(_MOST))
     done = run(argv, stdin=key, seconds=_SECONDS)
     try:
         return tuple(_settle(snapshot, diff, _without_leftovers(snapshot, list(_read(key, done)))))

@@ -81,7 +81,7 @@ class SubprocessRuntime(HostRuntime):
         self, folder: Path, image: Image, commands: Sequence[Command], limits: Limits, seconds: float
     ) -> tuple[Completed, ...]:
         """Run commands beside each other in ``folder``. Raises EngineError, Cancelled."""
-        path = f"{Path(image.python).parent}:{os.environ.get('PATH', os.defpath)}"
+        path = f"{Path(image.interpreter).parent}:{os.environ.get('PATH', os.defpath)}"
         env = {"HOME": image.scratch, "LANG": "C.UTF-8", **image_env(image, path)}
         return run_plain(commands, cwd=folder, env=env, limits=limits, seconds=seconds, cancelled=self.stopped)
 

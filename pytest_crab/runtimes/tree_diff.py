@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.resources
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
@@ -15,11 +14,12 @@ from pytest_crab.ecosystems import LEFTOVERS
 from pytest_crab.errors import DiffRejected, EngineError
 from pytest_crab.harness import channel
 from pytest_crab.harness.inside import tree
+from pytest_crab.program_texts import program_text
 from pytest_crab.protocols import FileChange, Snapshot
 from pytest_crab.runtimes.inside import delta
 
 #: The program that sends the difference of two trees; see inside/delta.py.
-SCRIPT = importlib.resources.files("pytest_crab.runtimes.inside").joinpath("delta.py").read_text(encoding="utf-8")
+SCRIPT = program_text("pytest_crab.runtimes.inside", "delta")
 
 #: Bytes that changes may have, names included.
 MOST = diffs.MOST_MIB_CHANGED << 20

@@ -19,13 +19,15 @@ from pathlib import Path
 from typing import Any
 
 from pytest_crab import ecosystems, serialization
+from pytest_crab.ecosystems import interpreters, uv_cli
 from pytest_crab.ecosystems.building import PackageRoute, install_script
 from pytest_crab.ecosystems.contract import Tool, numbers
 from pytest_crab.ecosystems.python import WITHOUT_OURS
 from pytest_crab.ecosystems.python.inside import bytecode
 from pytest_crab.errors import ImageError
+from pytest_crab.program_texts import program_text
 from pytest_crab.protocols import INSTALL_LIMITS, INSTALL_SECONDS, OWN_PLACES, Command, Completed, Snapshot
-from pytest_crab.runtimes import build_failures, interpreters, seeds, uv_cli
+from pytest_crab.runtimes import build_failures, seeds
 from pytest_crab.runtimes.bubblewrap import View
 from pytest_crab.runtimes.build_pins import build_constraints
 from pytest_crab.runtimes.environments import (
@@ -33,7 +35,6 @@ from pytest_crab.runtimes.environments import (
     WORKSPACE_ENV,
     packages_of,
     pins_nothing,
-    python_of,
 )
 from pytest_crab.runtimes.inside.compiled import compiled_modules
 from pytest_crab.runtimes.run_lock import remove_folder
@@ -62,11 +63,7 @@ _SYSTEM_PREFIXES = ("/usr", "/usr/local")
 _OUTSPOKEN = 'trap "" XFSZ'
 
 #: The program that compiles a tree's modules; see inside/bytecode.py.
-_COMPILE = (
-    importlib.resources.files("pytest_crab.ecosystems.python.inside")
-    .joinpath("bytecode.py")
-    .read_text(encoding="utf-8")
-)
+_COMPILE = program_text("pytest_crab.ecosystems.python.inside", "bytecode")
 
 #: Runs one command of the builder's in a view (or without any, where nothing is confined); its end.
 Builder = Callable[[View, Command, float], Completed]
@@ -87,6 +84,11 @@ class Layout:
     tool: Tool | None = None
     #: The paths of the modules that the install compiled in the tree.
     compiled: tuple[str, ...] = ()
+
+    @property
+    def interpreter(self) -> str:
+        """The program that the harness starts in."""
+        return self.python
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,10 +128,10 @@ def choose(instance: Instance) -> Chosen:
             "environment.system"
         )
     tools = ecosystem.tools
-    version = python_of(environment) if tools is None else interpreters.running_version()
+    version = interpreters.version_of(environment) if tools is None else interpreters.running_version()
     found = interpreters.find(version)
     if found is None:
-        lack = f"there is no Python {version} on PATH or in pyenv's folder; install it"
+        lack = f"there is no CPython {version} on PATH or in pyenv's folder; install it"
         raise ImageError(f"{instance.id}: {lack}", of_machine=True)
     if tools is not None:
         try:

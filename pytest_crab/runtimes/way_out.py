@@ -8,12 +8,12 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib import resources
 from pathlib import Path
 
 from pytest_crab.ecosystems import ECOSYSTEMS
 from pytest_crab.ecosystems.building import PROXIES
 from pytest_crab.errors import EngineError
+from pytest_crab.program_texts import program_text
 from pytest_crab.protocols import OWN_PLACES
 
 #: Where the proxy's socket lies inside, and the port of its relay on 127.0.0.1 there.
@@ -35,7 +35,7 @@ def way_out(folder: Path) -> Iterator[Path]:
     """A proxy that listens on a socket in ``folder`` until the context ends; that socket. Raises EngineError."""
     path = folder / "internet.sock"
     env = {name: value for name, value in os.environ.items() if name.lower() in (*PROXIES, "ssl_cert_file")}
-    source = (resources.files("pytest_crab") / "runtimes" / "way_out_proxy.py").read_text("utf-8")
+    source = program_text("pytest_crab.runtimes", "way_out_proxy")
     place = os.open(folder, os.O_RDONLY)
     try:
         with socket.socket(socket.AF_UNIX) as listener:

@@ -12,11 +12,11 @@ from typing import Any, NoReturn
 
 import pytest
 
+from pytest_crab.ecosystems.interpreters import running_version
 from pytest_crab.errors import ImageError
 from pytest_crab.instances import load_instance
 from pytest_crab.protocols import Image, Runtime, Snapshot
 from pytest_crab.runtimes import RuntimeSettings
-from pytest_crab.runtimes.interpreters import running_version
 from pytest_crab.sources import fetcher_for
 from pytest_crab.types import Instance
 

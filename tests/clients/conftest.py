@@ -15,12 +15,12 @@ import pytest
 from pytest_crab import agents, reviewers
 from pytest_crab.clients import installed
 from pytest_crab.clients.services import StepServices
+from pytest_crab.ecosystems.interpreters import running_version
 from pytest_crab.errors import AgentError, ReviewerError, model_errors_as
 from pytest_crab.models import Gateway
 from pytest_crab.protocols import Image, Runtime, Snapshot
 from pytest_crab.runtimes import RuntimeSettings, bubblewrap
 from pytest_crab.runtimes.bubblewrap_runtime import BubblewrapRuntime
-from pytest_crab.runtimes.interpreters import running_version
 from pytest_crab.runtimes.run_lock import RunFolder
 from pytest_crab.settings import Api, ModelSettings, Price, Provider
 from pytest_crab.sources import fetcher_for

@@ -93,7 +93,7 @@ def test_the_gateway_is_all_that_it_reaches(kind: str, make_desk: Callable[..., 
         socket.create_connection((address, port), timeout=2).close()  # it would answer
         code = base64.b64encode(PROBE.encode()).decode()
         start = "import base64, sys; exec(base64.b64decode(sys.argv.pop(1)))"
-        command = f"TREES={desk.trees('claude-code')} {desk.image.python} -c '{start}' {code}"
+        command = f"TREES={desk.trees('claude-code')} {desk.image.interpreter} -c '{start}' {code}"
         steps = turns(run(f"{command} {address} {port} {access.token} > told.json"), say("done"))
         done = desk.revise("claude-code", lambda asked: steps(asked) if asked.tools else say("reached"))
     told = json.loads("".join(re.findall(r"^\+(\{.*)$", done.diff, re.MULTILINE)))

@@ -21,9 +21,9 @@ import pytest
 import yaml
 
 from pytest_crab.campaign.cluster.plan import RunPlan
+from pytest_crab.ecosystems.interpreters import running_version
 from pytest_crab.lazy import lazy
 from pytest_crab.runtimes import RuntimeSettings
-from pytest_crab.runtimes.interpreters import running_version
 from pytest_crab.settings import ModelSettings
 from pytest_crab.testing.dialogue import Reply
 from pytest_crab.testing.provider import Asked, ScriptedProvider, structured

@@ -14,9 +14,10 @@ import pytest
 
 from pytest_crab.cli.run_contexts import proving_context
 from pytest_crab.curation.certify import Certificate, certify
+from pytest_crab.ecosystems import interpreters
 from pytest_crab.instances import load_instance
 from pytest_crab.protocols import Limits
-from pytest_crab.runtimes import RuntimeSettings, bubblewrap_runtime, interpreters, venvs
+from pytest_crab.runtimes import RuntimeSettings, bubblewrap_runtime, venvs
 from pytest_crab.runtimes.bubblewrap_runtime import BubblewrapRuntime
 from pytest_crab.runtimes.docker import DockerRuntime
 
@@ -171,7 +172,7 @@ def test_what_was_tried_in_vain_leaves_nothing_on_the_disk(
 def test_the_runtime_says_which_python_there_is(
     certified: Callable[..., Certificate], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(BubblewrapRuntime, "has_python", lambda _, version: False)
+    monkeypatch.setattr(BubblewrapRuntime, "has_interpreter", lambda _, version: False)
     found = certified("inflection", "2023-11-01T12:00:00+0000", ">=3.6")
     assert found.of_machine == "there is no CPython on this machine that an environment can be made with"
 
@@ -181,10 +182,10 @@ def test_the_python_that_is_missing_is_named_with_the_ways_to_have_it(
     certified: Callable[..., Certificate], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     here = interpreters.running_version()
-    monkeypatch.setattr(BubblewrapRuntime, "has_python", lambda _, version: version == here)
-    monkeypatch.setattr(BubblewrapRuntime, "python_advice", DockerRuntime.python_advice)
+    monkeypatch.setattr(BubblewrapRuntime, "has_interpreter", lambda _, version: version == here)
+    monkeypatch.setattr(BubblewrapRuntime, "interpreter_advice", DockerRuntime.interpreter_advice)
     problem = certified("inflection", "2020-11-01T12:00:00+0000", ">=3.6,<3.9", f"import no_such\n{ORACLE}").problems[
         "c0"
     ]
-    assert "its Python would be 3.8" in problem
+    assert "its CPython would be 3.8" in problem
     assert problem.endswith("pytest-crab doctor --build-base --python 3.8, or use the local runtime")

@@ -20,9 +20,9 @@ from pytest_crab.curation.publish import write_set
 from pytest_crab.curation.rulings import Ruling, Word, keep_ruling, write_ruled
 from pytest_crab.curation.stages import CurationContext, make_stages, usual_stages
 from pytest_crab.curation.validation import Validation
+from pytest_crab.ecosystems.interpreters import running_version
 from pytest_crab.errors import EngineError, ImageError
 from pytest_crab.instances.oracle_errors import read_errors
-from pytest_crab.runtimes.interpreters import running_version
 from pytest_crab.settings import Settings, load_settings
 from pytest_crab.testing.dialogue import Reply
 from pytest_crab.testing.provider import Asked, ScriptedProvider, say

@@ -9,8 +9,8 @@ import pytest
 
 from pytest_crab.curation import pinning
 from pytest_crab.curation.pinning import Requirements, Resolver, drop_version_tags
+from pytest_crab.ecosystems import interpreters, uv_cli
 from pytest_crab.errors import ImageError
-from pytest_crab.runtimes import interpreters, uv_cli
 from pytest_crab.runtimes.run_lock import RunFolder
 
 

@@ -21,11 +21,11 @@ import docker
 import pytest
 import yaml
 
+from pytest_crab.ecosystems.interpreters import running_version
 from pytest_crab.instances import load_instance
 from pytest_crab.lazy import lazy
 from pytest_crab.results.kept_runs import kept_runs
 from pytest_crab.runtimes.engine import MACHINE_LABEL
-from pytest_crab.runtimes.interpreters import running_version
 from pytest_crab.testing.dialogue import Reply
 from pytest_crab.testing.provider import Asked, ScriptedProvider, say
 from pytest_crab.types import Instance

@@ -15,8 +15,7 @@ from typing import Any, NoReturn
 
 import pytest
 
-from pytest_crab.runtimes.base_images import LOCAL_BASE
-from pytest_crab.runtimes.interpreters import running_version
+from pytest_crab.ecosystems.interpreters import LOCAL_BASE, running_version
 
 pytestmark = [
     pytest.mark.docker,

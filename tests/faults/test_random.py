@@ -125,7 +125,7 @@ class FlakyRuntime:
 
     def prepare(self, instance: Instance, snapshot: Any, source: Mapping[str, Any]) -> Image:
         self._engine(f"prepare {instance.id}")
-        return Image(key="0" * 64, reference="r", tree="/t", workdir="/w", python="python", site=())
+        return Image(key="0" * 64, reference="r", tree="/t", workdir="/w", interpreter="python", site=())
 
     def execute(self, image: Image, commands: Sequence[Command], **_: Any) -> tuple[Completed, ...]:
         job = json.loads(commands[0].stdin[KEY + 8 :])

@@ -84,7 +84,7 @@ class Bench:
     def image(self) -> Image:
         return Image(
             key="key", reference="bench", tree=str(self.folder / "tree"), workdir=str(self.folder / "work"),
-            python=self.python, site=self.site, scratch=str(self.folder / "scratch"), contained=False,
+            interpreter=self.python, site=self.site, scratch=str(self.folder / "scratch"), contained=False,
             facts={"socket_folder": str(self.folder / "meet"), "counters": {}, **self.facts},
         )  # fmt: skip
 

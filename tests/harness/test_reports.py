@@ -141,7 +141,7 @@ def make_job() -> harness.Job:
     from pytest_crab.protocols import Image
     from pytest_crab.types import Environment, Oracle
 
-    image = Image(key="k", reference="r", tree="/t", workdir="/w", python="/p", site=())
+    image = Image(key="k", reference="r", tree="/t", workdir="/w", interpreter="/p", site=())
     run = harness.OracleRun(id="a", state="head", seconds=1, oracle=Oracle(file="test_a.py"), source="")
     return harness.Job(image=image, environment=Environment(dockerfile="python"), states={"head": ()}, runs=[run])
 

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from pytest_crab.ecosystems import interpreters
 from pytest_crab.models.inside import relay
-from pytest_crab.runtimes import interpreters
 
 SOURCE = Path(relay.__file__).read_text()
 OLD = [found.program for found in map(interpreters.find, ("3.6", "3.7")) if found is not None]

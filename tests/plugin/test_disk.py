@@ -14,8 +14,7 @@ from typing import Any, NoReturn
 import pytest
 
 from pytest_crab.campaign.disk import DiskBudget, PendingTrials, total
-from pytest_crab.runtimes.base_images import LOCAL_BASE
-from pytest_crab.runtimes.interpreters import running_version
+from pytest_crab.ecosystems.interpreters import LOCAL_BASE, running_version
 from pytest_crab.runtimes.inventory import EngineImages, size_of
 
 MB = 1024**2

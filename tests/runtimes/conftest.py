@@ -9,11 +9,10 @@ from typing import Any, NoReturn
 
 import pytest
 
+from pytest_crab.ecosystems.interpreters import LOCAL_BASE, running_version
 from pytest_crab.errors import ImageError
 from pytest_crab.protocols import Command, Completed, Image, Limits, Runtime, Snapshot
 from pytest_crab.runtimes import RuntimeSettings, bubblewrap
-from pytest_crab.runtimes.base_images import LOCAL_BASE
-from pytest_crab.runtimes.interpreters import running_version
 from pytest_crab.sources import fetcher_for
 from pytest_crab.types import Environment, Instance, PullRequestFacts
 
@@ -53,7 +52,7 @@ class Place:
 
     def python(self, code: str, seconds: float = 20, limits: Limits = LIMITS, **rest: Any) -> Completed:
         """Run Python code in a fresh sandbox."""
-        return self.run(self.image.python, "-I", "-c", code, seconds=seconds, limits=limits, **rest)
+        return self.run(self.image.interpreter, "-I", "-c", code, seconds=seconds, limits=limits, **rest)
 
 
 @pytest.fixture(scope="session")

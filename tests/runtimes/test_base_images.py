@@ -43,12 +43,12 @@ def test_a_base_of_another_version_is_old(client: APIClient, tmp_path: Path, mon
     assert labels["pytest-crab.base"] == VERSION
     assert not bases.is_old(client, TAG)
     assert f"yes: {TAG}" in CliRunner().invoke(doctor, ["--python", VERSION]).output
-    assert choose(RuntimeSettings(runtime="docker"), python=VERSION).why == "named"
+    assert choose(RuntimeSettings(runtime="docker"), version=VERSION).why == "named"
     monkeypatch.setattr(bases, "_LIBC", ("librt",))
     assert bases.is_old(client, TAG)
     warned = f"warning: {TAG} was made by another version, build it again: pytest-crab doctor --build-base"
-    assert choose(RuntimeSettings(runtime="docker"), python=VERSION).why == f"named; {warned}"
-    assert choose(RuntimeSettings(), python=VERSION).why.endswith(warned)
+    assert choose(RuntimeSettings(runtime="docker"), version=VERSION).why == f"named; {warned}"
+    assert choose(RuntimeSettings(), version=VERSION).why.endswith(warned)
     told = CliRunner().invoke(doctor, ["--python", VERSION]).output
     assert f"old: {TAG} was made by another version; build it again with --build-base" in told
     client.remove_image(TAG, force=True)

@@ -11,11 +11,12 @@ from typing import NoReturn
 
 import pytest
 
+from pytest_crab.ecosystems import uv_cli
+from pytest_crab.ecosystems.interpreters import running_version
 from pytest_crab.errors import EngineError, ImageError
 from pytest_crab.protocols import Completed, Limits
-from pytest_crab.runtimes import RuntimeSettings, bubblewrap_runtime, build_failures, uv_cli, venvs
+from pytest_crab.runtimes import RuntimeSettings, bubblewrap_runtime, build_failures, venvs
 from pytest_crab.runtimes.bubblewrap_runtime import BubblewrapRuntime
-from pytest_crab.runtimes.interpreters import running_version
 from pytest_crab.sources import fetcher_for
 from pytest_crab.types import Instance
 

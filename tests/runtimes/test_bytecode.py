@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_crab import harness
+from pytest_crab.ecosystems.interpreters import running_version
 from pytest_crab.protocols import ORACLE_LIMITS, FileChange
-from pytest_crab.runtimes.interpreters import running_version
 from pytest_crab.types import Environment, Instance, Oracle, PullRequestFacts
 
 if TYPE_CHECKING:

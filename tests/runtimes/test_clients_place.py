@@ -84,15 +84,15 @@ def test_a_tree_below_roots_home_is_seen(place: Any, tmp_path: Path, monkeypatch
 def test_the_models_are_reached_through_the_relay(place: Any, access: ModelAccess) -> None:
     with opened(place, models=access) as workspace:
         for _ in range(2):
-            done = workspace.run([place.image.python, "-c", REACH, f"{workspace.models_url}/x"], seconds=20)
+            done = workspace.run([place.image.interpreter, "-c", REACH, f"{workspace.models_url}/x"], seconds=20)
             assert done.stdout == b"hello\n", done.stderr
         assert workspace.run(["sh", "-c", "exit 7"], seconds=20).exit_code == 7
         late = workspace.run(["sleep", "30"], seconds=0.5)
         assert late.timed_out
-        done = workspace.run([place.image.python, "-c", REACH, f"{workspace.models_url}/x"], seconds=20)
+        done = workspace.run([place.image.interpreter, "-c", REACH, f"{workspace.models_url}/x"], seconds=20)
         assert done.stdout == b"hello\n", "the relay outlives a time-out"
     with opened(place) as workspace:
-        done = workspace.run([place.image.python, "-c", REACH, "http://127.0.0.1:8417/x"], seconds=20)
+        done = workspace.run([place.image.interpreter, "-c", REACH, "http://127.0.0.1:8417/x"], seconds=20)
         assert done.exit_code != 0
 
 
@@ -124,7 +124,7 @@ def test_python_leaves_no_bytecode_and_pytest_does_not_load_this_package(place: 
     with opened(place) as workspace:
         assert workspace.run(["sh", "-c", write], seconds=20).exit_code == 0
         done = workspace.run(
-            [place.image.python, "-m", "pytest", "-p", "no:cacheprovider", "--trace-config", "."], seconds=60
+            [place.image.interpreter, "-m", "pytest", "-p", "no:cacheprovider", "--trace-config", "."], seconds=60
         )
         assert done.exit_code == 0, done.stdout + done.stderr
         assert b"<module 'pytest_crab" not in done.stdout

@@ -38,10 +38,10 @@ def limited(place: Place, without: Callable[[str, str], NoReturn]) -> Place:
 
 
 def test_knows_of_which_python_environments_can_be_made(place: Place) -> None:
-    version = place.run(place.image.python, "-c", "import sys; print('%d.%d' % sys.version_info[:2])").stdout
-    assert place.runtime.has_python(version.decode().strip())
-    assert not place.runtime.has_python("3.99")
-    advice = place.runtime.python_advice("3.99")
+    version = place.run(place.image.interpreter, "-c", "import sys; print('%d.%d' % sys.version_info[:2])").stdout
+    assert place.runtime.has_interpreter(version.decode().strip())
+    assert not place.runtime.has_interpreter("3.99")
+    advice = place.runtime.interpreter_advice("3.99")
     assert "Python 3.99" in advice
     assert ("doctor --build-base --python 3.99" in advice and "local" in advice) or "docker" in advice
 
@@ -140,7 +140,7 @@ def test_tree_is_there_with_its_two_commits(place: Place) -> None:
 
 def test_pytest_and_nothing_of_the_host_is_importable(place: Place) -> None:
     code = f"import sys; sys.path += {list(place.image.site)!r}; import pytest; print(pytest.__version__)"
-    assert place.run(place.image.python, "-I", "-S", "-c", code).exit_code == 0
+    assert place.run(place.image.interpreter, "-I", "-S", "-c", code).exit_code == 0
 
 
 def test_memory_is_limited(limited: Place) -> None:
@@ -149,7 +149,7 @@ def test_memory_is_limited(limited: Place) -> None:
 
 
 def test_memory_of_a_child_counts(limited: Place) -> None:
-    code = f"{limited.image.python} -c \"x = b'1' * 300_000_000\"; echo survived"
+    code = f"{limited.image.interpreter} -c \"x = b'1' * 300_000_000\"; echo survived"
     done = limited.run("sh", "-c", code)
     assert (done.stdout, done.exit_code, done.out_of_memory) == (b"survived\n", 0, True)
 
@@ -233,7 +233,7 @@ sys.stdout.buffer.write(door.makefile("rb").read())
 
 
 def test_commands_meet_in_one_sandbox(place: Place) -> None:
-    python, where = place.image.python, str(place.image.facts["socket_folder"])
+    python, where = place.image.interpreter, str(place.image.facts["socket_folder"])
     first = Command(argv=("sh", "-c", f'{python} -ISc "$1" "$2"; id -u', "sh", CONNECT, where))
     listen = f'id -u; {python} -ISc "$1" "$2"'
     second = Command(argv=("sh", "-c", listen, "sh", LISTEN, where), stdin=b"hello\n", user="oracle")
@@ -243,7 +243,7 @@ def test_commands_meet_in_one_sandbox(place: Place) -> None:
 
 
 def test_commands_cannot_reach_each_other(place: Place) -> None:
-    python, where = place.image.python, str(place.image.facts["socket_folder"])
+    python, where = place.image.interpreter, str(place.image.facts["socket_folder"])
     look = "kill -9 -1; sleep 0.5; cat /tmp/secret /proc/[0-9]*/environ 2>/dev/null | grep -c OWN"
     first = Command(argv=("sh", "-c", f'{look}; {python} -ISc "$1" "$2"', "sh", CONNECT, where))
     script = f'umask 077; echo OWN > /tmp/secret; {python} -ISc "$1" "$2"; cat /tmp/secret'
@@ -254,7 +254,7 @@ def test_commands_cannot_reach_each_other(place: Place) -> None:
 
 
 def test_memory_of_commands_that_meet_is_limited(limited: Place) -> None:
-    hungry = Command(argv=(limited.image.python, "-c", "x = b'1' * 300_000_000; print(len(x))"), user="oracle")
+    hungry = Command(argv=(limited.image.interpreter, "-c", "x = b'1' * 300_000_000; print(len(x))"), user="oracle")
     done = limited.runtime.execute(limited.image, [Command(argv=("true",)), hungry], limits=LIMITS, seconds=20)
     assert done[1].stdout == b""
     assert done[1].out_of_memory
@@ -448,7 +448,7 @@ def _reinstall(place: Place, old: str, new: str, extra: dict[str, str] | None = 
         assert head is not None
         files = {"pyproject.toml": head.decode().replace(old, new, 1), **(extra or {})}
         for name, text in files.items():
-            done = workspace.run((place.image.python, "-c", code, name), stdin=text.encode(), seconds=20)
+            done = workspace.run((place.image.interpreter, "-c", code, name), stdin=text.encode(), seconds=20)
             assert done.exit_code == 0
         tree = snapshot.apply(workspace.diff())
     return place.runtime.reinstall(place.image, place.instance, snapshot, tree)

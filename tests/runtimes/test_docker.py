@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from docker.errors import APIError, NotFound
 
+from pytest_crab.ecosystems.interpreters import running_version
 from pytest_crab.errors import EngineError, ImageError
 from pytest_crab.protocols import ORACLE_LIMITS, Command, Runtime
 from pytest_crab.runtimes import RuntimeSettings
 from pytest_crab.runtimes.docker import DockerRuntime
-from pytest_crab.runtimes.interpreters import running_version
 from pytest_crab.types import Instance
 
 if TYPE_CHECKING:
@@ -120,8 +120,8 @@ from pytest_crab.protocols import Command, Image, ORACLE_LIMITS
 from pytest_crab.runtimes import RuntimeSettings
 from pytest_crab.runtimes.docker import DockerRuntime
 runtime = DockerRuntime(RuntimeSettings(), rootdir=Path("/"), slots=64)
-image = Image(key="k", reference=sys.argv[1], tree="/opt/crab/tree", workdir="/workspace", python="python3", site=(),
-              facts={"env": {}})
+image = Image(key="k", reference=sys.argv[1], tree="/opt/crab/tree", workdir="/workspace", interpreter="python3",
+              site=(), facts={"env": {}})
 runtime.run.folder
 print(runtime.run.id, flush=True)
 runtime.execute(image, [Command(argv=("sleep", "60"))], limits=ORACLE_LIMITS, seconds=60)
@@ -203,7 +203,7 @@ def leaping_clock(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("beside", [False, True])
 @pytest.mark.usefixtures("leaping_clock")
 def test_a_clock_that_leaps_hides_no_kill_for_memory(docker_place: Place, *, beside: bool) -> None:
-    hungry = Command(argv=(docker_place.image.python, "-c", "x = b'1' * 300_000_000"))
+    hungry = Command(argv=(docker_place.image.interpreter, "-c", "x = b'1' * 300_000_000"))
     others = [Command(argv=("true",), user="oracle")] if beside else []
     limits = replace(ORACLE_LIMITS, memory=128)
     done = docker_place.runtime.execute(docker_place.image, [hungry, *others], limits=limits, seconds=60)
@@ -216,7 +216,7 @@ def test_a_clock_that_leaps_hides_no_kill_for_memory_in_a_workspace(docker_place
     with docker_place.runtime.workspace(docker_place.image, docker_place.snapshot, limits=limits) as workspace:
         killed = workspace.run(("sh", "-c", "kill -9 $$"), seconds=60)
         assert (killed.exit_code, killed.out_of_memory) == (137, False)
-        hungry = workspace.run((docker_place.image.python, "-c", "x = b'1' * 300_000_000"), seconds=60)
+        hungry = workspace.run((docker_place.image.interpreter, "-c", "x = b'1' * 300_000_000"), seconds=60)
         assert (hungry.exit_code, hungry.out_of_memory) == (137, True)
 
 
@@ -307,7 +307,7 @@ while True:
 def test_nothing_that_was_left_running_writes_what_the_tree_is(docker_place: Place) -> None:
     with docker_place.runtime.workspace(docker_place.image, docker_place.snapshot, limits=ORACLE_LIMITS) as workspace:
         start = "echo 'VALUE = 5' > demo.py; (\"$@\" > /dev/null 2>&1 &); (sleep 600 > /dev/null 2>&1 &)"
-        argv = ("sh", "-c", start, "sh", docker_place.image.python, "-c", FORGER)
+        argv = ("sh", "-c", start, "sh", docker_place.image.interpreter, "-c", FORGER)
         assert workspace.run(argv, seconds=30).exit_code == 0
         diff = workspace.diff()
         left = workspace.run(("sh", "-c", "cat /proc/[0-9]*/cmdline"), seconds=30).stdout
@@ -335,13 +335,13 @@ def test_a_python_is_there_if_its_base_is_here_or_in_the_registry(
 
     monkeypatch.setattr(runtime.engine.client, "inspect_distribution", inspect_distribution)
     try:
-        assert not runtime.has_python("3.99")
-        assert runtime.has_python("3.8")
-        assert runtime.has_python(running_version())
-        assert not runtime.has_python("3.7")
-        assert not runtime.has_python("3.98")
-        assert runtime.has_python("3.8")  # as before, though the registry answers no more
-        assert not runtime.has_python("3.99")
+        assert not runtime.has_interpreter("3.99")
+        assert runtime.has_interpreter("3.8")
+        assert runtime.has_interpreter(running_version())
+        assert not runtime.has_interpreter("3.7")
+        assert not runtime.has_interpreter("3.98")
+        assert runtime.has_interpreter("3.8")  # as before, though the registry answers no more
+        assert not runtime.has_interpreter("3.99")
     finally:
         runtime.close()
     assert asked == ["no-such-base-3.99:1", "no-such-base-3.8:1", "no-such-base-3.7:1"]

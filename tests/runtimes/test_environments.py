@@ -21,7 +21,7 @@ from pytest_crab.runtimes import (
     environments,
     interpreters,
     make,
-    prefer_most_pythons,
+    prefer_most_interpreters,
 )
 from pytest_crab.runtimes.docker import DockerRuntime
 from pytest_crab.runtimes.images import find_dockerfile, tools_in
@@ -102,15 +102,15 @@ def test_isolated_builds_are_of_the_environments_moment(install: str, resolved: 
 def test_auto_is_the_runtime_that_can_make_more_of_the_pythons(
     monkeypatch: pytest.MonkeyPatch, based: set[str], here: set[str], name: str
 ) -> None:
-    monkeypatch.setattr(DockerRuntime, "has_python", lambda _, version: version in based)
+    monkeypatch.setattr(DockerRuntime, "has_interpreter", lambda _, version: version in based)
     monkeypatch.setattr(interpreters, "find", lambda version: version if version in here else None)
     monkeypatch.setattr(bubblewrap, "problem", lambda: None)
     docker = RuntimeSettings(runtime="docker", why="the engine answers")
-    chosen = prefer_most_pythons(docker, ["3.8", "3.11"])
+    chosen = prefer_most_interpreters(docker, ["3.8", "3.11"])
     assert chosen.runtime == name
     assert chosen == docker or "3.8" in chosen.why
     monkeypatch.setattr(bubblewrap, "problem", lambda: "there is none")
-    assert prefer_most_pythons(docker, ["3.8", "3.11"]) == docker
+    assert prefer_most_interpreters(docker, ["3.8", "3.11"]) == docker
 
 
 def test_an_index_with_a_password_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_crab.ecosystems import interpreters
 from pytest_crab.errors import Cancelled, ImageError
 from pytest_crab.protocols import ORACLE_LIMITS, Command, Completed
-from pytest_crab.runtimes import RuntimeSettings, interpreters, seeds, venvs
+from pytest_crab.runtimes import RuntimeSettings, seeds, venvs
 from pytest_crab.runtimes.bubblewrap import View
 from pytest_crab.runtimes.bubblewrap_runtime import BubblewrapRuntime
 from pytest_crab.runtimes.environments import image_key

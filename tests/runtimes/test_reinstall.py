@@ -67,7 +67,7 @@ def reinstalled(instance: Instance, place: Path, install: Install) -> InstallRes
         reference="r",
         tree="/t",
         workdir=str(place / "tree"),
-        python=sys.executable,
+        interpreter=sys.executable,
         site=(str(place / "site"),),
     )
     return reinstall.reinstall(image, instance, [NAME], {"name"}, str(place / "distributions"), install)

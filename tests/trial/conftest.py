@@ -16,6 +16,7 @@ import yaml
 
 from pytest_crab.agents import AGENTS
 from pytest_crab.ecosystems.contract import Tools
+from pytest_crab.ecosystems.interpreters import running_version
 from pytest_crab.instances import load_instance
 from pytest_crab.models import Gateway
 from pytest_crab.protocols import Limits, Runtime
@@ -23,7 +24,6 @@ from pytest_crab.retry_policy import RetryPolicy
 from pytest_crab.reviewers import REVIEWERS
 from pytest_crab.runtimes import RuntimeSettings, bubblewrap
 from pytest_crab.runtimes.bubblewrap_runtime import BubblewrapRuntime
-from pytest_crab.runtimes.interpreters import running_version
 from pytest_crab.runtimes.run_lock import RunFolder
 from pytest_crab.settings import Api, ModelSettings, Price, Provider
 from pytest_crab.store import FileStore
@@ -332,8 +332,8 @@ def build_base(tools: Tools) -> None:
     """Build the base image of this machine's own tools if it is not there."""
     import docker
 
+    from pytest_crab.ecosystems.interpreters import running_version
     from pytest_crab.runtimes.base_images import build_tools_base
-    from pytest_crab.runtimes.interpreters import running_version
 
     found = tools.here()
     assert found is not None

@@ -14,12 +14,12 @@ import pytest
 
 from pytest_crab import diffs
 from pytest_crab.agents import AGENTS
+from pytest_crab.ecosystems.interpreters import running_version
 from pytest_crab.instances import load_instance
 from pytest_crab.protocols import CLIENT_LIMITS, Image, InstallResult, Runtime, Snapshot
 from pytest_crab.reviewers import REVIEWERS
 from pytest_crab.runtimes import RuntimeSettings
 from pytest_crab.runtimes.docker import DockerRuntime
-from pytest_crab.runtimes.interpreters import running_version
 from pytest_crab.trial import Crew, CrewSpec, run_trial
 from pytest_crab.trial.context import TrialContext
 from pytest_crab.types import Instance, Reason, Trial, Verdict

@@ -10,8 +10,8 @@ from typing import Any
 
 import yaml
 
+from pytest_crab.ecosystems.interpreters import running_version
 from pytest_crab.protocols import Limits
-from pytest_crab.runtimes.interpreters import running_version
 
 RIGHT = "def add(a, b):\n    return a + b\n"
 WRONG = "def add(a, b):\n    return a - b\n"

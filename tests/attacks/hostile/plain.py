@@ -29,6 +29,6 @@ def image_in(folder: Path, **facts: Any) -> Image:
         (folder / name).mkdir()
     return Image(
         key="attacks", reference="attacks", tree=str(folder / "tree"), workdir=str(folder / "work"),
-        python=sys.executable, site=(sysconfig.get_path("purelib"),), scratch=str(folder / "scratch"), contained=False,
-        facts={"counters": {}, **facts},
+        interpreter=sys.executable, site=(sysconfig.get_path("purelib"),), scratch=str(folder / "scratch"),
+        contained=False, facts={"counters": {}, **facts},
     )  # fmt: skip

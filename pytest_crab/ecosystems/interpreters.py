@@ -1,7 +1,8 @@
-"""Finding a CPython of a given version on this machine."""
+"""The interpreters of what runs here and in sandboxes: a CPython of this machine, and one in a base image."""
 
 from __future__ import annotations
 
+import datetime
 import functools
 import json
 import shutil
@@ -11,7 +12,38 @@ import sysconfig
 from dataclasses import dataclass
 from pathlib import Path
 
-from pytest_crab import pyenv
+from pytest_crab.ecosystems import pyenv
+from pytest_crab.types import Environment
+
+#: When X.Y.0 came out; a newer one than these is never chosen by date.
+RELEASED = {
+    "3.6": datetime.date(2016, 12, 23),
+    "3.7": datetime.date(2018, 6, 27),
+    "3.8": datetime.date(2019, 10, 14),
+    "3.9": datetime.date(2020, 10, 5),
+    "3.10": datetime.date(2021, 10, 4),
+    "3.11": datetime.date(2022, 10, 24),
+    "3.12": datetime.date(2023, 10, 2),
+    "3.13": datetime.date(2024, 10, 7),
+    "3.14": datetime.date(2025, 10, 7),
+}
+
+#: The public base image, and the name of one that was built here; ``{python}`` is X.Y.
+PUBLIC_BASE = "python:{python}-slim"
+LOCAL_BASE = "pytest-crab-base:{python}"
+#: The names by which programs call an interpreter of any version.
+ALIASES = ("python3", "python")
+#: The packages of Debian that a base image is made of, and what gives the interpreter its other name in a root.
+DEBIAN_PACKAGES = "python3,python3-venv,python3-pip,git,ca-certificates"
+DEBIAN_ALIAS = 'ln -sf python3 "$1/usr/bin/python"'
+#: Runs a program with one argument under the interpreter of an image, by a shell.
+FIND = """\
+for python in /opt/crab/venv/bin/python "$(command -v python3)" "$(command -v python)"; do
+    [ -x "$python" ] && exec "$python" -I -c "$0" "$1"
+done
+echo there is neither python3 nor python >&2
+exit 1
+"""
 
 _FACTS = """\
 import json, sys, sysconfig
@@ -42,10 +74,35 @@ class Interpreter:
     platform: str
 
     @property
+    def name(self) -> str:
+        """The name of its program, and of the folder of its library."""
+        return name_of(self.version)
+
+    @property
     def program(self) -> Path:
         """The program of the installation itself, where ``binary`` may be that of a virtual environment."""
-        own = self.prefix / "bin" / f"python{self.version}"
+        own = self.prefix / "bin" / self.name
         return own if own.exists() else self.binary
+
+
+def name_of(version: str) -> str:
+    """The name of the program of a CPython X.Y."""
+    return f"python{version}"
+
+
+def version_of(environment: Environment) -> str:
+    """The X.Y of an environment's interpreter; the running one's where it does not say."""
+    return environment.python or running_version()
+
+
+def bases(base: str, version: str) -> list[str]:
+    """The names of the image that environments of CPython X.Y are built on, given that of the public one."""
+    return list(dict.fromkeys(each.format(python=version) for each in (base, LOCAL_BASE)))
+
+
+def base_option(version: str) -> str:
+    """The option of ``doctor --build-base`` for a base image of CPython X.Y."""
+    return f"--python {version}"
 
 
 def running_version() -> str:
@@ -95,5 +152,5 @@ def inspect(binary: str) -> Interpreter | None:
 
 
 def _candidates(version: str) -> list[str]:
-    on_path = shutil.which(f"python{version}")
+    on_path = shutil.which(name_of(version))
     return [*([on_path] if on_path else []), *pyenv.programs(version)]

@@ -7,7 +7,8 @@ import datetime
 import pytest
 from hypothesis import given, strategies as st
 
-from pytest_crab.curation.python_version import RELEASED, choose
+from pytest_crab.ecosystems.interpreters import RELEASED
+from pytest_crab.ecosystems.python.versions import choose
 
 ALL = tuple(RELEASED)
 

@@ -8,18 +8,7 @@ from collections.abc import Iterable, Sequence
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import Version
 
-#: When X.Y.0 came out; a newer one than these is never chosen by date.
-RELEASED = {
-    "3.6": datetime.date(2016, 12, 23),
-    "3.7": datetime.date(2018, 6, 27),
-    "3.8": datetime.date(2019, 10, 14),
-    "3.9": datetime.date(2020, 10, 5),
-    "3.10": datetime.date(2021, 10, 4),
-    "3.11": datetime.date(2022, 10, 24),
-    "3.12": datetime.date(2023, 10, 2),
-    "3.13": datetime.date(2024, 10, 7),
-    "3.14": datetime.date(2025, 10, 7),
-}
+from pytest_crab.ecosystems.interpreters import RELEASED
 
 _SETTLED = datetime.timedelta(days=365)
 

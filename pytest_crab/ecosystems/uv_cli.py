@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from pytest_crab import pyenv
+from pytest_crab.ecosystems import pyenv
 from pytest_crab.errors import ImageError
 
 #: The first setuptools and wheel that build under uv; before that moment these two are taken as of it.
@@ -36,6 +36,11 @@ def program() -> Path:
             of_machine=True,
         )
     return pyenv.behind_shim(Path(found), "/") or Path(found)  # in a sandbox, a shim finds no pyenv
+
+
+def compiling(interpreter: str, version: str) -> tuple[str, ...]:
+    """Return the arguments that make uv pin the requirements on its input for CPython X.Y, by an interpreter."""
+    return ("pip", "compile", "-", "--no-header", "--no-annotate", "--python", interpreter, "--python-version", version)
 
 
 def arguments(moment: str) -> list[str]:

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_crab import pyenv
-from pytest_crab.runtimes import interpreters
+from pytest_crab.ecosystems import interpreters, pyenv
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_crab.runtimes import uv_cli
+from pytest_crab.ecosystems import uv_cli
 
 if TYPE_CHECKING:
     import pytest
