@@ -9,7 +9,7 @@ from pathlib import Path
 from pytest_crab.cli.progress import as_they_end
 from pytest_crab.cli.run_contexts import proving_context, refuse_foreign
 from pytest_crab.cli.shared_options import choose_runtime
-from pytest_crab.curation.certify import Certificate, certify, is_given, pythons_of
+from pytest_crab.curation.certify import Certificate, certify, interpreters_of, is_given
 from pytest_crab.instances import lock
 from pytest_crab.side_by_side import side_by_side
 from pytest_crab.types import Instance
@@ -32,7 +32,7 @@ def audit(
             pending.append(instance)
     if not pending:
         return
-    place = choose_runtime(runtime, pythons_of(pending))
+    place = choose_runtime(runtime, interpreters_of(pending))
     with proving_context(place, store) as (crew, run_context), side_by_side(jobs, run_context.stop) as pool:
         refuse_foreign(run_context, pending)
         work = {each.id: functools.partial(certify, each, crew, run_context) for each in pending}

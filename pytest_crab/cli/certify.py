@@ -18,7 +18,7 @@ from pytest_crab.cli.progress import as_they_end
 from pytest_crab.cli.run_contexts import proving_context, refuse_foreign
 from pytest_crab.cli.shared_options import choose_runtime, read_as, runtime_option, store_option
 from pytest_crab.curation import audit as auditing, proof_report
-from pytest_crab.curation.certify import Certificate, certify as certify_instance, pythons_of
+from pytest_crab.curation.certify import Certificate, certify as certify_instance, interpreters_of
 from pytest_crab.curation.set_statistics import ENOUGH
 from pytest_crab.errors import BadInput
 from pytest_crab.formats import format_count
@@ -93,7 +93,7 @@ def certify(
     instances = _load(instance_files(names))
     asked, settings = (None, None) if agent is None else crew_with(agent)
     measured = [instance for instance in instances if instance.with_oracles]
-    place = choose_runtime(runtime, pythons_of(measured))
+    place = choose_runtime(runtime, interpreters_of(measured))
     with proving_context(place, store, settings, budget) as (crew, opened), ExitStack() as stack:
         run_context = dataclasses.replace(opened, proof_runs=runs)
         refuse_foreign(run_context, measured)

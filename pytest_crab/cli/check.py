@@ -24,9 +24,8 @@ from pytest_crab.instances.file_checks import content_faults, set_configuration
 from pytest_crab.instances.files import diff_text
 from pytest_crab.instances.loading import duplicates
 from pytest_crab.instances.oracle_errors import errors_of
-from pytest_crab.instances.oracle_needs import outside_needs
+from pytest_crab.instances.oracle_needs import isolatable, outside_needs
 from pytest_crab.instances.placeholders import unwritten
-from pytest_crab.instances.project_starts import isolatable
 from pytest_crab.protocols import Snapshot
 from pytest_crab.scratch import scratch
 from pytest_crab.sources import consistency, fetcher_for, snapshot_store

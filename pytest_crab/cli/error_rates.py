@@ -19,7 +19,7 @@ from pytest_crab.cli.run_contexts import proving_context, refuse_foreign
 from pytest_crab.cli.shared_options import choose_runtime, runtime_option, store_option
 from pytest_crab.curation import briefs, near_misses
 from pytest_crab.curation.briefs import Authored
-from pytest_crab.curation.certify import pythons_of
+from pytest_crab.curation.certify import interpreters_of
 from pytest_crab.curation.near_misses import ChangedTree
 from pytest_crab.curation.resolutions import measure_false_rejects
 from pytest_crab.errors import CrabError
@@ -176,7 +176,7 @@ def error_rates(
         agent=asked,
         attempts=attempts,
     )
-    place = choose_runtime(runtime, pythons_of(instances))
+    place = choose_runtime(runtime, interpreters_of(instances))
     with (
         proving_context(place, store, settings, budget) as (crew, run_context),
         side_by_side(jobs, run_context.stop) as pool,

@@ -14,7 +14,7 @@ from pytest_crab.cli.lookup import find_trials, one_instance
 from pytest_crab.cli.run_contexts import proving_context, refuse_foreign
 from pytest_crab.cli.shared_options import choose_runtime, record_option, runtime_option, store_option
 from pytest_crab.curation import interactive
-from pytest_crab.curation.certify import pythons_of
+from pytest_crab.curation.certify import interpreters_of
 from pytest_crab.diffs import is_inside
 from pytest_crab.errors import DiffRejected, EngineError
 from pytest_crab.instances import lock
@@ -81,7 +81,7 @@ def shell(
     if trial is not None and trial.versions.get("instance") not in (None, lock.digest(instance)[:16]):
         click.echo(f"{instance.id} was changed since this trial: what you see may be something else", err=True)
     place = None if save is None else _place(instance, save)
-    with proving_context(choose_runtime(runtime, pythons_of([instance])), store) as (crew, run_context):
+    with proving_context(choose_runtime(runtime, interpreters_of([instance])), store) as (crew, run_context):
         refuse_foreign(run_context, [instance])
         if trial is not None and run_context.unconfined:
             raise EngineError(f"a contestant's revision needs a sandbox, and {run_context.no_sandbox}: use Docker")

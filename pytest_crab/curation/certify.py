@@ -17,14 +17,13 @@ from pytest_crab import ecosystems
 from pytest_crab.curation.assessment import StateAssessment, assess
 from pytest_crab.curation.blame import blamed_pins
 from pytest_crab.curation.environment_search import Attempt, Candidate, Checkouts, EnvironmentSearch
-from pytest_crab.curation.explanations import explain, explain_own_pytest
+from pytest_crab.curation.explanations import explain
 from pytest_crab.curation.isolation import isolate
 from pytest_crab.curation.missing_modules import NETWORK, Diagnosis, diagnose
 from pytest_crab.curation.pinning import Resolver
 from pytest_crab.curation.suspects import SUSPECT_RUNS, suspect
 from pytest_crab.ecosystems import ecosystem_of, interpreters
 from pytest_crab.ecosystems.interpreters import RELEASED
-from pytest_crab.ecosystems.python import RUNNER
 from pytest_crab.errors import Cancelled, CrabError, EngineError, ImageError, SourceUnreachable, WorldError
 from pytest_crab.instances.files import oracle_text
 from pytest_crab.instances.oracle_needs import outside_needs
@@ -175,7 +174,8 @@ def _reason(
     around = f"{instance.id} is not proved: "
     told = explain(seen.get(one.comment.id, ()))
     snapshot, roots = context.snapshot, instance.required_environment.paths
-    own = explain_own_pytest(lambda path: snapshot.read(snapshot.head_tree, path), roots)
+    owner = ecosystem_of(instance.required_environment)
+    own = owner.own_runner(lambda path: snapshot.read(snapshot.head_tree, path), roots)
     if problem.startswith(around):
         told = (problem.removeprefix(around), *told)
     needs = outside_needs(instance, one.comment)
@@ -190,7 +190,7 @@ def _said(
 
     The code under test chooses these words, so they are quoted, cut and shown only to the oracle's author.
     """
-    if comment.required_oracle.runner != RUNNER:
+    if comment.required_oracle.runner != ecosystems.DEFAULT_RUNNER:
         return
     trees = {Role.HEAD: context.snapshot.head_tree, Role.REFERENCE: context.snapshot.reference_tree}
     for state in states:
@@ -233,7 +233,7 @@ def _certify_by_search(
         return dataclasses.replace(certificate, problems=problems)
 
 
-def pythons_of(instances: Iterable[Instance]) -> tuple[str, ...]:
+def interpreters_of(instances: Iterable[Instance]) -> tuple[str, ...]:
     """Return the CPythons X.Y of which these instances may need environments; none if one needs the docker runtime."""
     found: dict[str, None] = {}
     for each in instances:
@@ -241,9 +241,10 @@ def pythons_of(instances: Iterable[Instance]) -> tuple[str, ...]:
         ecosystem = ecosystem_of(environment)
         if environment.image or environment.system or environment.dockerfile != ecosystem.name:
             return ()
-        searched = each.source.repository is not None and not is_given(environment) and environment.python is None
         if ecosystem.tools is None:
-            found.update(dict.fromkeys(RELEASED if searched else [interpreters.version_of(environment)]))
+            searched = each.source.repository is not None and not is_given(environment)
+            free = searched and ecosystem.version(environment) is None
+            found.update(dict.fromkeys(RELEASED if free else [interpreters.version_of(environment)]))
     return tuple(found)
 
 

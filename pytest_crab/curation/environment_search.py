@@ -13,10 +13,10 @@ from pathlib import Path
 from packaging.utils import canonicalize_name
 
 from pytest_crab.curation.missing_modules import Diagnosis
-from pytest_crab.curation.module_packages import distribution_of
 from pytest_crab.curation.pinning import Requirements, Resolver
 from pytest_crab.ecosystems.interpreters import RELEASED
 from pytest_crab.ecosystems.python import manifests, test_requirements, versions
+from pytest_crab.ecosystems.python.module_packages import distribution_of
 from pytest_crab.errors import ImageError
 from pytest_crab.scoring.oracles.proof import ProvedComment
 from pytest_crab.trial.context import TrialContext

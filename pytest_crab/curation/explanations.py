@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import posixpath
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from pytest_crab.curation.assessment import StateAssessment
 from pytest_crab.scoring.oracles.states import Role
@@ -21,8 +20,6 @@ _WRONG = {
 }
 #: The roles that several states of one oracle may have.
 _MANY = (Role.ACCEPT, Role.COMPANY, Role.REJECT, Role.UNRELATED)
-#: Projects that run oracles: an oracle imports the environment's release of them, by the module that tells them.
-_RUNNERS = {name: name for name in ("pluggy", "packaging", "iniconfig", "pygments")} | {"pytest": "_pytest"}
 _ADVICE = {
     Role.HEAD: "assert what the comment asks for and the pull request does not do",
     Role.REFERENCE: "the oracle asks for more than was done, or for something else",
@@ -41,23 +38,6 @@ def explain(states: Sequence[StateAssessment]) -> tuple[str, ...]:
     """
     known = [state for state in states if state.is_known]
     return tuple(dict.fromkeys(_sentences(known)))
-
-
-def explain_own_pytest(read: Callable[[str], bytes | None], roots: Sequence[str]) -> str:
-    """Return a sentence if a tree, whose files ``read`` returns, has what runs oracles at an import root; else nothing.
-
-    An oracle then tests nothing of the tree's pytest or of a library that pytest runs on: it imports the release in the
-    environment, since the code under test must not report its own results.
-    """
-    for project, module in _RUNNERS.items():
-        names = (f"{root}/{module}{end}" for root in roots for end in ("/__init__.py", ".py"))
-        if any(read(posixpath.normpath(name)) is not None for name in names):
-            return (
-                f"the project is {project} itself, and an oracle is run by a release of it in the environment and "
-                "imports that one: let it start the project's in a process of its own, [sys.executable, '-m' or '-c', "
-                "...], give it isolation: process, and do not install the project"
-            )
-    return ""
 
 
 def _sentences(states: Sequence[StateAssessment]) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Collection, Sequence
 
-from pytest_crab.instances.project_starts import isolatable
+from pytest_crab.instances.oracle_needs import isolatable
 from pytest_crab.scoring.oracles.audit import audit
 from pytest_crab.scoring.oracles.proof import ProvedComment, prove
 from pytest_crab.trial.context import TrialContext

@@ -12,9 +12,8 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from pytest_crab.curation.fault_edits import BLOCKS, Edit, fault_edits, text_of
-from pytest_crab.curation.same_code import alike, code_of
 from pytest_crab.curation.slight_edits import slight_edits
-from pytest_crab.ecosystems import grammar_of
+from pytest_crab.ecosystems import behaviour, grammar_of
 from pytest_crab.ecosystems.contract import Grammar
 from pytest_crab.parsing.syntax_trees import parser_of
 
@@ -212,9 +211,9 @@ def changes_code(mutant: Mutant, source: bytes) -> bool:
 
     Raises EngineError where the extra is missing that reads another language.
     """
-    known, code = code_of(mutant.path, source), code_of(mutant.path, mutant.content)
+    known = behaviour(mutant.path, source)
     if known is not None:
-        return code is not None and not alike(code, known)
+        return behaviour(mutant.path, mutant.content) not in (None, known)
     parse = _parser(mutant.path)
     return mutant.content != source and (parse(source).has_error or not parse(mutant.content).has_error)
 

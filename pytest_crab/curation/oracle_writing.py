@@ -22,7 +22,6 @@ from pytest_crab.clients.prompting import as_data, shown_diff
 from pytest_crab.curation.certify import SOURCE, Certificate, certify, is_given, open_search
 from pytest_crab.curation.discussion import OTHERS
 from pytest_crab.curation.environment_search import BARE
-from pytest_crab.curation.explanations import explain_own_pytest
 from pytest_crab.curation.oracle_mending import (
     ChangeWriting,
     checks_of,
@@ -317,8 +316,9 @@ class _Proving:
 
     def own_pytest(self) -> str:
         """Return what an author has to know where the project is one that runs oracles; else nothing."""
-        snapshot, roots = self._plain.snapshot, self._plain.instance.required_environment.paths
-        return explain_own_pytest(lambda path: snapshot.read(snapshot.head_tree, path), (*roots, "src"))
+        snapshot, environment = self._plain.snapshot, self._plain.instance.required_environment
+        owner, roots = ecosystems.ecosystem_of(environment), (*environment.paths, "src")
+        return owner.own_runner(lambda path: snapshot.read(snapshot.head_tree, path), roots)
 
     def runner(self) -> str:
         """Return a sentence on the CPython and the pytest that run the oracle; nothing where an image decides.

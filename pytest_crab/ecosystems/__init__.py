@@ -34,6 +34,9 @@ ECOSYSTEMS: tuple[Ecosystem, ...] = (Python(), Node(), Go(), Rust(), Java(), Cpp
 
 #: What an environment is for that asks for nothing else. Its tools are the interpreters that the harness needs too.
 DEFAULT = ECOSYSTEMS[0]
+DEFAULT_RUNNER = next(iter(DEFAULT.runners))
+#: The end of the name of a source, compiled modules of which may lie beside it.
+DEFAULT_SUFFIX = next(iter(DEFAULT.languages))
 
 #: What builds and test runs of any language leave: a project may use several. It is never part of a revision.
 LEFTOVERS: Patterns = functools.reduce(add, (one.leftovers for one in ECOSYSTEMS))
@@ -102,7 +105,7 @@ def start(runner: str | None) -> Environment:
     Python's where that is None, or unknown.
     """
     owner = of_runner(runner) if runner is not None else None
-    return (owner or DEFAULT).start(runner or next(iter(DEFAULT.runners)))
+    return (owner or DEFAULT).start(runner or DEFAULT_RUNNER)
 
 
 def named(name: str) -> Ecosystem:
@@ -135,6 +138,22 @@ def grammar_of(path: str) -> Grammar | None:
     end = PurePosixPath(path).suffix
     owner = _find(lambda one: end in one.grammars)
     return elsewhere.GRAMMARS.get(end) if owner is None else owner.grammars[end]
+
+
+def of_file(path: str) -> Ecosystem | None:
+    """Return the ecosystem whose language a file is in by the end of its name; None where there is none."""
+    return _find(lambda one: path.endswith(tuple(one.languages)))
+
+
+def behaviour(path: str, source: bytes) -> object | None:
+    """Return what a file does, which is equal for texts that do the same; None where nothing here can tell."""
+    owner = of_file(path)
+    return None if owner is None else owner.behaviour(path, source)
+
+
+def is_copy(name: str, project: str | None) -> bool:
+    """Return whether an entry of a folder of packages is a project, or what is known of it, by its name."""
+    return project is not None and any(one.is_copy(name, project) for one in ECOSYSTEMS)
 
 
 def names() -> tuple[Names, ...]:

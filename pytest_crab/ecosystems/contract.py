@@ -18,7 +18,7 @@ from pytest_crab.ecosystems.linters import Linter
 from pytest_crab.ecosystems.patterns import Patterns
 from pytest_crab.errors import ImageError
 from pytest_crab.program_texts import program_text
-from pytest_crab.types import Environment, Oracle
+from pytest_crab.types import Comment, Environment, Oracle
 
 _NUMBERS = re.compile(r"\d+(?:\.\d+)+")
 #: A version that is one number, as the first release of a JDK has.
@@ -195,6 +195,8 @@ class Names:
     reading: str = ""
     #: Is found where code reads a variable or a setting; the group that matches is its name.
     settings: str = ""
+    #: Begins where somebody speaks of its old releases.
+    old: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -313,6 +315,11 @@ class Ecosystem(Protocol):
         return {}
 
     @property
+    def takes_plugins(self) -> bool:
+        """Return whether an oracle may name plugins of its runner (``oracle.plugins``)."""
+        return False
+
+    @property
     def isolation(self) -> str | None:
         """The text of what runs its oracles as another user than the project; None: it cannot.
 
@@ -382,6 +389,41 @@ class Ecosystem(Protocol):
     def is_structural(self, source: str) -> bool:
         """Return whether an oracle reads source or looks at an interface, instead of using it, by its text alone."""
         return bool(self.names.reading) and re.search(self.names.reading, source) is not None
+
+    def licence_words(self) -> Mapping[str, tuple[str, ...]]:
+        """Return words that only the text of one licence has, by its name, of the licences of its language alone."""
+        return {}
+
+    def is_readable(self, source: bytes) -> bool:  # noqa: ARG002 - most have nothing here that reads them
+        """Return whether code can be read; True where nothing here can tell."""
+        return True
+
+    def behaviour(self, path: str, source: bytes) -> object | None:  # noqa: ARG002 - as above
+        """Return what a file does, which is equal for texts that do the same; None where nothing here can tell."""
+        return None
+
+    def outside_needs(self, comment: Comment, source: str) -> Iterator[str]:  # noqa: ARG002 - as above
+        """Yield a sentence, with the remedy, for what a comment's oracle takes from outside its file, by its text."""
+        yield from ()
+
+    def only_starts_project(self, source: str) -> bool:  # noqa: ARG002 - as above
+        """Return whether an oracle only starts the project as a process, by its text."""
+        return False
+
+    def own_runner(self, read: Callable[[str], bytes | None], roots: Sequence[str]) -> str:  # noqa: ARG002 - as above
+        """Return a sentence if a tree, whose files ``read`` returns, has what runs oracles at an import root.
+
+        It is empty where it has not.
+        """
+        return ""
+
+    def is_copy(self, name: str, project: str) -> bool:  # noqa: ARG002 - as above
+        """Return whether an entry of a folder of packages is a project, or what is known of it, by its name."""
+        return False
+
+    def absent(self, module: str) -> tuple[str, str]:
+        """Return the path and the text of a file in the place of a compiled module that is not to be imported."""
+        return module, ""
 
     def unsupported_reason(self, facts: Mapping[str, Any], oracle: Oracle) -> str | None:
         """Return why an image with these facts cannot run an oracle of this ecosystem, and what to do about it.

@@ -228,7 +228,7 @@ def encode(job: Job, role: str | None = None, token: str | None = None) -> bytes
         "states": {} if role == "oracles" else {name: encode_changes(changes) for name, changes in job.states.items()},
         "installs": {}
         if role == "oracles"
-        else {name: dataclasses.asdict(made) for name, made in job.installs.items()},
+        else {name: _installed(job.environment, made) for name, made in job.installs.items()},
         "tools": dict(facts.get("tools", {})),
         "bytecode": facts.get("bytecode"),
         "runs": [] if role == "project" else [_run(run) for run in job.runs],
@@ -242,6 +242,14 @@ def encode(job: Job, role: str | None = None, token: str | None = None) -> bytes
         message["leaks"] = serialization.dump(job.leaks) | caches
     data = json.dumps(message).encode()
     return struct.pack(">Q", len(data)) + data
+
+
+def _installed(environment: Environment, made: InstallResult) -> dict[str, Any]:
+    """Return the files that an install made as they are sent in: a module that is gone cannot be imported."""
+    owner = ecosystems.ecosystem_of(environment)
+    gone = dict(owner.absent(path) for path, text in made.modules.items() if text is None)
+    kept = {path: text for path, text in made.modules.items() if text is not None}
+    return {"metadata": {**made.metadata, **gone}, "compiled": dict(made.compiled), "modules": kept}
 
 
 def encode_changes(changes: Iterable[FileChange]) -> list[list[str | None]]:

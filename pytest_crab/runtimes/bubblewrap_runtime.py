@@ -13,6 +13,7 @@ from typing import Any
 
 from typing_extensions import override
 
+from pytest_crab.ecosystems.installed_copies import installed_copies
 from pytest_crab.errors import EngineError
 from pytest_crab.lazy import lazy
 from pytest_crab.protocols import (
@@ -31,7 +32,6 @@ from pytest_crab.runtimes.disk_quota import DiskQuota
 from pytest_crab.runtimes.environments import SOCKET_FOLDER, TMP, image_env
 from pytest_crab.runtimes.host_clone import confined_clone
 from pytest_crab.runtimes.host_runtime import HostRuntime, HostWorkspace
-from pytest_crab.runtimes.installed_copies import installed_copies
 from pytest_crab.runtimes.run_lock import RunFolder
 from pytest_crab.types import Instance
 

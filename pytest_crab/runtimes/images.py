@@ -55,7 +55,9 @@ except (ImportError, AttributeError):
     pass
 seen = [path for number, path in enumerate(sites) if path not in sites[:number]]
 found = {{{ecosystems.DEFAULT.name!r}: sys.executable, "site": seen, "version": sys.version.split()[0]}}
-found["compiled"] = compiled_modules({f"{OWN_PLACES['trees']}/tree"!r}, {ecosystems.COMPILED!r})
+found["compiled"] = compiled_modules(
+    {f"{OWN_PLACES['trees']}/tree"!r}, {ecosystems.COMPILED!r}, {ecosystems.DEFAULT_SUFFIX!r}
+)
 found["tools"] = {{}}
 for name, program, arguments in json.loads(sys.argv[1]):
     place = shutil.which(program)

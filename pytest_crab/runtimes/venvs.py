@@ -310,7 +310,7 @@ def build_tree(
     if done.exit_code != 0:
         raise _failure(f"{instance.id}: the install commands failed", done)
     final = folder.parent / folder.name.removesuffix(NEW)
-    compiled = tuple(compiled_modules(str(tree), ecosystems.COMPILED))
+    compiled = tuple(compiled_modules(str(tree), ecosystems.COMPILED, ecosystems.DEFAULT_SUFFIX))
     return dataclasses.replace(layout, binds={**binds, layout.venv: str(final / "venv")}, compiled=compiled)
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing_extensions import override
 
 from pytest_crab.clients.services import StepServices
+from pytest_crab.ecosystems.installed_copies import installed_copies
 from pytest_crab.errors import AgentError, ReviewerError
 from pytest_crab.instances.loading import FILE as INSTANCE_FILE
 from pytest_crab.model_access import ModelAccess
@@ -23,7 +24,6 @@ from pytest_crab.protocols import (
     refuse_unconfined,
 )
 from pytest_crab.runtimes import hidden_paths
-from pytest_crab.runtimes.installed_copies import installed_copies
 from pytest_crab.trial.run_context import RunContext
 from pytest_crab.types import Instance
 

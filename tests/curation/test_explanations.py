@@ -7,7 +7,8 @@ from hypothesis import given, strategies as st
 
 from pytest_crab.curation.assessment import Role, StateAssessment, judge_states
 from pytest_crab.curation.audit import OracleAudit, _share, code_lines, table
-from pytest_crab.curation.explanations import explain, explain_own_pytest
+from pytest_crab.curation.explanations import explain
+from pytest_crab.ecosystems.python.own_runner import own_runner
 from pytest_crab.statistics.shares import Share
 from pytest_crab.types import Ending, Run, TestOutcome
 
@@ -121,5 +122,5 @@ def test_an_oracle_of_what_runs_it_is_told_whose_release_it_imports(
     roots: tuple[str, ...], project: str, file: str, *, known: bool
 ) -> None:
     tree = {f"src/{file}": b"", "pytest.py": b"", "config.py": b""}
-    said = explain_own_pytest(tree.get, roots)
+    said = own_runner(tree.get, roots)
     assert (f"the project is {project} itself" in said) is ("isolation: process" in said) is known

@@ -48,7 +48,7 @@ def test_a_module_that_the_install_compiled_is_a_source(tmp_path: Path) -> None:
     for name in ("a/fast.py", "a/fast.cpython-311-x86_64-linux-gnu.so", "a/slow.py", "b/fast.py", "top.py", "top.so"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).touch()
-    compiled = compiled_modules(str(tmp_path), Python.compiled)
+    compiled = compiled_modules(str(tmp_path), Python.compiled, ".py")
     assert compiled == ["a/fast.py", "top.py"]
     assert needs_install(["a/fast.py"], compiled)
     assert not needs_install(["a/slow.py", "b/fast.py"], compiled)

@@ -11,11 +11,11 @@ from typing import Any, NoReturn, cast
 
 import pytest
 
+from pytest_crab.ecosystems.installed_copies import installed_copies
 from pytest_crab.ecosystems.python.packages import is_copy
 from pytest_crab.protocols import Completed
 from pytest_crab.runtimes import hidden_paths
 from pytest_crab.runtimes.bubblewrap import run_in_folder
-from pytest_crab.runtimes.installed_copies import installed_copies
 from pytest_crab.scoring.oracles.clone_leaks import clone_leak
 from pytest_crab.scoring.protocols import ScoringContext
 

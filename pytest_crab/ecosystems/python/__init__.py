@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -11,9 +11,13 @@ from typing_extensions import override
 
 from pytest_crab.ecosystems.contract import Ecosystem, Grammar, Names, Spelling, Variables, runner_source
 from pytest_crab.ecosystems.patterns import Patterns
-from pytest_crab.ecosystems.python import looking
+from pytest_crab.ecosystems.python import looking, oracle_needs, packages
+from pytest_crab.ecosystems.python.behaviour import behaviour_of
 from pytest_crab.ecosystems.python.linter import LINTER
-from pytest_crab.types import Environment, Oracle
+from pytest_crab.ecosystems.python.own_runner import own_runner
+from pytest_crab.ecosystems.python.project_starts import only_starts_project
+from pytest_crab.ecosystems.python.trees import parse_python
+from pytest_crab.types import Comment, Environment, Oracle
 
 #: What runs oracles in Python.
 RUNNER = "pytest"
@@ -92,6 +96,7 @@ class Python(Ecosystem):
         variables=(
             r"PYTHON(?:PATH|HOME|STARTUP|INSPECT|BREAKPOINT|SAFEPATH|PLATLIBDIR|EXECUTABLE|USERBASE)|PYTEST_\w*"
         ),
+        old=r"python ?[23]\b|py[23]\d?\b",
     )
     compiled = (".so", ".pyd")
     package_caches = (".cache/pip", ".cache/uv", ".cache/pypoetry", ".local/share/uv", ".local/lib")
@@ -100,6 +105,7 @@ class Python(Ecosystem):
     runner = runner_source(__name__)
     parts = MappingProxyType({"tampering": runner_source(__name__, "tampering")})
     isolation = runner_source(__name__, "isolation")
+    takes_plugins = True
     stub = _STUB
     pin = Spelling(rf"{NAME}(?:\[{NAME}(?:, ?{NAME})*\])?=={VERSION}(?: ?; ?[\w.'\"<>=!() -]+)?", "name==version")
     runners = MappingProxyType({RUNNER: Spelling(r"\.py", ".py")})
@@ -127,6 +133,38 @@ class Python(Ecosystem):
     def licences(self, read: Callable[[str], str]) -> Iterator[str]:
         declared = (_LICENCE.search(read(name)) for name in ("pyproject.toml", "setup.cfg", "PKG-INFO"))
         yield from (found[1] for found in declared if found is not None)
+
+    @override
+    def licence_words(self) -> Mapping[str, tuple[str, ...]]:
+        return {"PSF-2.0": ("python software foundation license version 2",)}
+
+    @override
+    def is_readable(self, source: bytes) -> bool:
+        return parse_python(source) is not None
+
+    @override
+    def behaviour(self, path: str, source: bytes) -> object | None:
+        return behaviour_of(path, source)
+
+    @override
+    def outside_needs(self, comment: Comment, source: str) -> Iterator[str]:
+        yield from oracle_needs.outside_needs(comment, source)
+
+    @override
+    def only_starts_project(self, source: str) -> bool:
+        return only_starts_project(source)
+
+    @override
+    def own_runner(self, read: Callable[[str], bytes | None], roots: Sequence[str]) -> str:
+        return own_runner(read, roots)
+
+    @override
+    def is_copy(self, name: str, project: str) -> bool:
+        return packages.is_copy(name, project)
+
+    @override
+    def absent(self, module: str) -> tuple[str, str]:
+        return packages.absent(module)
 
     @override
     def is_structural(self, source: str) -> bool:

@@ -15,6 +15,13 @@ def is_copy(name: str, project: str) -> bool:
     return normal_name(own) == normal_name(project)
 
 
+def absent(module: str) -> tuple[str, str]:
+    """Return the path and the text of a module in the place of a compiled one that cannot be imported."""
+    where, slash, name = module.rpartition("/")
+    name = name.partition(".")[0]
+    return f"{where}{slash}{name}.py", f"raise ModuleNotFoundError({'No module named ' + name!r})\n"
+
+
 def normal_name(name: str) -> str:
     """Return a project's or file's name in the one spelling that all of its spellings share (PEP 503)."""
     return re.sub(r"[-_.]+", "-", name).lower()

@@ -78,19 +78,10 @@ def change(workdir, changes, compiled=None):
 
 
 def overlay(folder, installed):
-    """Write what an install made among the packages into a folder that comes before them. Raises OSError, ValueError.
-
-    A module that is gone there is one that cannot be imported here.
-    """
-    texts = dict(installed.get("metadata", {}))
-    modules = installed.get("modules", {})
-    for path in [path for path, text in modules.items() if text is None]:
-        where, slash, name = path.rpartition("/")
-        module = name.partition(".")[0]
-        texts[where + slash + module + ".py"] = "raise ModuleNotFoundError(%r)\n" % ("No module named " + module)
+    """Write what an install made among packages into a folder that comes before them. Raises OSError, ValueError."""
+    texts, modules = installed.get("metadata", {}), installed.get("modules", {})
     apply(folder, [[path, "100644", text] for path, text in texts.items()], decode=str.encode)
-    made = [[path, "100755", text] for path, text in modules.items() if text is not None]
-    apply(folder, made, decode=unpack)
+    apply(folder, [[path, "100755", text] for path, text in modules.items()], decode=unpack)
 
 
 def unpack(text):

@@ -5,11 +5,11 @@
 import os
 
 
-def compiled_modules(root: "str", endings: "tuple[str, ...]") -> "list[str]":
-    """Return the paths of the sources; ``endings`` are those of compiled files."""
+def compiled_modules(root: "str", endings: "tuple[str, ...]", source: "str") -> "list[str]":
+    """Return the paths of the sources, whose names end so; ``endings`` are those of compiled files."""
     found = []
     for folder, _, names in os.walk(root):
         compiled = {name.partition(".")[0] for name in names if name.endswith(endings)}
-        sources = [name for name in names if name.endswith(".py") and name[:-3] in compiled]
+        sources = [name for name in names if name.endswith(source) and name[: -len(source)] in compiled]
         found += [os.path.relpath(os.path.join(folder, name), root) for name in sources]
     return sorted(found)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pytest_crab.ecosystems import SYSTEM_PACKAGES
-from pytest_crab.ecosystems.python.packages import is_copy
+from pytest_crab.ecosystems import SYSTEM_PACKAGES, is_copy
 from pytest_crab.scoring.protocols import ScoringContext
 from pytest_crab.text import split_lines
 

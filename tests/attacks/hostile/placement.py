@@ -13,8 +13,9 @@ from hostile.ledger import KEY, document, write_instance
 from hostile.record import Play
 from hostile.shape import Kind, Refusal
 
+from pytest_crab.ecosystems import installed_copies
 from pytest_crab.instances import load_instance
-from pytest_crab.runtimes import RuntimeSettings, installed_copies
+from pytest_crab.runtimes import RuntimeSettings
 from pytest_crab.runtimes.bubblewrap import run_in_folder
 from pytest_crab.runtimes.bubblewrap_runtime import BubblewrapRuntime
 from pytest_crab.runtimes.hidden_paths import hide_set

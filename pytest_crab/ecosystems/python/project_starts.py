@@ -6,24 +6,13 @@ import ast
 import sys
 from collections.abc import Iterator
 
-from pytest_crab.ecosystems.python import RUNNER
 from pytest_crab.ecosystems.python.trees import parse_python
-from pytest_crab.instances.files import oracle_text
-from pytest_crab.types import Comment, Instance, Isolation
 
 #: What an oracle may import beside Python's library and still know nothing of the project.
 _LIBRARIES = {"pytest", "hypothesis", "mock"}
 #: What imports or runs by a name that no import statement holds.
 _IMPORTERS = {"importlib", "runpy", "pkgutil", "__import__", "exec", "importorskip"}
 _READERS = {"open", "Path", "PurePath"}
-
-
-def isolatable(instance: Instance, comment: Comment) -> bool:
-    """Return True if a comment's oracle shares its user with a project that it only starts."""
-    oracle = comment.required_oracle
-    if oracle.runner != RUNNER or oracle.isolation is not Isolation.NONE:
-        return False
-    return only_starts_project(oracle_text(instance, comment))
 
 
 def only_starts_project(source: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_crab.instances.project_starts import only_starts_project
+from pytest_crab.ecosystems.python.project_starts import only_starts_project
 
 RUN = (
     "import subprocess, sys\ndef test_it(tmp_path):\n    subprocess.run([sys.executable, '-m', 'shop'], cwd=tmp_path)\n"

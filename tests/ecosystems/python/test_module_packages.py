@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_crab.curation.module_packages import distribution_of
+from pytest_crab.ecosystems.python.module_packages import distribution_of
 
 
 @pytest.mark.parametrize(
