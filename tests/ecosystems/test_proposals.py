@@ -102,3 +102,4 @@ def test_a_file_of_data_stands_for_the_tests_above_it(tmp_path: Path, touched: s
 def test_the_options_of_a_script_are_mochas_and_its_files_are_not() -> None:
     script = "eslint . && mocha --require ts-node/register test/**/*.js --timeout 30000 --exit"
     assert own_tests.options({"test": script}) == ["--require", "ts-node/register", "--timeout", "30000", "--exit"]
+    assert own_tests.options({"test": "grunt test"}) == []

@@ -79,12 +79,12 @@ def projects(node, root, files):
 
 
 def runner_of(node, home):
-    """Return the runner that the scripts of a folder's package.json name; None where they name none."""
+    """Return the runner that the scripts of a folder's package.json name, or else one that is installed there."""
     scripts = node.manifest(home).get("scripts")
     said = " ; ".join(str(scripts[name]) for name in sorted(scripts)) if isinstance(scripts, dict) else ""
     named = [name for name in SCRIPTS if re.search(SCRIPTS[name], said)]
-    installed = [name for name in named if os.path.isdir(os.path.join(home, "node_modules", name))]
-    return next(iter(installed), "node" if "node" in named else None)
+    known = [name for name in named or SCRIPTS if os.path.isdir(os.path.join(home, "node_modules", name))]
+    return next((name for name in known if name != "node"), "node" if "node" in named else None)
 
 
 def command(node, host, home, asked, report):
@@ -102,13 +102,13 @@ def command(node, host, home, asked, report):
     reporter = report + ".cjs"
     with open(reporter, "w") as out:
         out.write(node.MOCHA_REPORTER % {"n": "", "report": json.dumps(report)})
-    return [*started, *options(node.manifest(home)["scripts"]), "--reporter", reporter, *files]
+    return [*started, *options(node.manifest(home).get("scripts") or {}), "--reporter", reporter, *files]
 
 
 def options(scripts):
     """Return the options that a project's script gives mocha, without the files that it names."""
-    said = next(str(scripts[name]) for name in sorted(scripts) if re.search(SCRIPTS["mocha"], str(scripts[name])))
-    words = shlex.split(re.split(r"&&|\|\||;", said[re.search(SCRIPTS["mocha"], said).end() :])[0])
+    asked = (re.search(SCRIPTS["mocha"] + r"([^&|;]*)", str(scripts[name])) for name in sorted(scripts))
+    words = shlex.split(next((found[1] for found in asked if found), ""))
     found = []
     for place, word in enumerate(words):
         before = words[place - 1] if place else ""
