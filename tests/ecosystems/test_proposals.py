@@ -59,21 +59,21 @@ def test_java_builds_the_module_and_raises_only_what_no_jdk_takes(
 @pytest.mark.parametrize(
     ("files", "words"),
     [
-        ({"pnpm-lock.yaml": ""}, ["pnpm@9.1.0"]),
-        ({"yarn.lock": ""}, ["yarn@1"]),
-        ({"yarn.lock": "", ".yarn/releases/yarn-3.6.1.cjs": ""}, ["node .yarn/releases/yarn-3.6.1.cjs"]),
-        ({"package-lock.json": ""}, ["npm ci", "--legacy-peer-deps"]),
-        ({}, ["npm install", "--legacy-peer-deps"]),
+        ({"pnpm-lock.yaml": ""}, "pnpm@9.1.0"),
+        ({"yarn.lock": ""}, "yarn@1"),
+        ({"yarn.lock": "", ".yarn/releases/yarn-3.6.1.cjs": ""}, "node .yarn/releases/yarn-3.6.1.cjs"),
+        ({"package-lock.json": ""}, "npm ci"),
+        ({}, "npm install"),
     ],
     ids=["pnpm", "yarn", "yarn of the tree", "npm", "no lock"],
 )
 def test_node_installs_by_the_lock_and_tries_the_projects_build_after_it(
-    tmp_path: Path, files: dict[str, str], words: list[str]
+    tmp_path: Path, files: dict[str, str], words: str
 ) -> None:
     said = json.dumps({"packageManager": "pnpm@9.1.0+sha512.a", "scripts": {"build": "x"}})
     found = proposed("node", tmp_path, {**files, "package.json": said}, "a.js")
-    assert [one.build for one in found] == [None, ("npm run build",)] * len(words)
-    assert all(word in one.install[0] for word, one in zip(words, found[::2], strict=True))
+    assert [one.build for one in found] == [None, ("npm run build",)]
+    assert all(words in one.install[0] for one in found)
 
 
 def test_cpp_is_built_by_cmake_alone(tmp_path: Path) -> None:

@@ -277,7 +277,8 @@ def _seen_in(
     runs = _run(row, owner, files, context)
     compared, fault = compare(row, *runs), _early_end("with", runs[1]) or _unbuilt(runs[1])
     again: list[Comparison] = []
-    while (compared.differing or compared.absent) and len(again) < _AGAIN:
+    wanting = compared.differing or not {*compared.absent}.isdisjoint(row.FAIL_TO_PASS)
+    while wanting and len(again) < _AGAIN:
         again.append(compare(row, *_run(row, owner, files, context)))
         if not again[-1].differing:
             break

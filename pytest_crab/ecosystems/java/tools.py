@@ -28,7 +28,8 @@ _FOR_SCREENS = {"libawt_xawt", "libsplashscreen", "libjsound", "libj2pcsc", "lib
 _JAVAC = """\
 #!/bin/sh
 case $1 in -version | --version) exec javac "$@" ;; esac
-for option in $(cat "$MAVEN_PROJECTBASEDIR/.mvn/jvm.config" 2> /dev/null); do
+joined='s/(--[a-z-]+)[[:space:]]+([^-[:space:]])/\\1=\\2/g'
+for option in $(sed -E "$joined" "$MAVEN_PROJECTBASEDIR/.mvn/jvm.config" 2> /dev/null); do
     set -- "-J$option" "$@"
 done
 left='/-Xplugin:ErrorProne/d; /^[[:space:]]*-Xep/d; /^"*-Werror"*$/d; /^[[:space:]]*"\\{0,1\\}$/d'

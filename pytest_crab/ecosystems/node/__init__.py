@@ -124,11 +124,10 @@ class Node(Ecosystem):
         """The node of this machine with what the lock names, and then with the project's own build before its tests."""
         said = manifest(tree)
         version = str(numbers(self.tools.find("").version)[0])
-        for install in _installs(tree, said):
-            start = Environment(dockerfile=self.name, node=version, install=install)
-            yield start
-            if "build" in (said.get("scripts") or {}):
-                yield dataclasses.replace(start, build=("npm run build",))
+        start = Environment(dockerfile=self.name, node=version, install=_install(tree, said))
+        yield start
+        if "build" in (said.get("scripts") or {}):
+            yield dataclasses.replace(start, build=("npm run build",))
 
     @override
     def start(self, runner: str) -> Environment:
@@ -170,21 +169,19 @@ def manifest(tree: Path) -> Mapping[str, Any]:
     return said if isinstance(said, dict) else {}
 
 
-def _installs(tree: Path, said: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
-    """Yield commands that install what a tree asks for, the likeliest first; no package runs a script of its own."""
+def _install(tree: Path, said: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return what installs what a tree asks for; no package runs a script of its own."""
     asked = str(said.get("packageManager", "")).partition("+")[0]
-    yarns = sorted(path.name for path in (tree / ".yarn" / "releases").glob("yarn-*.cjs"))
     if (tree / "pnpm-lock.yaml").exists():
         package = asked if asked.startswith("pnpm@") else "pnpm@9"
         words = 'pnpm" install --frozen-lockfile --ignore-scripts'
-        yield (_MANAGER.format(package=package, words=words),)
-    elif yarns and (tree / "yarn.lock").exists():
-        yield (f"node .yarn/releases/{yarns[-1]} install --immutable --mode=skip-build",)
-    elif (tree / "yarn.lock").exists():
+        return (_MANAGER.format(package=package, words=words),)
+    if (tree / "yarn.lock").exists():
+        yarns = sorted(path.name for path in (tree / ".yarn" / "releases").glob("yarn-*.cjs"))
+        if yarns:
+            return (f"node .yarn/releases/{yarns[-1]} install --immutable --mode=skip-build",)
         words = 'yarn" install --frozen-lockfile --ignore-scripts --non-interactive'
-        yield (_MANAGER.format(package="yarn@1", words=words),)
-    else:
-        locked = any((tree / name).exists() for name in ("package-lock.json", "npm-shrinkwrap.json"))
-        command = f"npm {'ci' if locked else 'install'} --ignore-scripts --no-audit --no-fund"
-        yield (command,)
-        yield (f"{command} --legacy-peer-deps",)
+        return (_MANAGER.format(package="yarn@1", words=words),)
+    locked = any((tree / name).exists() for name in ("package-lock.json", "npm-shrinkwrap.json"))
+    command = f"npm {'ci' if locked else 'install'} --ignore-scripts --no-audit --no-fund"
+    return (f"{command} || {command} --legacy-peer-deps",)
