@@ -11,30 +11,48 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
+from pytest_crab.curation.node_types import (
+    ARGUMENTS,
+    ASSIGNMENTS,
+    AWAITS,
+    BARE,
+    BARE_EXPRESSIONS,
+    BLOCKS,
+    BRANCHES,
+    CALLS,
+    CHANGES,
+    EXPRESSION_BLOCKS,
+    FILES,
+    FINALLY,
+    FUNCTIONS,
+    FURTHER_BRANCHES,
+    HANDLERS,
+    IFS,
+    JOINED,
+    LEAVING,
+    LOOPS,
+    PLACES,
+    RAISING,
+    SPREAD,
+    VALUES,
+    WRAPPED,
+    called,
+    inner,
+    outer,
+    statements,
+)
+
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-#: What ends the way through a block: a guard has nothing else in it.
-_LEAVING = ("raise_statement", "throw_statement", "return_statement", "continue_statement", "break_statement")
-_RAISING = ("raise_statement", "throw_statement")
-_HANDLERS = ("except_clause", "catch_clause")
-#: Nodes that hold statements.
-BLOCKS = ("block", "statement_block", "compound_statement", "module", "program", "class_body")
-_LOOPS = ("for_statement", "while_statement")
-_FUNCTIONS = ("function_definition", "function_declaration", "method_definition", "method_declaration")
-_AWAITS = ("await", "await_expression")
-_CALLS = ("call", "call_expression", "method_invocation")
-_ARGUMENTS = ("argument_list", "arguments")
-#: Statements whose loss still compiles: a call, a change of a value that was there, an entry, an attribute.
-_STEPS = ("augmented_assignment", "augmented_assignment_expression", *_CALLS)
-_PLACES = ("attribute", "subscript", "member_expression", "subscript_expression")
 _LOCK = re.compile(r"lock|mutex|semaphore", re.IGNORECASE)
 _COPIERS = (b"list", b"dict", b"set", b"copy", b"deepcopy", b"copy.copy", b"copy.deepcopy")
-#: Parents of what is a value, and no condition.
-_VALUES = ("assignment", "assignment_expression", "variable_declarator", "keyword_argument", *_ARGUMENTS)
 #: Calls whose last argument is what they give where nothing is found.
 _WITH_DEFAULT = {b"get": 2, b"pop": 2, b"setdefault": 2, b"getattr": 3, b"next": 2}
 #: Calls with two arguments that are not confused.
+_JOINING = ("and", "or", "&&", "||", "??")
+#: The last words of calls that end the use of something.
+_CLOSING = (b"close", b"release", b"shutdown", b"fclose", b"free", b"dispose")
 _ORDERED = (b"isinstance", b"issubclass", b"getattr", b"hasattr", b"super", b"cast")
 _SHARED = {b"[]": b"[]", b"{}": b"{}", b"list()": b"[]", b"dict()": b"{}", b"set()": b"set()"}
 _FACTORIES = {b"list": b"[]", b"dict": b"{}", b"set": b"set()"}
@@ -60,7 +78,7 @@ def text_of(node: Node | None) -> str:
 
 def fault_edits(node: Node, source: bytes) -> Iterator[Edit]:
     """Yield the edits of one node, not of those in it."""
-    for of in (_guard, _case, _step, _ending, _context, _swallowed, _arguments, _shared, _copied):
+    for of in (_guard, _case, _step, _ending, _locked, _context, _swallowed, _arguments, _shared, _copied):
         yield from of(node, source)
     yield from _operand(node)
     yield from _awaited(node)
@@ -68,11 +86,15 @@ def fault_edits(node: Node, source: bytes) -> Iterator[Edit]:
 
 def _guard(node: Node, source: bytes) -> Iterator[Edit]:
     """Leave out a check at which the way ends."""
-    consequence = node.child_by_field_name("consequence")
-    if node.type != "if_statement" or consequence is None or node.child_by_field_name("alternative") is not None:
+    consequence = node.child_by_field_name("consequence") or node.child_by_field_name("body")
+    if node.type not in IFS or consequence is None or node.child_by_field_name("alternative") is not None:
         return
-    inside = _statements(consequence) if consequence.type in BLOCKS else [consequence]
-    if len(inside) == 1 and inside[0].type in _LEAVING and (span := _whole_lines(node, source)) is not None:
+    inside = statements(consequence) if consequence.type in BLOCKS else [consequence]
+    if (
+        len(inside) == 1
+        and inner(inside[0]).type in LEAVING
+        and (span := _whole_lines(outer(node), source)) is not None
+    ):
         condition = node.child_by_field_name("condition")
         assert condition is not None
         yield Edit("guard", node, *span, b"", f"{_inner(condition)}\0{text_of(inside[0])}")
@@ -80,13 +102,13 @@ def _guard(node: Node, source: bytes) -> Iterator[Edit]:
 
 def _case(node: Node, source: bytes) -> Iterator[Edit]:
     """Leave out one branch of several, or the last of several types or values that are asked for."""
-    if node.type in ("elif_clause", "except_clause", "case_clause"):
+    if node.type in BRANCHES:
         parent = node.parent
         several = parent is not None and sum(one.type == node.type for one in parent.children) > 1
-        if (several or node.type == "elif_clause") and (span := _lines_of(node, source)) is not None:
+        if (several or node.type in FURTHER_BRANCHES) and (span := _lines_of(node, source)) is not None:
             yield Edit("case", node, *span, b"", _head(node))
     inside = node.parent
-    asked = inside is not None and (inside.type in _ARGUMENTS or inside.type == "comparison_operator")
+    asked = inside is not None and (inside.type in ARGUMENTS or inside.type == "comparison_operator")
     if node.type == "tuple" and asked and len(node.named_children) > 1 and _asks(inside):
         last, before = node.named_children[-1], node.named_children[-2]
         yield Edit("member", node, before.end_byte, last.end_byte, _comma_of_one(node), text_of(last))
@@ -110,25 +132,48 @@ def _asks(node: Node | None) -> bool:
 
 def _step(node: Node, source: bytes) -> Iterator[Edit]:
     """Leave out a statement that does something."""
-    if node.type != "expression_statement" or len(node.named_children) != 1:
+    block = node.parent
+    bare = node.type in BARE or (
+        node.type in BARE_EXPRESSIONS and block is not None and block.type in EXPRESSION_BLOCKS
+    )
+    if not bare and inner(node) is node:
         return
-    done = node.named_children[0]
-    if done.type in ("assignment", "assignment_expression"):
+    done = inner(node)
+    done = done.named_children[0] if done.type == "try_expression" else done
+    if done.type in ASSIGNMENTS:
         left = done.child_by_field_name("left")
-        if left is None or left.type not in _PLACES:
+        left = left.named_children[0] if left is not None and left.type == "expression_list" else left
+        if left is None or left.type not in PLACES:
             return
-    elif done.type not in _STEPS:
+    elif done.type not in (*CHANGES, *CALLS, *BARE, "delete_expression"):
         return
     if (span := _whole_lines(node, source)) is not None:
-        closes = done.type in _CALLS and _name(done).rpartition(b".")[2] in (b"close", b"release", b"shutdown")
+        closes = done.type == "delete_expression" or _last_name(done).lower() in _CLOSING
         yield Edit("resource" if closes else "step", node, *span, b"", text_of(done))
 
 
 def _ending(node: Node, source: bytes) -> Iterator[Edit]:
     """Leave out the steps that are to be done in any case."""
-    handled = node.parent is not None and any(one.type in _HANDLERS for one in node.parent.children)
-    if node.type == "finally_clause" and handled and (span := _lines_of(node, source)) is not None:
+    handled = node.parent is not None and any(one.type in HANDLERS for one in node.parent.children)
+    if node.type in FINALLY and handled and (span := _lines_of(node, source)) is not None:
         yield Edit("resource", node, *span, b"", text_of(node))
+
+
+def _locked(node: Node, source: bytes) -> Iterator[Edit]:
+    """Do without a lock that is held for a block, or to the end of one."""
+    body = node.child_by_field_name("body")
+    if node.type == "synchronized_statement" and body is not None:
+        yield Edit("lock", node, node.start_byte, body.start_byte, b"", text_of(node.named_children[0]))
+    held = node.child_by_field_name("type") if node.type == "declaration" else None
+    if held is not None and re.search(r"lock", text_of(held)) and (span := _whole_lines(node, source)) is not None:
+        yield Edit("lock", node, *span, b"", text_of(held))
+    after = node.next_named_sibling
+    if after is None or after.type != "defer_statement" or inner(node) is node:
+        return
+    taken, given = _last_name(inner(node)), _last_name(after.named_children[0])
+    spans = _whole_lines(node, source), _whole_lines(after, source)
+    if (taken, given) in ((b"Lock", b"Unlock"), (b"RLock", b"RUnlock")) and spans[0] and spans[1]:
+        yield Edit("lock", node, spans[0][0], spans[1][1], b"", text_of(inner(node)))
 
 
 def _context(node: Node, source: bytes) -> Iterator[Edit]:
@@ -159,25 +204,27 @@ def _context(node: Node, source: bytes) -> Iterator[Edit]:
 
 def _swallowed(node: Node, source: bytes) -> Iterator[Edit]:
     """Pass over an error that was raised again, or as another one."""
-    if node.type not in _RAISING or node.parent is None:
+    parent = outer(node).parent
+    if node.type not in RAISING or parent is None:
         return
-    block, handler = node.parent, node.parent.parent
-    if handler is None or handler.type not in _HANDLERS:
+    block, handler = parent, parent.parent
+    if handler is None or handler.type not in HANDLERS:
         return
     about = _head(handler)
-    if len(_statements(block)) > 1:
-        if (span := _whole_lines(node, source)) is not None:
+    if len(statements(block)) > 1:
+        if (span := _whole_lines(outer(node), source)) is not None:
             yield Edit("swallowed", node, *span, b"", f"{about}\0{text_of(node)}")
         return
     if handler.type == "catch_clause":
-        yield Edit("swallowed", node, node.start_byte, node.end_byte, b"", f"{about}\0{text_of(node)}")
+        whole = outer(node)
+        yield Edit("swallowed", node, whole.start_byte, whole.end_byte, b"", f"{about}\0{text_of(node)}")
         return
     start, kept = node.start_byte, b""
     value = handler.child_by_field_name("value")
     if value is not None and value.type == "as_pattern":  # the name would be left without a use
         start, kept = value.named_children[0].end_byte, source[value.end_byte : node.start_byte]
-    inside = _within(node, (*_LOOPS, *_FUNCTIONS))
-    new = b"continue" if inside in _LOOPS else b"return None" if inside in _FUNCTIONS else b"pass"
+    inside = _within(node, (*LOOPS, *FUNCTIONS))
+    new = b"continue" if inside in LOOPS else b"return None" if inside in FUNCTIONS else b"pass"
     yield Edit("swallowed", node, start, node.end_byte, kept + new, f"{about}\0{text_of(node)}")
 
 
@@ -185,12 +232,11 @@ def _operand(node: Node) -> Iterator[Edit]:
     """Leave out one of two conditions."""
     left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
     sign = node.child_by_field_name("operator")
-    both = node.type == "boolean_operator" or (
-        node.type == "binary_expression" and sign is not None and sign.type in ("&&", "||")
-    )
-    if not both or left is None or right is None:
+    both = node.type == "boolean_operator" or (sign is not None and sign.type in _JOINING)
+    if node.type not in JOINED or not both or left is None or right is None:
         return
-    if sign is not None and sign.type in ("or", "||") and node.parent is not None and node.parent.type in _VALUES:
+    parent = node.parent.type if node.parent is not None else ""
+    if sign is not None and (sign.type == "??" or (sign.type in ("or", "||") and parent in VALUES)):
         yield Edit("fallback", node, left.end_byte, right.end_byte, b"", text_of(right))
         return
     yield Edit("operand", node, left.end_byte, right.end_byte, b"", text_of(right))
@@ -199,24 +245,24 @@ def _operand(node: Node) -> Iterator[Edit]:
 
 def _awaited(node: Node) -> Iterator[Edit]:
     """Only begin a task that has to be waited for."""
-    if node.type in _AWAITS and node.named_children:
+    if node.type in AWAITS and node.named_children:
         inner = node.named_children[0]
         yield Edit("await", node, node.start_byte, node.end_byte, inner.text or b"", text_of(inner))
 
 
 def _arguments(node: Node, source: bytes) -> Iterator[Edit]:
     """Swap two arguments, hand nothing on, or leave out a default."""
-    if node.type not in _ARGUMENTS or node.parent is None or node.parent.type not in _CALLS:
+    if node.type not in ARGUMENTS or node.parent is None or node.parent.type not in CALLS:
         return
-    given = [child for child in node.named_children if child.type != "comment"]
-    called = _name(node.parent).rpartition(b".")[2]
+    given = [child for child in node.named_children if "comment" not in child.type]
+    called = _last_name(node.parent)
     for one, other in itertools.pairwise(given):
-        if one.type == other.type == "identifier" and called not in _ORDERED:
+        if _is_name(one) and _is_name(other) and called not in _ORDERED:
             between = source[one.end_byte : other.start_byte]
             new = (other.text or b"") + between + (one.text or b"")
             yield Edit("swapped", node, one.start_byte, other.end_byte, new, text_of(node.parent))
     for one, other in itertools.pairwise(given):
-        if other.type in ("list_splat", "dictionary_splat", "spread_element"):
+        if other.type in SPREAD:
             yield Edit("handed-on", node, one.end_byte, other.end_byte, b"", text_of(other))
     if given and len(given) == _WITH_DEFAULT.get(called) and given[-1].type not in ("keyword_argument", "none"):
         yield Edit("fallback", node, given[-2].end_byte, given[-1].end_byte, b"", text_of(given[-1]))
@@ -236,7 +282,7 @@ def _shared(node: Node, source: bytes) -> Iterator[Edit]:
     body = function.child_by_field_name("body") if function is not None else None
     if node.type not in ("default_parameter", "typed_default_parameter") or value.type != "none" or body is None:
         return
-    for one in _statements(body):
+    for one in statements(body):
         new = _made_anew(one, name.text or b"")
         if new is not None and (span := _whole_lines(one, source)) is not None:
             kept = source[value.end_byte : span[0]]
@@ -287,8 +333,8 @@ def _whole_lines(node: Node, source: bytes) -> tuple[int, int] | None:
     block = node.parent
     if block is None or block.type not in BLOCKS:
         return None
-    others = [one for one in _statements(block) if one.id != node.id and not _is_text(one)]
-    return _lines_of(node, source) if others or block.type in ("module", "program") else None
+    others = [one for one in statements(block) if one.id != node.id and not _is_text(one)]
+    return _lines_of(node, source) if others or block.type in FILES else None
 
 
 def _lines_of(node: Node, source: bytes) -> tuple[int, int] | None:
@@ -296,25 +342,22 @@ def _lines_of(node: Node, source: bytes) -> tuple[int, int] | None:
     first = node
     while (
         (before := first.prev_sibling) is not None
-        and before.type == "comment"
+        and "comment" in before.type
         and before.end_point[0] == first.start_point[0] - 1
         and not source[source.rfind(b"\n", 0, before.start_byte) + 1 : before.start_byte].strip()
     ):
         first = before
     start = source.rfind(b"\n", 0, first.start_byte) + 1
-    end = source.find(b"\n", node.end_byte)
+    last = node.start_byte + len((node.text or b"").rstrip())
+    end = source.find(b"\n", last)
     end = len(source) if end < 0 else end + 1
-    rest = source[node.end_byte : end].strip()
+    rest = source[last:end].strip()
     if source[start : first.start_byte].strip() or (rest and not rest.startswith((b"#", b"//"))):
         return None
     open_above = source[:start].endswith((b"\n\n", b":\n", b"{\n"))
     while open_above and source[end : end + 1] == b"\n":
         end += 1
     return start, end
-
-
-def _statements(block: Node) -> list[Node]:
-    return [one for one in block.named_children if one.type != "comment"]
 
 
 def _is_text(node: Node) -> bool:
@@ -341,13 +384,22 @@ def _within(node: Node, types: tuple[str, ...]) -> str:
     return "" if at is None else at.type
 
 
-def _name(call: Node) -> bytes:
-    called = call.child_by_field_name("function") or call.child_by_field_name("name")
-    return b"" if called is None else called.text or b""
+def _last_name(call: Node) -> bytes:
+    """Return the name of what is called, without what it is of."""
+    name = called(call)
+    text = b"" if name is None else name.text or b""
+    return re.split(rb"\.|->|::", text)[-1]
+
+
+def _is_name(node: Node) -> bool:
+    """Return whether an argument is a name alone."""
+    return node.type in ("identifier", "variable_name") or (
+        node.type == "argument" and len(node.children) == 1 and node.children[0].type == "variable_name"
+    )
 
 
 def _inner(condition: Node) -> str:
-    return text_of(condition.named_children[0] if condition.type == "parenthesized_expression" else condition)
+    return text_of(condition.named_children[0] if condition.type in WRAPPED else condition)
 
 
 def _head(node: Node) -> str:

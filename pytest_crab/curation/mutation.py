@@ -11,7 +11,19 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from pytest_crab.curation.fault_edits import BLOCKS, Edit, fault_edits, text_of
+from pytest_crab.curation.fault_edits import Edit, fault_edits, text_of
+from pytest_crab.curation.node_types import (
+    BLOCKS,
+    CLASSES,
+    DENIED,
+    FUNCTIONS,
+    NOT_CODE,
+    NUMBERS,
+    OPERATIONS,
+    PLAIN,
+    STATEMENTS,
+    WRAPPED,
+)
 from pytest_crab.curation.slight_edits import slight_edits
 from pytest_crab.ecosystems import behaviour, grammar_of
 from pytest_crab.ecosystems.contract import Grammar
@@ -29,30 +41,13 @@ _SWAPS = {
     b"+": b"-", b"-": b"+", b"*": b"/", b"/": b"*", b"+=": b"-=", b"-=": b"+=",
 }  # fmt: skip
 _WORDS = {b"True": b"False", b"False": b"True", b"true": b"false", b"false": b"true"}
-#: Parents in which a sign is an operator, and not a type's bracket, a star or a part of a loop's head.
-_OPERATIONS = (
-    "comparison",
-    "boolean",
-    "binary",
-    "augmented_assignment",
-    "assignment_expression",
-    "operator_assignment",
-)
-_NUMBERS = ("integer", "number", "int_literal", "integer_literal", "number_literal", "decimal_integer_literal")
-_STATEMENTS = (
-    "expression_statement", "raise_statement", "throw_statement", "break_statement", "continue_statement",
-    "assert_statement",
-)  # fmt: skip
-#: Conditions that are turned by a word before them.
-_PLAIN = (
-    "identifier", "attribute", "subscript", "call", "member_expression", "call_expression", "subscript_expression",
-    "method_invocation", "selector_expression", "field_expression",
-)  # fmt: skip
-#: Nodes around a condition that only hold its brackets.
-_WRAPPED = ("parenthesized_expression", "condition_clause")
 #: The most lines of one statement that belong together.
 _LONGEST_STATEMENT = 12
-_NOT_CODE = ("comment", "string", "type", "import", "decorator", "annotation")
+
+#: The head of a loop that goes on while something holds, and of one that counts, where only the head can do that.
+_WHILE = re.compile(r"[\s}]*(?:while\b|loop\b|until\b|for\b(?!.*(?:\brange\b|\bin\b|\bof\b|;|[^:]:[^:])))")
+_COUNTING = re.compile(r"[\s}]*for\b.*;")
+_FUNCTION = re.compile(r"\s*(?:async )?def\b")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,15 +189,17 @@ def _places(before: bytes, after: bytes) -> tuple[list[bytes], list[bytes], list
 
 
 def may_hang(source: str, line: int) -> bool:
-    """Return whether a line is in a loop that goes on while something holds: with a fault it may never end."""
+    """Return whether a line is in a loop that goes on while something holds, or counts: with a fault it may not end."""
     above = source.split("\n")[:line]
     indent = len(above[-1]) - len(above[-1].lstrip())
     for text in reversed(above):
         own = len(text) - len(text.lstrip())
         if text.strip() and (own < indent or text is above[-1]):
             indent = own
-            if re.match(r"\s*(?:while\b|def\b|async def\b)", text):
-                return text.lstrip().startswith("while")
+            if _WHILE.match(text) or (text is above[-1] and _COUNTING.match(text)):
+                return True
+            if _FUNCTION.match(text):
+                return False
     return False
 
 
@@ -226,7 +223,7 @@ def _parser(path: str) -> Callable[[bytes], Node]:
 
 def _edits(node: Node, source: bytes, grammar: Grammar, lines: Sequence[int]) -> Iterator[Edit]:
     """Yield each change below a node that may begin on one of these lines, which are sorted."""
-    if any(word in node.type for word in _NOT_CODE) and node.type not in _STATEMENTS:
+    if any(word in node.type for word in NOT_CODE) and node.type not in STATEMENTS:
         return
     first, last = node.start_point[0] + 1, node.end_point[0] + 1
     at = bisect.bisect_left(lines, first)
@@ -245,37 +242,41 @@ def _edits(node: Node, source: bytes, grammar: Grammar, lines: Sequence[int]) ->
 def _of_sign(node: Node, source: bytes) -> Iterator[Edit]:
     parent = node.parent.type if node.parent is not None else ""
     text = source[node.start_byte : node.end_byte]
-    if text in _SWAPS and any(word in parent for word in _OPERATIONS):
+    if text in _SWAPS and any(word in parent for word in OPERATIONS):
         yield Edit("operator", node, node.start_byte, node.end_byte, _SWAPS[text], text_of(node.parent))
     elif text in _WORDS:
         yield Edit("truth", node, node.start_byte, node.end_byte, _WORDS[text], text_of(node.parent))
-    elif node.type in _NUMBERS and text.isdigit():
+    elif node.type in NUMBERS and text.isdigit():
         yield Edit("number", node, node.start_byte, node.end_byte, str(int(text) + 1).encode(), text_of(node.parent))
 
 
 def _of_part(node: Node, source: bytes, grammar: Grammar) -> Iterator[Edit]:
     condition = node.child_by_field_name("condition")
     if condition is not None:
-        inner = condition.named_children[0] if condition.type in _WRAPPED else condition
+        inner = condition.named_children[0] if condition.type in WRAPPED else condition
         for name, word in (("always", grammar.true), ("never", grammar.false)):
             yield Edit(name, inner, inner.start_byte, inner.end_byte, word)
-        if inner.type in _PLAIN:
+        if inner.type in PLAIN:
             yield Edit("turned", inner, inner.start_byte, inner.start_byte, grammar.denied, text_of(inner))
-    if node.type in ("not_operator", "unary_expression") and source[node.start_byte : node.start_byte + 1] in b"n!":
+    if node.type in DENIED and source[node.start_byte : node.start_byte + 1] in b"n!":
         yield Edit("negation", node, node.start_byte, node.children[-1].start_byte, b"", text_of(node))
     if node.type == "keyword_argument":
         start, end = _with_comma(node, source)
         yield Edit("argument", node, start, end, b"", text_of(node))
-    if node.type in _STATEMENTS and not _is_text(node):
+    if node.type in STATEMENTS and not _is_text(node):
         yield Edit("statement", node, node.start_byte, node.end_byte, grammar.nothing)
 
 
 def _scope(node: Node) -> str:
     """Return the name of the function that a node is in, or else of the class; empty where it is in none."""
     at = node.parent
-    while at is not None and "function" not in at.type and "method" not in at.type and "class" not in at.type:
+    while at is not None and at.type not in (*FUNCTIONS, *CLASSES):
         at = at.parent
-    return "" if at is None else text_of(at.child_by_field_name("name"))
+    named = None if at is None else at.child_by_field_name("name") or at.child_by_field_name("type")
+    inside = None if at is None else at.child_by_field_name("declarator")
+    while inside is not None:  # a name stands within what it is declared as
+        named, inside = inside, inside.child_by_field_name("declarator")
+    return text_of(named)
 
 
 def _with_comma(node: Node, source: bytes) -> tuple[int, int]:

@@ -56,6 +56,11 @@ class OracleAnswer:
     #: Whether one of the tests that count ran and failed, as an audit asks of a reject.
     red: bool = False
 
+    @property
+    def ran(self) -> bool:
+        """Return whether it came to a test."""
+        return self.verdict is Verdict.CAUGHT or self.red or self.endless
+
 
 class OracleAnswerStep(Step[OracleAnswer]):
     """The step that runs one proved oracle on changed trees, each once: one OracleAnswer for each name."""
@@ -215,7 +220,8 @@ def measure(
     """Run a proved oracle on changes and count its errors; the answers, by name, are for messages.
 
     ``sure``: whoever made the changes says that they are wrong (or right, for false rejects). Otherwise an accepted one
-    is an error if the project's own tests, pass_to_pass, fail on it, and undecided if not. Raises EngineError,
+    is an error if the project's own tests, pass_to_pass, fail on it, and undecided if not; and one with which no test
+    came to run, since it does not build or cannot be imported, says nothing and is not counted. Raises EngineError,
     StoreError, Cancelled.
     """
     answers = dict(context.perform(OracleAnswerStep(context, one, changes)))
@@ -229,7 +235,7 @@ def measure(
     return (
         Measurement(
             error=error,
-            total=sum(answer.verdict is not Verdict.UNKNOWN for answer in answers.values()),
+            total=sum(answer.verdict is not Verdict.UNKNOWN and (sure or answer.ran) for answer in answers.values()),
             wrong=tuple(change.name for change in suspects if change.name in wrong),
             undecided=tuple(change.name for change in suspects if change.name not in wrong),
             oracle=oracle_digest(context.instance, one.comment),

@@ -10,23 +10,28 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pytest_crab.curation.fault_edits import Edit, text_of
+from pytest_crab.curation.node_types import (
+    CALLS,
+    CHOICES,
+    CLASSES,
+    COLLECTIONS,
+    COMPARISONS,
+    FUNCTIONS,
+    SUMS,
+    called,
+    object_of,
+)
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
 _SUMS = (b"+", b"-", b"*", b"/", b"//", b"%", b"**", b"|", b"&", b"^", b"<<", b">>")
-_RESULTS = ("binary_operator", "binary_expression")
-_COMPARISONS = ("comparison_operator", "binary_expression")
 #: The comparisons that agree with a sign on most values.
 _NEAR_SIGNS = {
     b"<": (b"!=",), b">": (b"!=",), b"<=": (b"==",), b">=": (b"==",), b"==": (b"<=", b">="), b"!=": (b"<", b">"),
 }  # fmt: skip
 _CONDITIONS = ("identifier", "attribute", "subscript")
 _BRANCHING = ("if_statement", "elif_clause", "while_statement")
-_COLLECTIONS = ("tuple", "list", "set", "dictionary", "array", "object")
-_CALLS = ("call", "call_expression")
-_FUNCTIONS = ("function_definition", "method_definition", "function_declaration")
-_CLASSES = ("class_definition", "class_declaration")
 
 
 def slight_edits(node: Node) -> Iterator[Edit]:
@@ -38,14 +43,14 @@ def slight_edits(node: Node) -> Iterator[Edit]:
 def _part(node: Node) -> Iterator[Edit]:
     """Leave out one side of a sum or a product."""
     left, right, sign = (node.child_by_field_name(name) for name in ("left", "right", "operator"))
-    if node.type in _RESULTS and left is not None and right is not None and sign is not None and sign.text in _SUMS:
+    if node.type in SUMS and left is not None and right is not None and sign is not None and sign.text in _SUMS:
         yield Edit("part", node, left.end_byte, right.end_byte, b"", text_of(right))
         yield Edit("part", node, left.start_byte, right.start_byte, b"", text_of(left))
 
 
 def _sign(node: Node) -> Iterator[Edit]:
     """Compare in another way that agrees on most values."""
-    if node.type in _COMPARISONS:
+    if node.type in COMPARISONS:
         for sign in node.children:
             for new in _NEAR_SIGNS.get(sign.text or b"", ()):
                 yield Edit("near-sign", node, sign.start_byte, sign.end_byte, new, text_of(node))
@@ -81,9 +86,10 @@ def _span(node: Node) -> Iterator[Edit]:
 
 def _choice(node: Node) -> Iterator[Edit]:
     """Take one of two values without asking."""
-    if node.type not in ("conditional_expression", "ternary_expression"):
+    if node.type not in CHOICES:
         return
     values = [node.child_by_field_name(name) for name in ("consequence", "alternative")]
+    values[0] = values[0] or node.child_by_field_name("body")
     if values == [None, None] and len(node.named_children) == 3:  # Python's has no names
         values = [node.named_children[0], node.named_children[2]]
     for one in filter(None, values):
@@ -92,8 +98,8 @@ def _choice(node: Node) -> Iterator[Edit]:
 
 def _entry(node: Node) -> Iterator[Edit]:
     """Leave out one of several entries."""
-    own = [child for child in node.named_children if child.type != "comment"]
-    if node.type in _COLLECTIONS and len(own) > 2:
+    own = [child for child in node.named_children if "comment" not in child.type]
+    if node.type in COLLECTIONS and len(own) > 2:
         for one, other in itertools.pairwise(own):
             yield Edit("entry", node, one.start_byte, other.start_byte, b"", text_of(one))
         yield Edit("entry", node, own[-2].end_byte, own[-1].end_byte, b"", text_of(own[-1]))
@@ -101,27 +107,29 @@ def _entry(node: Node) -> Iterator[Edit]:
 
 def _bare(node: Node) -> Iterator[Edit]:
     """Take a value as it is, where it was made into another one first."""
-    called, given = node.child_by_field_name("function"), node.child_by_field_name("arguments")
-    if node.type not in _CALLS or called is None or given is None:
+    name, given = called(node), node.child_by_field_name("arguments")
+    if node.type not in CALLS or name is None:
         return
-    own = given.named_children
+    own = [] if given is None else given.named_children
     if (
-        called.type == "identifier"
+        name.type in ("identifier", "name")
+        and object_of(node) is None
         and len(own) == 1
         and own[0].type not in ("keyword_argument", "generator_expression")
     ):
         yield Edit("bare", node, node.start_byte, node.end_byte, own[0].text or b"", text_of(node))
-    of = called.child_by_field_name("object")
+    of = object_of(node) or object_of(name)
     if of is not None and not own:
         yield Edit("bare", node, node.start_byte, node.end_byte, of.text or b"", text_of(node))
 
 
 def _relative(node: Node) -> Iterator[Edit]:
     """Call another method of the same class, whose name has a word in common."""
-    called = node.child_by_field_name("function")
-    if node.type not in _CALLS or called is None or called.type not in ("attribute", "member_expression"):
+    function = called(node)
+    if node.type not in CALLS or function is None:
         return
-    name = called.child_by_field_name("attribute") or called.child_by_field_name("property")
+    parts = (function.child_by_field_name(part) for part in ("attribute", "property", "field"))
+    name = next(filter(None, parts), function if object_of(node) is not None else None)
     if name is None or name.text is None:
         return
     words = set(name.text.strip(b"_").split(b"_"))
@@ -133,10 +141,10 @@ def _relative(node: Node) -> Iterator[Edit]:
 def _methods(node: Node) -> list[bytes]:
     """Return the names of the functions of the class that a node is in."""
     at = node.parent
-    while at is not None and at.type not in _CLASSES:
+    while at is not None and at.type not in CLASSES:
         at = at.parent
     body = None if at is None else at.child_by_field_name("body")
     inside = [] if body is None else body.named_children
     plain = [one.child_by_field_name("definition") or one for one in inside]
-    names = [one.child_by_field_name("name") for one in plain if one.type in _FUNCTIONS]
+    names = [one.child_by_field_name("name") for one in plain if one.type in FUNCTIONS]
     return [one.text for one in names if one is not None and one.text]

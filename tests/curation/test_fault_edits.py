@@ -44,9 +44,42 @@ CASES = {
     "turned": ("def f(a):\n    if a:\n        return 1\n", "def f(a):\n    if not a:\n        return 1\n"),
 }
 
+#: The same in other languages: the lines that are left out begin with a minus.
+ELSEWHERE = {
+    ("guard", "f.go"): "func f(a int) int {\n-\tif a < 0 {\n-\t\treturn 0\n-\t}\n\treturn a\n}\n",
+    ("guard", "f.rs"): "fn f(a: i8) -> i8 {\n-    if a < 0 {\n-        return 0;\n-    }\n    a\n}\n",
+    ("guard", "F.java"): "class F { void f(int a) {\n-  if (a < 0) throw new E(a);\n  g(a);\n} }\n",
+    ("guard", "f.cc"): "int f(int a) {\n-  if (a < 0)\n-    throw E(a);\n  return a;\n}\n",
+    ("guard", "f.ts"): "function f(a: number) {\n-  if (a < 0) {\n-    return 0;\n-  }\n  return a;\n}\n",
+    ("guard", "f.php"): "<?php function f($a) {\n-  if ($a < 0) {\n-    throw new E($a);\n-  }\n  return $a;\n}\n",
+    ("guard", "f.rb"): "def f(a)\n-  if a < 0\n-    return 0\n-  end\n  a\nend\n",
+    ("case", "f.go"): "func f(a int) {\n\tswitch a {\n-\tcase 1:\n-\t\tg()\n\tcase 2:\n\t\th()\n\t}\n}\n",
+    ("case", "f.js"): "function f(a) {\n  switch (a) {\n-    case 1: return g();\n    case 2: return h();\n  }\n}\n",
+    ("step", "f.go"): "func f(a *A) int {\n-\ta.n++\n\treturn a.n\n}\n",
+    ("step", "f.rs"): "fn f(a: &mut A) -> i8 {\n-    a.n += 1;\n    a.n\n}\n",
+    ("step", "F.java"): "class F { int f() {\n-  this.a[1] = 2;\n  return 1;\n} }\n",
+    ("step", "f.c"): "int f(struct a *b) {\n-  b->n = 1;\n  return b->n;\n}\n",
+    ("step", "f.rb"): "def f(a)\n-  a.clear\n  a\nend\n",
+    ("resource", "f.c"): "int f(FILE *a) {\n-  fclose(a);\n  return 1;\n}\n",
+    ("resource", "f.php"): "<?php function f($a) {\n-  $a->close();\n  return 1;\n}\n",
+    ("lock", "f.go"): "func f(a *A) int {\n-\ta.mu.Lock()\n-\tdefer a.mu.Unlock()\n\treturn a.n\n}\n",
+    ("lock", "f.cc"): "int f(A& a) {\n-  std::lock_guard<std::mutex> held{a.m};\n  return a.n;\n}\n",
+}
+
 
 def made(operator: str, path: str, source: str) -> list[Mutant]:
     return [one for one in mutants(path, source.encode(), range(1, 100)) if one.operator == operator]
+
+
+@pytest.mark.parametrize(("operator", "path"), ELSEWHERE)
+def test_lines_are_left_out_in_any_language(operator: str, path: str) -> None:
+    lines = ELSEWHERE[operator, path].splitlines(keepends=True)
+    before, after = ("".join(line.removeprefix("-") for line in kept) for kept in (
+        lines, [line for line in lines if not line.startswith("-")],
+    ))  # fmt: skip
+    found = {one.content.decode(): one for one in made(operator, path, before)}
+    assert after in found
+    assert found[after].scope == "f"
 
 
 @pytest.mark.parametrize("operator", CASES)
