@@ -10,7 +10,7 @@ from pytest_crab.instances.pull_requests import Subject, read_subject
 from pytest_crab.results.files import read_trials
 from pytest_crab.results.rulers import reviews_of
 from pytest_crab.scoring.stored_reviews import KnownComment, StoredReview
-from pytest_crab.types import Trial, Unit
+from pytest_crab.types import LANGUAGE, Trial, Unit
 
 
 def stored_reviews(trials_file: Path) -> list[StoredReview]:
@@ -44,7 +44,7 @@ def _reviews(trials: list[Trial], report: Path) -> Iterator[StoredReview]:
 
 def _comments(trial: Trial, subject: Subject | None) -> Iterator[KnownComment]:
     texts = {} if subject is None else {comment.id: comment.body for comment in subject.comments}
-    language = {} if subject is None or not subject.language else {"language": subject.language}
+    language = {} if subject is None or not subject.language else {LANGUAGE: subject.language}
     for one in trial.comments:
         yield KnownComment(
             body=texts.get(one.id),

@@ -33,6 +33,7 @@ from pytest_crab.statistics.comparison import Key
 from pytest_crab.types import (
     CONTROL,
     FIRST,
+    LANGUAGE,
     NO_RUNTIME,
     SCHEMA,
     Explanation,
@@ -177,8 +178,10 @@ class SummaryBuilder:
         """
         require_one_kind("the run", {row.instance: row.provenance for row in self._rows.values()})
         by_reviewer: dict[str, list[TrialRow]] = {}
+        several = len({row.language for row in self._rows.values()} - {""}) > 1
         for trial in sorted(self._rows, key=lambda one: (one.instance, one.repeat)):
-            by_reviewer.setdefault(trial.reviewer, []).append(self._rows[trial])
+            row = self._rows[trial]
+            by_reviewer.setdefault(trial.reviewer, []).append(_by_language(row) if several else row)
         unasked = _caught_by_control(by_reviewer.values())
         found = [_reviewer(name, own, unasked, strict=errors_as_misses) for name, own in by_reviewer.items()]
         compared = tuple(_with_comparisons(found))
@@ -199,6 +202,13 @@ class SummaryBuilder:
             ),
             digests={row.instance: row.digest for row in rows if row.digest is not None},
         )
+
+
+def _by_language(row: TrialRow) -> TrialRow:
+    """Return a row whose oracles have the language of their instance as one more label."""
+    own = {LANGUAGE: row.language} if row.language else {}
+    oracles = (dataclasses.replace(one, labels={**own, **one.labels}) for one in row.oracles)
+    return dataclasses.replace(row, oracles=tuple(oracles))
 
 
 def _missed(row: TrialRow) -> Mapping[str, Explanation]:

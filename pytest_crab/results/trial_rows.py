@@ -52,6 +52,8 @@ class TrialRow:
     instance: str
     repo: str
     provenance: Provenance
+    #: Empty: not on record.
+    language: str
     agent: str
     runtime: str
     repeat: int
@@ -109,6 +111,7 @@ def row_of(trial: Trial) -> TrialRow:
         instance=trial.instance,
         repo=trial.repo,
         provenance=trial.provenance,
+        language=trial.language,
         agent=trial.agent,
         runtime=trial.runtime,
         repeat=trial.repeat,

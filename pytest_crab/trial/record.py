@@ -48,6 +48,7 @@ def identity_fields(instance: Instance, crew: Crew, repeat: int) -> dict[str, An
         "instance": instance.id,
         "repo": instance.repo,
         "provenance": instance.provenance,
+        "language": instance.language,
         "reviewer": crew.spec.reviewer,
         "agent": crew.spec.agent,
         "repeat": repeat,

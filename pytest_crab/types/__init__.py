@@ -31,6 +31,7 @@ from pytest_crab.types.explanations import (
 )
 from pytest_crab.types.instances import (
     INSTANCE_ID as INSTANCE_ID,
+    LANGUAGE as LANGUAGE,
     UNNAMED_REPOSITORY as UNNAMED_REPOSITORY,
     Comment as Comment,
     CommitSource as CommitSource,

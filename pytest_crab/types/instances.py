@@ -15,6 +15,9 @@ from pytest_crab.types.trials import SCHEMA
 #: Stands for the repository of an instance whose data set does not name it.
 UNNAMED_REPOSITORY = "not-in-the-release/unknown"
 
+#: The dimension of labels that says which language an instance is in.
+LANGUAGE = "language"
+
 INSTANCE_ID = re.compile(r"[A-Za-z0-9._@-]{1,120}")
 
 #: The kinds of source.

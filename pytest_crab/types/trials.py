@@ -78,6 +78,8 @@ class Trial:
     instance: str
     repo: str
     provenance: Provenance
+    #: The language of the instance; empty: not on record.
+    language: str = ""
     #: The name of the contestant; where several agents act on a reviewer's review, that of both.
     reviewer: str
     agent: str

@@ -81,3 +81,18 @@ def test_models_whose_names_begin_alike_have_tables_that_can_be_told_apart(
     labels = {"contamination-claude-sonnet-4-0": "before", "contamination-claude-sonnet-4-5": "after"}
     text = shown([make_trial("codex", "a", make_result("c0", GREEN, labels=labels))])
     assert all(f"by {name} " in text for name in labels)
+
+
+def test_rates_by_language_have_intervals_where_instances_are_in_several(make_trial: MakeTrial) -> None:
+    trials = [
+        make_trial("codex", "a", GREEN, FAILED, language="go"),
+        make_trial("codex", "b", GREEN, GREEN, language="rust", repo="x/y"),
+    ]
+    found = only(trials).by_label["language"]
+    assert {name: (rate.caught, rate.known, rate.interval is not None) for name, rate in found.items()} == {
+        "go": (1.0, 2, True),
+        "rust": (2.0, 2, True),
+    }
+    assert "by language" in shown(trials)
+    assert "language" not in only(trials[:1]).by_label
+    assert "language" not in only([make_trial("codex", "a", GREEN)]).by_label
