@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import base64
 import dataclasses
+import functools
 import json
+import marshal
 import secrets
 import struct
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
@@ -22,7 +25,8 @@ from pytest_crab.types import Ending, Environment, Isolation, Oracle, Run
 _START = """\
 import sys
 sys.path = [path for path in sys.path if path]
-import os, json, struct
+import os, json, marshal, struct
+from binascii import a2b_base64
 def read(size):
     data = b""
     while len(data) < size:
@@ -32,9 +36,11 @@ def read(size):
         data += more
     return data
 job = json.loads(read(struct.unpack(">Q", read(8))[0]).decode())
-parts = job.pop("parts")
+parts, compiled = job.pop("parts"), job.pop("compiled")
+for name, text in parts.items():
+    parts[name] = marshal.loads(a2b_base64(text)) if compiled else compile(text, "<crab %s>" % name, "exec")
 space = {"__name__": "crab_supervisor"}
-exec(compile(parts.pop("supervisor"), "<crab supervisor>", "exec"), space)
+exec(parts.pop("supervisor"), space)
 space["main"](job, parts)
 """
 
@@ -59,6 +65,12 @@ _SHARED = serialization.digest([channel.SOURCE, _MESSENGER, _START, *_PARTS.valu
 def _texts(owner: Ecosystem) -> dict[str, str]:
     """The texts by which an ecosystem runs oracles, by the names of their parts."""
     return {f"{owner.name}_{name}": text for name, text in {"runner": owner.runner, **owner.parts}.items()}
+
+
+@functools.lru_cache(maxsize=64)
+def _compiled(name: str, text: str) -> str:
+    """Return what CPython of the running version makes of a part, which takes it longer than a run's restored tree."""
+    return base64.b64encode(marshal.dumps(compile(text, f"<crab {name}>", "exec", dont_inherit=True))).decode()
 
 
 def _version(owners: Iterable[Ecosystem]) -> str:
@@ -210,9 +222,13 @@ def encode(job: Job, role: str | None = None, token: str | None = None) -> bytes
     parts |= {f"{name}_own_tests": one.own_tests or "" for name, one in tested.items()}
     for owner in [*owners, *tested.values()] if role != "project" else []:
         parts |= _texts(owner)
+    if role:
+        parts[f"{owners[0].name}_isolation"] = owners[0].isolation or ""
     image, facts = job.image, job.image.facts
+    compiled = facts.get("version") == sys.version.split()[0]
     message: dict[str, Any] = {
-        "parts": parts,
+        "parts": {name: _compiled(name, text) for name, text in parts.items()} if compiled else parts,
+        "compiled": compiled,
         "tree": image.tree,
         "workdir": image.workdir,
         "scratch": image.scratch,
@@ -234,9 +250,7 @@ def encode(job: Job, role: str | None = None, token: str | None = None) -> bytes
         "runs": [] if role == "project" else [_run(run) for run in job.runs],
     }
     if role:
-        part = f"{owners[0].name}_isolation"
-        parts[part] = owners[0].isolation or ""
-        message |= {"role": role, "token": token, "isolation": part}
+        message |= {"role": role, "token": token, "isolation": f"{owners[0].name}_isolation"}
     if job.leaks:
         caches = {"project": job.leaks.project, "caches": list(ecosystems.PACKAGE_CACHES)}
         message["leaks"] = serialization.dump(job.leaks) | caches

@@ -32,7 +32,8 @@ HOSTS = f"127.0.0.1 localhost {HOSTNAME}\n::1 ip6-localhost ip6-loopback\n"
 #: The most that is kept of what a command prints, per stream.
 OUTPUT_CAP = 64 * 2**20
 
-_PYTEST_ALONE = {
+#: pytest and what it needs.
+PYTEST_ALONE = {
     "pytest",
     "pluggy",
     "iniconfig",
@@ -55,7 +56,7 @@ def packages_of(environment: Environment) -> tuple[str, ...]:
 
 def pins_nothing(environment: Environment) -> bool:
     """Return whether the environment asks for no package but pytest and its dependencies, and for no install."""
-    return not environment.commands and {project_name(package) for package in environment.packages} <= _PYTEST_ALONE
+    return not environment.commands and {project_name(package) for package in environment.packages} <= PYTEST_ALONE
 
 
 def project_name(requirement: str) -> str:

@@ -219,8 +219,10 @@ class HostRuntime(Runtime, ABC):
     def _build(self, folder: Path, instance: Instance, snapshot: Snapshot) -> None:
         """Build an environment beside ``folder`` and rename it once it is whole."""
         chosen = venvs.choose(instance)
-        if chosen.running:
+        if chosen.running and self.unconfined:  # any run could write into a copy
             layout = venvs.running_layout(chosen.interpreter)
+        elif chosen.running:
+            layout = venvs.compiled_layout(self._cache, instance, chosen, self._run_build, self._check)
         else:
             layout = venvs.venv_layout(self._cache, instance, chosen, self._run_build, self._check)
         new = folder.with_name(f"{folder.name}{venvs.NEW}")

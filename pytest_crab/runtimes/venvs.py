@@ -32,6 +32,7 @@ from pytest_crab.runtimes.bubblewrap import View
 from pytest_crab.runtimes.build_pins import build_constraints
 from pytest_crab.runtimes.environments import (
     CACHES,
+    PYTEST_ALONE,
     WORKSPACE_ENV,
     packages_of,
     pins_nothing,
@@ -64,6 +65,15 @@ _OUTSPOKEN = 'trap "" XFSZ'
 
 #: The program that compiles a tree's modules; see inside/bytecode.py.
 _COMPILE = program_text("pytest_crab.ecosystems.python.inside", "bytecode")
+
+#: Imports what the harness imports of pytest, which leaves its bytecode beside it.
+_IMPORT = """\
+import sys
+sys.path.insert(0, sys.argv[1])
+import importlib, pytest, _pytest.config
+for name in _pytest.config.default_plugins:
+    importlib.import_module("_pytest." + name)
+"""
 
 #: Runs one command of the builder's in a view (or without any, where nothing is confined); its end.
 Builder = Callable[[View, Command, float], Completed]
@@ -146,8 +156,8 @@ def choose(instance: Instance) -> Chosen:
 
 @functools.lru_cache(maxsize=1)
 def _installed_packages() -> tuple[str, ...]:
-    found = {f"{found.metadata['Name']}=={found.version}" for found in importlib.metadata.distributions()}
-    return tuple(sorted(found))
+    found = (found.metadata for found in importlib.metadata.distributions())  # each reads its file
+    return tuple(sorted({f"{metadata['Name']}=={metadata['Version']}" for metadata in found}))
 
 
 def running_layout(interpreter: interpreters.Interpreter) -> Layout:
@@ -171,6 +181,53 @@ def workspace_env(folder: Path) -> dict[str, str]:
     return {**WORKSPACE_ENV, **(WITHOUT_OURS if read(folder).venv is None else {})}
 
 
+def compiled_layout(
+    cache: Path, instance: Instance, chosen: Chosen, build: Builder, check: Callable[[], None]
+) -> Layout:
+    """The running interpreter's layout, with a compiled copy of its pytest ahead where its own is not compiled.
+
+    Else each sandbox compiles pytest anew: uv compiles nothing, and PYTHONDONTWRITEBYTECODE keeps Python from it.
+    Raises ImageError, Cancelled.
+    """
+    layout = running_layout(chosen.interpreter)
+    if not _has_copy(chosen):
+        return layout
+    folder = cache / "venvs" / _venv_key(instance, chosen)
+    if not (folder / "complete").exists():
+        with one_builder(f"venv-{folder.name}"[:32], check, cache):
+            if not (folder / "complete").exists():
+                _copy_pytest(folder, layout, build)
+    return dataclasses.replace(
+        layout, site=(str(folder), *layout.site), binds={**layout.binds, str(folder): str(folder)}
+    )
+
+
+def _has_copy(chosen: Chosen) -> bool:
+    """Return whether sandboxes of the running interpreter get a copy of its pytest."""
+    config = Path(sysconfig.get_path("purelib"), "_pytest", "config")
+    compiled = config / "__pycache__" / f"__init__.{sys.implementation.cache_tag}.pyc"
+    return chosen.running and chosen.tool is None and config.is_dir() and not compiled.exists()
+
+
+def _copy_pytest(folder: Path, layout: Layout, build: Builder) -> None:
+    """Copy pytest and what it needs into ``folder``, and compile what an import of it takes. Raises Cancelled."""
+    remove_folder(folder)
+    folder.mkdir(parents=True)
+    for name in sorted(PYTEST_ALONE):
+        with suppress(importlib.metadata.PackageNotFoundError):
+            found = importlib.metadata.distribution(name)
+            for top in {file.parts[0] for file in found.files or () if file.suffix == ".py" and file.parts[0] != ".."}:
+                source = Path(str(found.locate_file(top)))
+                if source.is_dir():
+                    shutil.copytree(source, folder / top)
+                else:
+                    shutil.copy2(source, folder / top)
+    view = View(readable=_readable(layout, without=""), writable={str(folder): folder}, masked=layout.masked)
+    argv = (layout.python, "-I", "-S", "-c", _IMPORT, str(folder))
+    build(view, Command(argv=argv), INSTALL_SECONDS)  # what a failure left out is compiled when it is imported
+    (folder / "complete").touch()
+
+
 def venv_layout(cache: Path, instance: Instance, chosen: Chosen, build: Builder, check: Callable[[], None]) -> Layout:
     """The virtual environment for an instance's pins, made if it is not there yet. Raises ImageError, Cancelled."""
     interpreter = chosen.interpreter
@@ -186,8 +243,8 @@ def venv_layout(cache: Path, instance: Instance, chosen: Chosen, build: Builder,
 
 
 def venv_name(instance: Instance, chosen: Chosen) -> str | None:
-    """The folder's name of the virtual environment for an instance's pins; None where there is none."""
-    return None if chosen.running else _venv_key(instance, chosen)
+    """The folder's name of the packages that are kept for an instance's environment; None where there are none."""
+    return None if chosen.running and not _has_copy(chosen) else _venv_key(instance, chosen)
 
 
 def _venv_key(instance: Instance, chosen: Chosen) -> str:

@@ -254,6 +254,28 @@ def test_a_wait_for_anothers_packages_takes_no_slot(instance: Instance, tmp_path
     runtime.close()
 
 
+@pytest.mark.bubblewrap
+def test_a_pytest_without_bytecode_is_compiled_once_for_all_sandboxes(
+    instance: Instance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(venvs, "_has_copy", lambda _chosen: True)
+    runtime = BubblewrapRuntime(RuntimeSettings(), cache=tmp_path / "cache")
+    source = fetcher_for(instance)
+    other = replace(instance, environment=replace(instance.environment, paths=("src",)))
+    look = "import sys; sys.path += sys.argv[1:]; import pytest, _pytest.config as c; print(c.__cached__, c.__file__)"
+    told = []
+    for one in (instance, other):
+        image = runtime.prepare(one, source.fetch(one, tmp_path / "cache"), source.identity(one))
+        command = Command(argv=(image.python, "-I", "-S", "-c", look, *image.site))
+        (done,) = runtime.execute(image, [command], limits=ORACLE_LIMITS, seconds=60)
+        assert done.exit_code == 0, done.stderr
+        told.append(done.stdout.decode().split())
+    runtime.close()
+    (copy,) = (tmp_path / "cache" / "venvs").iterdir()
+    assert told[0] == told[1]
+    assert [Path(path).is_relative_to(copy) and Path(path).exists() for path in told[0]] == [True, True]
+
+
 def test_an_install_that_fails_leaves_nothing(instance: Instance, tmp_path: Path) -> None:
     broken = replace(instance, environment=replace(instance.environment, install=("exit 7",), packages=()))
     source = fetcher_for(broken)

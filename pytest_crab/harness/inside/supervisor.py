@@ -48,9 +48,9 @@ class Supervisor:
         self.installed = {}  # what the install of the tree as it is now made
         self.built_since = None  # the time before the tree as it is now was built, in nanoseconds; None: it was not
         self.parts = {}
-        for name, text in parts.items():
+        for name, code in parts.items():
             part = self.parts[name] = types.ModuleType("crab_" + name)
-            exec(compile(text, "<crab %s>" % name, "exec"), part.__dict__)  # noqa: S102 - parts come as text
+            exec(code, part.__dict__)  # noqa: S102 - parts come as code
         self.conclude, self.completed, self.error, self.token = conclude, completed, error, token
         self.TEST, self.TEXT = TEST, TEXT
         self.tree, self.processes = self.parts["tree"], self.parts["processes"]

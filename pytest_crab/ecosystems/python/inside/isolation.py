@@ -20,27 +20,32 @@ LINE = 1 << 20
 PEERS, STREAMS = 96, 3
 
 #: What $CRAB_PYTHON is: hands its arguments, its changed variables and its streams over; ends as the command ended.
+#: It starts for each command of an oracle, so it imports no json and no socket, which take as long as Python.
 SHIM = """\
 #!%(python)s -IS
-import array, json, os, signal, socket, sys
-known = json.loads(%(known)r)
+import _signal, _socket, array, os, sys
+from _json import encode_basestring_ascii as quoted
+known = %(known)s
 kept = ("PATH", "HOME", "TMPDIR", "PYTHONPATH", "PWD", "OLDPWD", "_", "SHLVL")
 def forwarded(name, value):
     return known.get(name) != value and name not in kept and not name.startswith(("PYTEST_", "CRAB_", "LD_"))
-env = {name: value for name, value in os.environ.items() if forwarded(name, value)}
-line = json.dumps({"argv": sys.argv[1:], "env": env}).encode() + b"\\n"
-place = socket.socket(socket.AF_UNIX)
+env = ",".join(quoted(name) + ":" + quoted(value) for name, value in os.environ.items() if forwarded(name, value))
+line = ('{"argv":[' + ",".join(map(quoted, sys.argv[1:])) + '],"env":{' + env + "}}\\n").encode()
+place = _socket.socket(_socket.AF_UNIX)
 place.connect(%(place)r)
-sent = place.sendmsg([line], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [0, 1, 2]).tobytes())])
+sent = place.sendmsg([line], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, array.array("i", [0, 1, 2]).tobytes())])
 place.sendall(line[sent:])
-for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2):
-    signal.signal(number, lambda number, _: place.sendall(b"%%d\\n" %% number))
-answer = place.makefile().readline().strip()
-if not answer:
-    sys.exit("the project's side went away")
+for number in (_signal.SIGTERM, _signal.SIGINT, _signal.SIGHUP, _signal.SIGUSR1, _signal.SIGUSR2):
+    _signal.signal(number, lambda number, _: place.sendall(b"%%d\\n" %% number))
+answer = b""
+while not answer.endswith(b"\\n"):
+    more = place.recv(64)
+    if not more:
+        sys.exit("the project's side went away")
+    answer += more
 code = int(answer)
 if code < 0:
-    signal.signal(-code, signal.SIG_DFL) if -code not in (signal.SIGKILL, signal.SIGSTOP) else None
+    _signal.signal(-code, _signal.SIG_DFL) if -code not in (_signal.SIGKILL, _signal.SIGSTOP) else None
     os.kill(os.getpid(), -code)
 os._exit(code)
 """
@@ -332,7 +337,7 @@ def one(supervisor, control, run):
     folder = supervisor.fresh_folder()
     shim = os.path.join(folder, "home", "python")
     env, _ = supervisor.environment()
-    words = {"python": sys.executable, "known": json.dumps(env), "place": address(supervisor.job)}
+    words = {"python": sys.executable, "known": ascii(env), "place": address(supervisor.job)}
     with open(shim, "w") as file:
         file.write(SHIM % words)
     os.chmod(shim, 0o700)

@@ -137,6 +137,7 @@ def take_bytecode(workdir, compiled):
 
 def preload(site, tampering):
     """Import pytest from the environment's own folders and remember what it looks like."""
+    gc.disable()  # of what is imported nothing goes
     sys.path[:] = [path for path in sys.path if path]
     _state["stdlib"] = list(sys.path)
     sys.path.extend(site)
@@ -167,6 +168,7 @@ def preload(site, tampering):
     _state["before"] = tampering.snapshot(places) + tampering.imported(watched)
     if hasattr(gc, "freeze"):  # what is loaded by now is shared by every run, and no collection need look at it again
         gc.freeze()
+    gc.enable()
 
 
 def set_prefix():

@@ -103,7 +103,7 @@ def find_altered(before):
     found = set()
     for label, space, name, value, made in before:
         now = space.get(name)
-        if now is not value or list(map(id, made_of(now))) != list(map(id, made)):
+        if now is not value or (made and list(map(id, made_of(now))) != list(map(id, made))):
             found.add(label)
     return found
 
