@@ -167,11 +167,15 @@ def see(row: RowWithTests, crew: Crew, run_context: RunContext, notice: Callable
 
 
 def _owner(row: RowWithTests) -> tuple[str, Ecosystem]:
-    """Return the language of most files that a row touches, and its ecosystem."""
-    named = [ecosystems.language_of_file(path) for path in _touched(row.patch, row.test_patch)]
-    known = [language for language in named if language is not None]
-    language = max(sorted(set(known)), key=known.count) if known else "unknown"
+    """Return the language of most files that a row touches, of its tests if others are as many, and its ecosystem."""
+    known, tests = _languages(row.patch, row.test_patch), _languages(row.test_patch)
+    language = max(sorted(set(known)), key=lambda one: (known.count(one), tests.count(one))) if known else "unknown"
     return language, ecosystems.of_language(language)
+
+
+def _languages(*diffs: str) -> list[str]:
+    named = (ecosystems.language_of_file(path) for path in _touched(*diffs))
+    return [language for language in named if language is not None]
 
 
 def _touched(*diffs: str) -> list[str]:

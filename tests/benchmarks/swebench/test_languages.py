@@ -137,19 +137,19 @@ def diff(path: str, old: str, new: str) -> str:
 
 @pytest.mark.bubblewrap
 @pytest.mark.parametrize(
-    ("project", "repo"),
+    ("project", "language"),
     [
-        pytest.param(RUST, "a/rust", marks=pytest.mark.rust, id="rust"),
-        pytest.param(JAVA, "a/java", marks=pytest.mark.java, id="java"),
-        pytest.param(NODE, "a/node", marks=pytest.mark.node, id="node"),
-        pytest.param(CPP, "a/cpp", marks=pytest.mark.cpp, id="cpp"),
+        pytest.param(RUST, "rust", marks=pytest.mark.rust, id="rust"),
+        pytest.param(JAVA, "java", marks=pytest.mark.java, id="java"),
+        pytest.param(NODE, "javascript", marks=pytest.mark.node, id="node"),
+        pytest.param(CPP, "cpp", marks=pytest.mark.cpp, id="cpp"),
     ],
 )
 @pytest.mark.slow(reason="an environment of each language is built")
 def test_a_row_is_run_and_its_names_are_found(
-    project: Project, repo: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    project: Project, language: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = tmp_path / "mirror" / repo
+    folder = tmp_path / "mirror" / "a" / "shop"
     for name, text in project.files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text)
@@ -162,7 +162,7 @@ def test_a_row_is_run_and_its_names_are_found(
         head, _, tail = project.files[path].rpartition(old)
         patches.append(diff(path, project.files[path], head + new + tail))
     row = {
-        "instance_id": "one", "repo": repo, "base_commit": found.stdout.strip(), "patch": patches[0],
+        "instance_id": "one", "repo": "a/shop", "base_commit": found.stdout.strip(), "patch": patches[0],
         "test_patch": patches[1], "FAIL_TO_PASS": project.fail_to_pass, "PASS_TO_PASS": project.pass_to_pass,
     }  # fmt: skip
     (tmp_path / "rows.jsonl").write_text(json.dumps(row) + "\n")
@@ -171,4 +171,5 @@ def test_a_row_is_run_and_its_names_are_found(
     done = CliRunner().invoke(rows, ["rows.jsonl", "--store", "store", "--runtime", "local", "--json"])
     assert done.exit_code == 0, done.output
     (told,) = json.loads(done.stdout)
+    assert told["language"] == language
     assert (told["outcome"], told["detail"], told["absent"], told["found"]) == ("agrees", "", [], project.found)
