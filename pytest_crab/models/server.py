@@ -36,9 +36,6 @@ MOST_BODY = 64 << 20
 #: Seconds until the end of a client is noticed, at most.
 _REST = 5.0
 
-#: Seconds that the thread that records may keep the interpreter while a request waits; Python's own are ten times more.
-_SWITCH = 0.0005
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Configuration:
@@ -235,7 +232,6 @@ def main() -> None:
         if not byte:
             sys.exit("the gateway was given no configuration")
         line += byte
-    sys.setswitchinterval(_SWITCH)
     asyncio.run(serve(read_configuration(line.decode()), stdin))
 
 

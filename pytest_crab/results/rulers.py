@@ -177,9 +177,12 @@ def _texts_of(subject: Subject | None) -> dict[str, str]:
 
 
 def _rates(cells: Sequence[Cell], rulers: Sequence[str]) -> Iterator[RulerRate]:
-    for reviewer in dict.fromkeys(cell.reviewer for cell in cells):
+    own: dict[str, list[Cell]] = defaultdict(list)
+    for cell in cells:
+        own[cell.reviewer].append(cell)
+    for reviewer, found in own.items():
         for ruler in rulers:
-            values = _by_comment((cell for cell in cells if cell.reviewer == reviewer), ruler)
+            values = _by_comment(found, ruler)
             mean = math.fsum(values.values()) / len(values) if values else None
             yield RulerRate(reviewer=reviewer, ruler=ruler, comments=len(values), mean=mean)
 
@@ -197,10 +200,11 @@ def _by_comment(cells: Iterable[Cell], ruler: str) -> dict[tuple[str, str], floa
 def _pair(cells: Sequence[Cell], one: str, other: str, hit_rulers: Sequence[str]) -> RulerPair:
     both = [(cell, cell.values.get(one), cell.values.get(other)) for cell in cells]
     measured = [(cell, a, b) for cell, a, b in both if a is not None and b is not None]
-    reviewers = list(dict.fromkeys(cell.reviewer for cell, _, _ in measured))
+    names = dict.fromkeys(cell.reviewer for cell, _, _ in measured)
+    reviewers = {name: place for place, name in enumerate(names)}
     clusters: dict[str, list[tuple[int, float, float]]] = defaultdict(list)
     for cell, a, b in measured:
-        clusters[cell.repo].append((reviewers.index(cell.reviewer), a, b))
+        clusters[cell.repo].append((reviewers[cell.reviewer], a, b))
     ranks = rank_agreement(clusters.values(), len(reviewers)) if len(reviewers) >= FEWEST else RankAgreement()
     pair = RulerPair(one=one, other=other, reviewers=len(reviewers), ranks=ranks)
     if not {one, other} <= set(hit_rulers):

@@ -65,11 +65,9 @@ def templates() -> Any:
     environment.filters.update(
         dollars=format_dollars, percent=format_percent, number=format_number, points=format_points, range=_range
     )
-    environment.filters.update(unit=attrgetter("basis"))
+    environment.filters.update(unit=attrgetter("basis"), is_words=is_words)
     environment.globals.update(rate_cell=rate_cell, label=label, label_table=label_table, change_picture=change_picture)
-    environment.globals.update(
-        address=address_of, fit=fit, is_words=is_words, meanings=MEANINGS, look_rule=RULE, ranks_text=ranks_text
-    )
+    environment.globals.update(address=address_of, fit=fit, meanings=MEANINGS, look_rule=RULE, ranks_text=ranks_text)
     return environment
 
 
