@@ -12,12 +12,11 @@ from dataclasses import dataclass
 from pytest_crab.clients.whole_parts import FileDiff, Part, count_tokens, file_diffs, fit, is_test
 from pytest_crab.diffs import Hunk, parse_hunks
 from pytest_crab.parsing.source_code import (
-    enclosing_parts,
     environment_bindings,
     importers,
     mentions,
+    parts_around,
     signatures_of_tests,
-    windows,
 )
 from pytest_crab.text import split_lines
 from pytest_crab.types import PullRequest, StrEnum
@@ -129,8 +128,7 @@ def _changed_code(diff: str, tree: Mapping[str, str], changed: Collection[str]) 
             continue
         before = old_version(tree.get(file.path, ""), hunks)
         lines = {line for hunk in hunks for line in _touched_lines(hunk)}
-        extract = enclosing_parts if file.path.endswith(".py") else windows
-        for number, text in enumerate(extract(before, lines), 1):
+        for number, text in enumerate(parts_around(file.path, before, lines), 1):
             yield Part(name=f"{file.path}, part {number}", text=f"{file.path}:\n{text}")
 
 

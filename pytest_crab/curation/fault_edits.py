@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_crab.curation.node_types import (
+from pytest_crab.parsing.node_types import (
     ARGUMENTS,
     ASSIGNMENTS,
     AWAITS,

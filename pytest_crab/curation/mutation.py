@@ -12,7 +12,10 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from pytest_crab.curation.fault_edits import Edit, fault_edits, text_of
-from pytest_crab.curation.node_types import (
+from pytest_crab.curation.slight_edits import slight_edits
+from pytest_crab.ecosystems import behaviour, grammar_of
+from pytest_crab.ecosystems.contract import Grammar
+from pytest_crab.parsing.node_types import (
     BLOCKS,
     CLASSES,
     DENIED,
@@ -24,9 +27,6 @@ from pytest_crab.curation.node_types import (
     STATEMENTS,
     WRAPPED,
 )
-from pytest_crab.curation.slight_edits import slight_edits
-from pytest_crab.ecosystems import behaviour, grammar_of
-from pytest_crab.ecosystems.contract import Grammar
 from pytest_crab.parsing.syntax_trees import parser_of
 
 if TYPE_CHECKING:
@@ -204,7 +204,7 @@ def may_hang(source: str, line: int) -> bool:
 
 
 def changes_code(mutant: Mutant, source: bytes) -> bool:
-    """Return whether a mutant of a source still can be read, and in Python compiles to other code.
+    """Return whether a mutant of a source still can be read, and has other code, as far as can be told.
 
     Raises EngineError where the extra is missing that reads another language.
     """
@@ -212,7 +212,17 @@ def changes_code(mutant: Mutant, source: bytes) -> bool:
     if known is not None:
         return behaviour(mutant.path, mutant.content) not in (None, known)
     parse = _parser(mutant.path)
-    return mutant.content != source and (parse(source).has_error or not parse(mutant.content).has_error)
+    before, after = parse(source), parse(mutant.content)
+    return (before.has_error or not after.has_error) and [*_words(before)] != [*_words(after)]
+
+
+def _words(node: Node) -> Iterator[bytes]:
+    """Yield the words of code, without comments and includes."""
+    if not any(word in node.type for word in ("comment", "include")):
+        if not node.children:
+            yield node.text or b""
+        for child in node.children:
+            yield from _words(child)
 
 
 def _parser(path: str) -> Callable[[bytes], Node]:

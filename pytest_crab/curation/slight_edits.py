@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pytest_crab.curation.fault_edits import Edit, text_of
-from pytest_crab.curation.node_types import (
+from pytest_crab.parsing.node_types import (
     CALLS,
     CHOICES,
     CLASSES,

@@ -1,4 +1,4 @@
-"""Parts of source code around changed lines: by the syntax tree and the imports of Python, else by lines and words."""
+"""Parts of source code around changed lines: by the syntax tree, in Python with imports, else by lines and words."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from pathlib import PurePosixPath
 
 from pytest_crab import ecosystems
 from pytest_crab.ecosystems.python.trees import parse_python
+from pytest_crab.errors import EngineError
+from pytest_crab.parsing.syntax_trees import spans_around
 from pytest_crab.text import split_lines
 
-#: Lines around a changed line that are shown of a language other than Python; nearer ones are one window.
+#: Lines around a changed line that are shown where no function or class is around it; nearer ones are one window.
 MARGIN = 6
 
 #: Folders that are no part of a module's name.
@@ -45,6 +47,22 @@ def enclosing_parts(source: str, lines: Collection[int]) -> list[str]:
         if isinstance(node, ast.Import | ast.ImportFrom) and used & set(_bound_names(node))
     )
     return [part for part in (imports, *parts, *windows(source, outside)) if part]
+
+
+def parts_around(path: str, source: str, lines: Collection[int]) -> list[str]:
+    """Return the innermost functions, classes and types around ``lines``, in any language that has a grammar here.
+
+    Of another language, and where the grammars are not installed, all lines stand in their windows.
+    """
+    if path.endswith(".py"):
+        return enclosing_parts(source, lines)
+    try:
+        spans = spans_around(path, source.encode(), lines)
+    except (EngineError, ValueError):
+        return windows(source, lines)
+    texts = split_lines(source)
+    parts = ["\n".join(texts[first - 1 : last]) for first, last in sorted(set(spans.values()))]
+    return [part for part in (*parts, *windows(source, set(lines) - spans.keys())) if part]
 
 
 def windows(source: str, lines: Iterable[int], margin: int = MARGIN) -> list[str]:

@@ -6,13 +6,15 @@ The grammars are those of tree-sitter, one package for each language (the extra 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterator
+import importlib.util
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pytest_crab.ecosystems import grammar_of
 from pytest_crab.ecosystems.contract import Grammar
 from pytest_crab.errors import EngineError
+from pytest_crab.parsing.node_types import CLASSES, FUNCTIONS, TYPES
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -30,6 +32,11 @@ class Leaf:
     last_line: int
 
 
+def are_installed() -> bool:
+    """Return whether the extra is installed."""
+    return importlib.util.find_spec("tree_sitter") is not None
+
+
 def parser_of(grammar: Grammar) -> Callable[[bytes], Node]:
     """Return what makes the root node of a source. Raises EngineError where the extra is missing."""
     try:
@@ -42,18 +49,51 @@ def parser_of(grammar: Grammar) -> Callable[[bytes], Node]:
     return lambda text: parser.parse(text).root_node
 
 
-def leaves(path: str, source: bytes) -> Iterator[Leaf]:
-    """Yield the leaves of a source in their order, by the grammar of files with this name.
+def root_of(path: str, source: bytes) -> Node:
+    """Return the root of a source's tree, by the grammar of files with this name.
 
-    Code that does not parse as a whole has leaves too. Raises EngineError where the extra is missing, ValueError where
-    there is no such grammar.
+    Raises EngineError where the extra is missing, ValueError where there is no such grammar.
     """
     grammar = grammar_of(path)
     if grammar is None:
         raise ValueError(f"there is no grammar for {path}")
     if grammar.piece is not None and grammar.piece[1] not in source:
         grammar = grammar._replace(function=grammar.piece[0])
-    waiting = [parser_of(grammar)(source)]
+    return parser_of(grammar)(source)
+
+
+def spans_around(path: str, source: bytes, lines: Collection[int]) -> dict[int, tuple[int, int]]:
+    """Return by line the first and the last line of the innermost function, class or type around it.
+
+    What stands right above one, a comment or an attribute, is part of it. Lines that are in none are left out. Raises
+    as ``root_of`` does.
+    """
+    found: dict[int, tuple[int, int]] = {}
+    waiting = [root_of(path, source)]
+    while waiting:
+        node = waiting.pop()
+        if node.type in (*FUNCTIONS, *CLASSES, *TYPES):
+            first = node
+            while (above := first.prev_sibling) is not None and _belongs(above, first):
+                first = above
+            start, end = first.start_point[0] + 1, node.end_point[0] + 1
+            found.update((line, (start, end)) for line in lines if start <= line <= end)
+        waiting.extend(node.named_children)
+    return found
+
+
+def _belongs(above: Node, node: Node) -> bool:
+    words = ("comment", "attribute", "decorator")
+    return any(word in above.type for word in words) and node.start_point[0] - above.end_point[0] <= 1
+
+
+def leaves(path: str, source: bytes) -> Iterator[Leaf]:
+    """Yield the leaves of a source in their order, by the grammar of files with this name.
+
+    Code that does not parse as a whole has leaves too. Raises EngineError where the extra is missing, ValueError where
+    there is no such grammar.
+    """
+    waiting = [root_of(path, source)]
     while waiting:
         node = waiting.pop()
         waiting.extend(reversed(node.children))

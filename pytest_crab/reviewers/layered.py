@@ -14,6 +14,7 @@ from pytest_crab.clients.context_layers import BUDGETS, LayeredContext, assemble
 from pytest_crab.clients.prompting import as_data, instructions, prompt
 from pytest_crab.clients.retrieval import text_files
 from pytest_crab.diffs import touched_paths
+from pytest_crab.parsing.syntax_trees import are_installed
 from pytest_crab.protocols import Checkout
 from pytest_crab.reviewers.chat import ask_for_findings, with_usage
 from pytest_crab.text import one_line
@@ -31,10 +32,11 @@ class LayeredReviewer(ChatSettings):
     summary: bool = True
 
     def identity(self) -> Mapping[str, Any]:
-        """Return the settings, with the budgets of the layers and the digest of the prompt for the summary."""
+        """Return the settings, the budgets of the layers, and what else decides the context and its summary."""
         return {
             **ChatSettings.identity(self),
             "budgets": dict(BUDGETS[self.context]),
+            "syntax_trees": self.context is not LayeredContext.A and are_installed(),
             "summary": serialization.digest(_summary_instructions()) if self.summary else None,
         }
 

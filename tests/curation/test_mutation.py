@@ -127,6 +127,17 @@ def test_a_half_is_a_fix_without_one_of_its_places() -> None:
     assert not list(halves("due.txt", before, PYTHON))
 
 
+@pytest.mark.parametrize(
+    ("path", "before", "after"),
+    [
+        ("a.go", "package a\n\n// One.\nvar b = 1\n", "package a\n\n// Two, or\n// three.\nvar b = 1\n"),
+        ("a.c", "int b;\n", "#include <string.h>\nint b;\n"),
+    ],
+)
+def test_comments_and_includes_are_no_code_in_any_language(path: str, before: str, after: str) -> None:
+    assert not list(halves(path, before.encode(), after.encode()))
+
+
 def test_a_fix_is_partly_there_by_the_lines_of_its_places() -> None:
     before = PYTHON.replace(b"<= now()", b"< now()").replace(b"key=str", b"key=id")
     first, second = halves("due.py", before, PYTHON)

@@ -10,6 +10,7 @@ from pytest_crab.parsing.source_code import (
     importers,
     mentions,
     module_name,
+    parts_around,
     signatures_of_tests,
     windows,
 )
@@ -51,6 +52,31 @@ def test_lines_of_no_function_and_code_that_cannot_be_read_have_windows() -> Non
     assert enclosing_parts(CODE, {5}) == ["\n".join(CODE.splitlines()[:11])]
     broken = "def f(:\n" + "x\n" * 20
     assert enclosing_parts(broken, {10}) == windows(broken, {10})
+
+
+@pytest.mark.parametrize(
+    ("path", "source", "first", "last"),
+    [
+        ("a.go", "package a\n\n// f is one.\nfunc f() int {\n\treturn 1\n}\n\nvar b = 2\n", 3, 6),
+        ("a.rs", "impl A {\n    #[inline]\n    fn f() -> i8 {\n        1\n    }\n}\n", 2, 5),
+        ("A.java", "class A {\n  int b;\n\n  /** One. */\n  int f() {\n    return 1;\n  }\n}\n", 4, 7),
+        ("a.cc", "int b;\nint A::f() {\n  return 1;\n}\n", 2, 4),
+        ("a.ts", "class A {\n  f() {\n    return 1;\n  }\n}\n", 2, 4),
+    ],
+)
+def test_functions_of_other_languages_stand_with_what_is_right_above_them(
+    path: str, source: str, first: int, last: int
+) -> None:
+    pytest.importorskip("tree_sitter", reason="syntax trees need the extra mutation")
+    at = next(
+        line for line, text in enumerate(source.splitlines(), 1) if text.strip() in ("return 1", "return 1;", "1")
+    )
+    assert parts_around(path, source, {at}) == ["\n".join(source.splitlines()[first - 1 : last])]
+
+
+def test_what_is_in_no_function_or_has_no_grammar_stands_in_its_window() -> None:
+    assert parts_around("a.go", "package a\n\nvar b = 2\n", {3}) == windows("package a\n\nvar b = 2\n", {3})
+    assert parts_around("a.f90", "x = 2\n", {1}) == ["x = 2"]
 
 
 def test_windows_that_touch_are_one() -> None:

@@ -37,6 +37,11 @@ FUNCTIONS = (
     "function_definition", "function_declaration", "method_definition", "method_declaration", "function_item",
     "constructor_declaration", "method", "singleton_method",
 )  # fmt: skip
+#: What declares a type, beside classes.
+TYPES = (
+    "type_declaration", "struct_item", "enum_item", "trait_item", "interface_declaration", "enum_declaration",
+    "enum_specifier", "trait_declaration", "record_declaration",
+)  # fmt: skip
 CLASSES = ("class_definition", "class_declaration", "class_specifier", "struct_specifier", "impl_item", "class")
 AWAITS = ("await", "await_expression")
 CALLS = (
