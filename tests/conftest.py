@@ -51,7 +51,7 @@ REQUIRED = frozenset(filter(None, os.environ.get("CRAB_TEST_REQUIRE", "").split(
 COUNTED = ("pull", "trial", "trials", "instance", "instances")
 
 #: Marks of tests that need these.
-MARKS = ("docker", "bubblewrap", "node", "go", "rust", "java", "cpp", "php", "browser")
+MARKS = ("docker", "bubblewrap", "node", "go", "rust", "java", "cpp", "php", "ruby", "browser")
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -134,6 +134,14 @@ def _lack_of_php() -> str | None:
     return f"no {lacking[0]} on PATH" if lacking else None
 
 
+def _lack_of_ruby() -> str | None:
+    if shutil.which("ruby") is None or shutil.which("bundle") is None:
+        return "no Ruby with Bundler on PATH"
+    gems = ["rspec", "minitest"]
+    done = subprocess.run(["ruby", "-e", "ARGV.each { |name| gem name }", *gems], capture_output=True, check=False)
+    return None if done.returncode == 0 else f"no gems {' and '.join(gems)}"
+
+
 def _lack_of_an_index() -> str | None:
     if importlib.util.find_spec("uv") is None:
         return "uv is not installed"
@@ -151,6 +159,7 @@ _LACKS = {
     "rust": _lack_of_rust,
     "java": _lack_of_java,
     "php": _lack_of_php,
+    "ruby": _lack_of_ruby,
     "index": _lack_of_an_index,
 }
 

@@ -22,6 +22,7 @@ from pytest_crab.ecosystems.node import Node
 from pytest_crab.ecosystems.patterns import Patterns
 from pytest_crab.ecosystems.php import Php
 from pytest_crab.ecosystems.python import Python
+from pytest_crab.ecosystems.ruby import Ruby
 from pytest_crab.ecosystems.rust import Rust
 from pytest_crab.errors import BadInput
 from pytest_crab.types import Environment, Oracle
@@ -30,7 +31,7 @@ from pytest_crab.types import Environment, Oracle
 GROUP = "pytest_crab.ecosystems"
 
 #: The ecosystems of this package.
-ECOSYSTEMS: tuple[Ecosystem, ...] = (Python(), Node(), Go(), Rust(), Java(), Cpp(), Php())
+ECOSYSTEMS: tuple[Ecosystem, ...] = (Python(), Node(), Go(), Rust(), Java(), Cpp(), Php(), Ruby())
 
 #: What an environment is for that asks for nothing else. Its tools are the interpreters that the harness needs too.
 DEFAULT = ECOSYSTEMS[0]

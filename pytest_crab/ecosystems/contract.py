@@ -25,7 +25,7 @@ _NUMBERS = re.compile(r"\d+(?:\.\d+)+")
 _NUMBER = re.compile(r"(?<=[ \"])\d+")
 
 #: The Dockerfiles that come with this package, each for the ecosystem of its name.
-_DOCKERFILES = ("python", "node", "go", "rust", "java", "cpp", "php")
+_DOCKERFILES = ("python", "node", "go", "rust", "java", "cpp", "php", "ruby")
 
 
 class Spelling(NamedTuple):

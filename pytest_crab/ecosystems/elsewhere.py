@@ -10,11 +10,9 @@ from pytest_crab.ecosystems.contract import Grammar, Names
 GRAMMARS = MappingProxyType(
     {
         ".cs": Grammar("tree_sitter_c_sharp"),
-        ".rb": Grammar("tree_sitter_ruby", nothing=b"nil"),
     }
 )
 
 NAMES = Names(
     tests=r"Tests?\.(?:kt|cs)$",
-    dependencies=r"Gemfile",
 )

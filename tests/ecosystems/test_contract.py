@@ -29,6 +29,7 @@ ENVIRONMENTS = (
     Environment(ecosystem="java", version="17"),
     Environment(ecosystem="cpp", version="12", build=("make",), packages=("doctest",)),
     Environment(ecosystem="php", version="8.2", packages=("phpunit/phpunit:9.6.7",)),
+    Environment(ecosystem="ruby", version="3.1", packages=("rspec:3.12.0",)),
     Environment(ecosystem="node", version="20"),
     Environment(ecosystem="python", version="3.11"),
 )

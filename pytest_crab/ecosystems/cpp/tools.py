@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import importlib.resources
-import os
 import shutil
-import subprocess
 from pathlib import Path
 
 from typing_extensions import override
@@ -14,6 +12,7 @@ from typing_extensions import override
 from pytest_crab.ecosystems.building import PackageRoute, install_script
 from pytest_crab.ecosystems.compilers import copy_c
 from pytest_crab.ecosystems.contract import Tool, Tools
+from pytest_crab.ecosystems.debian import copy_packages
 from pytest_crab.types import Environment
 
 #: The test frameworks, the usual one first.
@@ -62,8 +61,6 @@ _PACKAGES = (
     ),
     *("libgtest-dev", "libgmock-dev", "doctest-dev", "catch2"),
 )
-#: Folders of these that no build reads.
-_UNREAD = ("/usr/share/doc/", "/usr/share/man/", "/usr/share/info/", "/usr/share/locale/", "/usr/share/lintian/")
 
 
 class CppTools(Tools):
@@ -108,25 +105,7 @@ class CppTools(Tools):
         programs = [*copy_c(root), Path(tool.program)]
         shutil.copy2(tool.program, root / "usr/bin/g++")
         (root / "usr/bin/c++").symlink_to("g++")
-        for file in _files_of_packages():
-            place = root / file.relative_to("/")
-            if not os.path.lexists(place):
-                place.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy2(file, place, follow_symlinks=False)
-                programs += [file] if file.parent == Path("/usr/bin") and not file.is_symlink() else []
-        return programs
-
-
-def _files_of_packages() -> list[Path]:
-    """The files of those of the packages that are here; none where Debian's tools are not."""
-    if shutil.which("dpkg-query") is None:
-        return []
-    ask = ["dpkg-query", "-W", "-f=${Package} ${db:Status-Abbrev}\n", *_PACKAGES]
-    listed = subprocess.run(ask, capture_output=True, text=True, check=False).stdout.split("\n")
-    here = [line.split()[0] for line in listed if line.split()[1:] == ["ii"]]
-    found = subprocess.run(["dpkg-query", "-L", *here], capture_output=True, text=True, check=False).stdout
-    paths = [Path(line) for line in found.split("\n") if line.startswith("/usr/") and not line.startswith(_UNREAD)]
-    return [path for path in paths if path.is_file()]
+        return [*programs, *copy_packages(root, _PACKAGES)]
 
 
 def _main(name: str) -> str:

@@ -1,0 +1,69 @@
+"""Ruby: its gems, RSpec and minitest."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from types import MappingProxyType
+
+from typing_extensions import override
+
+from pytest_crab.ecosystems.contract import Ecosystem, Grammar, Messages, Names, Spelling, runner_source
+from pytest_crab.ecosystems.patterns import Patterns
+from pytest_crab.ecosystems.ruby.tools import RubyTools
+from pytest_crab.types import Environment
+
+_VERSION = re.compile(r"\d\.\d{1,2}(?:\.\d{1,2})?")
+
+#: The runners, each with the release of its gem for an oracle of which nothing else is known.
+_RELEASES = MappingProxyType({"rspec": "3.12.0", "minitest": "5.17.0"})
+
+_STUB = """\
+# Red on the pull request, green once {comment} is resolved ({place}).
+# {stub}
+RSpec.describe "{comment}" do
+  it "is resolved" do
+    raise "to be written"
+  end
+end
+"""
+
+
+class Ruby(Ecosystem):
+    """Ruby with Bundler. A Gemfile and its lock pin the gems, or ``environment.packages`` do."""
+
+    name = "ruby"
+    languages = MappingProxyType({".rb": "ruby", ".rake": "ruby", ".gemspec": "ruby"})
+    grammars = MappingProxyType({".rb": Grammar("tree_sitter_ruby", nothing=b"nil")})
+    names = Names(
+        tests=r"_spec\.rb$",
+        dependencies=r"Gemfile|gems\.rb|.*\.gemspec",
+        variables=r"RUBY\w*|GEM_\w+|BUNDLE\w*",
+        reading=r"\bFile\.(?:binread|foreach|read|readlines)\b|\bIO\.read|\.source_location\b",
+        settings=r"\bENV(?:\.fetch\(|\[)['\"](\w+)['\"]",
+    )
+    messages = Messages(
+        banner=r"\s*from \S+:\d+:in |\s+\S+:\d+:in ", cause=r".*\([A-Z]\w*(?:::\w+)*(?:Error|NotFound|Exception)\)$"
+    )
+    tools = RubyTools()
+    runner = runner_source(__name__)
+    stub = _STUB
+    pin = Spelling(r"[A-Za-z0-9_.-]+:\d+(?:\.[0-9A-Za-z]+)*", "name:1.2.3, which is gem's way")
+    runners = MappingProxyType(
+        {"rspec": Spelling(r"_spec\.rb", "_spec.rb"), "minitest": Spelling(r"_test\.rb", "_test.rb")}
+    )
+    leftovers = Patterns(names=(".bundle", ".rspec_status", "*.gem"), marks=(".resultset.json",))
+    system_packages = ("/usr/share/rubygems-integration", "/usr/lib/ruby/vendor_ruby", "/var/lib/gems")
+
+    @override
+    def environment_faults(self, environment: Environment) -> Iterator[str]:
+        yield from super().environment_faults(environment)
+        if not self.owns(environment):
+            return
+        if environment.version is not None and not _VERSION.fullmatch(environment.version):
+            yield f"environment.version is {environment.version!r}; it should be that of Ruby, such as '3.1'"
+
+    @override
+    def start(self, runner: str) -> Environment:
+        packages = (f"{runner}:{_RELEASES[runner]}",)
+        return Environment(ecosystem=self.name, version=self.tools.usual, packages=packages)

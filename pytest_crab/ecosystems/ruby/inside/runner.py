@@ -1,0 +1,341 @@
+"""Oracles under RSpec and minitest: one Ruby runs their tests, and others behind them; CPython 3.6 up.
+
+The oracle is never in the tree, and the project's own settings of both frameworks play no part. The framework is loaded
+before any code of the project, and the methods of all that is there by then are compared with what they were. The tests
+behind the oracle's must fail. Each line of the report begins with a key that lies in no object of Ruby's before it is
+told. What code in the oracle's process can still do is in the docs. A process for each test would take twice the time.
+"""
+
+import base64
+import os
+import re
+
+#: What Ruby runs. Its files are gone before a project's code runs, the key is in local variables that no block holds.
+ENTRY = r"""
+Class.new do
+  def main(folder)
+    key = File.binread("#{folder}/key")
+    a, b, v = number(key, 0, 7), number(key, 7, 14), number(key, 14, 17)
+    key.clear
+    kind, root, place, gems, roots = File.read("#{folder}/settings").split("\0", -1)
+    source = File.read("#{folder}/oracle.rb")
+    Dir.children(folder).each { |name| File.unlink("#{folder}/#{name}") }
+    told = $stdout.dup
+    told.sync = true
+    $stdout.reopen($stderr)
+    write, leave = told.method(:write), Process.method(:exit!)
+    $LOAD_PATH.unshift(*gems.split("\n"))
+    unless framework(kind)
+      write.call(line(a, b, "lack"))
+      leave.call(1)
+    end
+    $LOAD_PATH.unshift(*roots.split("\n"))
+    features, methods = $LOADED_FEATURES.dup, look
+    fault = loaded(source, place)
+    rows = fault ? [["session", :error, fault]] : kind == "rspec" ? run_examples : run_cases
+    labels = altered(methods, features, root)
+    wires = kind == "rspec" ? failing_examples(v) : failing_cases(v)
+    lines = rows.map { |name, outcome, error| line(a, b, "test", name, outcome, *words(error, root, place)) }
+    lines += labels.map { |label| line(a, b, "altered", label) }
+    lines += wires.map { |wire, error| line(a, b, "wire", wire, error && error.message) }
+    write.call(lines.join + line(a, b, "end", lines.size))
+    leave.call(1)
+  end
+
+  def number(text, from, to)
+    found = 0
+    while from < to
+      found = found << 8 | text.getbyte(from)
+      from += 1
+    end
+    found
+  end
+
+  def line(a, b, word, *fields)
+    "#{[a, b, word, *fields.map { |field| [field.to_s[0, 2000]].pack("m0") }].join(" ")}\n"
+  end
+
+  def words(error, root, place)
+    return ["", ""] unless error
+    found = (error.backtrace || []).find { |each| each.start_with?("#{root}/") && !each.start_with?("#{place}:") }
+    [error.class.name, found && found[root.size + 1..].slice(/\A.*?:\d+/)]
+  end
+
+  def framework(kind)
+    if kind == "rspec"
+      %w[rspec/core rspec/expectations rspec/mocks].each { |name| require name }
+      RSpec.configuration.configure_mock_framework
+      RSpec.configuration.configure_expectation_framework
+      RSpec::Matchers::BuiltIn.constants.each { |name| RSpec::Matchers::BuiltIn.const_get(name) }
+    else
+      %w[minitest minitest/spec minitest/mock].each { |name| require name }
+      Minitest.seed = 0
+    end
+    true
+  rescue LoadError
+    false
+  end
+
+  def loaded(source, place)
+    RubyVM::InstructionSequence.compile(source, place, place).eval
+    nil
+  rescue Exception => error
+    error
+  end
+
+  # --- rspec
+
+  def run_examples
+    left = RSpec.world.all_example_groups.flat_map do |group|
+      group.examples.map { |one| [group, one, named([*group.parent_groups.reverse, one])] }
+    end
+    rows = []
+    until left.empty?
+      error = run_groups(left)
+      begun, left = left.partition { |_, one, _| one.execution_result.started_at }
+      rows += begun.map { |_, one, name| [name, *ended(one.execution_result, error)] }
+      break if begun.empty?
+    end
+    rows
+  end
+
+  # Returns what ended the examples early, such as an exit; those that are left can be run after it.
+  def run_groups(tests)
+    chosen = Hash.new { |_, _| [] }.compare_by_identity
+    tests.each { |group, one, _| chosen[group] += [one] }
+    RSpec.world.instance_variable_set(:@filtered_examples, chosen)
+    RSpec.world.all_example_groups.each { |group| group.instance_variable_set(:@descendant_filtered_examples, nil) }
+    tests.map { |group, *_| group.parent_groups.last }.uniq.each { |top| top.run }
+    nil
+  rescue Exception => error
+    error
+  end
+
+  def named(path)
+    said = path.map { |one| [one.metadata[:description].to_s, "line #{one.metadata[:line_number]}"] }
+    said.map { |text, line| text.empty? ? line : text }.join(" > ")
+  end
+
+  def ended(result, error)
+    case result.status
+    when :passed then [:passed, nil]
+    when :pending then [:skipped, nil]
+    else [:failed, result.exception || error]
+    end
+  end
+
+  def failing_examples(v)
+    group = RSpec.describe("x#{v}") do
+      it("raise") { raise v.to_s }
+      it("eq") { expect(v).to eq(v + 1) }
+      it("not") { expect(v).not_to eq(v) }
+      it("truth") { expect(v == v + 1).to be_truthy }
+      it("raises") { expect { v }.to raise_error(ArgumentError) }
+      it("include") { expect([v]).to include(v + 1) }
+    end
+    RSpec.world.filtered_examples[group] = group.examples
+    group.run
+    group.examples.map { |one| [one.description, one.execution_result.exception] }
+  end
+
+  # --- minitest
+
+  def run_cases
+    tests = Minitest::Runnable.runnables.flat_map { |suite| suite.runnable_methods.sort.map { |name| [suite, name] } }
+    tests.map do |suite, name|
+      faults = Minitest.run_one_method(suite, name).failures
+      fault = faults.find { |each| !(Minitest::Skip === each) }
+      fault = fault.error if Minitest::UnexpectedError === fault
+      ["#{suite.name}##{name}", fault ? :failed : faults.empty? ? :passed : :skipped, fault]
+    rescue Exception => error
+      ["#{suite.name}##{name}", :failed, error]
+    end
+  end
+
+  def failing_cases(v)
+    suite = Class.new(Minitest::Test) do
+      define_method(:test_raise) { raise v.to_s }
+      define_method(:test_assert) { assert(v == v + 1) }
+      define_method(:test_refute) { refute(v == v) }
+      define_method(:test_equal) { assert_equal(v + 1, v) }
+      define_method(:test_raises) { assert_raises(ArgumentError) { v } }
+      define_method(:test_includes) { assert_includes([v], v + 1) }
+      define_method(:test_must) { Minitest::Expectation.new(v, self).must_equal(v + 1) }
+    end
+    suite.runnable_methods.map do |name|
+      [name.delete_prefix("test_"), Minitest.run_one_method(suite, name).failures[0]]
+    end
+  end
+
+  # --- what names stand for
+
+  def look
+    found = {}.compare_by_identity
+    apart = /\A(?:Gem|Bundler|OptionParser|RSpec::Core::Formatters)\b/
+    ObjectSpace.each_object(Module) do |one|
+      next if one.singleton_class? || one.name.nil? || one.name.match?(apart)
+      [one, one.singleton_class].each { |each| found[each] = [one.name, each.ancestors, methods_of(each)] }
+    end
+    found
+  end
+
+  def methods_of(one)
+    names = one.instance_methods(false) + one.private_instance_methods(false)
+    names.to_h { |name| [name, one.instance_method(name)] }
+  end
+
+  def altered(before, features, root)
+    later = $LOADED_FEATURES - features
+    found = shadows(later, root)
+    brought = later.reject { |path| path.start_with?("#{root}/") }
+    before.each do |one, (label, ancestors, methods)|
+      label += one.singleton_class? ? "." : "#"
+      now, line = methods_of(one), one.ancestors
+      methods.each do |name, method|
+        found << "#{label}#{name}" unless now[name] == method || brought?(now[name], name, brought)
+      end
+      added = now.reject { |name, _| methods.key?(name) }
+      next if added.empty? && line == ancestors
+      ([[one, added]] + (line - ancestors).map { |each| [each, methods_of(each)] }).each do |place, names|
+        hidden = line.drop(line.index(place) + 1)
+        names.each do |name, method|
+          known = hidden.any? { |each| before[each] && before[each][2].key?(name) }
+          found << "#{label}#{name}" if known && !brought?(method, name, brought)
+        end
+      end
+    end
+    found.uniq
+  end
+
+  def brought?(method, name, features)
+    method && method.original_name == name && method.source_location && features.include?(method.source_location[0])
+  end
+
+  def shadows(later, root)
+    own, others = $LOAD_PATH.partition { |path| "#{path}/".start_with?("#{root}/") }
+    later.flat_map do |path|
+      names = own.filter_map { |folder| path.delete_prefix("#{folder}/") if path.start_with?("#{folder}/") }
+      names.select { |name| others.any? { |folder| File.exist?("#{folder}/#{name}") } }.map { |name| "library:#{name}" }
+    end
+  end
+end.new.main(ARGV.shift)
+"""
+#: What the failure of each test that must fail says; ``v`` is a number that no one knew before.
+WIRES = {
+    "rspec": {
+        "raise": "%(v)d", "eq": "expected: %(w)d", "not": "expected: value != %(v)d",
+        "truth": "expected: truthy value", "raises": "expected ArgumentError but nothing was raised",
+        "include": "expected [%(v)d] to include %(w)d",
+    },
+    "minitest": {
+        "raise": "RuntimeError: %(v)d", "assert": "Expected false to be truthy",
+        "refute": "Expected true to not be truthy", "equal": "Expected: %(w)d", "must": "Expected: %(w)d",
+        "raises": "ArgumentError expected but nothing was raised", "includes": "Expected [%(v)d] to include %(w)d",
+    },
+}  # fmt: skip
+#: Where each has the project's own tests, which is on Ruby's path.
+FOLDERS = {"rspec": "spec", "minitest": "test"}
+LACK = "%s is not in the environment: pin its gem in environment.packages, as %s:1.2.3, or in the Gemfile and its lock"
+#: Files of the tree that stand around oracles, which are the environment's.
+AROUND = re.compile(r"(?:spec|test)/(?:(?:.*/)?\w+_helper\.rb|support/.*)\Z")
+
+
+def run(host, run):
+    """Run one oracle, and behind each of its tests some that must fail."""
+    job, oracle = host.job, run["oracle"]
+    keep(host, run["state"])
+    env, _ = host.environment()
+    spec = write(host, oracle, env)
+    argv = [job["tools"]["ruby"]["program"], spec["entry"], os.path.dirname(spec["entry"])]
+    seen = host.process(argv, env, job["workdir"], run["seconds"], printed=True)
+    return host.conclude(seen, lambda data, code: read(host, spec, data, code))
+
+
+def keep(host, state):
+    """Put back what a state or its build changes of the files that stand around oracles."""
+    tree, job = host.tree, host.job
+    for path, _, _ in job["states"][state]:
+        if AROUND.match(path):
+            tree.put_back(job["tree"], job["workdir"], path)
+    if host.built_since is not None:
+        for place in around(job["tree"]):
+            tree.mend(job["tree"], job["workdir"], place, host.built_since)
+
+
+def around(root):
+    """Return the files and folders of a tree that stand around oracles."""
+    places = [os.path.join(name, "support") for name in FOLDERS.values()]
+    for name in FOLDERS.values():
+        for folder, _, files in os.walk(os.path.join(root, name)):
+            places += [
+                os.path.relpath(os.path.join(folder, file), root) for file in files if file.endswith("_helper.rb")
+            ]
+    return places
+
+
+def write(host, oracle, env):
+    """Write the oracle and what runs it into a private folder; what is to be known of them."""
+    job, private, kind = host.job, os.path.join(host.folder, "oracle"), oracle["runner"]
+    root, key = os.path.realpath(job["workdir"]), os.urandom(17)
+    try:
+        with open(os.path.join(env["GEM_HOME"], "load_path"), encoding="utf-8") as file:
+            listed = file.read().split("\n")
+    except FileNotFoundError:
+        listed = []
+    own = ["lib", FOLDERS[kind], *job["paths"], *(path for path in listed if path and path[0] != "/")]
+    gems = "\n".join(path for path in listed if path and path[0] == "/")
+    roots = "\n".join(os.path.normpath(os.path.join(root, path)) for path in own)
+    settings = [kind, root, os.path.join(root, os.path.basename(oracle["file"])), gems, roots]
+    files = {"key": key, "settings": "\0".join(settings).encode(), "oracle.rb": oracle["source"].encode()}
+    for name, data in dict(files, **{"entry.rb": ENTRY.encode()}).items():
+        with open(os.path.join(private, name), "wb") as out:
+            out.write(data)
+    value = int.from_bytes(key[14:], "big")
+    said = {wire: text % {"v": value, "w": value + 1} for wire, text in WIRES[kind].items()}
+    key = "%d %d " % (int.from_bytes(key[:7], "big"), int.from_bytes(key[7:14], "big"))
+    return {"entry": os.path.join(private, "entry.rb"), "key": key, "runner": kind, "wires": said}
+
+
+# --- reading ---------------------------------------------------------------------------------------------------------
+
+
+def read(host, spec, data, code):
+    """Return the report of a run, or None and what is wrong with it."""
+    try:
+        *lines, rest = data.decode("ascii").split("\n")
+        told = [unpacked(line[len(spec["key"]) :]) for line in lines if line.startswith(spec["key"])]
+        if rest or not told or len(told) < len(lines):
+            return None, "the report is not well-formed" if data else "the process ended without a report"
+        if told == [["lack"]]:
+            return {"fault": LACK % (spec["runner"], spec["runner"])}, None
+        return understood(host, spec, told, code)
+    except (ValueError, IndexError):
+        return None, "the report is not well-formed"
+
+
+def unpacked(line):
+    """Return the word of a line and what it says. Raises ValueError."""
+    word, *fields = line.split(" ")
+    return [word] + [base64.b64decode(field, validate=True).decode("utf-8", "replace") for field in fields]
+
+
+def understood(host, spec, told, code):
+    """Return the report of what was told line by line, or None and what is wrong. Raises ValueError, IndexError."""
+    if told[-1] != ["end", str(len(told) - 1)] or code != 1:
+        return None, "the process ended without a report"
+    tests = [outcome(*fields) for word, *fields in told if word == "test"]
+    wires = {fields[0]: fields[1] for word, *fields in told if word == "wire"}
+    whole = sorted(wires) == sorted(spec["wires"])
+    whole = whole and all(said in wires[wire] for wire, said in spec["wires"].items())
+    altered = [fields[0] for word, *fields in told if word == "altered"]
+    used = {}
+    for test in tests:
+        used[test["id"]] = used.get(test["id"], 0) + 1
+        test["id"] += " #%d" % used[test["id"]] if used[test["id"]] > 1 else ""
+    return host.completed(tests, whole, altered), None
+
+
+def outcome(name, word, exception, where):
+    """Return the outcome of one test; the name of its exception is without the modules around it."""
+    exception = exception.rpartition("::")[2]
+    return {"id": name, "outcome": word, "exception": exception or None, "where": where or None}
