@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_crab import option_types as kinds
-from pytest_crab.ecosystems import interpreters
 from pytest_crab.option_types import OptionType
 
 if TYPE_CHECKING:
@@ -157,7 +156,7 @@ class Options:
     trust: bool = _option(
         kinds.SWITCH, False, "run the Dockerfiles and installs of instance sets from outside this folder"
     )
-    base_image: str = _option(kinds.IMAGE, interpreters.PUBLIC_BASE, "build environments on this image", flag=False)
+    base_image: str = _option(kinds.IMAGE, "python:{python}-slim", "build environments on this image", flag=False)
     prove: str = _option(
         kinds.PROVE,
         "lock",

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from pytest_crab.ecosystems import interpreters
+
 #: Where programs of the system are found; every sandbox sees these folders.
 SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
 #: As many as Linux follows.
@@ -69,7 +71,7 @@ def _bases(link: Path) -> Iterator[Path]:
     except (OSError, UnicodeDecodeError):
         return
     for home in _HOME.findall(text):
-        yield from (path for path in (Path(home, name) for name in ("python3", "python")) if path.exists())
+        yield from (path for path in (Path(home, name) for name in interpreters.ALIASES) if path.exists())
 
 
 def _interpreter(program: Path) -> Path | None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from pytest_crab.clients.client_run import ClientSettings, Session, ending, last_words, require_above_zero
+from pytest_crab.ecosystems import interpreters
 from pytest_crab.protocols import Checkout, Completed
 from pytest_crab.types import Finding, PullRequest, Revision
 
@@ -48,8 +49,8 @@ class MiniAgent(ClientSettings):
     def revise(self, pull_request: PullRequest, findings: Sequence[Finding], checkout: Checkout) -> Revision:
         """Let mini change the code. Raises AgentError, GatewayError, Cancelled, EngineError."""
         with self.session(checkout) as session:
-            python = str(session.installed.program.parent / "python")
-            argv = [python, *ISOLATION, "-c", _START, "-m", f"openai/{self.model}", "-y", "--exit-immediately"]
+            interpreter = str(session.installed.program.parent / interpreters.ANY)
+            argv = [interpreter, *ISOLATION, "-c", _START, "-m", f"openai/{self.model}", "-y", "--exit-immediately"]
             argv += ["-l", "0", "-c", f"agent.step_limit={self.max_turns}", *self.args]
             argv += ["-o", f"{session.home}/trajectory.json"]
             asked = session.prompt(pull_request, findings)

@@ -11,8 +11,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from pytest_crab import beneath, diffs
 from pytest_crab.diffs import is_inside
-from pytest_crab.ecosystems import language_of_file
-from pytest_crab.ecosystems.python.trees import parse_python
+from pytest_crab.ecosystems import of_file
 from pytest_crab.errors import EngineError
 from pytest_crab.protocols import Checkout
 from pytest_crab.types import Finding, PullRequest, Revision, RevisionCommit, Side
@@ -198,10 +197,9 @@ def apply_suggestions(content: bytes, suggestions: Sequence[Suggestion], notes: 
 
 
 def _parses(path: str, content: bytes) -> bool:
-    """Return whether a file of Python can be read; one of another language is taken as it is."""
-    if language_of_file(path) != "python":
-        return True
-    return parse_python(content) is not None
+    """Return whether a file can be read; one of a language that nothing here reads is taken as it is."""
+    owner = of_file(path)
+    return owner is None or owner.is_readable(content)
 
 
 def _put(lines: Sequence[bytes], suggestions: Sequence[Suggestion]) -> bytes:

@@ -14,6 +14,7 @@ import click
 from pytest_crab import ecosystems, systems
 from pytest_crab.clients import installed
 from pytest_crab.clients.known import KINDS
+from pytest_crab.ecosystems import interpreters
 from pytest_crab.ecosystems.contract import Tools
 from pytest_crab.ecosystems.interpreters import running_version
 from pytest_crab.errors import CrabError
@@ -36,7 +37,7 @@ _TOOLS = {tools.name: tools for tools in ecosystems.tools()}
 @click.command(name="doctor")
 @click.option("--build-base", is_flag=True, help="Build a base image here, for machines where no registry answers.")
 @click.option(
-    "--python", "version", metavar="X.Y", help="The Python of the base image; the running one's if not given."
+    interpreters.OPTION, "version", metavar="X.Y", help="The CPython of the base image; the running one's if not given."
 )
 @click.option(
     "--ecosystem", "tools", metavar="NAME", type=click.Choice(_TOOLS),
@@ -54,7 +55,9 @@ _TOOLS = {tools.name: tools for tools in ecosystems.tools()}
 @click.option(
     "--call", "calls", metavar="PROVIDER:MODEL", multiple=True, help="Send this model a short test request; repeatable."
 )
-@click.option("--base", default=_BASE, show_default=True, help="The base image to look for; {python} is X.Y.")
+@click.option(
+    "--base", default=_BASE, show_default=True, help=f"The base image to look for; {interpreters.HOLE} is X.Y."
+)
 def doctor(
     *,
     build_base: bool,

@@ -131,7 +131,7 @@ def _settings_of(reviewer: str, pairs: Sequence[str]) -> dict[str, Any]:
         settings[key.strip()] = _setting(key.strip(), value)
     while (missing := _check(REVIEWERS, reviewer, settings, "--reviewer")) is not None:
         if not sys.stdin.isatty():
-            example = "'command=python3 bot.py'" if missing == _COMMAND else f"{missing}=VALUE"
+            example = "'command=./bot'" if missing == _COMMAND else f"{missing}=VALUE"
             raise click.UsageError(f"{reviewer} needs {missing}: add --setting {example}")
         settings[missing] = _setting(missing, str(click.prompt(f"{reviewer} needs {missing}")))
     own = [word for word in settings.get(_COMMAND, ()) if Path(word).is_file() and not Path(word).is_absolute()]

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from pytest_crab import ecosystems
 from pytest_crab.cli.candidate_sources import SourceArguments, local_repository
 from pytest_crab.cli.curation_run import CurationServices, account, finish, list_candidates, run_stages
 from pytest_crab.cli.shared_options import runtime_option, store_option
@@ -16,7 +17,7 @@ from pytest_crab.curation.collect import Collection
 from pytest_crab.curation.listing import listing_path, read_listing
 from pytest_crab.curation.pipeline import walk
 from pytest_crab.curation.stages import Stage
-from pytest_crab.ecosystems.python import Python
+from pytest_crab.ecosystems import interpreters
 from pytest_crab.injection.company import company_for
 from pytest_crab.injection.deciding import Deciding
 from pytest_crab.injection.faults import FaultSource
@@ -52,7 +53,12 @@ _FOR_ONE = 4
 @click.option(
     "--since", type=click.DateTime(["%Y-%m-%d"]), metavar="DATE", help="Look for fixes from this day on alone."
 )
-@click.option("--python", metavar="X.Y", help="The CPython of all environments; without it each manifest decides.")
+@click.option(
+    interpreters.OPTION,
+    "version",
+    metavar="X.Y",
+    help="The CPython of all environments; without it each manifest decides.",
+)
 @click.option(
     "--runs", type=click.IntRange(min=2), default=3, show_default=True, help="Prove with so many runs of each state."
 )
@@ -78,7 +84,7 @@ def inject(
     methods: tuple[str, ...],
     url: str | None,
     since: date | None,
-    python: str | None,
+    version: str | None,
     runs: int,
     most: int,
     least: float,
@@ -105,7 +111,8 @@ def inject(
     if known is None and Path(source).is_dir():
         raise click.UsageError(f"{source} is no git repository; name one, or its https address")
     if most:
-        parser_of(Python.grammars[".py"])  # before hours of work that would end in its lack
+        # Before hours of work that would end in its lack.
+        parser_of(ecosystems.DEFAULT.grammars[ecosystems.DEFAULT_SUFFIX])
     settings = load_settings(Path.cwd())
     kept = FileStore(store.absolute())
     with ExitStack() as stack:
@@ -120,7 +127,7 @@ def inject(
         path = listing_path(store, out)
         listed = status and read_listing(path) is not None
         listing = list_candidates(path, out, source, named.day, None if listed else faults)
-        deciding = Deciding(repository=repository, python=python, others=faults.propose_others)
+        deciding = Deciding(repository=repository, version=version, others=faults.propose_others)
         chain: list[Stage] = [
             Collection(source=faults, known=faults.identity()),
             deciding,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from importlib import metadata
@@ -10,7 +9,9 @@ from pathlib import Path
 
 import click
 
+from pytest_crab import ecosystems
 from pytest_crab.agents import AGENTS
+from pytest_crab.ecosystems import interpreters
 from pytest_crab.reviewers import REVIEWERS
 from pytest_crab.runtimes import RuntimeSettings
 from pytest_crab.settings import Settings
@@ -37,7 +38,7 @@ def proving_context(
             agent_spec=AGENTS.spec("simulated", {}, here),
         )
     )
-    versions = {"pytest_crab": metadata.version("pytest-crab"), "python": platform.python_version()}
+    versions = {"pytest_crab": metadata.version("pytest-crab"), ecosystems.DEFAULT.name: interpreters.running_release()}
     with open_run_context(place, store, settings, budget=budget, versions=versions) as run_context:
         yield crew, run_context
 

@@ -113,8 +113,7 @@ def _environment(environment: Environment) -> Iterator[str]:
     ecosystem = ecosystem_of(environment)
     facts = {
         "image": environment.image,
-        "python": environment.python,
-        **({ecosystem.name: ecosystem.version(environment)} if ecosystem.tools is not None else {}),
+        ecosystem.name: ecosystem.version(environment),
         "packages": " ".join(environment.packages),
         "as of": environment.resolved,
         "packages of the system": " ".join(environment.system),

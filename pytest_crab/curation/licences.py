@@ -33,7 +33,6 @@ _WORDS = (
     ("MIT", ("permission is hereby granted, free of charge", "the above copyright notice and this permission notice")),
     ("ISC", ("permission to use, copy, modify, and/or distribute this software for any purpose",)),
     ("Unlicense", ("this is free and unencumbered software released into the public domain",)),
-    ("PSF-2.0", ("python software foundation license version 2",)),
 )
 
 
@@ -45,9 +44,10 @@ def detect_licence(read: Callable[[str], bytes | None]) -> str:
 def _candidates(read: Callable[[str], bytes | None]) -> Iterator[str]:
     declared = (name for one in installed() for name in one.licences(lambda name: _text(read(name))))
     yield from (name for name in declared if _SPDX.fullmatch(name))
+    known = (*_WORDS, *(pair for one in installed() for pair in one.licence_words().items()))
     for name in _FILES:
         text = " ".join(_text(read(name)).lower().split())[:4000]
-        yield from (licence for licence, words in _WORDS if text and all(word in text for word in words))
+        yield from (licence for licence, words in known if text and all(word in text for word in words))
 
 
 def _text(content: bytes | None) -> str:

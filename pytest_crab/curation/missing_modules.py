@@ -10,6 +10,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from pytest_crab.ecosystems import interpreters
 from pytest_crab.harness import encode_changes
 from pytest_crab.program_texts import program_text
 from pytest_crab.protocols import Command
@@ -95,6 +96,7 @@ def _run(context: TrialContext, tree: str, script: str, more: Mapping[str, Any])
         "roots": list(environment.paths),
         "site": list(image.site),
         "env": dict(environment.env),
+        "aliases": interpreters.ALIASES,
         **more,
     }
     command = Command(argv=(image.interpreter, "-I", "-S", "-c", script), stdin=json.dumps(job).encode())

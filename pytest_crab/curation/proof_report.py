@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from pytest_crab import ecosystems
 from pytest_crab.curation.certify import SOURCE, Certificate
 from pytest_crab.errors import BadInput
 from pytest_crab.instances.set_files import read_set_file, write_set_file
@@ -50,7 +51,7 @@ def _entry(certificate: Certificate, runtime: str) -> dict[str, Any]:
             }
     return {
         SOURCE: tags.get(SOURCE, certificate.environment_source),
-        "python": environment.python,
+        ecosystems.DEFAULT.name: ecosystems.DEFAULT.version(environment),
         "packages": len(environment.packages),
         "runtime": runtime,
         "oracles": oracles,

@@ -12,7 +12,7 @@ from typing import Any
 
 from typing_extensions import override
 
-from pytest_crab import serialization
+from pytest_crab import ecosystems, serialization
 from pytest_crab.curation import template
 from pytest_crab.curation.filter import ask_judge, comment_questions, judge_identity
 from pytest_crab.curation.fresh_rates import publish_rates
@@ -148,7 +148,7 @@ def to_instance(candidate: PullCandidate, folder: Path) -> Instance:
         folder=str(folder),
         provenance=candidate.provenance,
         repo=candidate.repo,
-        language=candidate.language or "python",
+        language=candidate.language or ecosystems.DEFAULT.name,
         license=candidate.license,
         pull_request=candidate.pull_request,
         source=Source(git=candidate.source, commit=candidate.commit),

@@ -14,8 +14,8 @@ from pytest_crab import diffs
 from pytest_crab.curation import licences
 from pytest_crab.curation.locations import Location, hunk_locations
 from pytest_crab.curation.template import draft_comments, language_of
-from pytest_crab.ecosystems import of_language
-from pytest_crab.ecosystems.interpreters import running_version
+from pytest_crab.ecosystems import DEFAULT, of_language
+from pytest_crab.ecosystems.interpreters import environment_of, running_version
 from pytest_crab.errors import BadInput
 from pytest_crab.instances.files import LINK, pristine
 from pytest_crab.instances.placeholders import PLACEHOLDER
@@ -91,12 +91,10 @@ class PullRequestDraft:
         if ecosystem.tools is not None:
             return Environment(ecosystem=ecosystem.name, version=ecosystem.tools.usual, timeout=_TIMEOUT)
         if self.source.git is not None:
-            return Environment(dockerfile="python", timeout=_TIMEOUT)
+            return environment_of(None, timeout=_TIMEOUT)
         pytest = f"pytest=={metadata.version('pytest')}"
         paths = tuple(dict.fromkeys([".", *(["src"] if self._has_src else [])]))
-        return Environment(
-            dockerfile="python", python=running_version(), packages=(pytest,), paths=paths, timeout=_TIMEOUT
-        )
+        return environment_of(running_version(), packages=(pytest,), paths=paths, timeout=_TIMEOUT)
 
     @property
     def _has_src(self) -> bool:
@@ -132,7 +130,7 @@ def from_repository(wanted: PullRequestQuery, cache: Path) -> PullRequestDraft:
         notes=notes,
     )
     changed = Location(path=pull.paths[0], lines=None)  # what is commented on must be in the trees, and this is
-    instance = replace(origin.instance(Path(origin.id), []), comments=draft_comments([changed], "python"))
+    instance = replace(origin.instance(Path(origin.id), []), comments=draft_comments([changed], DEFAULT.name))
     fetcher = GitFetcher()
     snapshot = fetcher.fetch(instance, cache)
     return replace(

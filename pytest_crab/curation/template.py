@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 
 from pytest_crab.curation.locations import Location, hunk_locations
-from pytest_crab.ecosystems import language_of_file, of_language, of_runner
+from pytest_crab.ecosystems import DEFAULT, language_of_file, of_language, of_runner
 from pytest_crab.errors import BadInput
 from pytest_crab.instances.dump import instance_yaml
 from pytest_crab.instances.loading import FILE
@@ -34,9 +34,9 @@ _COMMENTS = """\
 
 
 def language_of(paths: Sequence[str]) -> str:
-    """Return the language of most of these files; python if none has a known suffix."""
+    """Return the language of most of these files; the default ecosystem's if none has a known suffix."""
     named = [name for name in map(language_of_file, paths) if name is not None]
-    return max(sorted(set(named)), key=named.count) if named else "python"
+    return max(sorted(set(named)), key=named.count) if named else DEFAULT.name
 
 
 def draft_comments(places: Sequence[Location], language: str) -> tuple[Comment, ...]:

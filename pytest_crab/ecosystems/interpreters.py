@@ -5,12 +5,14 @@ from __future__ import annotations
 import datetime
 import functools
 import json
+import platform
 import shutil
 import subprocess
 import sys
 import sysconfig
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from pytest_crab.ecosystems import pyenv
 from pytest_crab.types import Environment
@@ -33,6 +35,9 @@ PUBLIC_BASE = "python:{python}-slim"
 LOCAL_BASE = "pytest-crab-base:{python}"
 #: The names by which programs call an interpreter of any version.
 ALIASES = ("python3", "python")
+ANY = ALIASES[-1]
+#: The option of commands that chooses an interpreter, and what stands for its version in the name of a base image.
+OPTION, HOLE = "--python", "{python}"
 #: The packages of Debian that a base image is made of, and what gives the interpreter its other name in a root.
 DEBIAN_PACKAGES = "python3,python3-venv,python3-pip,git,ca-certificates"
 DEBIAN_ALIAS = 'ln -sf python3 "$1/usr/bin/python"'
@@ -95,6 +100,16 @@ def version_of(environment: Environment) -> str:
     return environment.python or running_version()
 
 
+def environment_of(version: str | None, **more: Any) -> Environment:
+    """Return an environment with an interpreter X.Y; None: the project's manifest, or the running one, decides."""
+    return Environment(dockerfile="python", python=version, **more)
+
+
+def running_release() -> str:
+    """The release of the interpreter that runs this."""
+    return platform.python_version()
+
+
 def bases(base: str, version: str) -> list[str]:
     """The names of the image that environments of CPython X.Y are built on, given that of the public one."""
     return list(dict.fromkeys(each.format(python=version) for each in (base, LOCAL_BASE)))
@@ -102,7 +117,7 @@ def bases(base: str, version: str) -> list[str]:
 
 def base_option(version: str) -> str:
     """The option of ``doctor --build-base`` for a base image of CPython X.Y."""
-    return f"--python {version}"
+    return f"{OPTION} {version}"
 
 
 def running_version() -> str:

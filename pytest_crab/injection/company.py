@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 
-from pytest_crab import diffs
+from pytest_crab import diffs, pytest_files
 from pytest_crab.errors import DiffRejected
 from pytest_crab.injection import excerpts, witnesses
 from pytest_crab.injection.deciding import trees_of
@@ -38,7 +38,7 @@ def company_for(
         change = line[at]
         if change.commit == candidate.tags.get(FIX) or len(found) == _MOST:
             break
-        sources = [path for path in files[at] if path.endswith(".py") and not is_test(path)]
+        sources = [path for path in files[at] if path.endswith(pytest_files.MODULE) and not is_test(path)]
         if faulty.isdisjoint(sources) or not all(files[at][path] == "M" and is_source(path) for path in sources):
             continue
         diff = repository.diff(change.parent, change.commit, sources)
@@ -54,7 +54,7 @@ def company_for(
 
 def _alters(repository: Repository, change: Change, changed: Mapping[str, str], own: Mapping[str, str]) -> bool:
     """Return whether a change alters these tests, or what they share. Raises ValueError."""
-    if any(PurePosixPath(path).name == "conftest.py" for path in changed):
+    if any(PurePosixPath(path).name == pytest_files.CONFTEST for path in changed):
         return True
     for path, text in own.items():
         if path in changed:

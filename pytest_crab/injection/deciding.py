@@ -13,11 +13,12 @@ from typing import Any
 
 from typing_extensions import override
 
-from pytest_crab import diffs
+from pytest_crab import diffs, ecosystems
 from pytest_crab.curation.certify import SOURCE, open_search
 from pytest_crab.curation.mutation import halves, partly
 from pytest_crab.curation.publish import to_instance
 from pytest_crab.curation.stages import CurationContext, Rejection, Stage
+from pytest_crab.ecosystems.interpreters import environment_of
 from pytest_crab.errors import DiffRejected, ImageError
 from pytest_crab.formats import format_count
 from pytest_crab.injection import excerpts, witnesses
@@ -143,7 +144,7 @@ class Deciding(Stage):
 
     repository: Repository
     #: The CPython X.Y to take; None: the project's manifest decides.
-    python: str | None = None
+    version: str | None = None
     #: Makes further proposals of a candidate, which are tried where the first is left out.
     others: Callable[[PullCandidate, CurationContext], Iterator[PullCandidate]] = lambda _candidate, _context: iter(())
     name: str = "tests"
@@ -153,7 +154,7 @@ class Deciding(Stage):
 
     @override
     def identity(self) -> Mapping[str, Any]:
-        return {"version": 13, "python": self.python}
+        return {"version": 13, ecosystems.DEFAULT.name: self.version}
 
     @override
     def run(self, candidate: PullCandidate, context: CurationContext) -> PullCandidate | Rejection:
@@ -175,7 +176,7 @@ class Deciding(Stage):
 
     def _decide(self, candidate: PullCandidate, context: CurationContext) -> PullCandidate | Rejection:
         with tempfile.TemporaryDirectory(prefix="crab-inject-") as scratch:
-            trying = Trying(candidate, context, Path(scratch), self.python)
+            trying = Trying(candidate, context, Path(scratch), self.version)
             found = self._find(trying)
             if found is None or not found.sight.passed:
                 return Rejection(reason="no environment was found in which its tests run", detail=trying.fault)
@@ -267,7 +268,7 @@ class Deciding(Stage):
         if not own:
             raise ValueError("the tests that see the fault are in no file that they were taken from")
         hidden = hide(self.repository, candidate, witnesses.by_file(red, list(own)))
-        file = f"oracles/test_pull_{candidate.tags['change'][:8]}_c0.py"
+        file = f"oracles/test_pull_{candidate.tags['change'][:8]}_c0{ecosystems.DEFAULT_SUFFIX}"
         (one,) = candidate.comments
         _, head, mended = trees_of(self.repository, hidden)
         path, lines = place_of(self.repository, head, mended, hidden.diff)
@@ -305,7 +306,9 @@ class Deciding(Stage):
         """
         _, head, mended = trees_of(self.repository, candidate)
         read = self.repository.read
-        paths = [path for path in diffs.touched_paths(candidate.files[REFERENCE]) if path.endswith(".py")]
+        paths = [
+            path for path in diffs.touched_paths(candidate.files[REFERENCE]) if path.endswith(ecosystems.DEFAULT_SUFFIX)
+        ]
         both = [(read(head, path) or "", read(mended, path) or "") for path in paths]
         wordings = {text for before, after in both for text in excerpts.added_texts(before, after)}
         pinning = {
@@ -413,20 +416,20 @@ def _without(repository: Repository, tree: str, tests: Mapping[str, Collection[s
 class Trying:
     """The runs of one candidate's witnesses in environments, in instances of a scratch folder."""
 
-    def __init__(self, candidate: PullCandidate, context: CurationContext, scratch: Path, python: str | None) -> None:
+    def __init__(self, candidate: PullCandidate, context: CurationContext, scratch: Path, version: str | None) -> None:
         self.fault = ""
         self.day = day_of(candidate)
         self._candidate = candidate
         self._notice = context.notice
         self._crew, self._run_context = context.proving()
-        self._python = python
+        self._version = version
         folder = scratch / candidate.id
         (one,) = candidate.comments
-        file = f"test_witness_{candidate.tags['change'][:8]}.py"
+        file = f"test_witness_{candidate.tags['change'][:8]}{ecosystems.DEFAULT_SUFFIX}"
         comment = dataclasses.replace(one.comment, kind=Kind.BEHAVIORAL, oracle=Oracle(file=file))
         files = {**candidate.files, file: witnesses.oracle_text(witnesses_of(candidate), None)}
         write_files(folder, files)
-        environment = Environment(dockerfile="python", python=python, timeout=_SECONDS)
+        environment = environment_of(version, timeout=_SECONDS)
         fitted = dataclasses.replace(
             candidate, comments=(CandidateComment(comment=comment),), environment=environment, files=files
         )

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from typing_extensions import override
 
-from pytest_crab import diffs
+from pytest_crab import diffs, pytest_files
 from pytest_crab.curation.collect import CandidateSource
 from pytest_crab.curation.mutation import Mutant, changes_code, drafts, may_hang, mutants
 from pytest_crab.curation.stages import CurationContext, Rejection
@@ -222,7 +222,7 @@ class SeededSource(CandidateSource):
                 if kept[path]
             } or self._witnesses(change, mutant, wide=True)
         for folder in {folder for path in found for folder in PurePosixPath(path).parents}:
-            text = read(tree, name := str(folder / "conftest.py"))
+            text = read(tree, name := str(folder / pytest_files.CONFTEST))
             found |= {name: text} if text is not None else {}
         return found
 
@@ -230,14 +230,14 @@ class SeededSource(CandidateSource):
 def is_source(path: str) -> bool:
     """Return whether a file is source that a fault may be put into."""
     place = PurePosixPath(path)
-    known = grammar_of(path) is not None and place.name not in ("setup.py", "noxfile.py", "conftest.py", "conf.py")
+    known = grammar_of(path) is not None and place.name not in pytest_files.SCRIPTS
     return known and not is_test(path) and not is_documentation(path)
 
 
 def _is_named_test(path: str) -> bool:
     """Return whether pytest takes a file for tests by its name."""
-    name = PurePosixPath(path).name
-    return is_test(path) and name.endswith(".py") and (name.startswith("test_") or name.endswith("_test.py"))
+    name, end = PurePosixPath(path).name, pytest_files.MODULE
+    return is_test(path) and name.endswith(end) and (name.startswith("test_") or name.endswith(f"_test{end}"))
 
 
 def _kind(mutant: Mutant) -> str:

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from pytest_crab import diffs
-from pytest_crab.ecosystems.python import RUNNER
+from pytest_crab import diffs, pytest_files
+from pytest_crab.ecosystems import DEFAULT_RUNNER
 from pytest_crab.instances.lock import named_diffs
 from pytest_crab.types import Instance, Oracle
 
 MOST_MIB = 4
 
-#: What a pytest, a Python or a packaging tool that comes near would take for its own.
-_FOREIGN = ("conftest.py", "pytest.ini", ".pytest.ini", "tox.ini", "setup.cfg", "pyproject.toml")
-_FOREIGN_PYTHON = ("sitecustomize.py", "usercustomize.py")
+#: The files that an interpreter or one of its tools would take for its own where it comes near.
+_FOREIGN = (*pytest_files.SETTINGS, *pytest_files.STARTUP)
 
 
 def content_faults(instance: Instance) -> Iterator[str]:
@@ -33,7 +32,7 @@ def _oracle_faults(at: str, oracle: Oracle, folder: Path) -> Iterator[str]:
     text = (folder / oracle.file).read_bytes().decode("utf-8", "replace")
     if not text.strip():
         yield f"{at}.file ({oracle.file}) is empty; it should hold tests"
-    for number, part in enumerate(oracle.parts or () if oracle.runner == RUNNER else ()):
+    for number, part in enumerate(oracle.parts or () if oracle.runner == DEFAULT_RUNNER else ()):
         for name in part.tests:
             missing = [word for word in name.partition("[")[0].split("::") if word not in text]
             if missing:
@@ -45,15 +44,15 @@ def _stray_files(instance: Instance) -> Iterator[str]:
     folder = Path(instance.folder)
     levels = {folder, *(Path(folder, comment.required_oracle.file).parent for comment in instance.with_oracles)}
     for found in sorted(path for level in levels for path in level.iterdir()):
-        if found.name in _FOREIGN or found.name in _FOREIGN_PYTHON or found.suffix == ".pth":
+        if found.name in _FOREIGN or found.suffix == ".pth":
             path = found.relative_to(folder)
             yield f"{path} is configuration that would act outside the instance; it should not be there"
 
 
 def set_configuration(folder: Path) -> Iterator[Path]:
     """Yield the files in a set's folder that a pytest reads to which the set is named."""
-    yield from (path for name in _FOREIGN if (path := folder / name).is_file())
-    yield from sorted(folder.glob("test*/conftest.py"))
+    yield from (path for name in pytest_files.SETTINGS if (path := folder / name).is_file())
+    yield from sorted(folder.glob(pytest_files.CONFTESTS_BELOW))
 
 
 def _diff_faults(at: str, path: Path, *, may_be_empty: bool) -> Iterator[str]:

@@ -25,7 +25,12 @@ def kind_of(source: str, runner: str) -> Kind:
 _WORDS: Mapping[Category, str] = {
     Category.SECURITY: r"secur|vulnerab|injection|credential|sanitiz|csrf|xss|unsafe|untrusted",
     Category.EFFICIENCY: r"performan|efficien|expensive|overhead|slow|faster|quadratic|memory usage|o\(n",
-    Category.COMPATIBILITY: r"compatib|backward|backport|deprecat|python ?[23]\b|py[23]\d?\b|older version|windows",
+    Category.COMPATIBILITY: "|".join(
+        [
+            "compatib|backward|backport|deprecat|older version|windows",
+            *(one.old for one in ecosystems.names() if one.old),
+        ]
+    ),
     Category.TESTING: r"unit ?test|test case|tests?\b|coverage|assertion|fixture|mock|flaky",
     Category.ERROR_HANDLING: r"exception|raise|error message|traceback|try/except|except\b|warn|swallow",
     Category.DOCUMENTATION: r"doc ?string|document|docs?\b|typo|spelling|wording|grammar|readme|changelog|comment",

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_crab import serialization
+from pytest_crab.ecosystems import interpreters
 from pytest_crab.errors import BadInput
 from pytest_crab.instances.files import file_digest, folder_digest, replace_text
 from pytest_crab.instances.loading import FILE as INSTANCE_FILE
@@ -118,7 +119,7 @@ def record_audits(folder: Path, instance: Instance, passed: Mapping[str, bool], 
             return 0
         instances, audits = _read(folder / FILE), _read_audits(folder)
         digests = audit_digests(instance)
-        machine = f"{platform.system()} {platform.machine()}, CPython {platform.python_version()}"
+        machine = f"{platform.system()} {platform.machine()}, CPython {interpreters.running_release()}"
         recorded = {
             name: {"digest": digests[name], "runs": runs[name], "on": machine}
             for name, ok in passed.items()

@@ -67,7 +67,7 @@ class PullRequestRow:
 
     instance_id: str
     repo: str
-    language: str = "python"
+    language: str = ecosystems.DEFAULT.name
     pull_number: int
     title: str | None = None
     body: str | None = None
@@ -105,7 +105,7 @@ def to_instance(
         folder=str(folder),
         provenance=Provenance.GITHUB,
         repo=row.repo,
-        language=language_name(row.language) or "python",
+        language=language_name(row.language) or ecosystems.DEFAULT.name,
         license=LICENSE,
         pull_request=PullRequestFacts(
             number=row.pull_number, title=title, body=row.body or "", url=f"{row.url}/pull/{row.pull_number}"

@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from pytest_crab import ecosystems
-from pytest_crab.ecosystems import python
+from pytest_crab.ecosystems import distributions
 from pytest_crab.protocols import OWN_PLACES
 from pytest_crab.types import (
     Comment,
@@ -34,8 +34,8 @@ _SYSTEM = re.compile(r"[a-z0-9][a-z0-9+.-]+(?:=[A-Za-z0-9.+~:-]+)?")
 _SYSTEM_FOLDERS = {"bin", "boot", "dev", "etc", "lib", "lib32", "lib64", "libx32", "proc", "run", "sbin", "sys"}
 _OWN_PLACES = tuple(f"{place}/" for place in OWN_PLACES.values())
 _WORKDIR = re.compile(r"(?:/[A-Za-z0-9._@+-]+)+/?")
-_NAME = re.compile(python.NAME)
-_EXACT = re.compile(python.VERSION)
+_NAME = re.compile(distributions.NAME)
+_EXACT = re.compile(distributions.VERSION)
 _DOCKERFILE = re.compile(r"[A-Za-z0-9_-]+")
 _IMAGE = re.compile(r"[^\s@-][^\s@]*@sha256:[0-9a-f]{64}")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
@@ -131,7 +131,8 @@ def environment_faults(environment: Environment) -> Iterator[str]:
         yield from _mismatches(f"{at}.packages", environment.packages, pinned, f"it should be pinned, as {pin.words}")
     yield from _mismatches(f"{at}.system", environment.system, _SYSTEM, "it should be a Debian package's name")
     if environment.dockerfile is not None and not _DOCKERFILE.fullmatch(environment.dockerfile):
-        yield f"{at}.dockerfile is {environment.dockerfile!r}; it should be a name out of dockerfiles/, such as python"
+        usual = ecosystems.DEFAULT.name
+        yield f"{at}.dockerfile is {environment.dockerfile!r}; it should be a name out of dockerfiles/, such as {usual}"
     if environment.image is not None and not _IMAGE.fullmatch(environment.image):
         yield f"{at}.image is {environment.image!r}; it should be pinned, as name@sha256:<64 hex digits>"
     for key, commands in (("install", environment.install), ("build", environment.build or ())):
@@ -198,12 +199,12 @@ def _oracle_faults(oracle: Oracle, at: str, files: Files) -> Iterator[str]:
         yield from file_faults(f"{at}.oracle.file", oracle.file, files)
     else:
         yield f"{at}.oracle.file is {oracle.file!r}; its name should be test_<letters, digits, underscores>{wanted}"
-    is_python = oracle.runner in python.Python.runners
-    if not is_python and oracle.isolation is not Isolation.NONE:
+    owner = ecosystems.of_runner(oracle.runner)
+    if owner is not None and owner.isolation is None and oracle.isolation is not Isolation.NONE:
         yield f"{at}.oracle.isolation is {oracle.isolation}; with runner {oracle.runner} it should be none"
     if oracle.folder is not None and oracle.folder != "." and not _is_below(oracle.folder):
         yield f"{at}.oracle.folder is {oracle.folder!r}; it should be a folder of the tree, without .."
-    if not is_python and oracle.plugins:
+    if owner is not None and not owner.takes_plugins and oracle.plugins:
         yield f"{at}.oracle.plugins are pytest's; with runner {oracle.runner} there should be none"
     yield from _mismatches(f"{at}.oracle.plugins", oracle.plugins, _MODULE, "it should be the name of a module")
     yield from _part_faults(f"{at}.oracle.parts", oracle.parts)

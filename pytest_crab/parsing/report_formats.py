@@ -18,7 +18,7 @@ from pytest_crab.text import split_lines
 from pytest_crab.types import StrEnum
 
 _STEP = re.compile(r"(?P<name>[^.\[\]]+)|\[(?P<index>\d*)\]")
-#: A command to the runner of GitHub Actions, as linters print it: ::error file=a.py,line=3::message.
+#: A command to the runner of GitHub Actions, as linters print it: ::error file=NAME,line=3::message.
 _COMMAND = re.compile(r"::(?P<severity>error|warning|notice)(?: (?P<fields>[^\n]*?))?::(?P<message>[^\r\n]*)")
 _ESCAPED = {"%25": "%", "%0D": "\r", "%0A": "\n", "%3A": ":", "%2C": ","}
 
@@ -157,7 +157,7 @@ def _comments_or_commands(text: str) -> Any:
         return _json(text)
     found = [_command(match) for match in _COMMAND.finditer(text)]
     if text.strip() and not found:
-        raise _NoReport("it has neither JSON nor a line such as ::error file=a.py,line=3::message")
+        raise _NoReport("it has neither JSON nor a line such as ::error file=NAME,line=3::message")
     return found
 
 

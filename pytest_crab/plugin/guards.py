@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from pytest_crab.plugin.paths import INSTANCE_FILE, holds_instances, instance_folder, is_data, is_locked, named_paths
+from pytest_crab.pytest_files import CONFTEST, CONFTESTS_BELOW
 from pytest_crab.systems import refusal
 
 
@@ -40,10 +41,10 @@ def refuse_inside(path: Path) -> None:
             f"{path} lies inside the instance {folder.name}, whose files are data: name the instance's folder instead"
         )
     # pytest imports conftest.py from a folder that is named, and from those below it that are called test*
-    found_below = path.glob("test*/conftest.py") if os.path.isdir(path) else ()  # noqa: PTH112 - a Path may raise
+    found_below = path.glob(CONFTESTS_BELOW) if os.path.isdir(path) else ()  # noqa: PTH112 - a Path may raise
     below = [found for found in found_below if folder or instance_folder(found)]
-    for found in (*(folder.glob("conftest.py") if folder else ()), *below):
-        raise pytest.UsageError(f"{found} would be run by pytest: an instance folder holds no conftest.py, remove it")
+    for found in (*(folder.glob(CONFTEST) if folder else ()), *below):
+        raise pytest.UsageError(f"{found} would be run by pytest: an instance folder holds no {CONFTEST}, remove it")
 
 
 class Inert:

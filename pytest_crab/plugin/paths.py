@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from pytest_crab import pytest_files
+
 INSTANCE_FILE = "instance.yaml"
 LOCK_FILE = "crab.lock"
 RECORDED = b"recorded"  # the folder of a set's recorded results
@@ -110,7 +112,7 @@ def _beside(folder: Path, config: pytest.Config) -> Iterator[str]:
     with os.scandir(folder) as entries:
         for entry in entries:
             if not entry.is_dir():
-                if entry.name.endswith(".py"):
+                if entry.name.endswith(pytest_files.MODULE):
                     yield entry.name
             elif (
                 not entry.name.startswith((".", "__"))

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from pytest_crab import serialization
+from pytest_crab import pytest_files, serialization
 from pytest_crab.atomic import write_atomically
 from pytest_crab.errors import BadInput
 from pytest_crab.instances import find_instances, load_instance
@@ -91,18 +91,19 @@ def _read_by_pytest(config: pytest.Config, folder: Path) -> Iterator[Path]:
         yield config.inipath
     known = config.known_args_namespace
     if known.rootdir is None and folder.is_relative_to(config.rootpath):
-        yield config.rootpath / "setup.py"  # makes its folder the rootdir, whose crab.yaml and store are believed
+        # It makes its folder the rootdir, whose crab.yaml and store are believed.
+        yield config.rootpath / pytest_files.SETUP
     cut = config.invocation_params.dir / known.confcutdir
     for place in (folder, *folder.parents):
         if place not in cut.parents:
             yield from _modules(place, config)
     if not known.noconftest:
-        yield from folder.glob("test*/conftest.py")
+        yield from folder.glob(pytest_files.CONFTESTS_BELOW)
 
 
 def _modules(folder: Path, config: pytest.Config) -> Iterator[Path]:
     """Yield the modules that pytest runs of a folder that it collects; a package only if it holds instances."""
-    conftest, package = folder / "conftest.py", folder / "__init__.py"
+    conftest, package = folder / pytest_files.CONFTEST, folder / pytest_files.PACKAGE
     if conftest.is_file() and not config.known_args_namespace.noconftest:
         yield conftest
     is_ours = is_file(folder / INSTANCE_FILE) or is_set(folder, config)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
+from pytest_crab import ecosystems
 from pytest_crab.diffs import changed_lines
 from pytest_crab.ecosystems.python.linter import IGNORE, NEWEST, SELECT
 from pytest_crab.errors import ReviewerError
@@ -21,7 +22,7 @@ from pytest_crab.parsing.finding_places import tree_path
 from pytest_crab.protocols import Checkout, Completed, Workspace
 from pytest_crab.types import Finding, PullRequest, Review, Side
 
-_SUFFIXES = (".py", ".pyi")
+_SUFFIXES = tuple(ecosystems.DEFAULT.languages)
 _FILES_AT_ONCE = 500
 
 
@@ -160,7 +161,7 @@ def ruff_program() -> Path:
     """The ruff of this environment, else the one on PATH. Raises ReviewerError."""
     found = shutil.which("ruff", path=str(Path(sys.executable).parent)) or _installed_ruff() or shutil.which("ruff")
     if found is None:
-        raise ReviewerError("ruff is not installed here; run pip install ruff")
+        raise ReviewerError("ruff is not installed here; install the package ruff")
     return Path(found).resolve()
 
 

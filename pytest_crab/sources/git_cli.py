@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import IO, TypeAlias
 
 from pytest_crab.ecosystems import LEFTOVERS
@@ -25,7 +26,7 @@ _ENVIRON_LOCK = threading.Lock()
 
 
 @contextmanager
-def _without_git_variables(**instead: str) -> Iterator[None]:
+def _without_git_variables(instead: Mapping[str, str] = MappingProxyType({})) -> Iterator[None]:
     """Hide this process's variables for git from GitPython, which would look for a repository where they say."""
     with _ENVIRON_LOCK:
         before = {name: os.environ.pop(name) for name in list(os.environ) if name.startswith("GIT_")}
@@ -39,7 +40,7 @@ def _without_git_variables(**instead: str) -> Iterator[None]:
 
 
 # So that it does not fail at import where there is no git; a command that needs git reports that.
-with _without_git_variables(GIT_PYTHON_REFRESH="quiet"):
+with _without_git_variables({"GIT_PYTHON_REFRESH": "quiet"}):
     import git
     import git.exc
     from gitdb import OInfo, OStream

@@ -5,17 +5,13 @@ This does not call ``pip download``, which runs the project's build to get its m
 
 from __future__ import annotations
 
-import ast
-import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import requests
+from packaging.utils import canonicalize_name
 from pypi_simple import (
     PYPI_SIMPLE_ENDPOINT,
     DistributionPackage,
@@ -24,26 +20,13 @@ from pypi_simple import (
     UnsupportedContentTypeError,
 )
 
-from pytest_crab.ecosystems.python.packages import normal_name
+from pytest_crab.ecosystems.distributions import IndexSettings, read_settings
 from pytest_crab.errors import SourceError, SourceUnreachable
 from pytest_crab.instances.files import file_digest
-from pytest_crab.text import split_lines
 from pytest_crab.types import SdistSource
 
 MOST_MIB = 256
 _SECONDS = (15, 60)
-
-
-@dataclass(frozen=True, slots=True)
-class IndexSettings:
-    """pip's settings."""
-
-    #: Folders to search first.
-    folders: tuple[str, ...]
-    #: Indexes to search then, in order.
-    indexes: tuple[str, ...]
-    #: A file of trusted authorities.
-    cert: str | None
 
 
 def download(facts: SdistSource, into: Path, instance_id: str) -> None:
@@ -51,7 +34,7 @@ def download(facts: SdistSource, into: Path, instance_id: str) -> None:
 
     Raises SourceUnreachable where no index answers, SourceError where they answer and have it not, or have another.
     """
-    settings = read_pip_settings()
+    settings = read_settings(PYPI_SIMPLE_ENDPOINT)
     what = f"{instance_id}: the sdist of {facts.name} {facts.version}"
     for path in _local_copies(facts, settings.folders):
         shutil.copyfile(path, into)
@@ -77,7 +60,7 @@ def locate(name: str, version: str, into: Path) -> str:
     Raises SourceUnreachable where no index answers, SourceError where those that answer have it not.
     """
     anything = SdistSource(name=name, version=version, sha256="0" * 64, head="", reference="")
-    settings = read_pip_settings()
+    settings = read_settings(PYPI_SIMPLE_ENDPOINT)
     for path in _local_copies(anything, settings.folders):
         shutil.copyfile(path, into)
         return file_digest(into)
@@ -114,34 +97,6 @@ def _fetch(
     return None, silent
 
 
-def read_pip_settings() -> IndexSettings:
-    """Return where pip looks, by its environment variables and its configuration files."""
-    settings = dict(_pip_files())
-    for name in ("index-url", "extra-index-url", "find-links", "cert", "no-index"):
-        value = os.environ.get(f"PIP_{name.upper().replace('-', '_')}")
-        if value is not None:
-            settings[name] = value
-    indexes = [settings.get("index-url") or PYPI_SIMPLE_ENDPOINT, *settings.get("extra-index-url", "").split()]
-    if settings.get("no-index", "").lower() in ("1", "true", "yes", "on"):
-        indexes = []
-    return IndexSettings(
-        folders=tuple(settings.get("find-links", "").split()),
-        indexes=tuple(index for index in indexes if index.startswith(("https://", "http://"))),
-        cert=settings.get("cert"),
-    )
-
-
-def _pip_files() -> Iterator[tuple[str, str]]:
-    """Yield the settings in pip's configuration files, the command's own after the global ones; none without pip."""
-    argv = [sys.executable, "-m", "pip", "--disable-pip-version-check", "config", "list"]
-    done = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False)
-    pairs = [line.partition("=") for line in split_lines(done.stdout) if done.returncode == 0]
-    for section in ("global", "download"):
-        for key, _, value in pairs:
-            if key.startswith(f"{section}."):
-                yield key.removeprefix(f"{section}."), str(ast.literal_eval(value))
-
-
 def _find_package(facts: SdistSource, index: str, session: requests.Session) -> DistributionPackage | None:
     """Return the archive's entry in an index: the one with the digest, else one with the name, else None."""
     client = PyPISimple(endpoint=index, session=session)
@@ -164,7 +119,7 @@ def _local_copies(facts: SdistSource, links: Sequence[str]) -> Iterator[Path]:
 
 def _is_sdist_of(filename: str, facts: SdistSource) -> bool:
     """Return whether a file has the name of the release's sdist, in any spelling of project and version."""
-    return normal_name(filename) == normal_name(f"{facts.name}-{facts.version}.tar.gz")
+    return canonicalize_name(filename) == canonicalize_name(f"{facts.name}-{facts.version}.tar.gz")
 
 
 def _verify(archive: Path, facts: SdistSource, what: str) -> None:

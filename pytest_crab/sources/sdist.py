@@ -77,7 +77,7 @@ def _extract(tar: tarfile.TarFile, member: tarfile.TarInfo, into: Path) -> None:
         return
     # A Python without filters: what a filter would have to judge is refused.
     if not (member.isreg() or member.isdir()) or not diffs.is_inside(member.name):
-        raise tarfile.ExtractError(f"{member.name} is a link or leads out, and this Python cannot unpack such safely")
+        raise tarfile.ExtractError(f"{member.name} is a link or leads out, and this CPython cannot unpack such safely")
     tar.extract(member, into, set_attrs=member.isreg())
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import platform
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,7 +9,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from pytest_crab import harness
+from pytest_crab import ecosystems, harness
+from pytest_crab.ecosystems import interpreters
 from pytest_crab.errors import EngineError
 from pytest_crab.model_access import Models
 from pytest_crab.protocols import Runtime, Store
@@ -30,7 +30,7 @@ def versions_here(shard: str | None = None) -> dict[str, str]:
     """Return the versions for every record: the package, Python, the harness, and the shard if there are several."""
     here = {
         "pytest_crab": metadata.version("pytest-crab"),
-        "python": platform.python_version(),
+        ecosystems.DEFAULT.name: interpreters.running_release(),
         "harness": harness.VERSION[:16],
     }
     return here if shard is None else {**here, "shard": shard}

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pytest_crab.types.enums import Ending, Reason, Verdict
 
 #: The file in an id of pytest's, and what follows the name of a test with parameters, of a class and of a block.
-_OF_FILE = re.compile(r"\Atest_\w+\.py::")
+_OF_FILE = re.compile(r"\Atest_\w+\.\w+::")
 _INNER = ("[", "::", " > ")
 
 

@@ -198,7 +198,7 @@ def test_what_is_there_is_left_alone(here: Path) -> None:
         (("--reviewer=single-shot",), "single-shot needs model: add --setting model=VALUE"),
         (("--reviewer=ruff", "--setting=colour=red"), "colour is not a known key"),
         (("--reviewer=ruff", "--agent=simulatd"), "'simulatd' is no agent (did you mean simulated?)"),
-        (("--reviewer=command",), "command needs command: add --setting 'command=python3 bot.py'"),
+        (("--reviewer=command",), "command needs command: add --setting 'command=./bot'"),
         ((f"--reviewer={__file__}",), "a program of yours is --reviewer command --setting 'command=python3 "),
         (("--reviewer=ruff", "--agent=tool-loop"), "--agent: tool-loop needs model; name another"),
         (("--reviewer=ruff", "--set=../x"), "--set is '../x'; it should be a path below this folder"),

@@ -14,8 +14,9 @@ from pathlib import Path
 
 import pytest
 
+from pytest_crab.ecosystems.distributions import read_settings
 from pytest_crab.errors import SourceError, SourceUnreachable
-from pytest_crab.sources import fetcher_for, package_index, sdist
+from pytest_crab.sources import fetcher_for, sdist
 from pytest_crab.types import Instance, SdistSource, Source
 
 Members = dict[str, bytes | tarfile.TarInfo]
@@ -167,12 +168,15 @@ def test_places_are_pips_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setenv("PIP_CONFIG_FILE", str(file))
     monkeypatch.delenv("PIP_INDEX_URL")
     monkeypatch.delenv("PIP_CERT", raising=False)
-    places = package_index.read_pip_settings()
+    places = read_settings("https://usual.example/simple")
     assert places.indexes == ("https://one.example/simple", "https://two.example/simple")
     assert places.folders == ("/other",)
     assert places.cert == "/ca.pem"
     monkeypatch.setenv("PIP_INDEX_URL", "https://mine.example/simple")
-    assert package_index.read_pip_settings().indexes == ("https://mine.example/simple", "https://two.example/simple")
+    assert read_settings("https://usual.example/simple").indexes == (
+        "https://mine.example/simple",
+        "https://two.example/simple",
+    )
 
 
 def test_the_identity_is_known_without_the_archive(released: Instance) -> None:

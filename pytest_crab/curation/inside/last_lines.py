@@ -25,7 +25,7 @@ def main():
     env.update(PYTHONPATH=os.pathsep.join(roots + job["site"]), HOME=home, TMPDIR=home, PYTHONDONTWRITEBYTECODE="1")
     env["PATH"] = os.pathsep.join([os.path.dirname(sys.executable), env.get("PATH", os.defpath)])
     argv = list(job["argv"])
-    argv[0] = sys.executable if argv[0] in ("python", "python3") else argv[0]
+    argv[0] = sys.executable if argv[0] in job["aliases"] else argv[0]
     with tempfile.TemporaryFile(dir=home) as said:
         try:
             subprocess.run(

@@ -10,6 +10,7 @@ from typing import Any
 from typing_extensions import override
 
 from pytest_crab.ecosystems.contract import Ecosystem, Grammar, Names, Spelling, Variables, runner_source
+from pytest_crab.ecosystems.distributions import NAME, VERSION
 from pytest_crab.ecosystems.patterns import Patterns
 from pytest_crab.ecosystems.python import looking, oracle_needs, packages
 from pytest_crab.ecosystems.python.behaviour import behaviour_of
@@ -21,10 +22,6 @@ from pytest_crab.types import Comment, Environment, Oracle
 
 #: What runs oracles in Python.
 RUNNER = "pytest"
-
-#: The name of a distribution, and one version of it.
-NAME = r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"
-VERSION = r"[A-Za-z0-9](?:[A-Za-z0-9.!+_-]*[A-Za-z0-9])?"
 
 #: For environments that are the running interpreter's: pytest loads what else is installed there, and this package not.
 #: Its source may not be seen in a sandbox, and a project's own tests are none of its business.
