@@ -22,7 +22,7 @@ def linter_sees(path: str, faulty: str, mended: str) -> bool | None:
     """
     try:
         return bool(_findings(path, faulty) - _findings(path, mended))
-    except (OSError, subprocess.TimeoutExpired, LookupError):
+    except (OSError, subprocess.TimeoutExpired, LookupError, ValueError):
         return None
 
 
@@ -41,6 +41,7 @@ def _findings(path: str, text: str) -> Counter[str]:
         done = subprocess.run(argv, cwd=folder, capture_output=True, timeout=_SECONDS, check=False)
         problems: list[str] = []
         said = done.stdout.decode("utf-8", "replace")
+        said = said if linter.told is None else linter.told(said)
         review = read_review(said, problems, kind=ReportFormat(linter.format), root=folder, files=[path])
     if review is None or done.returncode not in linter.exit_codes:
         raise LookupError(path)

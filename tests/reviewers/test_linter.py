@@ -81,6 +81,14 @@ CASES = {
         rule="Squiz.PHP.Eval.Discouraged",
         beside={"phpcs.xml": b'<ruleset name="own"><exclude-pattern>*</exclude-pattern></ruleset>\n'},
     ),
+    "ruby": Case(
+        path="lib/a.rb",
+        text="def a(x)\n  if x = 2\n    x\n  end\n{more}end\n",
+        more="  eval(x)\n",
+        line=5,
+        rule="Security/Eval",
+        beside={".rubocop.yml": b"require: ./own.rb\n", "own.rb": b"exit 7\n"},
+    ),
     "java": Case(
         path="src/own/A.java",
         text='package own;\n\nclass A {{\n    boolean a(String x) {{ return x == "a"; }}\n{more}}}\n',

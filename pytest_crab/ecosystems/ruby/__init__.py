@@ -10,6 +10,7 @@ from typing_extensions import override
 
 from pytest_crab.ecosystems.contract import Ecosystem, Grammar, Messages, Names, Spelling, runner_source
 from pytest_crab.ecosystems.patterns import Patterns
+from pytest_crab.ecosystems.ruby.linter import LINTER
 from pytest_crab.ecosystems.ruby.tools import RubyTools
 from pytest_crab.types import Environment
 
@@ -34,6 +35,7 @@ class Ruby(Ecosystem):
 
     name = "ruby"
     languages = MappingProxyType({".rb": "ruby", ".rake": "ruby", ".gemspec": "ruby"})
+    linter = LINTER
     grammars = MappingProxyType({".rb": Grammar("tree_sitter_ruby", nothing=b"nil")})
     names = Names(
         tests=r"_spec\.rb$",

@@ -1,0 +1,36 @@
+"""RuboCop with its departments that name a likely fault, by its own defaults."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from pytest_crab.ecosystems.linters import Linter, rdjson
+
+
+def _remarks(text: str) -> Iterator[dict[str, Any]]:
+    for file in json.loads(text)["files"]:
+        for one in file["offenses"]:
+            yield {
+                "path": file["path"],
+                "start": one["location"]["start_line"],
+                "end": one["location"]["last_line"],
+                "message": one["message"],
+                "severity": "ERROR" if one["severity"] in ("error", "fatal") else "WARNING",
+                "rule": one["cop_name"],
+            }
+
+
+def told(text: str) -> str:
+    """Return the findings of RuboCop's own report."""
+    return rdjson(_remarks(text))
+
+
+LINTER = Linter(
+    program="rubocop",
+    arguments=("--force-default-config", "--cache", "false", "--only", "Lint,Security", "--format", "json", "--"),
+    format="rdjson",
+    told=told,
+    source="it is a package of Debian, and a gem",
+)
