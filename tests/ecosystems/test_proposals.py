@@ -56,6 +56,11 @@ def test_java_builds_the_module_and_raises_only_what_no_jdk_takes(
     assert [f">{new}<" in one.install[0] for one, new in zip(found, raised, strict=False)] == [True] * len(raised)
 
 
+def test_java_without_maven_is_said(tmp_path: Path) -> None:
+    with pytest.raises(ImageError, match="without Maven"):
+        proposed("java", tmp_path, {"build.xml": "", "website/a/pom.xml": POM.format("11")}, "src/A.java")
+
+
 @pytest.mark.parametrize(
     ("files", "words"),
     [

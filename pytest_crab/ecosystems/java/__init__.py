@@ -28,6 +28,9 @@ _RAISE = f"find . -name pom.xml -exec sed -E -i 's#{_OLD_LEVEL}#<\\1>{{level}}</
 #: What such a level becomes, the nearest first: from 9 on more is allowed than in 7.
 _LEVELS = ("1.7", "9")
 
+#: A project's own pom lies at the root of its tree, or in a folder there.
+_DEPTH = 3
+
 _STUB = """\
 // Red on the pull request, green once {comment} is resolved ({place}).
 // {stub}
@@ -75,7 +78,7 @@ class Java(Ecosystem):
     def proposals(self, tree: Path, files: Sequence[str]) -> Iterator[Environment]:
         """The JDK of this machine for the modules of the files, with sources of a Java that it takes."""
         poms = [path for path in tree.rglob("pom.xml") if "src" not in path.relative_to(tree).parts]
-        if not poms:
+        if not any(len(path.relative_to(tree).parts) < _DEPTH for path in poms):
             raise ImageError("there is no pom.xml, and nothing here builds Java without Maven", of_machine=True)
         modules = {_module(tree, file) for file in files} - {"."}
         env = {"MAVEN_ARGS": f"-pl {','.join(sorted(modules))} -am"} if modules and tree / "pom.xml" in poms else {}
