@@ -156,7 +156,7 @@ def choose(instance: Instance) -> Chosen:
 
 @functools.lru_cache(maxsize=1)
 def _installed_packages() -> tuple[str, ...]:
-    found = (found.metadata for found in importlib.metadata.distributions())  # each reads its file
+    found = (found.metadata for found in importlib.metadata.distributions())  # reads the file each time
     return tuple(sorted({f"{metadata['Name']}=={metadata['Version']}" for metadata in found}))
 
 
