@@ -243,7 +243,7 @@ AROUND = re.compile(r"(?:spec|test)/(?:(?:.*/)?\w+_helper\.rb|support/.*)\Z")
 
 
 def run(host, run):
-    """Run one oracle, and behind each of its tests some that must fail."""
+    """Run one oracle, and behind its tests some that must fail."""
     job, oracle = host.job, run["oracle"]
     keep(host, run["state"])
     env, _ = host.environment()
