@@ -131,7 +131,10 @@ def _lack_of_cpp() -> str | None:
 
 def _lack_of_php() -> str | None:
     lacking = [name for name in ("php", "composer", "phpunit") if shutil.which(name) is None]
-    return f"no {lacking[0]} on PATH" if lacking else None
+    if lacking:
+        return f"no {lacking[0]} on PATH"
+    done = subprocess.run(["phpunit", "--version"], capture_output=True, check=False, stdin=subprocess.DEVNULL)
+    return None if done.stdout.startswith(b"PHPUnit 9.") else "no PHPUnit 9"
 
 
 def _lack_of_ruby() -> str | None:

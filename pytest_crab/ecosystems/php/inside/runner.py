@@ -247,18 +247,18 @@ final class %(n)s implements \PHPUnit\Framework\TestListener
             {
                 switch ($this->kind) {
                     case 'same':
-                        return self::assertSame(%(v)d, %(v)d + 1, '%(n)s same');
+                        return self::assertSame(%(v)d, %(v)d + 1, '%(w)s same');
                     case 'equal':
-                        return $this->assertEquals([%(v)d], [%(v)d + 1], '%(n)s equal');
+                        return $this->assertEquals([%(v)d], [%(v)d + 1], '%(w)s equal');
                     case 'true':
-                        return $this->assertTrue(%(v)d === %(v)d + 1, '%(n)s true');
+                        return $this->assertTrue(%(v)d === %(v)d + 1, '%(w)s true');
                     case 'count':
-                        return static::assertCount(2, [%(v)d], '%(n)s count');
+                        return static::assertCount(2, [%(v)d], '%(w)s count');
                     case 'throws':
-                        $this->expectExceptionMessage('%(n)s throws');
+                        $this->expectExceptionMessage('%(w)s throws');
                         throw new \DomainException('%(v)d');
                 }
-                throw new \LogicException('%(n)s plain');
+                throw new \LogicException('%(w)s plain');
             }
         };
         $wire->kind = $kind;
@@ -276,7 +276,6 @@ final class %(n)sOracle
     public static $text;
     public $context;
     private $left;
-    private $handle;
 
     public function stream_open($path, $mode, $options, &$opened)
     {
@@ -383,12 +382,12 @@ def write(host, oracle, phpunit, done):
 
     ``done`` are the tests that it leaves out.
     """
-    name, key = host.token(), host.token() + host.token()
+    name, word, key = host.token(), host.token(), host.token() + host.token()
     root = os.path.realpath(host.job["workdir"])
     place = os.path.join(root, os.path.basename(oracle["file"]))
     library = os.path.dirname(phpunit)
     words = {
-        "n": name, "key": key, "v": int.from_bytes(os.urandom(3), "big"), "phpunit": quoted(phpunit),
+        "n": name, "w": word, "key": key, "v": int.from_bytes(os.urandom(3), "big"), "phpunit": quoted(phpunit),
         "library": quoted(os.path.dirname(library) if os.path.basename(phpunit) == "Autoload.php" else library),
         "oracle": quoted(place), "source": base64.b64encode(oracle["source"].encode()).decode(),
         "done": base64.b64encode(json.dumps(done).encode()).decode(), "wires": json.dumps(KINDS),
@@ -396,7 +395,7 @@ def write(host, oracle, phpunit, done):
     launcher = os.path.join(host.folder, "oracle", name + ".php")
     with open(launcher, "w", encoding="utf-8") as out:
         out.write(LAUNCHER % words)
-    return {"name": name, "key": key, "root": root, "oracle": place, "launcher": launcher, "done": done}
+    return {"word": word, "key": key, "root": root, "oracle": place, "launcher": launcher, "done": done}
 
 
 def quoted(text):
@@ -441,7 +440,7 @@ def read(host, spec, data, code):
 
 def wired(spec, kind, lines):
     """Return whether a test that must fail did, and said what it must."""
-    return len(lines) == 1 and lines[0][1] == "failed" and "%s %s" % (spec["name"], kind) in lines[0][4]
+    return len(lines) == 1 and lines[0][1] == "failed" and "%s %s" % (spec["word"], kind) in lines[0][4]
 
 
 def outcome(spec, name, word, exception, places):
