@@ -86,16 +86,18 @@ def fault_edits(node: Node, source: bytes) -> Iterator[Edit]:
 
 def _guard(node: Node, source: bytes) -> Iterator[Edit]:
     """Leave out a check at which the way ends."""
-    consequence = node.child_by_field_name("consequence") or node.child_by_field_name("body")
-    if node.type not in IFS or consequence is None or node.child_by_field_name("alternative") is not None:
+    asked = inner(node)
+    consequence = asked.child_by_field_name("consequence") or asked.child_by_field_name("body")
+    if asked.type not in IFS or consequence is None or asked.child_by_field_name("alternative") is not None:
         return
     inside = statements(consequence) if consequence.type in BLOCKS else [consequence]
     if (
-        len(inside) == 1
+        outer(node) is node
+        and len(inside) == 1
         and inner(inside[0]).type in LEAVING
-        and (span := _whole_lines(outer(node), source)) is not None
+        and (span := _whole_lines(node, source)) is not None
     ):
-        condition = node.child_by_field_name("condition")
+        condition = asked.child_by_field_name("condition")
         assert condition is not None
         yield Edit("guard", node, *span, b"", f"{_inner(condition)}\0{text_of(inside[0])}")
 

@@ -44,8 +44,12 @@ _WORDS = {b"True": b"False", b"False": b"True", b"true": b"false", b"false": b"t
 #: The most lines of one statement that belong together.
 _LONGEST_STATEMENT = 12
 
-#: The head of a loop that goes on while something holds, and of one that counts, where only the head can do that.
-_WHILE = re.compile(r"[\s}]*(?:while\b|loop\b|until\b|for\b(?!.*(?:\brange\b|\bin\b|\bof\b|;|[^:]:[^:])))")
+#: The head of a loop that goes on while something holds, or its end where that says so, and the head of one that
+#: counts, where only the head can do that.
+_WHILE = re.compile(
+    r"[\s}]*(?:end\s+)?(?:while\b|loop(?=\s*(?:\{|do\b|$))|until\b(?=\s+[\w!(@])|do\b(?=\s*(?:\{|/[/*]|$))"
+    r"|for\b(?!.*(?:\brange\b|\bin\b|\bof\b|;|[^:]:[^:])))|.*[:;{}]\s*do\s*\{\s*$"
+)
 _COUNTING = re.compile(r"[\s}]*for\b.*;")
 _FUNCTION = re.compile(r"\s*(?:async )?def\b")
 
@@ -85,9 +89,15 @@ def mutants(path: str, source: bytes, lines: Collection[int]) -> Iterator[Mutant
 
     Changed are comparisons (also to the next edge), logic, signs, numbers (by one), truth values, conditions (always,
     never), named arguments (left out), whole statements (left out), and what fault_edits adds. Left out are those that
-    change nothing (see ``changes_code``). Raises EngineError where the extra is missing.
+    change nothing (see ``changes_code``), or the same as an earlier one. Raises EngineError where the extra is missing.
     """
-    yield from (one for one in drafts(path, source, lines) if changes_code(one, source))
+    seen = set()
+    for one in drafts(path, source, lines):
+        code = _other_code(one, source)
+        digest = hashlib.sha256(repr(code).encode()).digest()  # the code of many mutants would need much memory
+        if code is not None and digest not in seen:
+            seen.add(digest)
+            yield one
 
 
 def drafts(path: str, source: bytes, lines: Collection[int]) -> Iterator[Mutant]:
@@ -190,17 +200,26 @@ def _places(before: bytes, after: bytes) -> tuple[list[bytes], list[bytes], list
 
 def may_hang(source: str, line: int) -> bool:
     """Return whether a line is in a loop that goes on while something holds, or counts: with a fault it may not end."""
-    above = source.split("\n")[:line]
-    indent = len(above[-1]) - len(above[-1].lstrip())
-    for text in reversed(above):
-        own = len(text) - len(text.lstrip())
-        if text.strip() and (own < indent or text is above[-1]):
+    lines = source.split("\n")
+    indent = _indent(lines[line - 1])
+    for number in range(line, 0, -1):
+        text = lines[number - 1]
+        own = _indent(text)
+        if text.strip() not in ("", "{") and (own < indent or number == line):
             indent = own
-            if _WHILE.match(text) or (text is above[-1] and _COUNTING.match(text)):
+            if _WHILE.match(text) or (number == line and _COUNTING.match(text)):
                 return True
+            if text.strip() == "begin":  # Ruby's, whose end says whether it is a loop
+                ends = (one for one in lines[number:] if _indent(one) == own and one.lstrip().startswith("end"))
+                if _WHILE.match(next(ends, "")):
+                    return True
             if _FUNCTION.match(text):
                 return False
     return False
+
+
+def _indent(text: str) -> int:
+    return len(text) - len(text.lstrip())
 
 
 def changes_code(mutant: Mutant, source: bytes) -> bool:
@@ -208,20 +227,29 @@ def changes_code(mutant: Mutant, source: bytes) -> bool:
 
     Raises EngineError where the extra is missing that reads another language.
     """
+    return _other_code(mutant, source) is not None
+
+
+def _other_code(mutant: Mutant, source: bytes) -> object | None:
+    """Return the code of a mutant of a source; None where it cannot be read, or is the source's."""
     known = behaviour(mutant.path, source)
     if known is not None:
-        return behaviour(mutant.path, mutant.content) not in (None, known)
+        made = behaviour(mutant.path, mutant.content)
+        return None if made == known else made
     parse = _parser(mutant.path)
     before, after = parse(source), parse(mutant.content)
-    return (before.has_error or not after.has_error) and [*_words(before)] != [*_words(after)]
+    words = [*_words(after)]
+    return None if (after.has_error and not before.has_error) or words == [*_words(before)] else words
 
 
 def _words(node: Node) -> Iterator[bytes]:
-    """Yield the words of code, without comments and includes."""
-    if not any(word in node.type for word in ("comment", "include")):
-        if not node.children:
-            yield node.text or b""
-        for child in node.children:
+    """Yield the words of code, without comments, includes and empty statements."""
+    if any(word in node.type for word in ("comment", "include")):
+        return
+    if not node.children:
+        yield node.text or b""
+    for child in node.children:
+        if node.type not in BLOCKS or (child.text or b"").strip(b"; \r\n"):
             yield from _words(child)
 
 
@@ -242,6 +270,8 @@ def _edits(node: Node, source: bytes, grammar: Grammar, lines: Sequence[int]) ->
     if node.children:
         yield from _of_part(node, source, grammar)
         yield from fault_edits(node, source)
+        if node.type in STATEMENTS and not _is_text(node):  # last: a fault edit without all its lines is the same
+            yield Edit("statement", node, node.start_byte, node.end_byte, grammar.nothing)
         yield from slight_edits(node)
     else:
         yield from _of_sign(node, source)
@@ -273,8 +303,6 @@ def _of_part(node: Node, source: bytes, grammar: Grammar) -> Iterator[Edit]:
     if node.type == "keyword_argument":
         start, end = _with_comma(node, source)
         yield Edit("argument", node, start, end, b"", text_of(node))
-    if node.type in STATEMENTS and not _is_text(node):
-        yield Edit("statement", node, node.start_byte, node.end_byte, grammar.nothing)
 
 
 def _scope(node: Node) -> str:

@@ -58,8 +58,8 @@ class OracleAnswer:
 
     @property
     def ran(self) -> bool:
-        """Return whether it came to a test."""
-        return self.verdict is Verdict.CAUGHT or self.red or self.endless
+        """Return whether tests came to their end: of one that took too long nobody knows what they would have said."""
+        return self.verdict is Verdict.CAUGHT or self.red
 
 
 class OracleAnswerStep(Step[OracleAnswer]):
@@ -221,8 +221,8 @@ def measure(
 
     ``sure``: whoever made the changes says that they are wrong (or right, for false rejects). Otherwise an accepted one
     is an error if the project's own tests, pass_to_pass, fail on it, and undecided if not; and one with which no test
-    came to run, since it does not build or cannot be imported, says nothing and is not counted. Raises EngineError,
-    StoreError, Cancelled.
+    came to its end, since it does not build, cannot be imported or takes too long, says nothing and is not counted.
+    Raises EngineError, StoreError, Cancelled.
     """
     answers = dict(context.perform(OracleAnswerStep(context, one, changes)))
     accepting = error is OracleError.FALSE_ACCEPT

@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("tree_sitter", reason="mutants need the extra mutation")
 
-from pytest_crab.curation.mutation import halves, may_hang, mutants, partly, statement_lines
+from pytest_crab.curation.mutation import drafts, halves, may_hang, mutants, partly, statement_lines
 from pytest_crab.curation.same_code import same_code
 from pytest_crab.ecosystems import grammar_of
 
@@ -101,6 +101,21 @@ def test_every_language_has_edges_conditions_and_numbers(path: str, source: byte
     assert {"always", "never"} <= {operator for operator, _ in found}
 
 
+@pytest.mark.parametrize(
+    ("path", "source", "line"),
+    [
+        ("a.go", b"package a\n\nfunc f(a int) {\n\t// One more.\n\ta++\n\tgo_(a)\n}\n", 5),
+        ("a.rs", b"fn f(a: i32) {\n    if a > 3 {\n        return;\n    }\n    go(a);\n}\n", 2),
+        ("A.java", b"class A {\n  void f(int a) {\n    // One more.\n    one.add(a);\n    go(a);\n  }\n}\n", 4),
+        ("a.php", b"<?php\nfunction f($a) {\n  $one->add($a);\n  go($a);\n}\n", 3),
+    ],
+)
+def test_a_statement_is_left_out_once(path: str, source: bytes, line: int) -> None:
+    kinds = ("statement", "step", "guard")
+    assert len([one for one in drafts(path, source, {line}) if one.operator in kinds]) == 2
+    assert len([one for one in mutants(path, source, {line}) if one.operator in kinds]) == 1
+
+
 def test_a_file_of_no_known_language_has_none() -> None:
     assert list(mutants("README.md", b"1 < 2\n", ALL)) == []
     assert grammar_of("a.md") is None
@@ -114,6 +129,31 @@ def test_what_python_would_warn_of_is_not_printed(recwarn: pytest.WarningsRecord
 @pytest.mark.parametrize(("line", "hangs"), [(2, False), (3, True), (4, True), (5, True), (6, False)])
 def test_a_loop_that_may_never_end_is_left_as_it_is(line: int, hangs: bool) -> None:  # noqa: FBT001
     source = "def f(a):\n    b = a\n    while a:\n        if b:\n            a = b\n    return a\n"
+    assert may_hang(source, line) is hangs
+
+
+@pytest.mark.parametrize(
+    ("source", "line", "hangs"),
+    [
+        ("do {\n  a--;\n} while (a > 0);\n", 2, True),
+        ("do {\n  a--;\n} while (a > 0);\n", 3, True),
+        ("here: do {\n  a--;\n} while (a > 0);\n", 2, True),
+        ("do\n{\n  a--;\n}\nwhile (a > 0);\n", 3, True),
+        ("begin\n  a -= 1\nend while a > 0\n", 2, True),
+        ("begin\n  a -= 1\nend while a > 0\n", 3, True),
+        ("begin\n  a -= 1\nrescue\n  a = 0\nend\n", 2, False),
+        ("loop do\n  a -= 1\nend\n", 2, True),
+        ("loop {\n    a -= 1;\n}\n", 2, True),
+        ("until a == 0\n  a -= 1\nend\n", 2, True),
+        ("3.times do\n  a -= 1\nend\n", 2, False),
+        ("loop = get()\n", 1, False),
+        ("loop.run()\n", 1, False),
+        ("f(\n    loop=loop)\n", 2, False),
+        ("until = 3\n", 1, False),
+        ("do = 3\n", 1, False),
+    ],
+)
+def test_loops_of_other_languages_and_names_that_are_none(source: str, line: int, hangs: bool) -> None:  # noqa: FBT001
     assert may_hang(source, line) is hangs
 
 
