@@ -137,7 +137,7 @@ def take_bytecode(workdir, compiled):
 
 def preload(site, tampering):
     """Import pytest from the environment's own folders and remember what it looks like."""
-    gc.disable()  # of what is imported nothing goes
+    gc.disable()  # imports make no garbage, so no collection is tried meanwhile
     sys.path[:] = [path for path in sys.path if path]
     _state["stdlib"] = list(sys.path)
     sys.path.extend(site)
