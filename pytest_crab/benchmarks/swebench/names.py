@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from pytest_crab.types import StrEnum
 
 _BLANKS = re.compile(r"\s>\s|[\s_]+")
-_LEVELS = re.compile(r"::|/|#| > |\s-\s|\.(?=\w+$)")
+_LEVELS = re.compile(r"::|/|#| > |\s-\s|\.(?=[\w$]+(?:#|$))")
 
 
 class Likeness(StrEnum):
@@ -34,7 +34,7 @@ def find(name: str, ids: Collection[str]) -> Found | None:
     """Return the tests of a name: of the same name, else but for blanks, else the only one with its last title.
 
     ``ids`` have what they belong to before the first colon, which a name may begin with as with a title; one name may
-    stand for tests in several places.
+    stand for tests in several places. What a name has before its last title, the test must have too.
     """
     bare = {each: own for each in ids if (own := each.partition(":")[2])}
     same = tuple(sorted(each for each, own in bare.items() if name in (own, each.replace(":", " > ", 1))))
@@ -43,14 +43,15 @@ def find(name: str, ids: Collection[str]) -> Found | None:
     alike = tuple(sorted(each for each, own in bare.items() if _squeezed(own) == _squeezed(name)))
     if alike:
         return Found(ids=alike, likeness=Likeness.BLANKS)
-    last = [each for each, own in bare.items() if _last(own) == _last(name)]
-    return Found(ids=(last[0],), likeness=Likeness.TITLE) if len(last) == 1 else None
+    *above, last = _levels(name) or [""]
+    levels = {each: _levels(each.replace(":", " > ", 1)) for each in bare}
+    near = [each for each, own in levels.items() if own[-1:] == [last] and {*above} <= {*own[:-1]}]
+    return Found(ids=(near[0],), likeness=Likeness.TITLE) if len(near) == 1 else None
 
 
 def _squeezed(name: str) -> str:
     return _BLANKS.sub("", name)
 
 
-def _last(name: str) -> str:
-    levels: Sequence[str] = [each for each in _LEVELS.split(name) if each.strip()]
-    return _squeezed(levels[-1]) if levels else ""
+def _levels(name: str) -> list[str]:
+    return [_squeezed(each) for each in _LEVELS.split(name) if each.strip()]

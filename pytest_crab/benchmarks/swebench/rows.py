@@ -44,10 +44,13 @@ _SECONDS = 900
 _AGAIN = 2
 
 #: Under this name the store keeps records; a change of what they are made by is a new number.
-STEP, VERSION = "tests", 2
+STEP, VERSION = "tests", 3
 
 #: Ends of a run that are no doing of the project's: the run says nothing.
 _BROKEN = (Ending.UNSTARTED, Ending.LOST)
+
+#: Ends of a run that say nothing of the tests that it did not come to. In others those did not build, or crashed.
+_CUT_SHORT = (Ending.TIMEOUT, Ending.MEMORY, Ending.PROCESSES, Ending.OUTPUT, Ending.TAMPERED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,6 +129,13 @@ class Comparison:
     absent: tuple[str, ...]
     #: The names whose outcomes are not those that the row states.
     differing: tuple[str, ...]
+    #: True if the run without the fix was cut short: what it does not tell of may pass.
+    cut_short: bool
+
+    @property
+    def agrees(self) -> bool:
+        """True if every test that was found is as the row states."""
+        return not self.differing and not self.cut_short
 
 
 def compare(row: RowWithTests, before: Run, after: Run) -> Comparison:
@@ -142,7 +152,8 @@ def compare(row: RowWithTests, before: Run, after: Run) -> Comparison:
         passed = [all(outcomes.get(each) == "passed" for each in one.ids) for outcomes in told]
         if passed != [name not in row.FAIL_TO_PASS, True]:
             differing.append(name)
-    return Comparison(found=found, absent=tuple(absent), differing=tuple(differing))
+    cut_short = before.ending in _CUT_SHORT
+    return Comparison(found=found, absent=tuple(absent), differing=tuple(differing), cut_short=cut_short)
 
 
 def key_of(row: RowWithTests, run_context: RunContext) -> str:
@@ -281,12 +292,12 @@ def _seen_in(
     runs = _run(row, owner, files, context)
     compared, fault = compare(row, *runs), _early_end("with", runs[1]) or _unbuilt(runs[1])
     again: list[Comparison] = []
-    wanting = compared.differing or not {*compared.absent}.isdisjoint(row.FAIL_TO_PASS)
+    wanting = not compared.agrees or not {*compared.absent}.isdisjoint(row.FAIL_TO_PASS)
     while wanting and len(again) < _AGAIN:
         again.append(compare(row, *_run(row, owner, files, context)))
-        if not again[-1].differing:
+        if again[-1].agrees:
             break
-    flaky = any((each.differing, each.absent) != (compared.differing, compared.absent) for each in again)
+    flaky = any(dataclasses.replace(each, found=compared.found) != compared for each in again)
     found = Counter(one.likeness for one in compared.found.values())
     seen = dataclasses.replace(
         blank,
@@ -296,10 +307,10 @@ def _seen_in(
         absent=compared.absent,
     )
     told = _told(compared.differing or compared.absent)
+    detail = "; ".join(filter(None, [_early_end("without", runs[0]), fault, told]))
     if flaky:
-        return dataclasses.replace(seen, outcome=Outcome.FLAKY, detail=told)
-    if compared.differing or (compared.absent and fault):
-        detail = "; ".join(filter(None, [_early_end("without", runs[0]), fault, told]))
+        return dataclasses.replace(seen, outcome=Outcome.FLAKY, detail=detail)
+    if not compared.agrees or (compared.absent and fault):
         return dataclasses.replace(seen, outcome=Outcome.DIFFERS, detail=detail)
     if any(name in row.FAIL_TO_PASS for name in compared.absent):
         return dataclasses.replace(seen, outcome=Outcome.NAMES, detail=_told(compared.absent))
@@ -342,4 +353,4 @@ def _unbuilt(run: Run) -> str:
 
 
 def _told(names: Sequence[str]) -> str:
-    return f"{format_count(len(names), 'name')}: {format_names(names, 3)}"
+    return f"{format_count(len(names), 'name')}: {format_names(names, 3)}" if names else ""

@@ -8,7 +8,8 @@ from pytest_crab.benchmarks.swebench.names import Found, Likeness, find
 
 IDS = (
     "cart:TestTotal", "cart:TestTotal/in_euro", "store:TestTotal", "store:TestOpen/twice/at_once",
-    "a.test.js:price > is right", "b.test.js:price > is right",
+    "a.test.js:price > is right", "b.test.js:price > is right", "b.test.js:price > of all > is low",
+    "shop:org.example.PriceTest#isNull",
 )  # fmt: skip
 
 
@@ -17,7 +18,13 @@ IDS = (
     [
         ("TestTotal", Found(ids=("cart:TestTotal", "store:TestTotal"), likeness=Likeness.EXACT)),
         ("TestTotal/in euro", Found(ids=("cart:TestTotal/in_euro",), likeness=Likeness.BLANKS)),
-        ("TestOther/at once", Found(ids=("store:TestOpen/twice/at_once",), likeness=Likeness.TITLE)),
+        ("TestOpen/at once", Found(ids=("store:TestOpen/twice/at_once",), likeness=Likeness.TITLE)),
+        ("TestOther/at once", None),
+        ("b.test.js > is low", Found(ids=("b.test.js:price > of all > is low",), likeness=Likeness.TITLE)),
+        ("cart > is low", None),
+        ("PriceTest#isNull", Found(ids=("shop:org.example.PriceTest#isNull",), likeness=Likeness.TITLE)),
+        ("OtherTest#isNull", None),
+        ("com.other.PriceTest#isNull", None),
         ("b.test.js > price > is right", Found(ids=("b.test.js:price > is right",), likeness=Likeness.EXACT)),
         (
             "price is right",

@@ -47,6 +47,15 @@ def test_two_runs_are_as_a_row_states_or_not(
     assert (compared.differing, compared.absent) == (differing, absent)
 
 
+@pytest.mark.parametrize(
+    ("ending", "agrees"), [(Ending.TIMEOUT, False), (Ending.MEMORY, False), (Ending.CRASHED, True)]
+)
+def test_a_run_without_the_fix_that_was_cut_short_is_no_agreement(ending: Ending, *, agrees: bool) -> None:
+    row = dataclasses.replace(ROW, PASS_TO_PASS=())
+    before = Run(id="x", ending=ending, tests=(), tripwire=None)
+    assert compare(row, before, run(TestNew="passed")).agrees is agrees
+
+
 CODE = "package cart\n\nfunc Total(prices []int) int {\n\treturn len(prices)\n}\n"
 OLD = 'package cart\n\nimport "testing"\n\nfunc TestOld(t *testing.T) {\n\tif Total(nil) != 0 {\n\t\tt.Fail()\n\t}\n}\n'
 FIX = """\

@@ -12,6 +12,8 @@ from xml.etree import ElementTree
 #: The folder below the tree that is configured, and where CMake tells there of its targets.
 FOLDER = "crab-build"
 TOLD = ".cmake/api/v1/reply"
+#: Of several tests of one name, the first of these is told.
+WORST = ("failed", "passed", "skipped")
 #: What a program says of itself when it is asked for help, and how it is told to write its report.
 FRAMEWORKS = {
     "gtest": (b"Google Test", ["--gtest_output=xml:%s"]),
@@ -41,9 +43,9 @@ def run(host, run):
         told = [word.replace("%s", report) for word in FRAMEWORKS[kind][1]] if kind else []
         seen = host.process([program, *told], env, where, end - time.monotonic(), printed=False)
         result = host.conclude(seen, lambda _, code, asked=(target, kind, report): read(host, asked, code))
-        if result["ending"] != "completed":
+        if result["ending"] not in ("completed", "crashed", "exited"):
             return result
-        outcomes += result["tests"]
+        outcomes += result.get("tests", [dict(host.error(result["ending"].title()), id=target + ":")])
     return dict(host.completed(outcomes), exit_code=0)
 
 
@@ -77,5 +79,8 @@ def read(host, asked, code):
         except (OSError, ValueError, TypeError, ElementTree.ParseError):
             return None, "the tests of %s ended without a report" % target
         tests = [(" > ".join(path), outcome) for path, outcome, _ in entries]
-    told = [cpp.outcome("%s:%s" % (target, name), outcome) for name, outcome in dict(tests).items()]
-    return host.completed(told), None
+    told = {}
+    for name, outcome in tests:
+        told.setdefault(name, set()).add(outcome)
+    named = ((target + ":" + name, min(each, key=WORST.index)) for name, each in told.items())
+    return host.completed([cpp.outcome(*each) for each in named]), None

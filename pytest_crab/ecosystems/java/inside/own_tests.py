@@ -9,6 +9,8 @@ import re
 import time
 from xml.etree import ElementTree
 
+#: Of several tests of one name, the first of these is told.
+WORST = ("failed", "passed", "skipped")
 CASE = re.compile(r"(?:[\w$]+\.)*[A-Z][\w$]*(?=#|$)")
 
 
@@ -30,9 +32,9 @@ def run(host, run):
             outcomes += [dict(each, id=label + ":") for each in failed["tests"]]
         elif names:
             result = launch(host, java, project, module, names, env, end)
-            if result["ending"] != "completed":
+            if result["ending"] not in ("completed", "crashed", "exited"):
                 return result
-            outcomes += result["tests"]
+            outcomes += result.get("tests", [dict(host.error(result["ending"].title()), id=label + ":")])
     return dict(host.completed(outcomes), exit_code=0)
 
 
@@ -95,7 +97,7 @@ def launch(host, java, project, module, names, env, end):
 
 def read(host, label, reports, code):
     """Return the outcomes of a module's tests, and those of each class as a whole."""
-    outcomes, whole = {}, {}
+    outcomes = {}
     for file in sorted(os.listdir(reports)) if os.path.isdir(reports) else ():
         with open(os.path.join(reports, file), encoding="utf-8") as text:
             root = ElementTree.fromstring(text.read())  # noqa: S314 - the library has its own guard, in a sandbox
@@ -103,13 +105,11 @@ def read(host, label, reports, code):
             owner, title = case.get("classname", ""), re.sub(r"\(\)$", "", case.get("name", ""))
             told = {child.tag for child in case}
             outcome = "failed" if told & {"failure", "error"} else "skipped" if "skipped" in told else "passed"
-            outcomes["%s#%s" % (owner, title)] = outcome
-            for name in {owner.partition("$")[0], owner.partition("$")[0].rpartition(".")[2]}:
-                whole.setdefault(name, set()).add(outcome)
+            outer = owner.partition("$")[0]
+            for name in {"%s#%s" % (owner, title), outer, outer.rpartition(".")[2]}:
+                outcomes.setdefault(name, set()).add(outcome)
     if not outcomes and code not in (0, 1):
         return None, "the launcher ended without a report"
-    for name, told in whole.items():
-        outcomes[name] = "failed" if "failed" in told else "passed" if "passed" in told else "skipped"
-    tests = [{"id": "%s:%s" % (label, name), "outcome": told, "exception": None, "where": None}
+    tests = [{"id": "%s:%s" % (label, name), "outcome": min(told, key=WORST.index), "exception": None, "where": None}
              for name, told in outcomes.items()]  # fmt: skip
     return host.completed(tests), None

@@ -15,8 +15,18 @@ from xml.etree import ElementTree
 SCRIPTS = {"vitest": r"\bvitest\b", "jest": r"\bjest\b", "mocha": r"\bmocha\b", "node": r"\bnode\b.* --test\b"}
 SOURCE = re.compile(r"\.[cm]?[jt]sx?\Z")
 TEST = re.compile(r"(?:(?:^|/)(?:__tests__|tests?|specs?)/|[._-](?:test|spec)s?\.[cm]?[jt]sx?\Z)")
+#: Of several tests of one name, the first of these is told.
+WORST = ("failed", "error", "passed", "xpassed", "xfailed", "skipped")
+#: What runners say of a file without tests, such as a helper beside the tests.
+NO_TESTS = re.compile(r"must contain at least one test|No test suite found in file")
 #: Options of mocha that have no value.
-FLAGS = re.compile(r"--(?:exit|recursive|bail|no-\S+|check-leaks|colors?|full-trace|parallel|\S+=.*)\Z|-[bcR]\Z")
+FLAGS = re.compile(
+    r"--(?:allow-uncaught|async-only|bail|check-leaks|colors?|delay|diff|dry-run|exit|fail-zero|forbid-(?:only|pending)"
+    r"|full-trace|inline-diffs|invert|no-\S+|parallel|pass-on-failing-test-suite|recursive|sort|watch|\S+=.*)\Z"
+    r"|-[AbcCipSw]\Z"
+)
+#: Options by which not every test is run, or the run has no end.
+DROPPED = re.compile(r"(?:--(?:bail|watch)(?:=.*)?|-[bw])\Z")
 
 
 def run(host, run):
@@ -34,9 +44,10 @@ def run(host, run):
             return {"ending": "unstarted", "detail": str(error)}
         seen = host.process(argv, env, home, end - time.monotonic(), printed=False)
         result = host.conclude(seen, lambda *_, runner=runner, report=report: read(host, root, runner, report))
-        if result["ending"] != "completed":
+        if result["ending"] not in ("completed", "crashed", "exited"):
             return result
-        outcomes += result["tests"]
+        place = os.path.relpath(home, root)
+        outcomes += result.get("tests", [dict(host.error(result["ending"].title()), id=place + ":")])
     return dict(host.completed(outcomes), exit_code=0)
 
 
@@ -112,7 +123,8 @@ def options(scripts):
     found = []
     for place, word in enumerate(words):
         before = words[place - 1] if place else ""
-        if word.startswith("-") or (before.startswith("-") and not FLAGS.match(before)):
+        given = word.startswith("-") or (before.startswith("-") and not FLAGS.match(before))
+        if given and not DROPPED.match(word):
             found.append(word)
     return found
 
@@ -135,12 +147,13 @@ def read(host, root, runner, report):
             for test in result["assertionResults"]:
                 outcome = test["status"] if test["status"] in ("passed", "failed") else "skipped"
                 entries.append((place, [*test["ancestorTitles"], test["title"]], outcome))
-            if result["status"] == "failed" and not result["assertionResults"]:
+            empty = result["status"] == "failed" and not result["assertionResults"]
+            if empty and not NO_TESTS.search(str(result.get("message"))):
                 entries.append((place, [], "error"))
     told = {}
     for place, path, outcome in entries:
         told.setdefault("%s:%s" % (place, " > ".join(map(str, path))), set()).add(outcome)
-    tests = [{"id": name, "outcome": "failed" if len(each) > 1 else min(each),
+    tests = [{"id": name, "outcome": min(each, key=WORST.index),
               "exception": "LoadFailed" if "error" in each else None, "where": None}
              for name, each in told.items()]  # fmt: skip
     return host.completed(tests), None

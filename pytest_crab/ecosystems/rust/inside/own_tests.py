@@ -25,7 +25,11 @@ def run(host, run):
             data, binaries = found
             env = own.run_environment(place, data)
             for target, binary in binaries:
-                outcomes += launch(rust, own, place, (folder + " " + target, binary), env, tests["names"])
+                label = folder + " " + target
+                result = launch(rust, own, place, (label, binary), env, tests["names"])
+                if result["ending"] not in ("completed", "crashed", "exited"):
+                    return result
+                outcomes += result.get("tests", [dict(host.error(result["ending"].title()), id=label + ":")])
         except rust.UnbuiltError as fault:
             if fault.result["ending"] != "completed":
                 return fault.result
@@ -91,7 +95,7 @@ def build(rust, own, place, files):
 
 
 def launch(rust, own, place, labelled, env, names):
-    """Run those tests of a binary that are named; their outcomes. Raises UnbuiltError where it comes to no end."""
+    """Run those tests of a binary that are named; the result. Raises UnbuiltError where it was ended."""
     label, binary = labelled
     titles = sorted({name.rpartition("::")[2].strip() for name in names} - {""})
     argv = [binary, *titles, "-Z", "unstable-options", "--format=json"]
@@ -105,7 +109,4 @@ def launch(rust, own, place, labelled, env, names):
                  for name, told in outcomes.items()]  # fmt: skip
         return own.host.completed(tests), None
 
-    result = own.host.conclude(seen, read)
-    if result["ending"] != "completed":
-        raise rust.UnbuiltError(result)
-    return result["tests"]
+    return own.host.conclude(seen, read)
