@@ -119,7 +119,7 @@ class CommandSettings:
         argv, opened = self._open(checkout)
         with opened as workspace:
             stdin = json.dumps({**request, "root": workspace.root}).encode()
-            path = {"PATH": search_path(Path(argv[0]))} if self.place is CommandPlace.CLONE else {}
+            path = {"PATH": search_path(self._program())} if self.place is CommandPlace.CLONE else {}
             env = {**path, **self.env, **self._passed_variables()}
             completed = workspace.run(argv, stdin=stdin, env=env, seconds=self.timeout)
             try:
@@ -184,7 +184,7 @@ class CommandSettings:
         needed = {path: None for path in needed_paths(program) if path == program or not self._too_wide(path)}
         named = [self._path(name) for name in (*self.files, *self.readable)]
         seen = _outermost([*needed, *named])
-        argv = (str(program), *self._with_paths(self.command[1:]))
+        argv = (*self.start(program), *self._with_paths(self.command[1:]))
         opened = checkout.clone(
             readable=[path for path in seen if path not in needed],
             libraries=[path for path in seen if path in needed],
@@ -192,6 +192,10 @@ class CommandSettings:
             network=self.network,
         )
         return argv, opened
+
+    def start(self, program: Path) -> tuple[str, ...]:
+        """Return the words that start a program in a clone."""
+        return (str(program),)
 
     def _with_paths(self, arguments: Sequence[str]) -> list[str]:
         paths = {*self.files, *self.readable, *self.writable}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import NamedTuple
@@ -139,6 +139,13 @@ def changed_lines(diff: str, side: Side = Side.RIGHT) -> dict[str, set[int]]:
         (file.old, file.removed) if side is Side.LEFT else (file.new, file.added) for file in parse(normalise(diff))
     )
     return {path: set(lines) for path, lines in pairs if path is not None}
+
+
+def touches(start: int | None, end: int | None, lines: Collection[int]) -> bool:
+    """Return whether one of these lines lies from ``start`` to ``end``; without a start that is the whole file."""
+    if start is None:
+        return bool(lines)
+    return any(start <= line <= (end or start) for line in lines)
 
 
 def shown_lines(diff: str, side: Side = Side.RIGHT) -> dict[str, set[int]]:

@@ -334,6 +334,10 @@ class Checkout(Protocol):
     #: The services of the step that this checkout was made for.
     services: Services
 
+    @property
+    def ecosystem(self) -> str | None:
+        """The name of the ecosystem that the instance's environment is for; None: it has no environment."""
+
     def base_files(self, path: str) -> Mapping[str, bytes]:
         """The files at and below a path of the base, which the pull request has not touched yet, by their paths."""
 

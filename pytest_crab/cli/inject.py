@@ -22,6 +22,7 @@ from pytest_crab.injection.company import company_for
 from pytest_crab.injection.deciding import Deciding
 from pytest_crab.injection.faults import FaultSource
 from pytest_crab.injection.fixes import FixSource
+from pytest_crab.injection.linting import absent_linters
 from pytest_crab.injection.proposals import Method
 from pytest_crab.injection.repository import open_repository
 from pytest_crab.injection.seeded import SeededSource
@@ -140,5 +141,7 @@ def inject(
         deciding.remember(end.candidate for end in ends if end is not None and end.candidate is not None)
         twin = functools.partial(clean_twin, repository) if twins else None
         notes = [] if status else run_stages(listing, chain, services, kept, out, until, twin)
+        if not status:
+            notes += absent_linters(repository.paths("refs/heads/main"))
         rows = account(listing, chain, kept, out)
     finish(rows, notes, status=status, as_json=as_json)

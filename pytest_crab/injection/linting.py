@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import functools
+import os
 import subprocess
 import tempfile
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 
 from pytest_crab.ecosystems import linter_of
+from pytest_crab.errors import ReviewerError
 from pytest_crab.parsing.report_formats import ReportFormat
 from pytest_crab.parsing.review_output import read_review
 
@@ -22,8 +25,18 @@ def linter_sees(path: str, faulty: str, mended: str) -> bool | None:
     """
     try:
         return bool(_findings(path, faulty) - _findings(path, mended))
-    except (OSError, subprocess.TimeoutExpired, LookupError, ValueError):
+    except (OSError, subprocess.TimeoutExpired, LookupError, ValueError, ReviewerError):
         return None
+
+
+def absent_linters(paths: Iterable[str]) -> list[str]:
+    """Return a sentence on each linter that could tell of one of these files alone, and is not on this machine."""
+    known = {linter.program: linter for path in paths if (linter := linter_of(path)) is not None}
+    return [
+        f"{name} is not on this machine, so nobody was told which faults it finds: {one.source}"
+        for name, one in sorted(known.items())
+        if one.script is None and one.find() is None
+    ]
 
 
 @functools.lru_cache(maxsize=32)
@@ -38,7 +51,8 @@ def _findings(path: str, text: str) -> Counter[str]:
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text(text, encoding="utf-8")
         argv = [str(program), *linter.arguments, f"./{path}"]
-        done = subprocess.run(argv, cwd=folder, capture_output=True, timeout=_SECONDS, check=False)
+        env = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}  # and no key
+        done = subprocess.run(argv, cwd=folder, env=env, capture_output=True, timeout=_SECONDS, check=False)
         problems: list[str] = []
         said = done.stdout.decode("utf-8", "replace")
         said = said if linter.told is None else linter.told(said)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -29,7 +30,7 @@ class CommandReviewer(CommandSettings):
         fingerprint = self.fingerprint()
         with self.ran(request(pull_request), checkout) as ran:
             problems: list[str] = []
-            root, files = ran.workspace.root, touched_paths(pull_request.diff)
+            root, files = ran.workspace.root, self.files_of(pull_request)
             review = read_review(self.report(ran.stdout), problems, kind=self.kind, root=root, files=files)
             if review is not None and ran.exit_code and not review.findings:
                 problems.append(
@@ -43,3 +44,7 @@ class CommandReviewer(CommandSettings):
     def report(self, stdout: str) -> str:
         """Return what the executable printed, in its format. Raises ReviewerError."""
         return stdout
+
+    def files_of(self, pull_request: PullRequest) -> Collection[str]:
+        """Return the files that a path may stand for, which is none of the tree as it stands."""
+        return touched_paths(pull_request.diff)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar
 
 from typing_extensions import override
 
 from pytest_crab import ecosystems
 from pytest_crab.commands import CommandPlace, printed_version
-from pytest_crab.diffs import changed_lines
+from pytest_crab.diffs import changed_lines, touches
 from pytest_crab.ecosystems.contract import version_in
 from pytest_crab.ecosystems.linters import Linter
 from pytest_crab.errors import ReviewerError
@@ -37,7 +38,7 @@ class LinterReviewer:
             raise ValueError("timeout should be a number of seconds above 0")
 
     def identity(self) -> Mapping[str, Any]:
-        """The version of each linter on this machine, and its arguments. Raises ReviewerError for a broken one."""
+        """The arguments of each linter, and the version of one of this machine. Raises ReviewerError."""
         known = {linter.program: linter for one in ecosystems.installed() if (linter := one.linter) is not None}
         linters = {name: [_version(one), one.script, *one.arguments] for name, one in sorted(known.items())}
         return {"adapter": "linter", "linters": linters}
@@ -51,15 +52,21 @@ class LinterReviewer:
         files: dict[str, list[str]] = {}
         linters: dict[str, Linter] = {}
         for path in sorted(path for path, lines in changed.items() if lines):
-            if (linter := ecosystems.linter_of(path)) is not None:
-                linters[linter.program] = linter
-                files.setdefault(linter.program, []).append(path)
-        found: dict[Finding, None] = {}
+            owner = ecosystems.of_file(path)
+            if owner is None or owner.linter is None:
+                continue
+            if owner.linter.script is None or owner.name == checkout.ecosystem:
+                linters[owner.linter.program] = owner.linter
+                files.setdefault(owner.linter.program, []).append(path)
+        kept: dict[Finding, None] = {}
         for name, linter in linters.items():
             for first in range(0, len(files[name]), _FILES_AT_ONCE):
                 one = self._run(linter, files[name][first : first + _FILES_AT_ONCE])
-                found |= dict.fromkeys(one.review(pull_request, checkout).findings)
-        kept = [one for one in found if touches(one, changed.get(one.path or "", set()))]
+                for found in one.review(pull_request, checkout).findings:
+                    if touches(found.start, found.end, changed.get(found.path or "", ())):
+                        kept[found] = None
+                    elif found.rule in linter.stopping:
+                        raise ReviewerError(_stopped(linter, found))
         versions = [version for one in linters.values() if (version := _version(one)) is not None]
         return Review(
             findings=tuple(sorted(kept, key=lambda one: (one.path, one.start, one.end, one.rule or "", one.body))),
@@ -91,6 +98,25 @@ class LinterReviewer:
         )
 
 
+def _stopped(linter: Linter, found: Finding) -> str:
+    words = " ".join(found.body.split())[:200]
+    return (
+        f"{linter.program} could not look at all that the pull request changes: it stopped at {found.path}:"
+        f"{found.start}, where nothing was added: {words!r}; is something missing in the environment?"
+    )
+
+
+#: Starts a program in an empty folder, with the whole paths of the files of the tree.
+_APART = """\
+for one; do
+    case $one in ./*) one=$PWD/${one#./} ;; esac
+    shift
+    set -- "$@" "$one"
+done
+cd "$(mktemp -d)" && exec "$0" "$@"
+"""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _LinterRun(CommandReviewer):
     """One linter on some files, without a network."""
@@ -104,6 +130,14 @@ class _LinterRun(CommandReviewer):
         return f"the linter {self.linter.program}"
 
     @override
+    def start(self, program: Path) -> tuple[str, ...]:
+        return ("/bin/sh", "-c", _APART, str(program)) if self.linter.apart else (str(program),)
+
+    @override
+    def files_of(self, pull_request: PullRequest) -> Collection[str]:
+        return ()  # a linter that names another file means another file
+
+    @override
     def report(self, stdout: str) -> str:
         try:
             return stdout if self.linter.told is None else self.linter.told(stdout)
@@ -111,22 +145,13 @@ class _LinterRun(CommandReviewer):
             raise self.bad_output([f"it is not what {self.linter.program} prints ({error!r})"], stdout) from error
 
 
-def touches(finding: Finding, lines: set[int]) -> bool:
-    """Return whether a finding covers one of these lines; one on a whole file covers them all."""
-    if finding.start is None:
-        return bool(lines)
-    return any(finding.start <= line <= (finding.end or finding.start) for line in lines)
-
-
 def _version(linter: Linter) -> str | None:
-    """Return a linter of this machine with its version; None where it is not here. Raises ReviewerError."""
-    program = linter.find()
+    """Return a linter of this machine with its version; None where another one runs. Raises ReviewerError."""
+    program = None if linter.is_of_environment else linter.find()
     if program is None:
         return None
     try:
         said = printed_version((str(program), *linter.version), "/")
     except (OSError, subprocess.SubprocessError) as error:
-        if linter.is_of_environment:
-            return None
         raise ReviewerError(f"{program} gave no version: {error}; install it again ({linter.source})") from error
     return f"{linter.program} {version_in(said) or said}"

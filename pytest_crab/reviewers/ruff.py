@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 from pytest_crab import ecosystems
-from pytest_crab.diffs import changed_lines
-from pytest_crab.ecosystems.python.linter import IGNORE, NEWEST, SELECT
+from pytest_crab.diffs import changed_lines, touches
+from pytest_crab.ecosystems.python.linter import IGNORE, NEWEST, SELECT, arguments
 from pytest_crab.errors import ReviewerError
 from pytest_crab.parsing.finding_places import tree_path
 from pytest_crab.protocols import Checkout, Completed, Workspace
@@ -88,16 +88,12 @@ class RuffReviewer:
 
     def _diagnostics(self, workspace: Workspace, files: Sequence[str]) -> list[Diagnostic]:
         found: list[Diagnostic] = []
+        options = arguments(self.select, self.ignore, self.target_version, output="json")
         for first in range(0, len(files), _FILES_AT_ONCE):
-            argv = [*self._arguments(), "--", *(f"./{file}" for file in files[first : first + _FILES_AT_ONCE])]
+            argv = [str(ruff_program()), *options, *(f"./{file}" for file in files[first : first + _FILES_AT_ONCE])]
             completed = workspace.run(argv, seconds=self.timeout)
             found += read_diagnostics(self._report(completed), workspace.root)
         return found
-
-    def _arguments(self) -> tuple[str, ...]:
-        rules = ("--select", ",".join(self.select), *(("--ignore", ",".join(self.ignore)) if self.ignore else ()))
-        shape = ("--isolated", "--no-cache", "--exit-zero", "--output-format", "json")
-        return (str(ruff_program()), "check", *shape, "--target-version", self.target_version, *rules)
 
     def _report(self, completed: Completed) -> bytes:
         if completed.timed_out:
@@ -139,8 +135,7 @@ def touching(diagnostics: Sequence[Diagnostic], added: Mapping[str, set[int]]) -
         first_error = found.rule is None and found.path not in broken
         if found.rule is None:
             broken.add(found.path)
-        lines = added.get(found.path, set())
-        if first_error or any(found.start <= line <= found.end for line in lines):
+        if first_error or touches(found.start, found.end, added.get(found.path, ())):
             yield found
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing_extensions import override
 
 from pytest_crab.clients.services import StepServices
+from pytest_crab.ecosystems import ecosystem_of
 from pytest_crab.ecosystems.installed_copies import installed_copies
 from pytest_crab.errors import AgentError, ReviewerError
 from pytest_crab.instances.loading import FILE as INSTANCE_FILE
@@ -56,6 +57,12 @@ class TrialCheckout(Checkout):
         self._failure = failure
         self._require_sandbox = require_sandbox
         self.services = services
+
+    @property
+    @override
+    def ecosystem(self) -> str | None:
+        environment = self._instance.environment
+        return None if environment is None else ecosystem_of(environment).name
 
     @override
     def base_files(self, path: str) -> Mapping[str, bytes]:

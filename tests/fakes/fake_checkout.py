@@ -114,7 +114,9 @@ class FakeCheckout:
         head: Mapping[str, bytes],
         base: Mapping[str, bytes] | None = None,
         gateway: Models | None = None,
+        ecosystem: str | None = "python",
     ) -> None:
+        self.ecosystem = ecosystem
         self.kept: dict[str, str] = {}
         self.services = StepServices(gateway, self._keep, trial="a test", step="a step")
         self.openings: list[Opening] = []

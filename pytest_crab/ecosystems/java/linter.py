@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from pytest_crab.ecosystems.linters import Linter
+from pytest_crab.ecosystems.linters import Linter, needs
 
 #: What only asks for another layout, other names or more comments is left out.
 _RULES = ",".join(f"category/java/{one}.xml" for one in ("errorprone", "multithreading", "performance", "security"))
 
 _SCRIPT = f"""\
-command -v java > /dev/null || {{ echo '{{"runs": []}}'; exit 0; }}
-list=$(mktemp)
+{needs("java")}list=$(mktemp)
 printf '%s\\n' "$@" > "$list"
 exec java -cp "${{0%/bin/pmd}}/conf:${{0%/bin/pmd}}/lib/*" net.sourceforge.pmd.cli.PmdCli check --format sarif \\
-    --rulesets {_RULES} --no-cache --no-progress --no-fail-on-violation --no-fail-on-error --file-list "$list"
+    --rulesets {_RULES} --no-cache --no-progress --no-fail-on-violation --file-list "$list"
 """
 
 LINTER = Linter(

@@ -7,13 +7,12 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from pytest_crab.ecosystems.linters import Linter, rdjson
+from pytest_crab.ecosystems.linters import Linter, needs, rdjson
 
 _CONFIG = (importlib.resources.files(__package__) / "lint" / "eslint.config.mjs").read_text(encoding="utf-8")
 
 _SCRIPT = f"""\
-command -v node > /dev/null || {{ echo '[]'; exit 0; }}
-config=$(mktemp -d)/eslint.config.mjs
+{needs("node")}config=$(mktemp -d)/eslint.config.mjs
 cat > "$config" << 'END'
 {_CONFIG}END
 node "$0" --no-config-lookup --config "$config" --no-warn-ignored --format json -- "$@"
@@ -43,6 +42,6 @@ def told(text: str) -> str:
 
 
 LINTER = Linter(
-    program="eslint", script=_SCRIPT, above=3, format="rdjson", told=told,
+    program="eslint", script=_SCRIPT, above=3, format="rdjson", told=told, stopping=("syntax",),
     source="npm install -g eslint @eslint/js typescript-eslint",
 )  # fmt: skip

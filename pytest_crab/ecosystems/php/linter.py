@@ -19,5 +19,6 @@ LINTER = Linter(
     arguments=("-q", "--no-cache", "--report=checkstyle", "--standard=Generic,Squiz", f"--sniffs={','.join(_RULES)}"),
     format="checkstyle",
     exit_codes=(0, 1, 2),
+    stopping=("Generic.PHP.Syntax.PHPSyntax", "Internal.Exception", "Internal.Tokenizer.Exception"),
     source="it is the package php-codesniffer of Debian, squizlabs/php_codesniffer of Composer",
 )

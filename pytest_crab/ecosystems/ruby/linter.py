@@ -32,5 +32,7 @@ LINTER = Linter(
     arguments=("--force-default-config", "--cache", "false", "--only", "Lint,Security", "--format", "json", "--"),
     format="rdjson",
     told=told,
+    stopping=("Lint/Syntax",),
+    apart=True,
     source="it is a package of Debian, and a gem",
 )

@@ -7,50 +7,53 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 from typing import Any
 
-from pytest_crab.ecosystems.linters import Linter, rdjson
+from pytest_crab.ecosystems.linters import COMPILER, Linter, in_each_folder, rdjson, remarks_of
 from pytest_crab.text import output_lines
 
 #: Of each package with one of the files. Paths that the compiler prints begin at the workspace, which is told first.
+#: The project's own word on which of its lints are errors is not followed, since no more is looked at after an error.
 _SCRIPT = """\
-command -v cargo > /dev/null || exit 0
-lint=clippy
-cargo clippy --version > /dev/null 2>&1 || lint=check
+if cargo clippy --version > /dev/null 2>&1; then
+    lint() { cargo clippy "$@" -- --cap-lints warn; }
+else
+    lint() { cargo check "$@"; }
+fi
 export CLIPPY_CONF_DIR=$(mktemp -d)
-for file; do
-    folder=$(dirname "$file")
-    while [ ! -f "$folder/Cargo.toml" ] && [ "$folder" != . ]; do folder=$(dirname "$folder"); done
-    [ ! -f "$folder/Cargo.toml" ] || echo "$folder"
-done | sort -u | {
-    while IFS= read -r folder; do
-        (
-            cd "$folder"
-            cargo locate-project --workspace
-            cargo "$lint" --all-targets --message-format=json
-        ) || failed=1
+folders() {
+    for file; do
+        folder=$(dirname "$file")
+        while [ ! -f "$folder/Cargo.toml" ] && [ "$folder" != . ]; do folder=$(dirname "$folder"); done
+        echo "$folder"
     done
-    exit ${failed:-0}
 }
-"""
+""" + in_each_folder(
+    "cargo", 'folders "$@"', "cargo locate-project --workspace && lint --all-targets --message-format=json"
+)
 
 
-def _remarks(text: str) -> Iterator[dict[str, Any]]:
-    root = PurePosixPath()
+def _remarks(folder: str, text: str) -> Iterator[dict[str, Any]]:
+    root = PurePosixPath(folder)
     for line in output_lines(text):
+        if not line.startswith("{"):  # it is of stderr
+            continue
         one = json.loads(line)
         if "root" in one:
             root = PurePosixPath(one["root"]).parent
         if one.get("reason") != "compiler-message":
             continue
         message = one["message"]
+        is_error = message["level"].startswith("error")
+        code = (message["code"] or {}).get("code")
+        words = f"{message['message']} [{code}]" if is_error and code else message["message"]
         for place in message["spans"]:
             if place["is_primary"]:
                 yield {
                     "path": str(root / place["file_name"]),
                     "start": place["line_start"],
                     "end": place["line_end"],
-                    "message": "\n".join([message["message"], *_helps(message)]),
-                    "severity": "ERROR" if message["level"] == "error" else "WARNING",
-                    "rule": (message["code"] or {}).get("code"),
+                    "message": "\n".join([words, *_helps(message)]),
+                    "severity": "ERROR" if is_error else "WARNING",
+                    "rule": COMPILER if is_error else code,
                 }
 
 
@@ -63,12 +66,15 @@ def _helps(message: dict[str, Any]) -> Iterator[str]:
 
 
 def told(text: str) -> str:
-    """Return the findings that the compiler's messages are, each once: targets of a package share files."""
-    found = {json.dumps(one): one for one in _remarks(text)}
+    """Return the findings that the compiler's messages are, each once: targets of a package share files.
+
+    Raises ReviewerError.
+    """
+    found = {json.dumps(one): one for one in remarks_of("cargo", text, _remarks)}
     return rdjson(found.values())
 
 
 LINTER = Linter(
     program="cargo", script=_SCRIPT, version=("clippy", "--version"), format="rdjson", told=told,
-    source="rustup component add clippy",
+    stopping=(COMPILER,), exit_codes=(0,), source="rustup component add clippy",
 )  # fmt: skip
