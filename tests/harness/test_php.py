@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 
 from pytest_crab import harness, verdict
+from pytest_crab.ecosystems.php import Php
+from pytest_crab.ecosystems.php.inside import runner
 from pytest_crab.ecosystems.php.tools import PhpTools
 from pytest_crab.protocols import FileChange
 from pytest_crab.types import Ending, Environment, Oracle, Reason, Run
@@ -117,6 +119,10 @@ def test_data_sets_have_their_names_and_what_is_not_whole_is_never_passed(php: P
         "KindsTest::testNothing": "skipped",
     }  # fmt: skip
     assert reason(run, *told(run)) is Reason.SKIPPED
+    alike = source.replace(
+        "'ones' => [1, 1], [2, 2]", "str_repeat('x', 500) . 1 => [1, 1], str_repeat('x', 500) => [2, 2]"
+    )
+    assert len([label for label in php.run(alike).altered if label.startswith("oracle:KindsTest::testPairs")]) == 1
 
 
 @pytest.mark.parametrize(
@@ -152,15 +158,47 @@ def test_packages_are_those_of_the_environment_and_new_folders_of_classes_are_fo
     assert told(php.run(source)) == {"SumTest::testSum": "passed"}
     planted = changed("vendor/autoload.php", "<?php\nexit(1);\n")
     assert told(php.run(source, planted)) == {"SumTest::testSum": "passed"}
-    moved = changed("lib/Tax.php", "<?php\nnamespace Tax;\nclass Rate\n{\n    public static $sum = 3;\n}\n")
+    link = changed("vendor", "mine", mode="120000")
+    assert told(php.run(source, link, changed("mine/autoload.php", "<?php\nexit(1);\n"))) == {
+        "SumTest::testSum": "passed"
+    }
+    moved = changed("lib/Rate.php", "<?php\nnamespace Tax;\nclass Rate\n{\n    public static $sum = 3;\n}\n")
     names["autoload"]["psr-4"]["Tax\\"] = "lib/"
-    source = source.replace("Shop\\Cart", "Tax\\Rate").replace("Rate", "Rate")
-    moved = dataclasses.replace(moved, path="lib/Rate.php")
+    source = source.replace("Shop\\Cart", "Tax\\Rate")
     assert told(php.run(source, moved, changed("composer.json", json.dumps(names)))) == {"SumTest::testSum": "passed"}
     more = {**names, "require": {"php": ">=7.4", "ext-json": "*", "example/money": "^1.0"}}
-    assert [test.exception for test in php.run(source, changed("composer.json", json.dumps(more))).tests] == [
-        "MissingPackage"
-    ]
+    asked = changed("composer.json", json.dumps(more))
+    assert [test.exception for test in php.run(source, asked).tests] == ["MissingPackage"]
+    php.bench.env = {"PATH": str(php.bench.folder)}
+    without = php.run(source, moved, changed("composer.json", json.dumps(names)))
+    assert (without.ending, "no composer" in (without.detail or "")) == (Ending.UNSTARTED, True)
+
+
+def test_a_class_is_found_in_a_list_that_composer_made_before_it(php: PhpBench) -> None:
+    php.bench.write("composer.json", json.dumps({"autoload": {"classmap": ["lib/"]}}))
+    php.bench.write("lib/cart.php", "<?php\nclass Cart\n{\n}\n")
+    subprocess.run(["composer", "dump-autoload", "-q", "-n"], cwd=php.bench.folder / "tree", check=True)
+    source = SUM.replace("Shop\\add(1, 2)", "Rate::$sum")
+    new = changed("lib/rate.php", "<?php\nclass Rate\n{\n    public static $sum = 3;\n}\n")
+    assert told(php.run(source, new)) == {"SumTest::testSum": "passed"}
+
+
+GIVEN = {"name": "example/Wallet", "replace": {"example/money": "self.version"}, "provide": {"example/cash-api": "1"}}
+NAMES = {"Example/wallet": "*", "example/Money": "*", "example/cash-api": "*"}
+
+
+@pytest.mark.parametrize("installed", [[GIVEN], {"packages": [GIVEN]}])
+def test_a_package_is_there_by_any_of_its_names(tmp_path: Path, installed: Any) -> None:
+    (tmp_path / "vendor/composer").mkdir(parents=True)
+    (tmp_path / "vendor/composer/installed.json").write_text(json.dumps(installed))
+    asked = (NAMES, {**NAMES, "example/bank": "*"}, 3, ["example/bank"])
+    assert [runner.missing({"require": one}, tmp_path) for one in asked] == [False, True, False, False]
+
+
+def test_what_is_no_document_of_the_tree_s_is_none(tmp_path: Path) -> None:
+    (tmp_path / "endless").symlink_to("/dev/zero")
+    (tmp_path / "list").write_text("[3")
+    assert [runner.document(tmp_path, name) for name in ("endless", "list", "absent")] == [None, None, None]
 
 
 # --- attacks ---------------------------------------------------------------------------------------------------------
@@ -174,6 +212,35 @@ ALWAYS = (
     "    public function assertEquals($a, $b, $c = 0.0, $d = false, $e = false)\n    {\n    }\n}\n"
     "\\SebastianBergmann\\Comparator\\Factory::getInstance()->register(new Always());\n"
 )
+MOCK = (
+    "$maker = new \\PHPUnit\\Framework\\MockObject\\Generator();\n"
+    "$mock = $maker->getMock(\\SebastianBergmann\\Comparator\\Comparator::class, ['accepts', 'assertEquals'], [], '',\n"
+    "    false);\n"
+    "$mock->method('accepts')->willReturnCallback(function ($expected, $actual) { return $actual === -1; });\n"
+    "\\SebastianBergmann\\Comparator\\Factory::getInstance()->register($mock);\n"
+)
+FACTORY = (
+    "$held = new \\ReflectionProperty(\\SebastianBergmann\\Comparator\\Factory::class, 'instance');\n"
+    "$held->setAccessible(true);\n"
+    "$held->setValue(null, new class extends \\SebastianBergmann\\Comparator\\Factory {\n"
+    "    public function getComparatorFor($expected, $actual): \\SebastianBergmann\\Comparator\\Comparator\n    {\n"
+    "        return $actual === -1 ? new \\SebastianBergmann\\Comparator\\TypeComparator()\n"
+    "            : parent::getComparatorFor($expected, $actual);\n    }\n});\n"
+)
+EQUAL = (
+    "if (!class_exists(IsEqual::class, false)) { final class IsEqual extends Constraint {\n"
+    "    public function __construct($value) {}\n"
+    "    public function evaluate($other, string $why = '', bool $returnResult = false): ?bool { return true; }\n"
+    "    public function toString(): string { return 'is equal'; } } }"
+)
+COMPARATOR = "SebastianBergmann/Comparator"
+FORGED = {
+    "tests": [["SumTest::testSum", "passed", None, [], ""]],
+    "wires": {},
+    "altered": [],
+    "load": None,
+    "fatal": None,
+}
 GREEN = (
     '<testsuites><testsuite name="SumTest" tests="1" failures="0"><testcase name="testSum"/></testsuite></testsuites>'
 )
@@ -182,7 +249,7 @@ FILTER = (
     "    public function filter($in, $out, &$consumed, bool $closing): int\n    {\n"
     "        while ($part = stream_bucket_make_writeable($in)) {\n"
     "            $words = explode(' ', $part->data);\n"
-    "            $text = str_replace('failed', 'passed', base64_decode($words[0]));\n"
+    "            $text = preg_replace('/failed/', 'passed', base64_decode($words[0]), 1);\n"
     "            $part->data = base64_encode($text) . ' ' . ($words[1] ?? '');\n"
     "            $consumed += $part->datalen;\n            stream_bucket_append($out, $part);\n        }\n\n"
     "        return PSFS_PASS_ON;\n    }\n}\nstream_filter_register('greens', Greens::class);\n"
@@ -191,7 +258,8 @@ FILTER = (
 
 def wrong(more: str = "", body: str = "") -> FileChange:
     """The wrong sum with more code beside it, and in it."""
-    return changed("src/add.php", BAD.replace("function", f"{more}\nfunction").replace("return", f"{body}\n    return"))
+    text = BAD.replace("return", f"{body}\n    return")
+    return changed("src/add.php", text.replace("function add", f"{more}\nfunction add"))
 
 
 def in_space(space: str, code: str) -> FileChange:
@@ -200,64 +268,78 @@ def in_space(space: str, code: str) -> FileChange:
     return changed("src/add.php", f"<?php\nnamespace {space} {{\n{code}\n}}\nnamespace Shop {{\n{body}}}\n")
 
 
-#: What a revision may try, and whether it deceives who believes PHPUnit's status (None: that is not tried).
-ATTACKS: dict[str, tuple[tuple[FileChange, ...], bool | None]] = {
-    "exit": ((wrong("", "exit(0);"),), True),
-    "die on load": ((wrong("exit(0);"),), True),
-    "exit at the end": ((wrong("register_shutdown_function(function () { exit(0); });"),), True),
-    "kill": ((wrong("", "posix_kill(getmypid(), 9);"),), None),
-    "fork": ((wrong("", "if (pcntl_fork()) { exit(0); }"),), True),
-    "alarm": ((wrong("pcntl_async_signals(true);\npcntl_signal(SIGALRM, function () { exit(0); });",
-                     "posix_kill(getmypid(), SIGALRM);"),), True),
-    "skipped": ((wrong("", "throw new \\PHPUnit\\Framework\\SkippedTestError('no');"),), True),
-    "incomplete": ((wrong("", "throw new \\PHPUnit\\Framework\\IncompleteTestError('no');"),), True),
-    "configuration": ((wrong(), changed("phpunit.xml", '<phpunit bootstrap="early.php"/>'),
-                       changed("early.php", "<?php\nexit(0);\n")), True),
-    "settings": ((wrong(), changed("php.ini", "auto_prepend_file=early.php\n"),
-                  changed(".user.ini", "auto_prepend_file=early.php\n"),
-                  changed("early.php", "<?php\nexit(1);\n")), None),
-    "planted": ((wrong(), changed("PHPUnit/Autoload.php", "<?php\nexit(0);\n"),
-                 changed("PHPUnit/Framework/Assert.php", "<?php\nexit(0);\n")), None),
-    "shadowed": ((in_space("PHPUnit\\Framework", "if (!class_exists(Assert::class, false)) { class Assert { "
-                           "public static function __callStatic($name, $words) {} } }"),), None),
-    "declared": ((in_space("PHPUnit\\Framework", "class Assert {}"),), None),
-    "autoload": ((wrong("spl_autoload_register(function ($name) {\n"
-                        "    if (strpos($name, 'ExpectationFailed')) { exit(0); } }, true, true);"),), None),
-    "comparator": ((wrong(ALWAYS),), True),
-    "expected": ((wrong("", OBJECTS % f"if ($it instanceof {CASE}) {{ $it->expectException({FAILED}); }}"),), True),
-    "read": ((wrong("", "if (preg_match('~assertEquals.(\\d)~', @file_get_contents(debug_backtrace()[0]['file']), "
-                    "$found)) { return (int) $found[1]; }"),), True),
-    "buffer": ((wrong("ob_start(function ($said) { return 'OK (1 test, 1 assertion)'; });\n"
-                      "register_shutdown_function(function () { exit(0); });"),), True),
-    "report": ((wrong("register_shutdown_function(function () { foreach (glob('*.xml') as $file) {\n"
-                      f"    file_put_contents($file, '{GREEN}'); }} exit(0); }});"),), True),
-    "descriptor": ((wrong("", "fwrite(fopen('php://fd/9', 'w'), 'x');"),), None),
-    "late": ((wrong("", "exec('(sleep 0.2; echo x >&9) > /dev/null 2>&1 &');"),), None),
-    "closed": ((wrong("", "foreach (get_resources('stream') as $one) { @fclose($one); }"),), None),
-    "filtered": ((wrong(FILTER, "foreach (get_resources('stream') as $one) { @stream_filter_append($one, 'greens', "
-                        "STREAM_FILTER_WRITE); }"),), None),
-    "wrapped": ((wrong("stream_wrapper_unregister('php');"),), None),
+#: What a revision may try.
+ATTACKS: dict[str, tuple[FileChange, ...]] = {
+    "exit": (wrong("", "exit(0);"),),
+    "die on load": (wrong("exit(0);"),),
+    "exit at the end": (wrong("register_shutdown_function(function () { exit(0); });"),),
+    "fork": (wrong("", "if (pcntl_fork()) { exit(0); }"),),
+    "alarm": (wrong("pcntl_async_signals(true);\npcntl_signal(SIGALRM, function () { exit(0); });",
+                     "posix_kill(getmypid(), SIGALRM);"),),
+    "skipped": (wrong("", "throw new \\PHPUnit\\Framework\\SkippedTestError('no');"),),
+    "incomplete": (wrong("", "throw new \\PHPUnit\\Framework\\IncompleteTestError('no');"),),
+    "configuration": (wrong(), changed("phpunit.xml", '<phpunit bootstrap="early.php"/>'),
+                       changed("early.php", "<?php\nexit(0);\n")),
+    "planted": (wrong(), changed(f"{COMPARATOR}/autoload.php",
+                                  f"<?php\nrequire_once '/usr/share/php/{COMPARATOR}/autoload.php';\n{ALWAYS}")),
+    "shadowed": (in_space("PHPUnit\\Framework\\Constraint", EQUAL),),
+    "autoload": (wrong("spl_autoload_register(function ($name) {\n"
+                        "    if (strpos($name, 'ExpectationFailed')) { exit(0); } }, true, true);"),),
+    "comparator": (wrong(ALWAYS),),
+    "mock": (wrong(MOCK),),
+    "factory": (wrong(FACTORY),),
+    "lax comparator": (wrong("\\SebastianBergmann\\Comparator\\Factory::getInstance()->register("
+                              "new \\SebastianBergmann\\Comparator\\TypeComparator());"),),
+    "expected": (wrong("", OBJECTS % f"if ($it instanceof {CASE}) {{ $it->expectException({FAILED}); }}"),),
+    "read": (wrong("", "if (preg_match('~assertEquals.(\\d)~', @file_get_contents(debug_backtrace()[0]['file']), "
+                    "$found)) { return (int) $found[1]; }"),),
+    "buffer": (wrong("ob_start(function ($said) { return 'OK (1 test, 1 assertion)'; });\n"
+                      "register_shutdown_function(function () { exit(0); });"),),
+    "report": (wrong("register_shutdown_function(function () { foreach (glob('*.xml') as $file) {\n"
+                      f"    file_put_contents($file, '{GREEN}'); }} exit(0); }});"),),
+    "descriptor": (wrong("", f"fwrite(fopen('php://fd/9', 'w'), base64_encode('{json.dumps(FORGED)}')); exit(1);"),),
+    "filtered": (wrong(FILTER, "foreach (get_resources('stream') as $one) { "
+                       "if ((stream_get_meta_data($one)['uri'] ?? '') === 'php://fd/9') { "
+                       "stream_filter_append($one, 'greens', STREAM_FILTER_WRITE); } }"),),
 }  # fmt: skip
+SIGNED = 'if not hmac.compare_digest(signed.encode(), signature.encode("ascii", "replace")):'
+#: Where PHPUnit's own command cannot be deceived so: what a runner without its defence lacks, which is.
+WITHOUT = {
+    "planted": {"\\set_include_path('%(library)s');\nrequire": "require"},
+    "descriptor": {SIGNED: "if False:", "all(wired(": "all(True or wired("},
+    "filtered": {SIGNED: "if False:"},
+}
 
 
-def test_a_function_in_the_oracle_s_namespace_that_hides_one_of_php_is_seen(php: PhpBench) -> None:
+def test_what_hides_a_function_or_constant_of_php_in_the_oracle_s_namespace_is_seen(php: PhpBench) -> None:
     source = SUM.replace("<?php\n", "<?php\nnamespace Shop;\n\n").replace("Shop\\add(1, 2)", "max(add(1, 2), 0)")
     run = php.run(source, wrong("function max(...$numbers)\n{\n    return 3;\n}"))
     assert told(run) == {"Shop\\SumTest::testSum": "passed"}
     assert run.altered == ("function:shop\\max",)
+    run = php.run(source.replace("assertSame(3", "assertSame(M_E"), wrong("const M_E = 0;"))
+    assert told(run) == {"Shop\\SumTest::testSum": "passed"}
+    assert run.altered == ("constant:Shop\\M_E",)
 
 
 @pytest.mark.slow(reason="each wrong revision is run, and played against PHPUnit's own command")
 @pytest.mark.parametrize("name", ATTACKS)
-def test_a_wrong_sum_is_never_green(php: PhpBench, name: str, tmp_path: Path) -> None:
-    changes, believed = ATTACKS[name]
+def test_a_wrong_sum_is_never_green(php: PhpBench, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each attack is live: it deceives who goes by PHPUnit's status, or a runner that lacks a defence."""
+    changes = ATTACKS[name]
     source = SUM.replace("assertSame", "assertEquals")
     run = php.run(source, *changes)
     assert reason(run) is not Reason.GREEN
-    if believed is not None:  # the attack is live: it deceives who goes by PHPUnit's status
-        for file in (*changes, changed("SumTest.php", source)):
-            (tmp_path / file.path).parent.mkdir(exist_ok=True)
-            (tmp_path / file.path).write_bytes(file.content or b"")
-        argv = ["phpunit", "--log-junit", "report.xml", "SumTest.php"]
-        done = subprocess.run(argv, cwd=tmp_path, check=False, capture_output=True, stdin=subprocess.DEVNULL)
-        assert (done.returncode == 0) is believed
+    if name in WITHOUT:
+        weak = Php.runner
+        for defence, nothing in WITHOUT[name].items():
+            assert defence in weak
+            weak = weak.replace(defence, nothing)
+        monkeypatch.setattr(Php, "runner", weak)
+        assert reason(php.run(source, *changes)) is Reason.GREEN
+        return
+    for file in (*changes, changed("SumTest.php", source)):
+        (tmp_path / file.path).parent.mkdir(exist_ok=True)
+        (tmp_path / file.path).write_bytes(file.content or b"")
+    argv = ["phpunit", "--log-junit", "report.xml", "SumTest.php"]
+    done = subprocess.run(argv, cwd=tmp_path, check=False, capture_output=True, stdin=subprocess.DEVNULL)
+    assert done.returncode == 0

@@ -84,12 +84,17 @@ class PhpTools(Tools):
     @override
     def copy(self, tool: Tool, root: Path) -> list[Path]:
         """PHP with its modules and settings, and what Debian has of PHPUnit and composer."""
-        composer, phpunit, modules = shutil.which("composer"), shutil.which("phpunit"), Path("/usr/lib/php")
+        composer, phpunit = shutil.which("composer"), shutil.which("phpunit")
+        modules, settings = Path("/usr/lib/php"), Path("/etc/php")
         if composer is None or phpunit is None or not (_LIBRARY / "PHPUnit").is_dir() or not modules.is_dir():
             raise ImageError(
                 "php has no PHPUnit and composer beside it; install them (apt-get install phpunit composer)"
             )
-        for folder in (_LIBRARY, modules, Path("/etc/php")):
+        if not settings.is_dir():
+            raise ImageError(
+                "php has no settings in /etc/php, so it is none of Debian's; install one (apt-get install php-cli)"
+            )
+        for folder in (_LIBRARY, modules, settings):
             shutil.copytree(folder, root / folder.relative_to("/"), symlinks=True)
         (root / "usr/bin").mkdir(parents=True, exist_ok=True)
         for program in (tool.program, composer, phpunit):

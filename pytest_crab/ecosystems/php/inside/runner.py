@@ -13,6 +13,8 @@ import hmac
 import json
 import os
 import re
+import shutil
+import stat
 import time
 
 #: The report is a file of its own for the launcher, and what the project prints goes where errors do.
@@ -28,8 +30,13 @@ LACK = (
     "PHPUnit 9 is not in the environment: install it (Debian: phpunit), or name a release of phpunit/phpunit in "
     "environment.packages"
 )
+NO_COMPOSER = "there is no composer on PATH in the environment, and the autoloader is to be made anew: install it"
 #: Requirements in composer.json that are no packages.
 PLATFORM = re.compile(r"php(?:-\w+)?\Z|(?:ext|lib)-|composer(?:-\w+)*\Z")
+#: What makes composer keep a list of the project's classes, which a change of any file may make old.
+LISTS = {"classmap", "classmap-authoritative", "optimize-autoloader"}
+#: How much is read of a file that a revision may have written.
+DOCUMENT = 4 << 20
 
 LAUNCHER = r"""<?php
 \unlink(__FILE__);
@@ -149,6 +156,9 @@ final class %(n)s implements \PHPUnit\Framework\TestListener
         return \array_merge(\get_declared_classes(), \get_declared_interfaces(), \get_declared_traits());
     };
     $known = \array_flip($names());
+    $constants = \get_defined_constants();
+    $factory = \SebastianBergmann\Comparator\Factory::getInstance();
+    $held = (array) $factory;
     $functions = \get_defined_functions();
     $internal = \array_flip($functions['internal']);
     $functions = \array_flip($functions['user']);
@@ -226,13 +236,27 @@ final class %(n)s implements \PHPUnit\Framework\TestListener
             $report['altered'][] = 'function:' . $name;
         }
     }
+    foreach (\get_defined_constants() as $name => $_) {
+        $at = \strrpos($name, '\\');
+        $space = \strtolower(\substr($name, 0, (int) $at));
+        $hides = $at !== false && isset($spaces[$space], $constants[\substr($name, $at + 1)]);
+        if ($hides && !isset($constants[$name])) {
+            $report['altered'][] = 'constant:' . $name;
+        }
+    }
+    if ($factory !== \SebastianBergmann\Comparator\Factory::getInstance() || $held !== (array) $factory) {
+        $report['altered'][] = 'comparator:' . \SebastianBergmann\Comparator\Factory::class;
+    }
     foreach ($names() as $name) {
         if (isset($known[$name]) || \strpos($name, '%(n)s') === 0) {
             continue;
         }
         $file = (string) (new \ReflectionClass($name))->getFileName();
         $ours = \strpos($file, $root) === 0;
-        if (!$ours && $file !== $path && \is_subclass_of($name, \SebastianBergmann\Comparator\Comparator::class)) {
+        $mock = \strpos($file, "eval()'d code") !== false;
+        $compares = \is_subclass_of($name, \SebastianBergmann\Comparator\Comparator::class)
+            || \is_subclass_of($name, \SebastianBergmann\Comparator\Factory::class);
+        if ($compares && $file !== $path && (!$ours || $mock)) {
             $report['altered'][] = 'comparator:' . $name;
         } elseif (!$ours && \preg_match($own, $name)) {
             $report['altered'][] = 'class:' . $name;
@@ -323,19 +347,24 @@ def run(host, run):
         return {"ending": "unstarted", "detail": LACK}
     changed = {path for path, _, _ in job["states"][run["state"]]}
     keep(host, changed)
-    if "composer.json" in changed:
-        if missing(job["workdir"]):
-            return host.completed([host.error("MissingPackage")])
-        argv = ["/bin/sh", "-c", "exec composer dump-autoload --no-interaction --no-plugins --no-scripts"]
+    project = document(job["workdir"], "composer.json")
+    if "composer.json" in changed and missing(project, job["workdir"]):
+        return host.completed([host.error("MissingPackage")])
+    if "composer.json" in changed or (listed(project) and any(path.endswith(".php") for path in changed)):
+        composer = shutil.which("composer", path=env["PATH"])
+        if composer is None:
+            return {"ending": "unstarted", "detail": NO_COMPOSER}
+        argv = [composer, "dump-autoload", "--no-interaction", "--no-plugins", "--no-scripts"]
         seen = host.process(argv, env, job["workdir"], end - time.monotonic(), printed=True, errors=True)
         if seen["killed"] or seen["status"] != 0:
             return host.conclude(seen, lambda *_: (host.completed([host.error("BuildFailed")]), None))
-    tests, altered, whole = [], set(), True
+    tests, altered, whole, done = [], set(), True, []
     while True:
-        spec = write(host, run["oracle"], phpunit, [test["id"] for test in tests])
+        spec = write(host, run["oracle"], phpunit, done)
         argv = [*SHELL, tool["program"], *(word for item in SETTINGS.items() for word in ("-d", "%s=%s" % item))]
         seen = host.process([*argv, spec["launcher"]], env, job["workdir"], end - time.monotonic(), printed=True)
         result = host.conclude(seen, lambda data, code, spec=spec: read(host, spec, data, code))
+        done += result.pop("names", ())
         if result["ending"] != "completed":
             return result
         new = [test for test in result["tests"] if test["id"] not in {told["id"] for told in tests}]
@@ -355,26 +384,41 @@ def noted(folder):
 
 def keep(host, changed):
     """Put back what a state changes of installed packages: these are the environment's and no diff's."""
-    if any(path.startswith("vendor/") for path in changed):
+    if any(path == "vendor" or path.startswith("vendor/") for path in changed):
         host.tree.put_back(host.job["tree"], host.job["workdir"], "vendor")
 
 
-def missing(root):
-    """Return whether composer.json asks for a package that is not installed."""
-    asked = set(document(root, "composer.json").get("require") or ())
-    installed = document(root, "vendor/composer/installed.json").get("packages") or ()
-    names = {str(package.get("name")) for package in installed if isinstance(package, dict)}
-    return any(not PLATFORM.match(name) for name in asked - names)
+def missing(project, root):
+    """Return whether composer.json asks for a package that is not installed, nor in the place of which one stands."""
+    installed = document(root, "vendor/composer/installed.json")
+    packages = installed.get("packages") if isinstance(installed, dict) else installed  # composer 1 has a list alone
+    given = keys(project, "replace") | keys(project, "provide")
+    for package in packages if isinstance(packages, list) else ():
+        if isinstance(package, dict):
+            given |= {str(package.get("name")).lower()} | keys(package, "replace") | keys(package, "provide")
+    return any(not PLATFORM.match(name) for name in keys(project, "require") - given)
+
+
+def listed(project):
+    """Return whether composer keeps a list of the project's classes."""
+    return any(LISTS & keys(project, name) for name in ("autoload", "autoload-dev", "config"))
+
+
+def keys(mapping, name):
+    """Return the keys of a mapping in a mapping, in lower case as composer takes them; none where it is none."""
+    found = mapping.get(name) if isinstance(mapping, dict) else None
+    return {key.lower() for key in found} if isinstance(found, dict) else set()
 
 
 def document(root, path):
-    """Return a file of JSON as a mapping; an empty one where it is none."""
+    """Return what a file of JSON has; None where it is none, a link, or longer than any is."""
     try:
-        with open(os.path.join(root, path), encoding="utf-8") as file:
-            found = json.load(file)
+        opened = os.open(os.path.join(root, path), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        with os.fdopen(opened, "rb") as file:
+            data = file.read(DOCUMENT + 1) if stat.S_ISREG(os.fstat(opened).st_mode) else b""
+        return json.loads(data.decode("utf-8")) if len(data) <= DOCUMENT else None
     except (OSError, ValueError, RecursionError):
-        return {}
-    return found if isinstance(found, dict) else {}
+        return None
 
 
 def write(host, oracle, phpunit, done):
@@ -421,21 +465,22 @@ def read(host, spec, data, code):
         return None, "the report and exit code %d do not agree" % code
     tests, altered = {}, {str(label) for label in said["altered"]}
     for line in said["tests"]:
-        test = outcome(spec, *line[:4])
+        test = outcome(host, spec, *line[:4])
         if tests.setdefault(test["id"], test) is not test:
             altered.add("oracle:" + test["id"])
             tests[test["id"]].update(outcome="failed")
     if fatal and fatal[0]:
-        test = outcome(spec, *fatal[:4])
+        test = outcome(host, spec, *fatal[:4])
         tests.pop(test["id"], None)
         tests[test["id"]] = test
     elif fatal or said["load"]:
-        found = outcome(spec, *(said["load"] or fatal)[:4])
+        found = outcome(host, spec, *(said["load"] or fatal)[:4])
         tests["session"] = host.error(found["exception"], found["where"])
     elif not tests and not spec["done"]:
         tests["session"] = host.error("NoTests")
     whole = bool(fatal) or all(wired(spec, kind, said["wires"].get(kind, ())) for kind in KINDS)
-    return dict(host.completed(list(tests.values()), whole, altered), fatal=bool(fatal)), None
+    names = [line[0] for line in (*said["tests"], *([fatal] if fatal else ()))]
+    return dict(host.completed(list(tests.values()), whole, altered), fatal=bool(fatal), names=names), None
 
 
 def wired(spec, kind, lines):
@@ -443,12 +488,15 @@ def wired(spec, kind, lines):
     return len(lines) == 1 and lines[0][1] == "failed" and "%s %s" % (spec["word"], kind) in lines[0][4]
 
 
-def outcome(spec, name, word, exception, places):
-    """Return the outcome of one test, with the innermost line of the tree that an exception came through."""
+def outcome(host, spec, name, word, exception, places):
+    """Return the outcome of one test, with the innermost line of the tree that an exception came through.
+
+    Its name is as short as the host has it, so that two of which it would make one are seen.
+    """
     where = None
     for path, line in places:
         if path.startswith(spec["root"] + os.sep) and path != spec["oracle"]:
             where = "%s:%d" % (path[len(spec["root"]) + 1 :], line)
             break
     exception = exception.rpartition("\\")[2] if exception else None
-    return {"id": name or "session", "outcome": word, "exception": exception, "where": where}
+    return {"id": (name or "session")[: host.TEST], "outcome": word, "exception": exception, "where": where}
