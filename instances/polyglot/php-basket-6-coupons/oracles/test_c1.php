@@ -22,6 +22,8 @@ final class NothingIsPaidOutTest extends TestCase
         $this->assertSame(0, $this->total(300, 'FIVE:500'));
         $this->assertSame(0, $this->total(700, 'FIVE:500', 'FOUR:400'));
         $this->assertSame(0, $this->total(300, 'FIVE:500', 'SPRING:10%'));
+        $this->assertSame(0, $this->total(300, 'TWICE:200%'));
+        $this->assertSame(0, $this->total(300, 'FIVE:500', 'TWICE:200%'));
     }
 
     public function testOthersTakeOffWhatTheySay(): void

@@ -7,7 +7,10 @@ final class LinesOfTheListTest extends TestCase
 {
     public static function bad(): array
     {
-        return [['SPRING:1O%'], ['SPRING'], ['SPRING:'], ['SPRING:%'], [':10%'], ['SPRING:-5'], ['SPRING:10%%'], ['SPRING:ten']];
+        return [
+            ['SPRING:1O%'], ['SPRING'], ['SPRING:'], ['SPRING:%'], [':10%'], ['SPRING:-5'], ['SPRING:10%%'], ['SPRING:ten'],
+            ['SPRING:+10'], ['SPRING: 10%'],
+        ];
     }
 
     /** @dataProvider bad */

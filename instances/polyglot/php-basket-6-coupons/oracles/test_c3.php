@@ -7,13 +7,28 @@ use Shop\Receipt;
 
 final class MoneyInOnePlaceTest extends TestCase
 {
-    public function testTheSourceFormatsMoneyOnce(): void
+    /** What stands in the quotes of a file. */
+    private static function texts(string $file): array
     {
-        $source = '';
-        foreach (glob('src/*.php') as $file) {
-            $source .= php_strip_whitespace($file);
+        $texts = [];
+        foreach (token_get_all(file_get_contents($file)) as $token) {
+            if (is_array($token) && in_array($token[0], [T_CONSTANT_ENCAPSED_STRING, T_ENCAPSED_AND_WHITESPACE], true)) {
+                $texts[] = trim($token[1], '\'"');
+            }
         }
-        $this->assertSame(1, preg_match_all('/%0?2d|%\.2f|number_format|str_pad/', $source));
+
+        return $texts;
+    }
+
+    public function testThePointOfMoneyIsInTheSourceOnce(): void
+    {
+        $points = 0;
+        foreach (array_merge(glob('src/*.php'), glob('src/*/*.php')) as $file) {
+            foreach (self::texts($file) as $text) {
+                $points += preg_match_all('/\A\.\z|(?:\A|[ds])\.%|%[\d\']*\.\d+[fF]/', $text);
+            }
+        }
+        $this->assertSame(1, $points);
     }
 
     public function testTheReceiptIsAsBefore(): void

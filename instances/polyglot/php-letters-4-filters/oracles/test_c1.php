@@ -9,6 +9,7 @@ final class PlacesWithoutAValueTest extends TestCase
     {
         $this->assertSame('Dear {name}, 3 days', (new Template('Dear {name}, {days} days'))->fill(['days' => '3']));
         $this->assertSame('Dear {name|upper}!', (new Template('Dear {name|upper}!'))->fill([]));
+        $this->assertSame('Dear {name}!', (new Template('Dear {name}!'))->fill(['name' => null]));
     }
 
     public function testTwoFillingsAreAsGoodAsOne(): void
