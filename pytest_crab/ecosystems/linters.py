@@ -28,8 +28,8 @@ class Linter:
     program: str
     #: The arguments before the files, of one that is run on this machine.
     arguments: tuple[str, ...] = ()
-    #: Whether it is started in an empty folder, since it takes options from a file of the folder where it starts.
-    apart: bool = False
+    #: The line for sh that fills an empty folder for one that takes options from files of the folder where it starts.
+    apart: str | None = None
     #: The script for sh of one that needs an environment for the language, and is run in it: ``$0`` is the program on
     #: this machine, ``$@`` are the files.
     script: str | None = None

@@ -62,11 +62,11 @@ class LinterReviewer:
         for name, linter in linters.items():
             for first in range(0, len(files[name]), _FILES_AT_ONCE):
                 one = self._run(linter, files[name][first : first + _FILES_AT_ONCE])
-                for found in one.review(pull_request, checkout).findings:
-                    if touches(found.start, found.end, changed.get(found.path or "", ())):
-                        kept[found] = None
-                    elif found.rule in linter.stopping:
-                        raise ReviewerError(_stopped(linter, found))
+                found = one.review(pull_request, checkout).findings
+                own = [each for each in found if touches(each.start, each.end, changed.get(each.path or "", ()))]
+                kept |= dict.fromkeys(own)
+                if stopped := _stopped(linter, found, own):
+                    raise ReviewerError(stopped)
         versions = [version for one in linters.values() if (version := _version(one)) is not None]
         return Review(
             findings=tuple(sorted(kept, key=lambda one: (one.path, one.start, one.end, one.rule or "", one.body))),
@@ -98,22 +98,27 @@ class LinterReviewer:
         )
 
 
-def _stopped(linter: Linter, found: Finding) -> str:
-    words = " ".join(found.body.split())[:200]
+def _stopped(linter: Linter, found: Sequence[Finding], own: Sequence[Finding]) -> str | None:
+    """Return a sentence on a file that a linter could not read for what the pull request did not add; None: none."""
+    said = {one.path for one in own if one.rule in linter.stopping}
+    broken = next((one for one in found if one.rule in linter.stopping and one.path not in said), None)
+    if broken is None:
+        return None
+    words = " ".join(broken.body.split())[:200]
     return (
-        f"{linter.program} could not look at all that the pull request changes: it stopped at {found.path}:"
-        f"{found.start}, where nothing was added: {words!r}; is something missing in the environment?"
+        f"{linter.program} could not look at all that the pull request changes: it stopped at {broken.path}:"
+        f"{broken.start}, where nothing was added: {words!r}; is something missing in the environment?"
     )
 
 
-#: Starts a program in an empty folder, with the whole paths of the files of the tree.
+#: Goes to an empty folder, with the whole paths of the files of the tree.
 _APART = """\
 for one; do
     case $one in ./*) one=$PWD/${one#./} ;; esac
     shift
     set -- "$@" "$one"
 done
-cd "$(mktemp -d)" && exec "$0" "$@"
+cd "$(mktemp -d)" || exit
 """
 
 
@@ -131,7 +136,9 @@ class _LinterRun(CommandReviewer):
 
     @override
     def start(self, program: Path) -> tuple[str, ...]:
-        return ("/bin/sh", "-c", _APART, str(program)) if self.linter.apart else (str(program),)
+        if self.linter.apart is None:
+            return (str(program),)
+        return ("/bin/sh", "-c", f'{_APART}{self.linter.apart}\nexec "$0" "$@"', str(program))
 
     @override
     def files_of(self, pull_request: PullRequest) -> Collection[str]:

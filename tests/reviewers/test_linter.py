@@ -51,9 +51,9 @@ CASES = {
     ),
     "rust": Case(
         path="own/src/lib.rs",
-        text="pub fn a(x: &Vec<u8>) -> bool {{\n    x.len() == 0\n}}\n{more}",
+        text="#![deny(warnings)]\npub fn a(x: &Vec<u8>) -> bool {{\n    x.len() == 0\n}}\n{more}",
         more="pub fn b(x: &[u8]) -> bool {\n    x.len() == 0\n}\n",
-        line=5,
+        line=6,
         rule="clippy::len_zero",
         beside={"own/Cargo.toml": CARGO},
     ),
@@ -67,7 +67,7 @@ CASES = {
     ),
     "node": Case(
         path="src/a.ts",
-        text="export function a(x: number): number {{\n  if (x = 2) {{}}\n{more}  return x;\n}}\n",
+        text="export function a(x: number): number {{\n  if (x = 2) {{}}\n{more}  return x; // eslint-disable-line\n}}",
         more="  const y: any = x;\n",
         line=3,
         rule="@typescript-eslint/no-explicit-any",
@@ -83,7 +83,7 @@ CASES = {
     ),
     "ruby": Case(
         path="lib/a.rb",
-        text="def a(x)\n  if x = 2\n    x\n  end\n{more}end\n",
+        text="def a(x)\n  if x = 2\n    x\n  end\n{more}end\n\ndef b(x) = x\n",
         more="  eval(x)\n",
         line=5,
         rule="Security/Eval",
@@ -266,8 +266,8 @@ def test_what_the_compiler_says_of_an_added_line_is_a_finding(
 ) -> None:
     if shutil.which("cargo") is None:
         without("rust", "there is no cargo")
-    head = {"own/Cargo.toml": CARGO, "own/src/lib.rs": b"#![deny(warnings)]\npub fn a() -> u8 { true }\n"}
+    head = {"own/Cargo.toml": CARGO, "own/src/lib.rs": b"pub fn a() -> u8 { true }\n"}
     checkout = FakeCheckout(tmp_path / "x", head=head, ecosystem="rust")
     (found,) = LinterReviewer().review(checkout.pull_request(), checkout).findings
-    assert (found.path, found.start, found.rule) == ("own/src/lib.rs", 2, "compiler")
+    assert (found.path, found.start, found.rule) == ("own/src/lib.rs", 1, "compiler")
     assert "E0308" in found.body

@@ -15,7 +15,7 @@ _SCRIPT = f"""\
 {needs("node")}config=$(mktemp -d)/eslint.config.mjs
 cat > "$config" << 'END'
 {_CONFIG}END
-node "$0" --no-config-lookup --config "$config" --no-warn-ignored --format json -- "$@"
+node "$0" --no-config-lookup --config "$config" --no-warn-ignored --format json -- "$@" || [ $? -eq 1 ]
 """
 
 #: Begins the words on a comment for a plug-in that is not here.
@@ -32,7 +32,7 @@ def _remarks(text: str) -> Iterator[dict[str, Any]]:
                     "end": one.get("endLine"),
                     "message": one["message"],
                     "severity": "ERROR" if one["severity"] == 2 else "WARNING",
-                    "rule": one["ruleId"] or "syntax",
+                    "rule": one["ruleId"] or ("syntax" if one.get("fatal") else None),
                 }
 
 
@@ -42,6 +42,6 @@ def told(text: str) -> str:
 
 
 LINTER = Linter(
-    program="eslint", script=_SCRIPT, above=3, format="rdjson", told=told, stopping=("syntax",),
+    program="eslint", script=_SCRIPT, above=3, format="rdjson", told=told, stopping=("syntax",), exit_codes=(0,),
     source="npm install -g eslint @eslint/js typescript-eslint",
 )  # fmt: skip

@@ -33,6 +33,6 @@ LINTER = Linter(
     format="rdjson",
     told=told,
     stopping=("Lint/Syntax",),
-    apart=True,
+    apart="ruby -e 'puts RUBY_VERSION' > .ruby-version",  # else it reads the syntax of an old Ruby
     source="it is a package of Debian, and a gem",
 )
