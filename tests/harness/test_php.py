@@ -275,28 +275,28 @@ ATTACKS: dict[str, tuple[FileChange, ...]] = {
     "exit at the end": (wrong("register_shutdown_function(function () { exit(0); });"),),
     "fork": (wrong("", "if (pcntl_fork()) { exit(0); }"),),
     "alarm": (wrong("pcntl_async_signals(true);\npcntl_signal(SIGALRM, function () { exit(0); });",
-                     "posix_kill(getmypid(), SIGALRM);"),),
+                    "posix_kill(getmypid(), SIGALRM);"),),
     "skipped": (wrong("", "throw new \\PHPUnit\\Framework\\SkippedTestError('no');"),),
     "incomplete": (wrong("", "throw new \\PHPUnit\\Framework\\IncompleteTestError('no');"),),
     "configuration": (wrong(), changed("phpunit.xml", '<phpunit bootstrap="early.php"/>'),
-                       changed("early.php", "<?php\nexit(0);\n")),
+                      changed("early.php", "<?php\nexit(0);\n")),
     "planted": (wrong(), changed(f"{COMPARATOR}/autoload.php",
-                                  f"<?php\nrequire_once '/usr/share/php/{COMPARATOR}/autoload.php';\n{ALWAYS}")),
+                                 f"<?php\nrequire_once '/usr/share/php/{COMPARATOR}/autoload.php';\n{ALWAYS}")),
     "shadowed": (in_space("PHPUnit\\Framework\\Constraint", EQUAL),),
     "autoload": (wrong("spl_autoload_register(function ($name) {\n"
-                        "    if (strpos($name, 'ExpectationFailed')) { exit(0); } }, true, true);"),),
+                       "    if (strpos($name, 'ExpectationFailed')) { exit(0); } }, true, true);"),),
     "comparator": (wrong(ALWAYS),),
     "mock": (wrong(MOCK),),
     "factory": (wrong(FACTORY),),
     "lax comparator": (wrong("\\SebastianBergmann\\Comparator\\Factory::getInstance()->register("
-                              "new \\SebastianBergmann\\Comparator\\TypeComparator());"),),
+                             "new \\SebastianBergmann\\Comparator\\TypeComparator());"),),
     "expected": (wrong("", OBJECTS % f"if ($it instanceof {CASE}) {{ $it->expectException({FAILED}); }}"),),
     "read": (wrong("", "if (preg_match('~assertEquals.(\\d)~', @file_get_contents(debug_backtrace()[0]['file']), "
-                    "$found)) { return (int) $found[1]; }"),),
+                   "$found)) { return (int) $found[1]; }"),),
     "buffer": (wrong("ob_start(function ($said) { return 'OK (1 test, 1 assertion)'; });\n"
-                      "register_shutdown_function(function () { exit(0); });"),),
+                     "register_shutdown_function(function () { exit(0); });"),),
     "report": (wrong("register_shutdown_function(function () { foreach (glob('*.xml') as $file) {\n"
-                      f"    file_put_contents($file, '{GREEN}'); }} exit(0); }});"),),
+                     f"    file_put_contents($file, '{GREEN}'); }} exit(0); }});"),),
     "descriptor": (wrong("", f"fwrite(fopen('php://fd/9', 'w'), base64_encode('{json.dumps(FORGED)}')); exit(1);"),),
     "filtered": (wrong(FILTER, "foreach (get_resources('stream') as $one) { "
                        "if ((stream_get_meta_data($one)['uri'] ?? '') === 'php://fd/9') { "
