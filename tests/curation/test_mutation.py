@@ -104,6 +104,7 @@ def test_every_language_has_edges_conditions_and_numbers(path: str, source: byte
 @pytest.mark.parametrize(
     ("path", "source", "line"),
     [
+        ("a.py", b"def f(a):\n    a.add(1)\n    a.go(2)\n    return a\n", 2),
         ("a.go", b"package a\n\nfunc f(a int) {\n\t// One more.\n\ta++\n\tgo_(a)\n}\n", 5),
         ("a.rs", b"fn f(a: i32) {\n    if a > 3 {\n        return;\n    }\n    go(a);\n}\n", 2),
         ("A.java", b"class A {\n  void f(int a) {\n    // One more.\n    one.add(a);\n    go(a);\n  }\n}\n", 4),

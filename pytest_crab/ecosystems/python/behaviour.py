@@ -24,8 +24,9 @@ _MARKS = ("ClassVar", "InitVar", "KW_ONLY")
 def behaviour_of(path: str, source: bytes) -> object | None:
     """Return what a Python file compiles to, but for what no run of it shows; None where it cannot be read.
 
-    Left out are docstrings, annotations of functions, variables and fields of dataclasses, imports that nothing but
-    types in the file uses (not of ``__init__.py``), ``__all__``, what the file does as a program, and where lines are.
+    Left out are docstrings, each ``pass`` beside other statements, annotations of functions, variables and fields of
+    dataclasses, imports that nothing but types in the file uses (not of ``__init__.py``), ``__all__``, what the file
+    does as a program, and where lines are.
     """
     tree = parse_python(source) if path.endswith(".py") else None
     if tree is None:
@@ -61,6 +62,10 @@ def _bare(tree: ast.Module, *, exports: bool) -> ast.Module:
         ):
             # Another statement in its place would stand before an import of __future__, which no file may have.
             node.body[:1] = [] if len(node.body) > 1 else [ast.copy_location(ast.Pass(), node.body[0])]
+        for name in ("body", "orelse", "finalbody"):
+            held = getattr(node, name, None)
+            if isinstance(held, list) and len(held) > 1:
+                setattr(node, name, [one for one in held if not isinstance(one, ast.Pass)] or held[:1])
     listed = [text for one in tree.body if _is_list_of_names(one) for text in ast.walk(one)]
     named = {text.value for text in listed if isinstance(text, ast.Constant)}
     tree.body = [left for one in tree.body for left in _run(one)]
