@@ -49,10 +49,11 @@ _LOCK = re.compile(r"lock|mutex|semaphore", re.IGNORECASE)
 _COPIERS = (b"list", b"dict", b"set", b"copy", b"deepcopy", b"copy.copy", b"copy.deepcopy")
 #: Calls whose last argument is what they give where nothing is found.
 _WITH_DEFAULT = {b"get": 2, b"pop": 2, b"setdefault": 2, b"getattr": 3, b"next": 2}
-#: Calls with two arguments that are not confused.
+#: The words that join two conditions, or a value and what stands in for it.
 _JOINING = ("and", "or", "&&", "||", "??")
 #: The last words of calls that end the use of something.
 _CLOSING = (b"close", b"release", b"shutdown", b"fclose", b"free", b"dispose")
+#: Calls with two arguments that are not confused.
 _ORDERED = (b"isinstance", b"issubclass", b"getattr", b"hasattr", b"super", b"cast")
 _SHARED = {b"[]": b"[]", b"{}": b"{}", b"list()": b"[]", b"dict()": b"{}", b"set()": b"set()"}
 _FACTORIES = {b"list": b"[]", b"dict": b"{}", b"set": b"set()"}
@@ -248,8 +249,8 @@ def _operand(node: Node) -> Iterator[Edit]:
 def _awaited(node: Node) -> Iterator[Edit]:
     """Only begin a task that has to be waited for."""
     if node.type in AWAITS and node.named_children:
-        inner = node.named_children[0]
-        yield Edit("await", node, node.start_byte, node.end_byte, inner.text or b"", text_of(inner))
+        waited = node.named_children[0]
+        yield Edit("await", node, node.start_byte, node.end_byte, waited.text or b"", text_of(waited))
 
 
 def _arguments(node: Node, source: bytes) -> Iterator[Edit]:

@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,6 @@ from pytest_crab.text import escape_controls, output_lines
 from pytest_crab.trial.context import TrialContext
 from pytest_crab.types import Comment
 
-_INSIDE = resources.files("pytest_crab.curation.inside")
 _DIAGNOSIS, _LAST_LINES = (program_text("pytest_crab.curation.inside", name) for name in ("diagnosis", "last_lines"))
 _TREE = program_text("pytest_crab.harness.inside", "tree")
 _MODULE = re.compile(r"[A-Za-z_]\w{0,60}(?:\.[A-Za-z_]\w{0,60}){0,6}", re.ASCII)

@@ -48,16 +48,6 @@ COMPILED: tuple[str, ...] = tuple(end for one in ECOSYSTEMS for end in one.compi
 #: Folders in which a system keeps packages for all its users, as patterns of paths.
 SYSTEM_PACKAGES: tuple[str, ...] = tuple(place for one in ECOSYSTEMS for place in one.system_packages)
 
-#: The folders below a home in which package managers keep what they fetched.
-PACKAGE_CACHES: tuple[str, ...] = tuple(place for one in ECOSYSTEMS for place in one.package_caches)
-
-#: What runs of any language have: an environment may hold tools of several.
-VARIABLES = Variables(
-    runs={name: value for one in ECOSYSTEMS for name, value in one.variables.runs.items()},
-    commands={name: value for one in ECOSYSTEMS for name, value in one.variables.commands.items()},
-    paths=tuple(name for one in ECOSYSTEMS for name in one.variables.paths),
-)
-
 
 @functools.cache
 def installed() -> tuple[Ecosystem, ...]:
@@ -154,7 +144,21 @@ def behaviour(path: str, source: bytes) -> object | None:
 
 def is_copy(name: str, project: str | None) -> bool:
     """Return whether an entry of a folder of packages is a project, or what is known of it, by its name."""
-    return project is not None and any(one.is_copy(name, project) for one in ECOSYSTEMS)
+    return project is not None and any(one.is_copy(name, project) for one in installed())
+
+
+def package_caches() -> tuple[str, ...]:
+    """Return the folders below a home in which package managers keep what they fetched."""
+    return tuple(place for one in installed() for place in one.package_caches)
+
+
+def variables() -> Variables:
+    """Return what runs of any language have: an environment may hold tools of several."""
+    return Variables(
+        runs={name: value for one in installed() for name, value in one.variables.runs.items()},
+        commands={name: value for one in installed() for name, value in one.variables.commands.items()},
+        paths=tuple(name for one in installed() for name in one.variables.paths),
+    )
 
 
 def names() -> tuple[Names, ...]:

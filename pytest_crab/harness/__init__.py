@@ -59,7 +59,7 @@ _MESSENGER = program_text(__name__, "inside/messenger")
 _SILENT = f"{_MESSENGER}\nbecome(sys.argv[1])\n"
 
 #: The digest of everything that is sent into a sandbox but the runners of ecosystems.
-_SHARED = serialization.digest([channel.SOURCE, _MESSENGER, _START, *_PARTS.values(), ecosystems.VARIABLES])
+_SHARED = serialization.digest([channel.SOURCE, _MESSENGER, _START, *_PARTS.values()])
 
 
 def _texts(owner: Ecosystem) -> dict[str, str]:
@@ -74,7 +74,8 @@ def _compiled(name: str, text: str) -> str:
 
 
 def _version(owners: Iterable[Ecosystem]) -> str:
-    return serialization.digest([_SHARED, *([_texts(owner), owner.isolation] for owner in owners)])
+    variables = [one.variables for one in dict.fromkeys([*ecosystems.ECOSYSTEMS, *owners])]
+    return serialization.digest([_SHARED, variables, *([_texts(owner), owner.isolation] for owner in owners)])
 
 
 #: The digest of that and of this package's own runners; ``version_for`` has that of those which some oracles need.
@@ -225,7 +226,7 @@ def encode(job: Job, role: str | None = None, token: str | None = None) -> bytes
     if role:
         parts[f"{owners[0].name}_isolation"] = owners[0].isolation or ""
     image, facts = job.image, job.image.facts
-    compiled = facts.get("version") == sys.version.split()[0]
+    compiled = sys.version_info.releaselevel == "final" and facts.get("version") == sys.version.split()[0]
     message: dict[str, Any] = {
         "parts": {name: _compiled(name, text) for name, text in parts.items()} if compiled else parts,
         "compiled": compiled,
@@ -240,7 +241,7 @@ def encode(job: Job, role: str | None = None, token: str | None = None) -> bytes
         "env": dict(job.environment.env),
         "build": None if job.environment.build is None else "\n".join(["set -e", *job.environment.build]),
         "limits": {"output": job.output},
-        "variables": dataclasses.asdict(ecosystems.VARIABLES),
+        "variables": dataclasses.asdict(ecosystems.variables()),
         "states": {} if role == "oracles" else {name: encode_changes(changes) for name, changes in job.states.items()},
         "installs": {}
         if role == "oracles"
@@ -252,7 +253,7 @@ def encode(job: Job, role: str | None = None, token: str | None = None) -> bytes
     if role:
         message |= {"role": role, "token": token, "isolation": f"{owners[0].name}_isolation"}
     if job.leaks:
-        caches = {"project": job.leaks.project, "caches": list(ecosystems.PACKAGE_CACHES)}
+        caches = {"project": job.leaks.project, "caches": list(ecosystems.package_caches())}
         message["leaks"] = serialization.dump(job.leaks) | caches
     data = json.dumps(message).encode()
     return struct.pack(">Q", len(data)) + data

@@ -193,8 +193,8 @@ async def serve(configuration: Configuration, stdin: Any) -> None:
         lease = await asyncio.start_unix_server(users.hold_connection, LEASE_SOCKET)
         print("ready", flush=True)  # noqa: T201 - the starter waits for it
         starter = asyncio.create_task(users.until_closed(pipe))
-        if any(one.base_url.startswith("https:") for one in settings.providers.values()):
-            await asyncio.to_thread(read_published)  # else all would wait for it at the first answer
+        if not configuration.replay and any(one.base_url.startswith("https:") for one in settings.providers.values()):
+            asyncio.get_running_loop().run_in_executor(None, read_published)  # else all wait at the first answer
         await users.over.wait()
         starter.cancel()
         lease.close()

@@ -35,7 +35,7 @@ from pytest_crab.runtimes.slots import Slots, one_builder
 from pytest_crab.types import Instance, RevisionCommit
 
 #: Raised by one when what is kept in the cache, or how it is run, changes.
-LAYOUT = 4
+LAYOUT = 5
 
 
 class HostRuntime(Runtime, ABC):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import functools
 import importlib.metadata
-import importlib.resources
 import json
 import os
 import shlex
@@ -83,8 +82,8 @@ Builder = Callable[[View, Command, float], Completed]
 class Layout:
     """The paths of an environment's parts."""
 
-    #: A place inside.
-    python: str
+    #: The program that the harness starts in, as a place inside.
+    interpreter: str
     site: tuple[str, ...]
     version: str
     #: Places on the host by place inside.
@@ -94,11 +93,6 @@ class Layout:
     tool: Tool | None = None
     #: The paths of the modules that the install compiled in the tree.
     compiled: tuple[str, ...] = ()
-
-    @property
-    def interpreter(self) -> str:
-        """The program that the harness starts in."""
-        return self.python
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,8 +113,9 @@ class Chosen:
         packages = _installed_packages() if self.running else packages_of(environment)
         kind = "running" if self.running else "venv"
         resolved = {"resolved": environment.resolved} if environment.resolved is not None else {}
+        copied = {"copied": _pytest_records()} if _has_copy(self) else {}
         return {"kind": kind, "version": self.interpreter.full, "platform": self.interpreter.platform,
-                "packages": list(packages), **resolved}  # fmt: skip
+                "packages": list(packages), **resolved, **copied}  # fmt: skip
 
 
 def choose(instance: Instance) -> Chosen:
@@ -160,6 +155,16 @@ def _installed_packages() -> tuple[str, ...]:
     return tuple(sorted({f"{metadata['Name']}=={metadata['Version']}" for metadata in found}))
 
 
+@functools.lru_cache(maxsize=1)
+def _pytest_records() -> str:
+    """Return the digest of what this environment's pytest and its needs consist of."""
+    found = []
+    for name in sorted(PYTEST_ALONE):
+        with suppress(importlib.metadata.PackageNotFoundError):
+            found.append(importlib.metadata.distribution(name).read_text("RECORD"))
+    return serialization.digest(found)
+
+
 def running_layout(interpreter: interpreters.Interpreter) -> Layout:
     """The interpreter that runs this, with the packages that it has."""
     own = (sys.prefix, sys.base_prefix, str(Path(os.path.realpath(sys.executable)).parent.parent))
@@ -167,7 +172,9 @@ def running_layout(interpreter: interpreters.Interpreter) -> Layout:
     binds = {prefix: prefix for prefix in prefixes if prefix not in (*_SYSTEM_PREFIXES, "/")}
     site = tuple(dict.fromkeys(_without_dots(sysconfig.get_path(name)) for name in ("purelib", "platlib")))
     masked = _masked_places(interpreter) if sys.prefix != sys.base_prefix else ()
-    return Layout(python=_without_dots(sys.executable), site=site, version=interpreter.full, binds=binds, masked=masked)
+    return Layout(
+        interpreter=_without_dots(sys.executable), site=site, version=interpreter.full, binds=binds, masked=masked
+    )
 
 
 def _without_dots(path: str) -> str:
@@ -223,8 +230,13 @@ def _copy_pytest(folder: Path, layout: Layout, build: Builder) -> None:
                 else:
                     shutil.copy2(source, folder / top)
     view = View(readable=_readable(layout, without=""), writable={str(folder): folder}, masked=layout.masked)
-    argv = (layout.python, "-I", "-S", "-c", _IMPORT, str(folder))
-    build(view, Command(argv=argv), INSTALL_SECONDS)  # what a failure left out is compiled when it is imported
+    compiling, reading = (
+        Command(argv=(layout.interpreter, "-I", "-S", *more, "-c", _IMPORT, str(folder))) for more in ((), ("-B",))
+    )
+    build(view, compiling, INSTALL_SECONDS)
+    if build(view, reading, INSTALL_SECONDS).exit_code != 0:  # a full disk leaves half of a module, without an error
+        for half in folder.rglob("__pycache__"):
+            remove_folder(half)
     (folder / "complete").touch()
 
 
@@ -256,7 +268,7 @@ def _layout_of(folder: Path, interpreter: interpreters.Interpreter) -> Layout:
     prefix = str(interpreter.prefix)
     binds = {} if prefix in _SYSTEM_PREFIXES else {prefix: prefix}
     return Layout(
-        python=str(folder / "bin" / "python"),
+        interpreter=str(folder / "bin" / "python"),
         site=(str(site),),
         version=interpreter.full,
         binds={**binds, str(folder): str(folder)},
@@ -388,7 +400,7 @@ def compile_tree(folder: Path, layout: Layout, build: Builder) -> None:
         writable={BYTECODE_PLACE: compiled},
         masked=layout.masked,
     )
-    argv = (layout.python, "-I", "-S", "-c", _COMPILE, TREE, BYTECODE_PLACE)
+    argv = (layout.interpreter, "-I", "-S", "-c", _COMPILE, TREE, BYTECODE_PLACE)
     build(view, Command(argv=argv), INSTALL_SECONDS)  # what a failure left out is compiled when it is imported
 
 

@@ -62,6 +62,9 @@ for cell in fractions.Fraction.__add__.__closure__:
     cell.cell_contents = lambda one, other: 5
 """,
     ),
+    "queue.Queue.__class_getitem__": (
+        "import queue", "import queue\nvars(queue.Queue)['__class_getitem__'].__init__(lambda kind, item: 9)\n",
+    ),
     "oracle.__builtins__": (
         "import math", "import sys\ndef later():\n    vars(sys.modules['test_c0'])['__builtins__'] = dict(sum=print)\n",
     ),

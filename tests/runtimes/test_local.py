@@ -266,7 +266,7 @@ def test_a_pytest_without_bytecode_is_compiled_once_for_all_sandboxes(
     told = []
     for one in (instance, other):
         image = runtime.prepare(one, source.fetch(one, tmp_path / "cache"), source.identity(one))
-        command = Command(argv=(image.python, "-I", "-S", "-c", look, *image.site))
+        command = Command(argv=(image.interpreter, "-I", "-S", "-c", look, *image.site))
         (done,) = runtime.execute(image, [command], limits=ORACLE_LIMITS, seconds=60)
         assert done.exit_code == 0, done.stderr
         told.append(done.stdout.decode().split())

@@ -397,7 +397,7 @@ def error(exception, where=None):
 
 def token():
     """Return a name that nobody can guess."""
-    return "x" + os.urandom(8).hex()
+    return "x" + os.urandom(16).hex()
 
 
 def set_variables(env, values):

@@ -15,8 +15,9 @@ import types
 
 #: What says by itself which module it was made in.
 MADE = (type, types.FunctionType, types.BuiltinFunctionType)
-FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType, type(str.join), staticmethod, classmethod)
-FUNCTIONS += (property,)
+#: What stands around a function in a class, and can be given another one in place.
+WRAPPERS = (staticmethod, classmethod, property)
+FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType, type(str.join), *WRAPPERS)
 SELECTED = {
     "sys": ("exit", "settrace", "setprofile", "_getframe", "exc_info"),
     "os": ("_exit", "fork", "kill", "write", "read", "waitpid", "abort"),
@@ -103,7 +104,8 @@ def find_altered(before):
     found = set()
     for label, space, name, value, made in before:
         now = space.get(name)
-        if now is not value or (made and list(map(id, made_of(now))) != list(map(id, made))):
+        compared = made or isinstance(value, WRAPPERS)
+        if now is not value or (compared and list(map(id, made_of(now))) != list(map(id, made))):
             found.add(label)
     return found
 
