@@ -17,6 +17,10 @@ RSpec.describe Hours do
     expect(described_class.new({}, spring).next_open(november)).to be_nil
   end
 
+  it "has nothing to say of a date that is years away" do
+    expect(described_class.new({}, "2035-06-01" => "10:00-16:00").next_open(november)).to be_nil
+  end
+
   it "finds the one date of next season" do
     expect(described_class.new({}, "2027-06-01" => "10:00-16:00").next_open(november)).to eq Time.new(2027, 6, 1, 10, 0)
   end

@@ -15,6 +15,9 @@ class Isbn < String
     super
   end
   alias eql? ==
+
+  def to_s = self
+  alias to_str to_s
 end
 
 # Counts how often books are asked for their numbers.
