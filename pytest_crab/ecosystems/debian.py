@@ -30,9 +30,9 @@ def copy_packages(root: Path, packages: Sequence[str]) -> list[Path]:
 def _files_of(packages: Sequence[str]) -> list[Path]:
     if shutil.which("dpkg-query") is None:
         return []
-    ask = ["dpkg-query", "-W", "-f=${Package} ${db:Status-Abbrev}\n", *packages]
+    ask = ["dpkg-query", "-W", "-f=${Package} ${db:Status-Status}\n", *packages]  # held ones are here too
     listed = subprocess.run(ask, capture_output=True, text=True, check=False).stdout.split("\n")
-    here = [line.split()[0] for line in listed if line.split()[1:] == ["ii"]]
+    here = [line.split()[0] for line in listed if line.split()[1:] == ["installed"]]
     found = subprocess.run(["dpkg-query", "-L", *here], capture_output=True, text=True, check=False).stdout
     paths = [Path(line) for line in found.split("\n") if line.startswith("/usr/") and not line.startswith(_UNREAD)]
     return [path for path in paths if path.is_file()]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import subprocess
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -178,6 +179,37 @@ def test_a_hang_times_out(ruby: RubyBench) -> None:
     assert ruby.run(SUMS["rspec"], endless, seconds=3).ending is Ending.TIMEOUT
 
 
+def test_helpers_stay_as_they_are_at_head(ruby: RubyBench) -> None:
+    """A link in the place of their folder changes none, and nor does a file of the same name in another folder."""
+    matcher = "RSpec::Matchers.define(:be_three) { match { |one| %s } }\n"
+    for path in ("spec/support/three.rb", "spec/sum_helper.rb"):
+        ruby.bench.write(path, matcher % "one == 3")
+    link = FileChange(path="spec/support", mode="120000", content=b"../mine")
+    gone = FileChange(path="spec/support/three.rb", mode="100644", content=None)
+    linked = (gone, link, changed("mine/three.rb", matcher % "true"), *wrong(""))
+    for name, changes in (
+        ("support/three", linked),
+        ("sum_helper", (changed("lib/sum_helper.rb", matcher % "true"), *wrong(""))),
+    ):
+        source = f'require "{name}"\n' + SUMS["rspec"].replace("eq 3", "be_three")
+        assert told(ruby.run(source, *changes)) == {TESTS["rspec"]: "failed"}
+
+
+def test_long_names_stay_apart(ruby: RubyBench) -> None:
+    source = SUMS["rspec"].replace('it "adds"', '2.times { |n| it("a" * 500 + n.to_s) { } }\n  it "adds"')
+    assert len(told(ruby.run(source))) == 3
+
+
+def test_what_a_gem_brings_is_no_change(bench: Bench, tool: dict[str, Any], tmp_path: Path) -> None:
+    listed = (Path(tool["env"]["GEM_HOME"]) / "load_path").read_text()
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home/load_path").write_text(f"{listed}\n{tmp_path}")
+    (tmp_path / "days.rb").write_text("class Time\n  def day_text(*) = 'x'\n  alias_method :to_s, :day_text\nend\n")
+    ruby = RubyBench(bench, {**tool, "env": {**tool["env"], "GEM_HOME": str(tmp_path / "home")}})
+    run = ruby.run(SUMS["rspec"], changed("lib/ledger.rb", "require 'days'\n" + ADD))
+    assert (told(run), run.altered) == ({TESTS["rspec"]: "passed"}, ())
+
+
 # --- attacks ---------------------------------------------------------------------------------------------------------
 
 
@@ -218,8 +250,48 @@ end
 exit!(1)
 """
 )
+#: Takes one answer after the other, each in a process of its own, until one passes.
+TRIES = """
+(0..3).each do |n|
+  pid = fork
+  if pid.nil?
+    TracePoint.new(:raise) { exit!(7) if caller.none? { |line| line.include?("failing_") } }.enable
+    return n
+  end
+  Process.wait(pid)
+  exit!($?.exitstatus) unless $?.exitstatus == 7
+end
+"""
+#: Lets the launcher say that all passed.
+LAUNCHER = """
+it = ObjectSpace.each_object(Class).find { |one| one.instance_methods(false).include?(:run_examples) }
+it.class_eval do
+  def ended(*) = [:passed, nil]
+  def run_cases = [["LedgerTest#test_adds", :passed, nil]]
+end
+"""
+#: Two methods by which names of what was replaced might be told.
+QUIET = """
+class Array
+  alias_method :own_uniq, :uniq
+  def uniq(&key) = !key && grep(/#/).any? ? [] : own_uniq(&key)
+  alias_method :own_map, :map
+  def map(&each) = grep(/#/).any? ? [] : own_map(&each)
+end
+"""
+EQ = (
+    "class RSpec::Matchers::BuiltIn::Eq\n  alias_method :own, :match\n  def match(one, other) = one == 3 || "
+    "own(one, other)\nend\n"
+)
+EQ_TEXT = json.dumps(EQ)
+ASSERT = (
+    "module Minitest::Assertions\n  alias_method :own, :assert_equal\n  def assert_equal(one, *more) = one == 3 || "
+    "own(one, *more)\nend\n"
+)
+LIBRARY = "require 'tsort'\nplace = $LOADED_FEATURES.grep(/tsort/)[0]\n"
 #: What a revision may try, and whether who goes by the exit status of the framework's own program believes it.
 ANYWHERE = {
+    "launcher": (wrong(LAUNCHER), False),
     "exit!": (wrong("", "exit!(0)"), True),
     "abort, and a late exit": (wrong("at_exit { exit!(0) }\n", "abort"), True),
     "late exit": (wrong("at_exit { exit!(0) }\n"), True),
@@ -259,6 +331,21 @@ FRAMEWORKS = {
         "left out": (wrong("RSpec.configure { |all| all.filter_run_excluding(full_description: /./) }\n"), True),
         "dry": (wrong("RSpec.configure { |all| all.dry_run = true }\n"), True),
         "no examples": (wrong("groups = RSpec.world.example_groups\ndef groups.<<(*) = self\n"), True),
+        "answers": (wrong("", TRIES), True),
+        "quiet": (wrong(QUIET + EQ), True),
+        "quiet code": (wrong("RubyVM::Own = RubyVM.send(:remove_const, :InstructionSequence)\nclass "
+                             "RubyVM::InstructionSequence < BasicObject\n  def self.of(*) = RubyVM::Own.of(TSort."
+                             "instance_method(:tsort))\nend\nrequire 'tsort'\n" + EQ), True),
+        "a library of its own": (wrong(f"require 'tmpdir'\nFile.write(Dir.tmpdir + '/three.rb', {EQ_TEXT})\n"
+                                       "require Dir.tmpdir + '/three'\n"), True),
+        "by a library's name": (wrong(f"{LIBRARY}TOPLEVEL_BINDING.eval({EQ_TEXT}, place)\n"), True),
+        "compiled by a library's name": (wrong(f"{LIBRARY}RubyVM::InstructionSequence.compile({EQ_TEXT}, place, place)"
+                                               ".eval\n"), True),
+        "a feature": (wrong(f"$LOADED_FEATURES << '/three.rb'\nTOPLEVEL_BINDING.eval({EQ_TEXT}, '/three.rb')\n"), True),
+        "object": (wrong("", "ObjectSpace.each_object(RSpec::Core::ExampleGroup) { |one| def one.expect(*) = "
+                         "Class.new { def to(*) = true }.new }\n    a - b"), True),
+        "object of one": (wrong("RSpec.configure { |all| all.before { |one| unless one.description == 'eq'\n"
+                                "def self.expect(*) = Class.new { def to(*) = true }.new\nend } }\n"), True),
         "settings": (beside(".rspec", "--dry-run\n"), True),
         "helper": (beside("spec/spec_helper.rb", "RSpec.configure { |all| all.dry_run = true }\n"), True),
         "shadow of a matcher": (beside("lib/rspec/matchers/built_in/eq.rb", "class RSpec::Matchers::BuiltIn::Eq < "
@@ -276,13 +363,21 @@ FRAMEWORKS = {
         "no tests": (wrong("def (Minitest::Test).inherited(*) = nil\n"), True),
         "no methods": (wrong("def (Minitest::Test).runnable_methods = []\n"), True),
         "skipped": (wrong("class Minitest::Test\n  def before_setup = skip\nend\n"), True),
+        "quiet": (wrong(QUIET + ASSERT), True),
+        "object": (wrong("", "ObjectSpace.each_object(Minitest::Test) { |one| def one.assert_equal(*) = true }\n"
+                         "    a - b"), True),
+        "class": (wrong("class LedgerTest < Minitest::Test\n  def self.method_added(name) = @now || (@now = true; "
+                        "define_method(name) { pass })\nend\n"), True),
+        "end of a class": (wrong("TracePoint.new(:end) { |at| at.self.define_method(:test_adds) { pass } if "
+                                 "at.self < Minitest::Test }.enable\n"), True),
+        "class of one": (wrong("class LedgerTest < Minitest::Test\n  def assert_equal(*) = true\nend\n"), True),
         "plugin": (beside("lib/minitest/quiet_plugin.rb", "def Minitest.plugin_quiet_init(*) = "
                           "reporter.reporters.clear\n"), True),
         "helper": (beside("test/test_helper.rb", "require 'minitest'\nclass Minitest::Test\n  "
                           "def run = Minitest::Result.from(self)\nend\n"), True),
     },
 }  # fmt: skip
-ATTACKS = {"rspec": {**ANYWHERE, **FRAMEWORKS["rspec"]}, "minitest": FRAMEWORKS["minitest"]}
+ATTACKS = {runner: {**ANYWHERE, **FRAMEWORKS[runner]} for runner in FRAMEWORKS}
 
 
 @pytest.mark.parametrize("runner", SUMS)

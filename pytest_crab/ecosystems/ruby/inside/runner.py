@@ -17,32 +17,47 @@ Class.new do
     key = File.binread("#{folder}/key")
     a, b, v = number(key, 0, 7), number(key, 7, 14), number(key, 14, 17)
     key.clear
-    kind, root, place, gems, roots = File.read("#{folder}/settings").split("\0", -1)
+    kind, root, place, around, gems, roots = File.read("#{folder}/settings").split("\0", -1)
     source = File.read("#{folder}/oracle.rb")
     Dir.children(folder).each { |name| File.unlink("#{folder}/#{name}") }
     told = $stdout.dup
     told.sync = true
     $stdout.reopen($stderr)
-    write, leave = told.method(:write), Process.method(:exit!)
+    # No later method of the project's plays a part where one of these is called.
+    write, leave, pid = told.method(:write).to_proc, Process.method(:exit!).to_proc, Process.method(:pid).to_proc
+    own = call(&pid)
     GC.disable # until the project comes
     $LOAD_PATH.unshift(*gems.split("\n"))
     unless framework(kind)
-      write.call(line(a, b, "lack"))
-      leave.call(1)
+      call(line(a, b, "lack"), &write)
+      call(1, &leave)
     end
+    folders = $LOAD_PATH.flat_map { |path| [path, *(File.realpath(path) if File.exist?(path))] }
+    folders, features = folders.uniq.map { |path| "#{path}/".freeze }.freeze, $LOADED_FEATURES.dup.freeze
+    places = [root, place, Regexp.new("\\A#{Regexp.escape(root)}/#{around}"), folders, features].freeze
     $LOAD_PATH.unshift(*roots.split("\n"))
-    features, methods = $LOADED_FEATURES.dup, look
+    before, tools = look, tools_of_look
     GC.enable
-    fault = loaded(source, place)
-    rows = fault ? [["session", :error, fault]] : kind == "rspec" ? run_examples : run_cases
-    labels = altered(methods, features, root)
-    wires = kind == "rspec" ? failing_examples(v) : failing_cases(v)
-    lines = rows.map { |name, outcome, error| line(a, b, "test", name, outcome, *words(error, root, place)) }
-    lines += labels.map { |label| line(a, b, "altered", label) }
-    lines += wires.map { |wire, error| line(a, b, "wire", wire, error && error.message) }
-    write.call(lines.join + line(a, b, "end", lines.size))
-    leave.call(1)
+    code, fault = loaded(source, place)
+    rows, own_ones = fault ? [[["session", :error, fault]], []] : kind == "rspec" ? run_examples : run_cases
+    # What follows asks the project's own exceptions, and only then is it looked whether this is the first process.
+    rows = rows.map { |name, outcome, error| ["test", name, outcome, *words(error, root, place)] }
+    wires = (kind == "rspec" ? failing_examples(v) : failing_cases(v)).map { |wire, error| [wire, error&.message] }
+    call(1, &leave) unless call(call(&pid), &own.method(:==))
+    lie = changed_tool(tools)
+    if lie
+      call("#{a} #{b} altered #{lie}\n#{a} #{b} end MQ==\n", &write)
+      call(1, &leave)
+    end
+    lines = rows.map { |row| line(a, b, *row) }
+    lines += altered(before, own_ones, code, places).map { |label| line(a, b, "altered", label) }
+    lines += wires.map { |wire, message| line(a, b, "wire", wire, message) }
+    call(lines.join + line(a, b, "end", lines.size), &write)
+    call(1, &leave)
   end
+
+  # Call a block without a look at what its name stands for.
+  def call(*given) = yield(*given)
 
   def number(text, from, to)
     found = 0
@@ -78,27 +93,31 @@ Class.new do
     false
   end
 
+  # Returns the oracle's code and what it raised.
   def loaded(source, place)
-    RubyVM::InstructionSequence.compile(source, place, place).eval
-    nil
+    code = RubyVM::InstructionSequence.compile(source, place, place)
+    code.eval
+    [code, nil]
   rescue Exception => error
-    error
+    [code, error]
   end
 
   # --- rspec
 
+  # Returns the outcomes, and the oracle's classes and objects.
   def run_examples
     left = RSpec.world.all_example_groups.flat_map do |group|
       group.examples.map { |one| [group, one, named([*group.parent_groups.reverse, one])] }
     end
-    rows = []
+    rows, own = [], left.map { |group, *_| group }.uniq
+    own.map { |group| group.parent_groups.last }.uniq.each { |top| top.append_after { own << self } }
     until left.empty?
       error = run_groups(left)
       begun, left = left.partition { |_, one, _| one.execution_result.started_at }
       rows += begun.map { |_, one, name| [name, *ended(one.execution_result, error)] }
       break if begun.empty?
     end
-    rows
+    [rows, own]
   end
 
   # Returns what ended the examples early, such as an exit; those that are left can be run after it.
@@ -142,16 +161,20 @@ Class.new do
 
   # --- minitest
 
+  # Returns the outcomes, and the oracle's classes and objects.
   def run_cases
     tests = Minitest::Runnable.runnables.flat_map { |suite| suite.runnable_methods.sort.map { |name| [suite, name] } }
-    tests.map do |suite, name|
-      faults = Minitest.run_one_method(suite, name).failures
+    own = tests.map { |suite, _| suite }.uniq
+    rows = tests.map do |suite, name|
+      own << (one = suite.new(name))
+      faults = one.run.failures
       fault = faults.find { |each| !(Minitest::Skip === each) }
       fault = fault.error if Minitest::UnexpectedError === fault
       ["#{suite.name}##{name}", fault ? :failed : faults.empty? ? :passed : :skipped, fault]
     rescue Exception => error
       ["#{suite.name}##{name}", :failed, error]
     end
+    [rows, own]
   end
 
   def failing_cases(v)
@@ -176,51 +199,147 @@ Class.new do
     apart = /\A(?:Gem|Bundler|OptionParser|RSpec::Core::Formatters)\b/
     ObjectSpace.each_object(Module) do |one|
       next if one.singleton_class? || one.name.nil? || one.name.match?(apart)
-      [one, one.singleton_class].each { |each| found[each] = [one.name, each.ancestors, methods_of(each)] }
+      [one, one.singleton_class].each do |each|
+        found[each] = [one.name, each.ancestors.freeze, methods_of(each).freeze].freeze
+      end
+    end
+    found.freeze
+  end
+
+  def methods_of(one)
+    names = ask(one, :instance_methods, false) + ask(one, :private_instance_methods, false)
+    one_of = Module.instance_method(:instance_method)
+    names.to_h { |name| [name, one_of.bind_call(one, name)] }
+  end
+
+  # Ask a module itself, whatever methods of these names it has.
+  def ask(one, name, *given) = Module.instance_method(name).bind_call(one, *given)
+
+  # The methods that the comparison itself goes by, each with what tells whether it is what it was: a list that is
+  # walked, and blocks that are called, without any method.
+  def tools_of_look
+    code = RubyVM::InstructionSequence
+    used = {
+      Array => %i[+ - << == [] any? drop each empty? filter_map flat_map index join map pack pop reject select size],
+      Hash => %i[[] []= each key? reject to_h], String => %i[== [] + =~ delete_prefix gsub match? start_with? to_s],
+      Module => %i[=== ancestors instance_method instance_methods private_instance_methods],
+      Class => %i[== eql? hash name respond_to? singleton_class], Module.singleton_class => %i[=== instance_method],
+      UnboundMethod => %i[== bind_call original_name], code => %i[absolute_path disasm each_child first_lineno],
+      code.singleton_class => %i[of compile_file], File.singleton_class => %i[exist? file?], Regexp => %i[match?],
+      Symbol => %i[to_s ==], Object => %i[class singleton_class], Proc => %i[call], Integer => %i[== +]
+    }
+    tools = used.flat_map do |one, names|
+      names.map { |name| [name, one, one.method(:instance_method), one.instance_method(name).method(:==)] }
+    end
+    tools += [[Object, :Module], [Object, :File], [Object, :RubyVM], [RubyVM, :InstructionSequence]].map do |one, name|
+      [name, one, one.method(:const_get), one.const_get(name).method(:equal?)]
+    end
+    tools.inject(nil) do |rest, (name, one, now, same)|
+      [[name, ["#{one}##{name}"].pack("m0"), now.to_proc, same.to_proc].freeze, rest].freeze
+    end
+  end
+
+  def changed_tool(tools)
+    while tools
+      (name, label, now, same), tools = tools
+      return label unless call(call(name, &now), &same)
+    end
+  end
+
+  def altered(before, own, code, places)
+    root, place, around, folders, features = places
+    later = $LOADED_FEATURES.reject { |path| features.any? { |each| each == path } }
+    found = shadows(later, places)
+    parts = { place => parts_of(code) }
+    library = lambda do |method|
+      path = path_of(method)
+      path && folders.any? { |folder| path.start_with?(folder) } && comes?(method, path, parts)
+    end
+    theirs = lambda do |method|
+      path = path_of(method)
+      path && (path == place || path.match?(around)) && comes?(method, path, parts)
+    end
+    before.each do |one, (label, ancestors, methods)|
+      label += one.singleton_class? ? "." : "#"
+      now, line = methods_of(one), ask(one, :ancestors)
+      methods.each do |name, method|
+        found << "#{label}#{name}" unless now[name] == method || (now[name] && library.call(now[name]))
+      end
+      added = now.reject { |name, _| methods.key?(name) }
+      next if added.empty? && line == ancestors
+      news = (line - ancestors).map { |each| [each, methods_of(each)] }
+      hiding(before, line, [[one, added], *news]) do |name, method|
+        found << "#{label}#{name}" unless library.call(method)
+      end
+    end
+    own.each do |one|
+      label = Module === one ? one.name : one.class.name
+      [*(one if Module === one), one.singleton_class].each do |each|
+        line = ask(each, :ancestors)
+        news = (Module === one ? line : line - ask(one.class, :ancestors)).reject { |place| before.key?(place) }
+        hiding(before, line, news.map { |place| [place, methods_of(place)] }) do |name, method|
+          found << "#{label}.#{name}" unless theirs.call(method) || library.call(method)
+        end
+      end
+      next unless Module === one && one.respond_to?(:runnable_methods)
+      one.runnable_methods.each do |name|
+        method = ask(one, :instance_method, name)
+        found << "#{label}##{name}" unless method.original_name.to_s == name && theirs.call(method)
+      end
     end
     found
   end
 
-  def methods_of(one)
-    names = one.instance_methods(false) + one.private_instance_methods(false)
-    names.to_h { |name| [name, one.instance_method(name)] }
+  # Yields those methods of new places in a line of ancestors that hide one that was there before.
+  def hiding(before, line, places)
+    places.each do |place, names|
+      hidden = line.drop(line.index(place) + 1)
+      names.each do |name, method|
+        yield name, method if hidden.any? { |each| before[each] && before[each][2].key?(name) }
+      end
+    end
   end
 
-  def altered(before, features, root)
-    later = $LOADED_FEATURES - features
-    found = shadows(later, root)
-    brought = later.reject { |path| path.start_with?("#{root}/") }
-    before.each do |one, (label, ancestors, methods)|
-      label += one.singleton_class? ? "." : "#"
-      now, line = methods_of(one), one.ancestors
-      methods.each do |name, method|
-        found << "#{label}#{name}" unless now[name] == method || brought?(now[name], name, brought)
-      end
-      added = now.reject { |name, _| methods.key?(name) }
-      next if added.empty? && line == ancestors
-      ([[one, added]] + (line - ancestors).map { |each| [each, methods_of(each)] }).each do |place, names|
-        hidden = line.drop(line.index(place) + 1)
-        names.each do |name, method|
-          known = hidden.any? { |each| before[each] && before[each][2].key?(name) }
-          found << "#{label}#{name}" if known && !brought?(method, name, brought)
+  def path_of(method)
+    code = RubyVM::InstructionSequence.of(method)
+    code && code.absolute_path
+  end
+
+  # Whether a file has a method's code, and not only its name: code can be compiled under any.
+  def comes?(method, path, parts)
+    code = RubyVM::InstructionSequence.of(method)
+    parts[path] ||= File.file?(path) ? parts_of(RubyVM::InstructionSequence.compile_file(path)) : []
+    parts[path].any? { |part| part.first_lineno == code.first_lineno && text_of(part) == text_of(code) }
+  end
+
+  # A call of super has a name once it was made.
+  def text_of(code) = code.disasm.gsub(/(invokesuper +<calldata!)mid:[^,]+, /, '\1')
+
+  def parts_of(code)
+    found, left = [], [code]
+    while (one = left.pop)
+      found << one
+      one.each_child { |part| left << part }
+    end
+    found
+  end
+
+  # Files of the tree that came in the place of a library's, or of a helper that is the environment's.
+  def shadows(later, places)
+    root, _, around, folders, = places
+    tests = ["#{root}/spec", "#{root}/test"]
+    own = $LOAD_PATH.map { |path| "#{path}/" }.select { |path| path.start_with?("#{root}/") }
+    later.flat_map do |path|
+      names = own.filter_map { |folder| path.delete_prefix(folder) if path.start_with?(folder) }
+      names.filter_map do |name|
+        if folders.any? { |folder| File.exist?(folder + name) } then "library:#{name}"
+        elsif !path.match?(around) && tests.any? { |it| "#{it}/#{name}".match?(around) && File.exist?("#{it}/#{name}") }
+          "helper:#{name}"
         end
       end
     end
-    found.uniq
   end
-
-  def brought?(method, name, features)
-    method && method.original_name == name && method.source_location && features.include?(method.source_location[0])
-  end
-
-  def shadows(later, root)
-    own, others = $LOAD_PATH.partition { |path| "#{path}/".start_with?("#{root}/") }
-    later.flat_map do |path|
-      names = own.filter_map { |folder| path.delete_prefix("#{folder}/") if path.start_with?("#{folder}/") }
-      names.select { |name| others.any? { |folder| File.exist?("#{folder}/#{name}") } }.map { |name| "library:#{name}" }
-    end
-  end
-end.new.main(ARGV.shift)
+end.freeze.new.freeze.main(ARGV.shift)
 """
 #: What the failure of each test that must fail says; ``v`` is a number that no one knew before.
 WIRES = {
@@ -240,6 +359,8 @@ FOLDERS = {"rspec": "spec", "minitest": "test"}
 LACK = "%s is not in the environment: pin its gem in environment.packages, as %s:1.2.3, or in the Gemfile and its lock"
 #: Files of the tree that stand around oracles, which are the environment's.
 AROUND = re.compile(r"(?:spec|test)/(?:(?:.*/)?\w+_helper\.rb|support/.*)\Z")
+#: Folders that these stand in, which a revision may turn into links.
+ABOVE = ("spec", "test", "spec/support", "test/support")
 
 
 def run(host, run):
@@ -256,8 +377,8 @@ def run(host, run):
 def keep(host, state):
     """Put back what a state or its build changes of the files that stand around oracles."""
     tree, job = host.tree, host.job
-    for path, _, _ in job["states"][state]:
-        if AROUND.match(path):
+    for path in sorted(path for path, _, _ in job["states"][state]):  # a folder, which a link may stand for, is first
+        if AROUND.match(path) or path in ABOVE:
             tree.put_back(job["tree"], job["workdir"], path)
     if host.built_since is not None:
         for place in around(job["tree"]):
@@ -284,10 +405,10 @@ def write(host, oracle, env):
             listed = file.read().split("\n")
     except FileNotFoundError:
         listed = []
-    own = ["lib", FOLDERS[kind], *job["paths"], *(path for path in listed if path and path[0] != "/")]
+    own = [FOLDERS[kind], "lib", *job["paths"], *(path for path in listed if path and path[0] != "/")]
     gems = "\n".join(path for path in listed if path and path[0] == "/")
     roots = "\n".join(os.path.normpath(os.path.join(root, path)) for path in own)
-    settings = [kind, root, os.path.join(root, os.path.basename(oracle["file"])), gems, roots]
+    settings = [kind, root, os.path.join(root, os.path.basename(oracle["file"])), AROUND.pattern, gems, roots]
     files = {"key": key, "settings": "\0".join(settings).encode(), "oracle.rb": oracle["source"].encode()}
     for name, data in dict(files, **{"entry.rb": ENTRY.encode()}).items():
         with open(os.path.join(private, name), "wb") as out:
@@ -325,7 +446,7 @@ def understood(host, spec, told, code):
     """Return the report of what was told line by line, or None and what is wrong. Raises ValueError, IndexError."""
     if told[-1] != ["end", str(len(told) - 1)] or code != 1:
         return None, "the process ended without a report"
-    tests = [outcome(*fields) for word, *fields in told if word == "test"]
+    tests = [outcome(host, *fields) for word, *fields in told if word == "test"]
     wires = {fields[0]: fields[1] for word, *fields in told if word == "wire"}
     whole = sorted(wires) == sorted(spec["wires"])
     whole = whole and all(said in wires[wire] for wire, said in spec["wires"].items())
@@ -337,7 +458,10 @@ def understood(host, spec, told, code):
     return host.completed(tests, whole, altered), None
 
 
-def outcome(name, word, exception, where):
-    """Return the outcome of one test; the name of its exception is without the modules around it."""
+def outcome(host, name, word, exception, where):
+    """Return the outcome of one test; the name of its exception is without the modules around it.
+
+    The test's own is cut so that a number behind it stays.
+    """
     exception = exception.rpartition("::")[2]
-    return {"id": name, "outcome": word, "exception": exception or None, "where": where or None}
+    return {"id": name[: host.TEST - 8], "outcome": word, "exception": exception or None, "where": where or None}
