@@ -21,6 +21,7 @@ from hostile.shape import Kind, Refusal
 
 from pytest_crab import errors
 from pytest_crab.ecosystems.node.inside import runner as node_runner
+from pytest_crab.ecosystems.python.inside import runner as pytest_runner
 from pytest_crab.harness.inside import supervisor
 from pytest_crab.instances.yaml_reader import read_document
 from pytest_crab.parsing.review_output import read_review
@@ -135,7 +136,7 @@ NESTED = "[" * 200_000
 
 
 def told(folder: Path) -> str:
-    result, problem = supervisor.understand(NESTED.encode(), "token", 1)
+    result, problem = pytest_runner.understand(NESTED.encode(), "token", 1)
     assert result is None
     return str(problem)
 

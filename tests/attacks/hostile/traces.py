@@ -14,6 +14,7 @@ from hostile.record import Play
 from hostile.shape import Kind, Refusal
 
 from pytest_crab import harness
+from pytest_crab.ecosystems import package_caches
 from pytest_crab.harness import channel
 from pytest_crab.harness.inside import leak_scan
 from pytest_crab.protocols import ORACLE_LIMITS, FileChange
@@ -46,7 +47,8 @@ def workspace(folder: Path) -> Path:
 def looked(folder: Path) -> tuple[str, ...]:
     """What the leak proof says of a workspace."""
     job = {
-        "leaks": {"project": "ledger", "files": ["test_c0.py"]}, "contained": False, "site": [str(folder / "site")],
+        "leaks": {"project": "ledger", "files": ["test_c0.py"], "caches": package_caches()}, "contained": False,
+        "site": [str(folder / "site")],
         "workdir": str(folder / "work"), "scratch": str(folder / "home"), "tree": str(folder / "work"),
     }  # fmt: skip
     return leaks(leak_scan.look(job), refs={"refs/heads/main"}, version="1.0")
