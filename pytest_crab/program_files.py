@@ -23,13 +23,16 @@ _PARTS = ("bin", "lib", "lib64", "libexec", "pyvenv.cfg")
 _EXEC = re.compile(r"""'''exec' ("[^"]+"|'[^']+'|\S+)""")
 _HOME = re.compile(r"^home\s*=\s*(.+?)\s*$", re.MULTILINE)
 
+#: Holds links to some of the system's programs, and every sandbox sees it.
+_ALTERNATIVES = "/etc/alternatives"
+
 
 def needed_paths(program: Path) -> list[Path]:
     """The program and its interpreters, each file that their links lead over, and the libraries of their prefixes.
 
     What lies among the system's programs is left out.
     """
-    system = {os.path.realpath(folder) for folder in SYSTEM_PATH.split(":")}
+    system = {*map(os.path.realpath, SYSTEM_PATH.split(":")), _ALTERNATIVES}
     needed: dict[Path, None] = {}
     waiting, seen = [program], set[Path]()
     while waiting and len(seen) < _MOST_PROGRAMS:

@@ -28,6 +28,8 @@ class Linter:
     program: str
     #: The arguments before the files, of one that is run on this machine.
     arguments: tuple[str, ...] = ()
+    #: Folders of this machine that the program reads to start, beside its own, where they are there.
+    readable: tuple[str, ...] = ()
     #: The line for sh that fills an empty folder for one that takes options from files of the folder where it starts.
     apart: str | None = None
     #: The script for sh of one that needs an environment for the language, and is run in it: ``$0`` is the program on

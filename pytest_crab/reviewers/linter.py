@@ -79,7 +79,7 @@ class LinterReviewer:
         if program is None and not linter.is_of_environment:
             raise ReviewerError(f"{linter.program} is not on this machine: {linter.source}")
         paths = [f"./{file}" for file in files]  # none is then taken for an option
-        bound: tuple[str, ...] = ()
+        bound = tuple(place for place in linter.readable if Path(place).is_dir())
         if linter.script is None:
             command = (str(program), *linter.arguments, *paths)
         else:

@@ -17,6 +17,7 @@ _RULES = (
 LINTER = Linter(
     program="phpcs",
     arguments=("-q", "--no-cache", "--report=checkstyle", "--standard=Generic,Squiz", f"--sniffs={','.join(_RULES)}"),
+    readable=("/etc/php",),  # says which extensions are loaded
     format="checkstyle",
     exit_codes=(0, 1, 2),
     stopping=("Generic.PHP.Syntax.PHPSyntax", "Internal.Exception", "Internal.Tokenizer.Exception"),
