@@ -68,7 +68,8 @@ def docker_base(without: Callable[[str, str], NoReturn]) -> str:
     """Return the name of the base image that an engine here has, or do without an engine for the reason."""
     import docker
 
-    from pytest_crab.runtimes.base_images import LOCAL_BASE, build_base
+    from pytest_crab.ecosystems.interpreters import LOCAL_BASE
+    from pytest_crab.runtimes.base_images import build_base
 
     base = LOCAL_BASE.format(python=running_version())
     try:

@@ -224,7 +224,7 @@ def make_runtime(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[
 
     def make(kind: str) -> Runtime:
         if kind not in made and kind == "docker":
-            from pytest_crab.runtimes.base_images import LOCAL_BASE
+            from pytest_crab.ecosystems.interpreters import LOCAL_BASE
             from pytest_crab.runtimes.docker import DockerRuntime
 
             base = os.environ.get("CRAB_TEST_BASE", LOCAL_BASE)

@@ -173,7 +173,7 @@ def test_an_environment_is_a_copy_of_a_seed_that_is_made_again_when_files_of_it_
     def pip_of(package: str) -> str:
         pinned = replace(instance, environment=replace(instance.environment, packages=(package,)))
         layout = venvs.venv_layout(tmp_path, pinned, venvs.choose(pinned), build, lambda: None)
-        program = Path(layout.python).with_name("pip")
+        program = Path(layout.interpreter).with_name("pip")
         return subprocess.run([program, "list"], capture_output=True, text=True, check=True).stdout
 
     assert "idna" in pip_of("idna==3.4")
@@ -301,6 +301,6 @@ def test_the_running_interpreter_is_named_without_dots(tmp_path: Path, monkeypat
     interpreter = interpreters.find(interpreters.running_version())
     assert interpreter is not None
     layout = venvs.running_layout(interpreter)
-    assert (layout.python, layout.site) == (f"{tmp_path}/venv/bin/python", (f"{tmp_path}/venv/lib",))
+    assert (layout.interpreter, layout.site) == (f"{tmp_path}/venv/bin/python", (f"{tmp_path}/venv/lib",))
     assert f"{tmp_path}/venv" in layout.binds
     assert [place for place in layout.binds if ".." in place] == []
