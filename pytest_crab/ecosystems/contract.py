@@ -72,6 +72,8 @@ class Tools:
     usual: ClassVar[str]
     #: Whether a build fills a folder beside the tree, which runs see and do not change.
     has_caches: ClassVar[bool] = False
+    #: The variable by which its programs find a bundle of CA certificates; None: they have none.
+    bundle_variable: ClassVar[str | None] = None
 
     @property
     def local_base(self) -> str:
@@ -120,14 +122,19 @@ class Tools:
 
     def route_env(self) -> dict[str, str]:
         """Return the variables by which packages are reached from this machine. Raises ImageError on a bad path."""
-        return dict(PackageRoute.here().proxies)
+        route = PackageRoute.here()
+        has_bundle = route.bundle is not None and self.bundle_variable is not None
+        return {**route.proxies, **({str(self.bundle_variable): str(route.bundle)} if has_bundle else {})}
 
-    def build_arguments(self, bundle: str) -> dict[str, str]:  # noqa: ARG002 - not every tool has some
+    def build_arguments(self, bundle: str) -> dict[str, str]:
         """Return arguments for a build that leaves them in an image's history; ``bundle`` is the path of a CA bundle.
 
         Raises ImageError where one of them holds a password.
         """
-        return {}
+        if self.bundle_variable is None:
+            return {}
+        env = self.route_env()
+        return env | ({self.bundle_variable: bundle} if self.bundle_variable in env else {})
 
     def copy(self, tool: Tool, root: Path) -> list[Path]:  # noqa: ARG002 - as above
         """Copy the tool of this machine into the root of a base image; return the programs whose libraries it needs.

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from typing_extensions import override
 
-from pytest_crab.ecosystems.building import PackageRoute, install_script
+from pytest_crab.ecosystems.building import install_script
 from pytest_crab.ecosystems.compilers import copy_c
 from pytest_crab.ecosystems.contract import Tool, Tools
 from pytest_crab.ecosystems.debian import copy_packages
@@ -72,21 +72,12 @@ class CppTools(Tools):
     public_base = "gcc:{version}"
     usual = "12"
     has_caches = True
+    bundle_variable = "SSL_CERT_FILE"
 
     @override
     def build_script(self, environment: Environment) -> str:
         mains = "".join(_main(name) for name in environment.packages or FRAMEWORKS[:1])
         return f'{install_script(environment)}{mains}chmod -R a+rX "$CRAB_MAINS"\n'
-
-    @override
-    def route_env(self) -> dict[str, str]:
-        route = PackageRoute.here()
-        return {**route.proxies, **({} if route.bundle is None else {"SSL_CERT_FILE": str(route.bundle)})}
-
-    @override
-    def build_arguments(self, bundle: str) -> dict[str, str]:
-        env = self.route_env()
-        return env | ({"SSL_CERT_FILE": bundle} if "SSL_CERT_FILE" in env else {})
 
     @override
     def variables(self, version: str, caches: str) -> dict[str, str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from typing_extensions import override
 
-from pytest_crab.ecosystems.building import PackageRoute, install_script
+from pytest_crab.ecosystems.building import install_script
 from pytest_crab.ecosystems.contract import Tool, Tools
 from pytest_crab.errors import ImageError
 from pytest_crab.types import Environment
@@ -55,6 +55,7 @@ class PhpTools(Tools):
     public_base = "php:{version}-cli"
     usual = "8.2"
     has_caches = True
+    bundle_variable = "SSL_CERT_FILE"
 
     @override
     def binds(self, tool: Tool) -> dict[str, str]:
@@ -66,16 +67,6 @@ class PhpTools(Tools):
         packages = shlex.join(environment.packages)
         pins = f'composer require --working-dir="$CRAB_PHP" --no-interaction --no-progress {packages}\n'
         return f"set -e\n{_PROJECT}{pins if packages else ''}{install_script(environment)}{_NOTE}"
-
-    @override
-    def route_env(self) -> dict[str, str]:
-        route = PackageRoute.here()
-        return {**route.proxies, **({} if route.bundle is None else {"SSL_CERT_FILE": str(route.bundle)})}
-
-    @override
-    def build_arguments(self, bundle: str) -> dict[str, str]:
-        env = self.route_env()
-        return env | ({"SSL_CERT_FILE": bundle} if "SSL_CERT_FILE" in env else {})
 
     @override
     def variables(self, version: str, caches: str) -> dict[str, str]:

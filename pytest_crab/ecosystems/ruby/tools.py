@@ -10,7 +10,7 @@ from pathlib import Path
 
 from typing_extensions import override
 
-from pytest_crab.ecosystems.building import PackageRoute, install_script, require_public
+from pytest_crab.ecosystems.building import install_script, require_public
 from pytest_crab.ecosystems.contract import Tool, Tools
 from pytest_crab.ecosystems.debian import copy_packages
 from pytest_crab.errors import ImageError
@@ -52,6 +52,7 @@ class RubyTools(Tools):
     public_base = "ruby:{version}"
     usual = "3.1"
     has_caches = True
+    bundle_variable = "SSL_CERT_FILE"
 
     @override
     def here(self) -> Tool | None:
@@ -76,15 +77,12 @@ class RubyTools(Tools):
 
     @override
     def route_env(self) -> dict[str, str]:
-        route = PackageRoute.here()
-        mirror = {_MIRROR: os.environ[_MIRROR]} if os.environ.get(_MIRROR) else {}
-        return {**route.proxies, **mirror, **({} if route.bundle is None else {"SSL_CERT_FILE": str(route.bundle)})}
+        return {**super().route_env(), **({_MIRROR: os.environ[_MIRROR]} if os.environ.get(_MIRROR) else {})}
 
     @override
     def build_arguments(self, bundle: str) -> dict[str, str]:
-        env = self.route_env()
-        require_public(_MIRROR, env.get(_MIRROR, ""), "a mirror")
-        return env | ({"SSL_CERT_FILE": bundle} if "SSL_CERT_FILE" in env else {})
+        require_public(_MIRROR, self.route_env().get(_MIRROR, ""), "a mirror")
+        return super().build_arguments(bundle)
 
     @override
     def copy(self, tool: Tool, root: Path) -> list[Path]:
