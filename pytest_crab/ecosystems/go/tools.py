@@ -13,7 +13,7 @@ from pathlib import Path
 
 from typing_extensions import override
 
-from pytest_crab.ecosystems.building import PackageRoute, install_script, require_public
+from pytest_crab.ecosystems.building import install_script, require_public
 from pytest_crab.ecosystems.contract import Tool, Tools, numbers
 from pytest_crab.errors import ImageError
 from pytest_crab.types import Environment
@@ -60,6 +60,7 @@ class GoTools(Tools):
     public_base = "golang:{version}"
     usual = "1.26"
     has_caches = True
+    bundle_variable = "SSL_CERT_FILE"
 
     @override
     def find(self, wanted: str) -> Tool:
@@ -119,17 +120,13 @@ class GoTools(Tools):
 
     @override
     def route_env(self) -> dict[str, str]:
-        route = PackageRoute.here()
-        env = {**route.proxies, **{name: os.environ[name] for name in _SETTINGS if os.environ.get(name)}}
-        if route.bundle is not None:
-            env["SSL_CERT_FILE"] = str(route.bundle)
-        return {"GOPROXY": "", **env}
+        own = {name: os.environ[name] for name in _SETTINGS if os.environ.get(name)}
+        return {"GOPROXY": "", **own, **super().route_env()}
 
     @override
     def build_arguments(self, bundle: str) -> dict[str, str]:
-        env = self.route_env()
-        require_public("GOPROXY", env["GOPROXY"], "a proxy")
-        return env | ({"SSL_CERT_FILE": bundle} if "SSL_CERT_FILE" in env else {})
+        require_public("GOPROXY", self.route_env()["GOPROXY"], "a proxy")
+        return super().build_arguments(bundle)
 
     @override
     def copy(self, tool: Tool, root: Path) -> list[Path]:

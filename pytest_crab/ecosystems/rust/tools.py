@@ -11,7 +11,7 @@ from pathlib import Path
 
 from typing_extensions import override
 
-from pytest_crab.ecosystems.building import PackageRoute, install_script, require_public
+from pytest_crab.ecosystems.building import install_script, require_public
 from pytest_crab.ecosystems.compilers import copy_c
 from pytest_crab.ecosystems.contract import Tool, Tools
 from pytest_crab.errors import ImageError
@@ -136,6 +136,7 @@ class RustTools(Tools):
     public_base = "rust:{version}"
     usual = "1.95"
     has_caches = True
+    bundle_variable = "CARGO_HTTP_CAINFO"
 
     @override
     def here(self) -> Tool | None:
@@ -153,17 +154,13 @@ class RustTools(Tools):
 
     @override
     def route_env(self) -> dict[str, str]:
-        route = PackageRoute.here()
-        env = {**route.proxies, **{name: os.environ[name] for name in _SETTINGS if os.environ.get(name)}}
-        if route.bundle is not None:
-            env["CARGO_HTTP_CAINFO"] = str(route.bundle)
-        return {**env, "CARGO_NET_OFFLINE": "false"}
+        own = {name: os.environ[name] for name in _SETTINGS if os.environ.get(name)}
+        return {**own, **super().route_env(), "CARGO_NET_OFFLINE": "false"}
 
     @override
     def build_arguments(self, bundle: str) -> dict[str, str]:
-        env = self.route_env()
-        require_public("CARGO_HTTP_PROXY", env.get("CARGO_HTTP_PROXY", ""), "a proxy")
-        return env | ({"CARGO_HTTP_CAINFO": bundle} if "CARGO_HTTP_CAINFO" in env else {})
+        require_public("CARGO_HTTP_PROXY", self.route_env().get("CARGO_HTTP_PROXY", ""), "a proxy")
+        return super().build_arguments(bundle)
 
     @override
     def copy(self, tool: Tool, root: Path) -> list[Path]:
