@@ -234,6 +234,11 @@ def judge(proof: Proof, run: Run) -> Judgement:
     return _faults(proof, run) or _absences(proof, run) or _integrity(proof, run) or Judgement(reason=Reason.GREEN)
 
 
+def _replaced(proof: Proof, run: Run) -> Judgement | None:
+    new = sorted(set(run.altered) - set(proof.altered))
+    return Judgement(reason=Reason.TAMPERED, detail=f"{safe_name(new[0])} was replaced") if new else None
+
+
 def _faults(proof: Proof, run: Run) -> Judgement | None:
     """Judge by failed tests: by the concern's own where one failed, else by guards. None: none failed."""
     faulty = [test for test in run.tests if test.outcome in _FAULTY and test.id in proof.expected]
@@ -264,8 +269,9 @@ def _absences(proof: Proof, run: Run) -> Judgement | None:
     missing = sorted(set(proof.expected) - set(ids))
     if run.tripwire is None:
         return Judgement(reason=Reason.EXITED, detail=f"the session ended early with exit code {run.exit_code}")
-    if missing:
-        return Judgement(reason=Reason.NOT_COLLECTED, detail=f"{missing[0]} did not run")
+    if missing:  # a runner may believe no outcome once a method that it goes by was replaced
+        absent = Judgement(reason=Reason.NOT_COLLECTED, detail=f"{missing[0]} did not run")
+        return _replaced(proof, run) or absent
     if sorted(ids) != sorted(proof.expected):
         extra = sorted(set(ids) - set(proof.expected))
         return Judgement(
@@ -275,9 +281,8 @@ def _absences(proof: Proof, run: Run) -> Judgement | None:
 
 
 def _integrity(proof: Proof, run: Run) -> Judgement | None:
-    new = sorted(set(run.altered) - set(proof.altered))
-    if new:
-        return Judgement(reason=Reason.TAMPERED, detail=f"{safe_name(new[0])} was replaced")
+    if replaced := _replaced(proof, run):
+        return replaced
     if run.tripwire is not True:
         return Judgement(reason=Reason.TAMPERED, detail="tests that must fail did not")
     if run.exit_code != _FAILED:

@@ -54,6 +54,8 @@ RED = run(outcome(A), outcome(B, "failed", exception="AssertionError"))
         (run(outcome("test_c0.py", "error")), Reason.NOT_COLLECTED),
         (run(), Reason.NOT_COLLECTED),
         (run(outcome(A)), Reason.NOT_COLLECTED),
+        (run(outcome(A), altered=("os.read", "x.y")), Reason.TAMPERED),
+        (run(altered=("os.read",)), Reason.NOT_COLLECTED),
         (run(outcome(A), outcome(B), outcome("test_c0.py::test_c")), Reason.NOT_COLLECTED),
         (run(outcome(A), outcome(B), outcome(B)), Reason.NOT_COLLECTED),
         (run(outcome(A), tripwire=None, exit_code=2), Reason.EXITED),
