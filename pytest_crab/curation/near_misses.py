@@ -24,7 +24,7 @@ from pytest_crab.scoring.oracles.proof import ProvedComment
 from pytest_crab.scoring.oracles.states import company_of, goes_together
 from pytest_crab.scoring.steps import Step
 from pytest_crab.trial.context import TrialContext
-from pytest_crab.types import Comment, Ending, OracleError, Reason, Verdict
+from pytest_crab.types import Comment, Ending, OracleError, Verdict
 
 #: The sources of changes, as they are called on record.
 MUTANTS = "mutants"
@@ -51,14 +51,12 @@ class OracleAnswer:
     #: Caught (accepted), missed (refused), or unknown.
     verdict: Verdict
     detail: str | None = None
-    #: Whether it was refused since its run took too long.
-    endless: bool = False
     #: Whether one of the tests that count ran and failed, as an audit asks of a reject.
     red: bool = False
 
     @property
     def ran(self) -> bool:
-        """Return whether tests came to their end: of one that took too long nobody knows what they would have said."""
+        """Return whether tests came to their end: of one that does not build or takes too long they say nothing."""
         return self.verdict is Verdict.CAUGHT or self.red
 
 
@@ -76,7 +74,7 @@ class OracleAnswerStep(Step[OracleAnswer]):
     @override
     def keys(self) -> Mapping[str, str]:
         # The time limit may be another one than the proof's.
-        known = {"version": 2, "timeout": self._context.instance.required_environment.timeout}
+        known = {"version": 3, "timeout": self._context.instance.required_environment.timeout}
         return {
             name: serialization.digest({**known, "verdict": keys.verdict(tree, self._one.key)})
             for name, tree in self._trees.items()
@@ -99,7 +97,6 @@ class OracleAnswerStep(Step[OracleAnswer]):
                 answers[name] = OracleAnswer(
                     verdict=judgement.verdict,
                     detail=judgement.detail,
-                    endless=judgement.reason is Reason.TIMEOUT,
                     red=verdict.not_red(self._one.proof, run) is None,
                 )
         return answers

@@ -90,6 +90,12 @@ def of_runner(runner: str) -> Ecosystem | None:
     return _find(lambda one: runner in one.runners)
 
 
+def runs_own_tests(runner: str) -> bool:
+    """Return whether a runner takes oracles that name tests of the project itself (``instances.own_tests``)."""
+    owner = of_runner(runner)
+    return owner is not None and owner.tests_runner == runner
+
+
 def start(runner: str | None) -> Environment:
     """Return the environment of an instance of which nothing is known but the runner of all its oracles.
 

@@ -37,6 +37,10 @@ class Spelling(NamedTuple):
     words: str
 
 
+#: The name of an oracle's file that names tests of the project itself, which ``own_tests`` runs in the tree.
+OWN_TESTS = Spelling(r"\.json", ".json")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool:
     """The tool of an ecosystem in an environment."""
@@ -170,6 +174,9 @@ class Grammar(NamedTuple):
     denied: bytes = b"!"
     #: The function for a piece of a file, where that is read in another way than a whole one, and what whole ones have.
     piece: tuple[str, bytes] | None = None
+    #: The query that finds the tests of a file: ``@test`` and its ``@name``, and ``@import`` for each import that must
+    #: be used by something; empty: nothing finds them.
+    tests: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -343,6 +350,11 @@ class Ecosystem(Protocol):
         that it reports have the file, folder or package before the first colon, which no name has.
         """
         return None
+
+    @property
+    def tests_runner(self) -> str | None:
+        """The runner of oracles that name tests of the project itself; None: there is none."""
+        return next((name for name, spelling in self.runners.items() if spelling is OWN_TESTS), None)
 
     @property
     def dated(self) -> bool:

@@ -17,6 +17,7 @@ from typing import Any, TypeAlias
 from pytest_crab import ecosystems, serialization
 from pytest_crab.ecosystems.contract import Ecosystem
 from pytest_crab.harness import channel
+from pytest_crab.instances.own_tests import OwnTests
 from pytest_crab.program_texts import program_text
 from pytest_crab.protocols import Command, Completed, FileChange, Image, InstallResult
 from pytest_crab.types import Ending, Environment, Isolation, Oracle, Run
@@ -84,8 +85,11 @@ VERSION = _version(ecosystems.ECOSYSTEMS)
 
 def version_for(oracles: Iterable[Oracle]) -> str:
     """Return the digest of all that runs these oracles: where it is new, every one of them is proved anew."""
-    owners = {owner.name: owner for owner in _owners(oracles)}
-    return _version(owners[name] for name in sorted(owners))
+    asked = list(oracles)
+    owners = {owner.name: owner for owner in _owners(asked)}
+    version = _version(owners[name] for name in sorted(owners))
+    own = {one.name: one.own_tests for one in owners.values() if any(one.tests_runner == each.runner for each in asked)}
+    return serialization.digest([version, own]) if own else version
 
 
 def _owners(oracles: Iterable[Oracle]) -> Iterable[Ecosystem]:
@@ -127,6 +131,13 @@ class OwnTestsRun:
     files: tuple[str, ...]
     #: The names of tests, as somebody else reported them. What is run may be more: it holds at least what these name.
     names: tuple[str, ...]
+    #: The oracle that they are: its files are laid over the tree first, and of its tests alone is told.
+    oracle: OwnTests | None = field(default=None, repr=False)
+
+    @property
+    def laid_state(self) -> str:
+        """The name of the state with the oracle's files in it."""
+        return self.state if self.oracle is None else f"{self.state}+{serialization.digest(self.oracle)[:12]}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -226,6 +237,11 @@ def encode(job: Job, role: str | None = None, token: str | None = None) -> bytes
     if role:
         parts[f"{owners[0].name}_isolation"] = owners[0].isolation or ""
     image, facts = job.image, job.image.facts
+    states, installs = {**job.states}, {**job.installs}
+    for run in job.runs:
+        if isinstance(run, OwnTestsRun) and run.oracle is not None:
+            states[run.laid_state] = with_texts(job.states[run.state], run.oracle.texts)
+            installs |= {run.laid_state: job.installs[run.state]} if run.state in job.installs else {}
     compiled = sys.version_info.releaselevel == "final" and facts.get("version") == sys.version.split()[0]
     message: dict[str, Any] = {
         "parts": {name: _compiled(name, text) for name, text in parts.items()} if compiled else parts,
@@ -242,10 +258,10 @@ def encode(job: Job, role: str | None = None, token: str | None = None) -> bytes
         "build": None if job.environment.build is None else "\n".join(["set -e", *job.environment.build]),
         "limits": {"output": job.output},
         "variables": dataclasses.asdict(ecosystems.variables()),
-        "states": {} if role == "oracles" else {name: encode_changes(changes) for name, changes in job.states.items()},
+        "states": {} if role == "oracles" else {name: encode_changes(changes) for name, changes in states.items()},
         "installs": {}
         if role == "oracles"
-        else {name: _installed(job.environment, made) for name, made in job.installs.items()},
+        else {name: _installed(job.environment, made) for name, made in installs.items()},
         "tools": dict(facts.get("tools", {})),
         "bytecode": facts.get("bytecode"),
         "runs": [] if role == "project" else [_run(run) for run in job.runs],
@@ -275,13 +291,22 @@ def encode_changes(changes: Iterable[FileChange]) -> list[list[str | None]]:
     ]
 
 
+def with_texts(changes: Iterable[FileChange], texts: Mapping[str, str]) -> list[FileChange]:
+    """Return changes of a tree that end with these texts in it, by path."""
+    laid = {
+        path: FileChange(path=path, mode="100644", content=text.encode("utf-8", "surrogateescape"))
+        for path, text in texts.items()
+    }
+    return [*({change.path: change for change in changes} | laid).values()]
+
+
 def _run(run: AnyRun) -> dict[str, Any]:
     message: dict[str, Any] = {"id": run.id, "state": run.state, "seconds": run.seconds}
     if isinstance(run, CommandRun):
         return message | {"command": list(run.command)}
     if isinstance(run, OwnTestsRun):
         tests = {"files": list(run.files), "names": list(run.names)}
-        return message | {"tests": tests, "part": f"{run.ecosystem}_own_tests"}
+        return message | {"tests": tests, "part": f"{run.ecosystem}_own_tests", "state": run.laid_state}
     oracle = {"file": run.oracle.file, "source": run.source, "plugins": list(run.oracle.plugins)}
     oracle |= {"runner": run.oracle.runner, "folder": run.oracle.folder or "."}
     owner = ecosystems.of_runner(run.oracle.runner)
@@ -301,7 +326,7 @@ def parse(job: Job, completed: Sequence[Completed]) -> HarnessReport:
     if fault is not None:
         return HarnessReport(runs=_unfinished_runs(job, told, last, fault, foreign=received.foreign), problems=(fault,))
     lines = {line["run"]["id"]: line["run"] for line in told if "run" in line}
-    results = [_parse_run(run.id, lines[run.id]) for run in job.runs]
+    results = [_parse_run(run, lines[run.id]) for run in job.runs]
     leaks = next((line["leaks"] for line in told if isinstance(line.get("leaks"), Mapping)), None)
     return HarnessReport(
         runs=tuple(run for run, _ in results), leaks=leaks, problems=tuple(problem for _, problem in results if problem)
@@ -361,10 +386,12 @@ def _unfinished_runs(
     return tuple(runs)
 
 
-def _parse_run(name: str, line: Mapping[str, Any]) -> tuple[Run, str | None]:
+def _parse_run(asked: AnyRun, line: Mapping[str, Any]) -> tuple[Run, str | None]:
     faults: list[str] = []
     run = serialization.read(Run, line, faults)
     if run is None:
         detail = "the report is not well-formed"
-        return Run(id=name, ending=Ending.EXITED, detail=detail), f"{name}: {detail}: {faults[0]}"
+        return Run(id=asked.id, ending=Ending.EXITED, detail=detail), f"{asked.id}: {detail}: {faults[0]}"
+    if isinstance(asked, OwnTestsRun) and asked.oracle is not None:
+        run = dataclasses.replace(run, tests=tuple(test for test in run.tests if asked.oracle.counts(test.id)))
     return run, None

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 
 from pytest_crab import diffs, pytest_files
+from pytest_crab.ecosystems import of_file
 from pytest_crab.errors import DiffRejected
-from pytest_crab.injection import excerpts, witnesses
+from pytest_crab.injection import code_parts, witnesses
 from pytest_crab.injection.deciding import trees_of
 from pytest_crab.injection.fixes import FIX
 from pytest_crab.injection.proposals import REFERENCE, witnesses_of
@@ -31,6 +32,7 @@ def company_for(
     """
     own = {path: text for path, text in witnesses_of(candidate).items() if not witnesses.is_conftest(path)}
     faulty = diffs.touched_paths(candidate.files[REFERENCE])
+    owners = {of_file(path) for path in faulty}
     place = next((at for at, change in enumerate(line) if change.commit == candidate.tags[CHANGE]), 0)
     _, head, mended = trees_of(repository, candidate)
     found: dict[str, str] = {}
@@ -38,7 +40,7 @@ def company_for(
         change = line[at]
         if change.commit == candidate.tags.get(FIX) or len(found) == _MOST:
             break
-        sources = [path for path in files[at] if path.endswith(pytest_files.MODULE) and not is_test(path)]
+        sources = [path for path in files[at] if of_file(path) in owners and not is_test(path)]
         if faulty.isdisjoint(sources) or not all(files[at][path] == "M" and is_source(path) for path in sources):
             continue
         diff = repository.diff(change.parent, change.commit, sources)
@@ -58,8 +60,10 @@ def _alters(repository: Repository, change: Change, changed: Mapping[str, str], 
         return True
     for path, text in own.items():
         if path in changed:
-            names = [one.name for one in excerpts.tests_of(text)]
+            names = [one.name for one in code_parts.tests_of(path, text)]
             before, after = (repository.read(tree, path) for tree in (change.parent, change.tree))
-            if before is None or after is None or excerpts.alone(before, names) != excerpts.alone(after, names):
+            if None in (before, after):
+                return True
+            if code_parts.alone(path, str(before), names) != code_parts.alone(path, str(after), names):
                 return True
     return False

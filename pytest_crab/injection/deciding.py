@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import tempfile
 import threading
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
@@ -21,7 +21,7 @@ from pytest_crab.curation.stages import CurationContext, Rejection, Stage
 from pytest_crab.ecosystems.interpreters import environment_of
 from pytest_crab.errors import DiffRejected, ImageError
 from pytest_crab.formats import format_count
-from pytest_crab.injection import excerpts, witnesses
+from pytest_crab.injection import code_parts, witnesses
 from pytest_crab.injection.fixes import place_of
 from pytest_crab.injection.linting import linter_sees
 from pytest_crab.injection.proposals import (
@@ -38,6 +38,8 @@ from pytest_crab.injection.repository import Repository
 from pytest_crab.injection.seeded import is_source
 from pytest_crab.scoring.oracles.oracle_runs import OracleRequest, run_oracles
 from pytest_crab.scoring.oracles.proof import ProvedComment
+from pytest_crab.sources import fetcher_for
+from pytest_crab.sources.git import GitFetcher
 from pytest_crab.trial.context import TrialContext
 from pytest_crab.types import (
     CandidateComment,
@@ -46,7 +48,6 @@ from pytest_crab.types import (
     Environment,
     Instance,
     Kind,
-    Oracle,
     Proof,
     PullCandidate,
     Run,
@@ -55,6 +56,9 @@ from pytest_crab.verdict import flake_bound
 
 #: The source on record of an environment that was found for another commit of the repository.
 SHARED = "shared"
+
+#: That of one which the ecosystem proposed.
+PROPOSED = "proposed"
 
 #: The dimensions of labels that say how hard a fault is to see: by how many tests, and from how far.
 SEEN_BY, SEEN_FROM = "seen-by", "seen-from"
@@ -154,7 +158,7 @@ class Deciding(Stage):
 
     @override
     def identity(self) -> Mapping[str, Any]:
-        return {"version": 13, ecosystems.DEFAULT.name: self.version}
+        return {"version": 14, ecosystems.DEFAULT.name: self.version}
 
     @override
     def run(self, candidate: PullCandidate, context: CurationContext) -> PullCandidate | Rejection:
@@ -171,7 +175,9 @@ class Deciding(Stage):
         """Take the environments in which an earlier run kept candidates as known, each once."""
         for one in decided:
             environment = one.environment
-            if environment is not None and all(environment != known.environment for known in self._known):
+            if environment is None or ecosystems.ecosystem_of(environment) is not ecosystems.DEFAULT:
+                continue
+            if all(environment != known.environment for known in self._known):
                 self._known.append(_Known(environment=environment, day=day_of(one)))
 
     def _decide(self, candidate: PullCandidate, context: CurationContext) -> PullCandidate | Rejection:
@@ -181,7 +187,7 @@ class Deciding(Stage):
             if found is None or not found.sight.passed:
                 return Rejection(reason="no environment was found in which its tests run", detail=trying.fault)
             if not found.sight.collected:
-                return Rejection(reason="the fault breaks an import", detail="no test could be collected at head")
+                return Rejection(reason="the fault breaks an import or a build", detail="no test could be run at head")
             if not found.sight.red:
                 return Rejection(reason="no test sees the fault", detail=f"{len(found.sight.passed)} pass with it")
             try:
@@ -193,6 +199,8 @@ class Deciding(Stage):
 
     def _find(self, trying: Trying) -> _Found | None:
         """Return the best environment for the witnesses; None where none could be made."""
+        if not trying.is_default:
+            return trying.first_proposed()
         tried = tuple(self._known)
         shared = self._share(trying, ())
         if shared is not None and shared.sight.decides:
@@ -267,15 +275,15 @@ class Deciding(Stage):
         own = {path: text for path, text in texts.items() if not witnesses.is_conftest(path)}
         if not own:
             raise ValueError("the tests that see the fault are in no file that they were taken from")
-        hidden = hide(self.repository, candidate, witnesses.by_file(red, list(own)))
-        file = f"oracles/test_pull_{candidate.tags['change'][:8]}_c0{ecosystems.DEFAULT_SUFFIX}"
+        hidden = hide(self.repository, candidate, witnesses.by_file(red, own))
+        oracle = witnesses.oracle_of(own, f"oracles/test_pull_{candidate.tags['change'][:8]}_c0")
         (one,) = candidate.comments
         _, head, mended = trees_of(self.repository, hidden)
         path, lines = place_of(self.repository, head, mended, hidden.diff)
         hard = {SEEN_BY: how_many(red), SEEN_FROM: how_far(path, list(own))}
         labels = {**one.comment.labels, FAULT: candidate.tags[OPERATOR], **hard}
         labels |= {LINTER: "finds it"} if self._linted(head, mended, path) else {}
-        claims = dict.fromkeys(line for text in own.values() for line in excerpts.claims_of(text))
+        claims = dict.fromkeys(line for path, text in own.items() for line in code_parts.claims_of(path, text))
         said = [f"- {line}" for line in claims][:_MOST_CLAIMS]
         seeded = candidate.tags.get(METHOD) == Method.SEEDED  # its template says what should be there
         body = one.comment.body if seeded else "\n".join([one.comment.body, "", "What should hold:", "", *said])
@@ -285,7 +293,7 @@ class Deciding(Stage):
             lines=lines,
             body=body,
             kind=Kind.BEHAVIORAL,
-            oracle=Oracle(file=file),
+            oracle=oracle,
             reference=REFERENCE,
             labels=labels,
         )
@@ -295,7 +303,7 @@ class Deciding(Stage):
             hidden,
             environment=found.environment,
             comments=(dataclasses.replace(one, comment=comment),),
-            files={**files, file: witnesses.oracle_text(texts, red)},
+            files={**files, oracle.file: witnesses.oracle_text(texts, red)},
             tags={**hidden.tags, SOURCE: found.source, **_tags_of_base(candidate, found.sight, red)},
         )
 
@@ -306,19 +314,25 @@ class Deciding(Stage):
         """
         _, head, mended = trees_of(self.repository, candidate)
         read = self.repository.read
-        paths = [
-            path for path in diffs.touched_paths(candidate.files[REFERENCE]) if path.endswith(ecosystems.DEFAULT_SUFFIX)
-        ]
-        both = [(read(head, path) or "", read(mended, path) or "") for path in paths]
-        wordings = {text for before, after in both for text in excerpts.added_texts(before, after)}
+        texts = witnesses_of(candidate)
+        owner = witnesses.owner_of(texts)
+        paths = [path for path in diffs.touched_paths(candidate.files[REFERENCE]) if ecosystems.of_file(path) is owner]
+        wordings = {
+            wording
+            for path in paths
+            for wording in code_parts.added_texts(path, read(head, path) or "", read(mended, path) or "")
+        }
         pinning = {
-            (path, one.name)
-            for path, text in witnesses_of(candidate).items()
-            for one in excerpts.tests_of(text)
-            if wordings and excerpts.pins(one, wordings)
+            (path, name)
+            for path, text in texts.items()
+            if wordings
+            for name in code_parts.asking(path, text, (), wordings)
         }
         pinned = {
-            name for name in red for path, test in pinning if witnesses.by_file([name], [path]).get(path) == [test]
+            name
+            for name in red
+            for path, test in pinning
+            if witnesses.by_file([name], {path: texts[path]}).get(path) == [test]
         }
         return red - pinned
 
@@ -408,7 +422,7 @@ def _without(repository: Repository, tree: str, tests: Mapping[str, Collection[s
     for path, names in tests.items():
         text = repository.read(tree, path)
         if text is not None:
-            left = excerpts.without(text, names)
+            left = code_parts.without(path, text, names)
             texts |= {path: left} if left != text else {}
     return repository.with_files(tree, texts) if texts else tree
 
@@ -425,15 +439,24 @@ class Trying:
         self._version = version
         folder = scratch / candidate.id
         (one,) = candidate.comments
-        file = f"test_witness_{candidate.tags['change'][:8]}{ecosystems.DEFAULT_SUFFIX}"
-        comment = dataclasses.replace(one.comment, kind=Kind.BEHAVIORAL, oracle=Oracle(file=file))
-        files = {**candidate.files, file: witnesses.oracle_text(witnesses_of(candidate), None)}
+        self._texts = witnesses_of(candidate)
+        self._owner = witnesses.owner_of(self._texts)
+        oracle = witnesses.oracle_of(self._texts, f"test_witness_{candidate.tags['change'][:8]}")
+        every = [] if self.is_default else [one for each in self._texts.items() for one in code_parts.tests_of(*each)]
+        self._tests = None if self.is_default else every
+        comment = dataclasses.replace(one.comment, kind=Kind.BEHAVIORAL, oracle=oracle)
+        files = {**candidate.files, oracle.file: witnesses.oracle_text(self._texts, None)}
         write_files(folder, files)
         environment = environment_of(version, timeout=_SECONDS)
         fitted = dataclasses.replace(
             candidate, comments=(CandidateComment(comment=comment),), environment=environment, files=files
         )
         self._instance = to_instance(fitted, folder)
+
+    @property
+    def is_default(self) -> bool:
+        """Return whether pytest runs the tests, in an environment that takes long to find and serves many commits."""
+        return self._owner is ecosystems.DEFAULT
 
     def wait(self) -> None:
         """Say that another candidate's search may have to end first."""
@@ -487,6 +510,29 @@ class Trying:
             name = next(one.candidate.name for one in search.attempts if one.candidate.environment == environment)
             return _Found(environment=environment, source=name, sight=sight)
 
+    def first_proposed(self) -> _Found | None:
+        """Return the first environment that the ecosystem proposes in which the tests decide, else the best.
+
+        None, with a fault, where there is none. Raises SourceError, EngineError, StoreError, Cancelled.
+        """
+        cache, checkout = self._run_context.cache, Path(self._instance.folder, "tree")
+        moment = GitFetcher().commit_times(self._instance, cache)[0] if self._owner.dated else None
+        fetcher_for(self._instance).fetch(self._instance, cache).clone(checkout)
+        best: _Found | None = None
+        try:
+            for proposed in self._owner.proposals(checkout, sorted(self._texts)):
+                environment = dataclasses.replace(proposed, timeout=_SECONDS)
+                if moment is not None:
+                    environment = dataclasses.replace(environment, resolved=f"{moment:%Y-%m-%dT%H:%M:%SZ}")
+                sight = self.see(environment)
+                if sight is not None and (best is None or len(best.sight.passed) < len(sight.passed)):
+                    best = _Found(environment=environment, source=PROPOSED, sight=sight)
+                if best is not None and best.sight.decides:
+                    break
+        except ImageError as error:
+            self.fault = str(error)
+        return best
+
     def outcomes(self, environment: Environment, changes: Iterable[str]) -> list[dict[str, bool]]:
         """Return of each test that ran on head with each of these diffs whether it passed, in a known environment.
 
@@ -497,7 +543,7 @@ class Trying:
         (comment,) = context.instance.with_oracles
         requests = [OracleRequest(comment=comment, tree=context.snapshot.apply(change)) for change in changes]
         runs = run_oracles(context, list({request.id: request for request in requests}.values())).runs
-        said = [_said(runs.get(request.id)) for request in requests]
+        said = [_said(runs.get(request.id), self._tests) for request in requests]
         return [{name: word == _PASSED for name, word in one.items()} for one in said]
 
     def _context(self, instance: Instance) -> TrialContext:
@@ -510,7 +556,7 @@ class Trying:
         trees = [snapshot.head_tree, snapshot.reference_tree, *base]
         requests = [OracleRequest(comment=comment, tree=tree) for tree in trees]
         runs = run_oracles(context, requests).runs
-        head, reference, before = ([*(_said(runs.get(request.id)) for request in requests), {}])[:3]
+        head, reference, before = ([*(_said(runs.get(request.id), self._tests) for request in requests), {}])[:3]
         passed = frozenset(name for name, word in reference.items() if word == _PASSED)
         red = seeing(passed, {name: word == _PASSED for name, word in head.items()})
         collected = any(not name.startswith("::") for name in head)
@@ -537,11 +583,11 @@ def seeing(passed: Collection[str], head: Mapping[str, bool]) -> frozenset[str]:
     )
 
 
-def _said(run: Run | None) -> dict[str, str]:
+def _said(run: Run | None, tests: Sequence[code_parts.TestLines] | None) -> dict[str, str]:
     """Return of each test of the project what it came to: ``passed``, or its outcome and the name of its failure."""
     if run is None or run.ending is not Ending.COMPLETED:
         return {}
-    named = ((witnesses.name_in(test.id), test) for test in run.tests)
+    named = ((witnesses.name_in(test.id, tests), test) for test in run.tests)
     return {
         name: _PASSED if test.outcome == _PASSED else f"{test.outcome} {test.exception}"
         for name, test in named

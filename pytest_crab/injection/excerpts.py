@@ -23,7 +23,7 @@ _OF_TESTS = frozenset({"tests", "test", "testing", "conftest"})
 
 
 #: A text of so many words is a wording.
-_WORDING = 3
+WORDING = 3
 
 #: What a test waits for an error with, and a docstring that names an issue and no more.
 _RAISES = (".raises", ".assertRaises", ".assertRaisesRegex")
@@ -90,7 +90,7 @@ def tests_at(text: str, lines: Collection[int]) -> list[str]:
 def without(text: str, names: Collection[str]) -> str:
     """Return a file without these tests; a class that loses all it has goes too. Raises ValueError."""
     gone = [(one.first, one.last) for one in tests_of(text) if one.name in names]
-    left = _cut(text, gone)
+    left = cut(text, gone)
     try:
         parse(left)
     except ValueError:  # a class without a body
@@ -99,7 +99,7 @@ def without(text: str, names: Collection[str]) -> str:
             for node in parse(text).body
             if isinstance(node, ast.ClassDef) and all(_within(each, gone) for each in node.body)
         ]
-        left = _cut(text, [*gone, *empty])
+        left = cut(text, [*gone, *empty])
     return left
 
 
@@ -112,7 +112,8 @@ def _within(node: ast.stmt, spans: Sequence[tuple[int, int]]) -> bool:
     return any(first <= node.lineno and _last(node) <= last for first, last in spans)
 
 
-def _cut(text: str, spans: Sequence[tuple[int, int]]) -> str:
+def cut(text: str, spans: Sequence[tuple[int, int]]) -> str:
+    """Return a text without these lines, from the first to the last of each span."""
     lines = whole_lines(text)
     gone = {line for first, last in spans for line in range(first, last + 1)}
     kept: list[str] = []
@@ -320,7 +321,7 @@ def _wordings(tree: ast.AST) -> frozenset[str]:
         for node in nodes
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in said
     )
-    return frozenset(text.strip() for text in texts if len(text.split()) >= _WORDING)
+    return frozenset(text.strip() for text in texts if len(text.split()) >= WORDING)
 
 
 def pins(test: TestCode, wordings: Collection[str]) -> bool:

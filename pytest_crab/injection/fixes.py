@@ -12,12 +12,13 @@ from urllib.parse import urlsplit
 
 from typing_extensions import override
 
-from pytest_crab import diffs
+from pytest_crab import diffs, pytest_files
 from pytest_crab.curation.collect import CandidateSource
 from pytest_crab.curation.same_code import same_code
 from pytest_crab.curation.stages import CurationContext, Rejection
+from pytest_crab.ecosystems import grammar_of, of_file
 from pytest_crab.errors import DiffRejected
-from pytest_crab.injection import excerpts
+from pytest_crab.injection import code_parts, excerpts
 from pytest_crab.injection.proposals import FIXED_ON, METHOD, ORIGIN, Method, Proposal, Remark, propose, to_candidate
 from pytest_crab.injection.repository import Change, Repository
 from pytest_crab.injection.witnesses import is_conftest
@@ -207,13 +208,12 @@ class FixSource(CandidateSource):
         text = read(fix.tree, path)
         if text is None or is_conftest(path):
             return []
-        both = [(read(fix.parent, source) or "", read(fix.tree, source) or "") for source in parts.sources]
-        new = {name for before, after in both for name in excerpts.added_names(before, after)}
-        texts = {text for before, after in both for text in excerpts.added_texts(before, after)}
+        both = [(source, read(fix.parent, source) or "", read(fix.tree, source) or "") for source in parts.sources]
+        new = {name for one in both for name in code_parts.added_names(*one)}
+        texts = {text for one in both for text in code_parts.added_texts(*one)}
         added = diffs.changed_lines(self.repository.diff(fix.parent, fix.commit, [path])).get(path, set())
-        tests = excerpts.tests_of(text)
-        asking = {one.name for one in tests if excerpts.asks_for(one, new) or excerpts.pins(one, texts)}
-        return [name for name in excerpts.tests_at(text, added) if name not in asking]
+        asking = code_parts.asking(path, text, new, texts)
+        return [name for name in code_parts.tests_at(path, text, added) if name not in asking]
 
     # --- the change that brought the fault ---------------------------------------------------------------------------
 
@@ -222,7 +222,7 @@ class FixSource(CandidateSource):
         repository, reason = self.repository, "the change that brought the fault is not known"
         texts = {path: repository.read(fix.parent, path) or "" for path in parts.sources}
         removed = {
-            file.old: sorted(set(file.removed) - excerpts.words_of(texts[file.old]))
+            file.old: sorted(set(file.removed) - code_parts.idle_lines(file.old, texts[file.old]))
             for file in diffs.parse(change)
             if file.old in texts
         }
@@ -327,10 +327,9 @@ class FixSource(CandidateSource):
                 continue
             added = diffs.changed_lines(self.repository.diff(fix.parent, fix.commit, [path])).get(path, set())
             lines, there = excerpts.whole_lines(told), excerpts.whole_lines(now)
+            added &= code_parts.comment_lines(path, told) if path in parts.sources else added
             own = {lines[number - 1] for number in added}
-            if path in parts.sources:
-                own = {line for line in own if line.lstrip().startswith("#")}
-            else:
+            if path not in parts.sources:
                 own = {line for line in own if not line.startswith("#")}  # headings, which others share
             often = Counter(there)
             left = "".join(line for line in there if line not in own or often[line] > 1)
@@ -348,7 +347,7 @@ class FixSource(CandidateSource):
             return "it changes the form of the code alone"
         if len(changed) > _MOST_FILES:
             return f"it changes {len(changed)} files"
-        if not any(path.endswith(".py") and not is_test(path) for path in changed):
+        if not any(of_file(path) and not is_test(path) for path in changed):
             return "it changes no source"
         lines = sum(diffs.counts(self.repository.diff(change.parent, change.commit)))
         return None if _SMALLEST <= lines <= _LARGEST else f"it changes {lines} lines"
@@ -367,17 +366,32 @@ class FixSource(CandidateSource):
             if text is None or not names:
                 continue
             if apart:
-                found[path] = excerpts.alone(text, names)
+                text = text if code_parts.of_default(path) else self._carried(fix, path, tree)
+                found[path] = code_parts.alone(path, text, names)
                 continue
-            there = {one.name for one in excerpts.tests_of(own)} if own else set()
+            there = {one.name for one in code_parts.tests_of(path, own)} if own else set()
             use = own if own and set(names) <= there else text
-            found[path] = excerpts.without(use, {one.name for one in excerpts.tests_of(use)} - set(names))
-        for folder in {folder for path in found for folder in PurePosixPath(path).parents}:
+            found[path] = code_parts.without(
+                path, use, {one.name for one in code_parts.tests_of(path, use)} - set(names)
+            )
+        own_files = [path for path in found if code_parts.of_default(path)]
+        for folder in {folder for path in own_files for folder in PurePosixPath(path).parents}:
             name = str(folder / "conftest.py")
             text = self.repository.read(tree, name) or self.repository.read(fix.tree, name)
             if text is not None:
                 found[name] = text
         return found
+
+    def _carried(self, fix: Change, path: str, tree: str) -> str:
+        """Return a file of tests of a tree with what a fix did to it: it may need others of the tree's tests.
+
+        Raises ValueError.
+        """
+        try:
+            carried = self.repository.merge(self.repository.diff(fix.parent, fix.commit, [path]), tree)
+        except DiffRejected as error:
+            raise ValueError(f"its tests in {path} cannot be carried back: {error}") from error
+        return self.repository.read(carried, path) or ""
 
     def _proposal(
         self,
@@ -419,16 +433,16 @@ def mends(change: Change) -> bool:
 
 def parts_of(changed: Mapping[str, str]) -> Parts | None:
     """Return the files of a change by what they are; None if it is none that mends source and has tests of it."""
-    python = [path for path in changed if path.endswith(".py")]
-    tests = tuple(path for path in python if is_test(path) and changed[path] in "AM")
+    named = [path for path in changed if code_parts.may_have_tests(path) and changed[path] in "AM"]
+    often = Counter(filter(None, map(of_file, named)))
+    owner = often.most_common(1)[0][0] if often else None
+    own = [path for path in changed if of_file(path) is owner and grammar_of(path) is not None]
+    tests = tuple(path for path in own if is_test(path) and changed[path] in "AM")
     sources = tuple(
         path
-        for path in python
-        if not is_test(path)
-        and not is_documentation(path)
-        and PurePosixPath(path).name not in ("setup.py", "noxfile.py")
+        for path in own
+        if not is_test(path) and not is_documentation(path) and PurePosixPath(path).name not in pytest_files.SCRIPTS
     )
-    named = [path for path in tests if PurePosixPath(path).name.startswith("test_") or path.endswith("_test.py")]
     if not named or not 0 < len(sources) <= _MOST_SOURCES or any(changed[path] != "M" for path in sources):
         return None
     return Parts(sources=sources, tests=tests, others=tuple(path for path in changed if path not in (*tests, *sources)))
@@ -472,7 +486,7 @@ def remark_on(repository: Repository, head: str, mended: str, shown: str, fix: C
     """Return the comment on what mends a tree: where it stands in the pull request, and what should hold."""
     path, lines = place_of(repository, head, mended, shown)
     text = repository.read(head, path) or ""
-    often = Counter(excerpts.function_at(text, line) for line in range(lines[0], lines[1] + 1))
+    often = Counter(code_parts.function_at(path, text, line) for line in range(lines[0], lines[1] + 1))
     ((within, _),) = often.most_common(1)
     where = f"`{within}` in `{path}`" if within else f"`{path}`"
     body = f"{where} {fault_in(subject_of(fix))}"
@@ -491,7 +505,7 @@ def place_of(repository: Repository, head: str, mended: str, shown: str) -> tupl
     places: list[tuple[bool, bool, int, str, tuple[int, int]]] = []
     for file, hunks in diffs.parse_hunks(repository.diff(head, mended)):
         path = file.old or ""
-        old, new = (excerpts.words_of(repository.read(tree, path) or "") for tree in (head, mended))
+        old, new = (code_parts.idle_lines(path, repository.read(tree, path) or "") for tree in (head, mended))
         for hunk in hunks:
             removed = [line.old for line in hunk.lines if line.mark == "-" and line.old is not None]
             code = [line for line in removed if line not in old]

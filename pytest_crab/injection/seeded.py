@@ -17,8 +17,8 @@ from pytest_crab import diffs, pytest_files
 from pytest_crab.curation.collect import CandidateSource
 from pytest_crab.curation.mutation import Mutant, changes_code, drafts, may_hang, mutants
 from pytest_crab.curation.stages import CurationContext, Rejection
-from pytest_crab.ecosystems import grammar_of
-from pytest_crab.injection import excerpts
+from pytest_crab.ecosystems import grammar_of, of_file
+from pytest_crab.injection import code_parts
 from pytest_crab.injection.fault_words import fault_words
 from pytest_crab.injection.fixes import place_of
 from pytest_crab.injection.linting import linter_sees
@@ -137,7 +137,7 @@ class SeededSource(CandidateSource):
         """Return whether a change is no pull request that one would review, or brings no tests of its own."""
         title, _ = change.texts
         files = self._steps[change.commit][1]
-        tests = [path for path in files if _is_named_test(path) and files[path] in "AM"]
+        tests = [path for path in files if code_parts.may_have_tests(path) and files[path] in "AM"]
         if not title or title.startswith("Revert") or not tests or len(files) > _MOST_FILES:
             return True
         if is_dependency_update(change.author, title, list(files)):
@@ -152,7 +152,10 @@ class SeededSource(CandidateSource):
         added = diffs.changed_lines(self.repository.diff(change.parent, change.commit, sorted(standing)))
         found: list[Mutant] = []
         sources: dict[str, bytes] = {}
+        changed = self._steps[change.commit][1]
         for path, lines in standing.items():
+            if not any(changed[test] in "AM" and _may_see(test, path) for test in changed):
+                continue
             source = self.repository.read(change.tree, path)
             own = lines & added.get(path, set())
             if source is not None and own:
@@ -207,21 +210,24 @@ class SeededSource(CandidateSource):
         """
         tree, read = change.tree, self.repository.read
         files = self._steps[change.commit][1]
-        own = [path for path in files if _is_named_test(path) and files[path] in "AM"]
+        own = [path for path in files if files[path] in "AM" and _may_see(path, mutant.path)]
         found = {path: text for path in own if (text := read(tree, path)) is not None}
         if wide:
-            tests = filter(_is_named_test, self.repository.paths(tree))
+            tests = (path for path in self.repository.paths(tree) if _may_see(path, mutant.path))
             related = [path for path in _related(mutant.path, list(tests)) if path not in own]
             found |= {path: text for path in related[:_RELATED] if (text := read(tree, path)) is not None}
         else:
             added = diffs.changed_lines(self.repository.diff(change.parent, change.commit, own))
-            kept = {path: excerpts.tests_at(text, added.get(path, ())) for path, text in found.items()}
+            kept = {path: code_parts.tests_at(path, text, added.get(path, ())) for path, text in found.items()}
             found = {
-                path: excerpts.without(text, {one.name for one in excerpts.tests_of(text)} - set(kept[path]))
+                path: code_parts.without(
+                    path, text, {one.name for one in code_parts.tests_of(path, text)} - set(kept[path])
+                )
                 for path, text in found.items()
                 if kept[path]
             } or self._witnesses(change, mutant, wide=True)
-        for folder in {folder for path in found for folder in PurePosixPath(path).parents}:
+        own = [path for path in found if code_parts.of_default(path)]
+        for folder in {folder for path in own for folder in PurePosixPath(path).parents}:
             text = read(tree, name := str(folder / pytest_files.CONFTEST))
             found |= {name: text} if text is not None else {}
         return found
@@ -234,10 +240,11 @@ def is_source(path: str) -> bool:
     return known and not is_test(path) and not is_documentation(path)
 
 
-def _is_named_test(path: str) -> bool:
-    """Return whether pytest takes a file for tests by its name."""
-    name, end = PurePosixPath(path).name, pytest_files.MODULE
-    return is_test(path) and name.endswith(end) and (name.startswith("test_") or name.endswith(f"_test{end}"))
+def _may_see(test: str, path: str) -> bool:
+    """Return whether a file is one of tests that may see a fault in a file of source: of its language, or pytest's."""
+    owner = of_file(path)
+    own = owner is not None and owner.tests_runner is not None
+    return code_parts.may_have_tests(test) and (of_file(test) is owner if own else code_parts.of_default(test))
 
 
 def _kind(mutant: Mutant) -> str:

@@ -19,7 +19,7 @@ from pytest_crab.curation.publish import to_instance
 from pytest_crab.curation.stages import CurationContext, Rejection, Stage
 from pytest_crab.errors import EngineError, SourceUnreachable
 from pytest_crab.formats import format_percent
-from pytest_crab.injection import excerpts, witnesses
+from pytest_crab.injection import code_parts, excerpts, witnesses
 from pytest_crab.injection.deciding import write_files
 from pytest_crab.injection.proposals import FIXED_ON, WITNESSES, witnesses_of
 from pytest_crab.scoring.oracles.proof import ProvedComment, prove
@@ -41,8 +41,8 @@ class Sharpness(Stage):
     """Keeps an oracle that refuses enough near misses, which are made of the reference.
 
     Those are the reference without one of its places, and mutants of its lines. A mutant may do the same as the
-    reference, so that not all have to be refused. Those with which a test fails become the oracle's checks, which its
-    proof has to bear out. What sees too little is left out before the many runs of a proof.
+    reference, so that not all have to be refused. Those that are refused become the oracle's checks, which its proof
+    has to bear out. What sees too little is left out before the many runs of a proof.
     """
 
     #: The most near misses.
@@ -53,7 +53,7 @@ class Sharpness(Stage):
 
     @override
     def identity(self) -> Mapping[str, Any]:
-        return {"version": 6, "most": self.most, "least": self.least}
+        return {"version": 7, "most": self.most, "least": self.least}
 
     @override
     def run(self, candidate: PullCandidate, context: CurationContext) -> PullCandidate | Rejection:
@@ -81,13 +81,15 @@ class Sharpness(Stage):
         )
 
     def _judge(self, trial: TrialContext, proved: ProvedComment) -> tuple[tuple[JudgedChange, ...], list[JudgedChange]]:
-        """Return near misses with whether the oracle refuses each, and those of them that it is properly red on.
+        """Return near misses with whether the oracle refuses each, and those of them that it refuses.
+
+        Of one with which no test comes to its end, since it does not build or never ends, nothing is known.
 
         Raises EngineError, StoreError, Cancelled.
         """
         changes = mutated_references(trial, proved.comment, self.most)
         answers = trial.perform(OracleAnswerStep(trial, proved, changes)) if changes else {}
-        known = {name: one for name, one in answers.items() if one.verdict is not Verdict.UNKNOWN and not one.endless}
+        known = {name: one for name, one in answers.items() if one.ran}
         judged = tuple(
             JudgedChange(
                 kind=ChangeKind.MUTANT,
@@ -99,7 +101,7 @@ class Sharpness(Stage):
             )
             for one in changes
         )
-        return judged, [one for one in judged if one.held and known[one.name].red]
+        return judged, [one for one in judged if one.held]
 
 
 def looseness(judged: Sequence[JudgedChange], least: float) -> Rejection | None:
@@ -174,7 +176,8 @@ class Proving(Stage):
         texts = {path: text for path, text in witnesses_of(candidate).items() if not witnesses.is_conftest(path)}
         (one,) = candidate.comments
         forms = [(IN_TREE, candidate)]
-        if len(texts) == 1 and excerpts.stands_alone(text := next(iter(texts.values()))):
+        ((path, text), *others) = texts.items()
+        if not others and code_parts.of_default(path) and excerpts.stands_alone(text):
             files = {**candidate.files, one.comment.required_oracle.file: text}
             forms.insert(0, (ALONE, dataclasses.replace(candidate, files=files)))
         for where, form in forms:

@@ -1,17 +1,22 @@
 """Witnesses: tests of a project that may see a fault, run in its own tree, as an oracle's file.
 
-They are laid over the tree that they judge, with the conftest files that they were written with, and pytest runs them
-there in a process of its own, with the project's own settings. Each of them is then one test of the oracle.
+They are laid over the tree that they judge, and run there with the project's own settings: by pytest in a process of
+its own, with the conftest files that they were written with, so that each of them is one test of the oracle; in other
+languages by the runner of the project's own tests.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import PurePosixPath
 
-from pytest_crab.injection import excerpts
+from pytest_crab import ecosystems
+from pytest_crab.ecosystems.contract import Ecosystem
+from pytest_crab.injection import code_parts, excerpts
+from pytest_crab.instances import own_tests
+from pytest_crab.types import Oracle
 
 #: The name of the oracle's one test function; what it is run with is a test of the project.
 FUNCTION = "test_of_the_project"
@@ -93,8 +98,27 @@ _ABOUT = "Tests of the project that see the fault, run in its tree: red with the
 _RUN = re.compile(rf"{FUNCTION}\[(.*)\]", re.DOTALL)
 
 
+def owner_of(texts: Collection[str]) -> Ecosystem:
+    """Return the ecosystem whose runner takes files of tests, which are all of one language, by their paths."""
+    return next(filter(None, map(ecosystems.of_file, sorted(texts))), ecosystems.DEFAULT)
+
+
+def oracle_of(texts: Mapping[str, str], stem: str) -> Oracle:
+    """Return the oracle whose text ``oracle_text`` is; ``stem`` is the path of its file without the end."""
+    owner = owner_of(texts)
+    if owner.tests_runner is None:
+        return Oracle(file=f"{stem}{ecosystems.DEFAULT_SUFFIX}")
+    return Oracle(file=f"{stem}{owner.runners[owner.tests_runner].words}", runner=owner.tests_runner)
+
+
 def oracle_text(texts: Mapping[str, str], tests: Collection[str] | None) -> str:
-    """Return the oracle that lays files over a tree and runs these tests of theirs; None: all that there are."""
+    """Return the oracle that lays files over a tree and runs these tests of theirs; None: all that there are.
+
+    Raises ValueError.
+    """
+    if owner_of(texts) is not ecosystems.DEFAULT:
+        names = {one.name for path, text in texts.items() for one in code_parts.tests_of(path, text)}
+        return own_tests.dump(texts, sorted(names), sorted(tests or ()))
     files = "".join(f"FILES[{json.dumps(path)}] = {_literal(text)}\n" for path, text in sorted(texts.items()))
     return _TEMPLATE.format(about=_ABOUT, files=files, tests=_listed(tests))
 
@@ -112,16 +136,29 @@ def _literal(text: str) -> str:
     return f"'''\\\n{text}'''"
 
 
-def name_in(run_id: str) -> str | None:
-    """Return the name of the project's test that a test of an oracle's run stands for; None if it is no such."""
+def name_in(run_id: str, tests: Sequence[code_parts.TestLines] | None = None) -> str | None:
+    """Return the name of the project's test that a test of an oracle's run stands for; None if it is no such.
+
+    ``tests`` are those of the files that the project's own runner ran; None: pytest did.
+    """
+    if tests is not None:
+        return run_id if any(code_parts.named_in(run_id, tests)) else None
     match = _RUN.search(run_id)
     return match[1] if match else None
 
 
-def by_file(names: Collection[str], paths: Collection[str]) -> dict[str, list[str]]:
-    """Return by path the tests of the project with these names, as functions of their file (``TestA::test_b``)."""
+def by_file(names: Collection[str], texts: Mapping[str, str]) -> dict[str, list[str]]:
+    """Return by path the tests of the project with these names, as functions of their file (``TestA::test_b``).
+
+    Raises ValueError.
+    """
     found: dict[str, list[str]] = {}
-    for path in paths:
+    for path, text in texts.items():
+        if not code_parts.of_default(path):
+            tests = code_parts.tests_of(path, text)
+            own = {one for name in names for one in code_parts.named_in(name, tests)}
+            found |= {path: sorted(own)} if own else {}
+            continue
         module = str(PurePosixPath(path).with_suffix("")).replace("/", ".")
         for name in names:
             classes, _, function = name.partition("::")
@@ -134,8 +171,8 @@ def by_file(names: Collection[str], paths: Collection[str]) -> dict[str, list[st
 
 def reduced(texts: Mapping[str, str], names: Collection[str]) -> dict[str, str]:
     """Return the files with these tests alone; conftest files stay whole. Raises ValueError."""
-    own = by_file(names, [path for path in texts if not is_conftest(path)])
-    kept = {path: excerpts.alone(texts[path], tests) for path, tests in own.items()}
+    own = by_file(names, {path: text for path, text in texts.items() if not is_conftest(path)})
+    kept = {path: code_parts.alone(path, texts[path], tests) for path, tests in own.items()}
     return kept | {path: text for path, text in texts.items() if is_conftest(path) and _above(path, kept)}
 
 

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from pytest_crab import diffs, pytest_files
-from pytest_crab.ecosystems import DEFAULT_RUNNER
+from pytest_crab.ecosystems import DEFAULT_RUNNER, runs_own_tests
+from pytest_crab.instances import own_tests
 from pytest_crab.instances.lock import named_diffs
 from pytest_crab.types import Instance, Oracle
 
@@ -32,6 +33,8 @@ def _oracle_faults(at: str, oracle: Oracle, folder: Path) -> Iterator[str]:
     text = (folder / oracle.file).read_bytes().decode("utf-8", "replace")
     if not text.strip():
         yield f"{at}.file ({oracle.file}) is empty; it should hold tests"
+    elif runs_own_tests(oracle.runner):
+        yield from (f"{at}.file ({oracle.file}): {fault}" for fault in own_tests.faults_of(text))
     for number, part in enumerate(oracle.parts or () if oracle.runner == DEFAULT_RUNNER else ()):
         for name in part.tests:
             missing = [word for word in name.partition("[")[0].split("::") if word not in text]

@@ -17,7 +17,7 @@ from pytest_crab.errors import EngineError
 from pytest_crab.parsing.node_types import CLASSES, FUNCTIONS, TYPES
 
 if TYPE_CHECKING:
-    from tree_sitter import Node
+    from tree_sitter import Language, Node
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,14 +39,21 @@ def are_installed() -> bool:
 
 def parser_of(grammar: Grammar) -> Callable[[bytes], Node]:
     """Return what makes the root node of a source. Raises EngineError where the extra is missing."""
+    language = _language(grammar)
+    import tree_sitter
+
+    parser = tree_sitter.Parser(language)
+    return lambda text: parser.parse(text).root_node
+
+
+def _language(grammar: Grammar) -> Language:
     try:
         import tree_sitter
 
         module = importlib.import_module(grammar.module)
     except ImportError as error:
         raise EngineError(f"a syntax tree needs {error.name}: install pytest-crab with its extra mutation") from error
-    parser = tree_sitter.Parser(tree_sitter.Language(getattr(module, grammar.function)()))
-    return lambda text: parser.parse(text).root_node
+    return tree_sitter.Language(getattr(module, grammar.function)())
 
 
 def root_of(path: str, source: bytes) -> Node:
@@ -73,13 +80,25 @@ def spans_around(path: str, source: bytes, lines: Collection[int]) -> dict[int, 
     while waiting:
         node = waiting.pop()
         if node.type in (*FUNCTIONS, *CLASSES, *TYPES):
-            first = node
-            while (above := first.prev_sibling) is not None and _belongs(above, first):
-                first = above
-            start, end = first.start_point[0] + 1, node.end_point[0] + 1
+            start, end = lines_with_above(node)
             found.update((line, (start, end)) for line in lines if start <= line <= end)
         waiting.extend(node.named_children)
     return found
+
+
+def lines_with_above(node: Node) -> tuple[int, int]:
+    """Return the first and the last line of a node with what stands right above it, as in ``spans_around``."""
+    first = node
+    while (above := first.prev_sibling) is not None and _belongs(above, first):
+        first = above
+    return first.start_point[0] + 1, node.end_point[0] + 1
+
+
+def matches(grammar: Grammar, query: str, root: Node) -> list[dict[str, list[Node]]]:
+    """Return the nodes of each match of a query, by the names of its captures; the root is of this grammar."""
+    import tree_sitter
+
+    return [found for _, found in tree_sitter.QueryCursor(tree_sitter.Query(_language(grammar), query)).matches(root)]
 
 
 def _belongs(above: Node, node: Node) -> bool:

@@ -21,7 +21,7 @@ def test_names_count_from_the_root_where_the_settings_lie_below_it(tmp_path: Pat
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_oracle.py"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
-    assert by_file([name], [path]) == {path: ["TestShop::test_one"]}
+    assert by_file([name], {path: text}) == {path: ["TestShop::test_one"]}
 
 
 @pytest.mark.parametrize("named", [True, False], ids=["an oracle", "witnesses"])

@@ -13,7 +13,7 @@ from pytest_crab.instances import load_instance
 PYTHON = '  dockerfile: python\n  python: "3.11"\n  packages: [pytest==8.3.4]\n'
 NODE = '  dockerfile: node\n  node: "20"\n'
 
-FOR_NODE = "with an environment for node it should be node, jest, mocha or vitest"
+FOR_NODE = "with an environment for node it should be node, jest, mocha, vitest or node-tests"
 
 
 def written(write: Callable[..., Path], environment: str, oracle: str) -> Path:

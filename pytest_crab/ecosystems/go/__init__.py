@@ -11,7 +11,16 @@ from typing import Any
 
 from typing_extensions import override
 
-from pytest_crab.ecosystems.contract import Ecosystem, Grammar, Messages, Names, Spelling, numbers, runner_source
+from pytest_crab.ecosystems.contract import (
+    OWN_TESTS,
+    Ecosystem,
+    Grammar,
+    Messages,
+    Names,
+    Spelling,
+    numbers,
+    runner_source,
+)
 from pytest_crab.ecosystems.go.inside import own_tests as inside_tests
 from pytest_crab.ecosystems.go.linter import LINTER
 from pytest_crab.ecosystems.go.tools import GoTools
@@ -30,6 +39,11 @@ _ASKED = re.compile(r"(?m)^go[ \t]+(1\.\d+)")
 _TRIED = 3
 
 _folders: Callable[[str, Sequence[str]], Sequence[str]] = inside_tests.folders
+
+_TESTS = """\
+(function_declaration name: (identifier) @name (#match? @name "^(Test|Fuzz|Example)")) @test
+(import_spec) @import
+"""
 
 _STUB = """\
 // Red on the pull request, green once {comment} is resolved ({place}).
@@ -50,7 +64,7 @@ class Go(Ecosystem):
     name = "go"
     languages = MappingProxyType({".go": "go"})
     linter = LINTER
-    grammars = MappingProxyType({".go": Grammar("tree_sitter_go")})
+    grammars = MappingProxyType({".go": Grammar("tree_sitter_go", tests=_TESTS)})
     names = Names(
         dependencies=r"go\.(?:mod|sum|work)",
         settings=r"os\.(?:Getenv|LookupEnv)\(\"(\w+)\"\)|\benv:\"(\w+)|viper\.\w+\(\"([\w.]+)\"",
@@ -62,7 +76,7 @@ class Go(Ecosystem):
     stub = _STUB
     is_beside_code = True
     pin = Spelling(r"[a-z0-9.-]+(?:/[A-Za-z0-9._~-]+)+@v\d+\.\d+\.\d+\S*", "example.org/module@v1.2.3")
-    runners = MappingProxyType({"go": Spelling(r"_test\.go", "_test.go")})
+    runners = MappingProxyType({"go": Spelling(r"_test\.go", "_test.go"), "go-tests": OWN_TESTS})
     leftovers = Patterns(names=("coverage.out", "cover.out"))
     system_packages = ("/usr/share/gocode",)
 

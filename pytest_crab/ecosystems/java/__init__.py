@@ -10,7 +10,15 @@ from typing import Any
 
 from typing_extensions import override
 
-from pytest_crab.ecosystems.contract import Ecosystem, Grammar, Messages, Names, Spelling, runner_source
+from pytest_crab.ecosystems.contract import (
+    OWN_TESTS,
+    Ecosystem,
+    Grammar,
+    Messages,
+    Names,
+    Spelling,
+    runner_source,
+)
 from pytest_crab.ecosystems.java.linter import LINTER
 from pytest_crab.ecosystems.java.tools import JavaTools
 from pytest_crab.ecosystems.patterns import Patterns
@@ -30,6 +38,10 @@ _LEVELS = ("1.7", "9")
 
 #: A project's own pom lies at the root of its tree, or in a folder there.
 _DEPTH = 3
+
+_TESTS = """\
+(method_declaration (modifiers) @mark (#match? @mark "@\\\\w*Test\\\\b") name: (identifier) @name) @test
+"""
 
 _STUB = """\
 // Red on the pull request, green once {comment} is resolved ({place}).
@@ -53,7 +65,7 @@ class Java(Ecosystem):
     name = "java"
     languages = MappingProxyType({".java": "java"})
     linter = LINTER
-    grammars = MappingProxyType({".java": Grammar("tree_sitter_java")})
+    grammars = MappingProxyType({".java": Grammar("tree_sitter_java", tests=_TESTS)})
     names = Names(
         tests=r"Tests?\.java$",
         dependencies=r"pom\.xml|build\.gradle(?:\.kts)?",
@@ -70,7 +82,7 @@ class Java(Ecosystem):
     stub = _STUB
     is_beside_code = True
     pin = Spelling(r"[A-Za-z0-9._-]+:[A-Za-z0-9._-]+:\d\S*", "org.example:shop:1.2.3")
-    runners = MappingProxyType({"junit": Spelling(r"\.java", ".java")})
+    runners = MappingProxyType({"junit": Spelling(r"\.java", ".java"), "java-tests": OWN_TESTS})
     leftovers = Patterns(names=(), marks=("maven-status", "crab-classpath", "surefire-reports"))
     system_packages = ("/usr/share/java", "/usr/share/maven-repo")
 

@@ -12,7 +12,16 @@ from typing import Any
 
 from typing_extensions import override
 
-from pytest_crab.ecosystems.contract import Ecosystem, Grammar, Messages, Names, Spelling, numbers, runner_source
+from pytest_crab.ecosystems.contract import (
+    OWN_TESTS,
+    Ecosystem,
+    Grammar,
+    Messages,
+    Names,
+    Spelling,
+    numbers,
+    runner_source,
+)
 from pytest_crab.ecosystems.node.linter import LINTER
 from pytest_crab.ecosystems.node.tools import STRIPPING, NodeTools
 from pytest_crab.ecosystems.patterns import Patterns
@@ -35,6 +44,13 @@ _MANAGER = (
     '"$crab/node_modules/.bin/{words}'
 )
 
+_TESTS = """\
+(expression_statement
+  (call_expression
+    function: [(identifier) @call (member_expression object: (identifier) @call)] (#match? @call "^(it|test)$")
+    arguments: (arguments . [(string) (template_string)] @name))) @test
+"""
+
 _STUB = """\
 // Red on the pull request, green once {comment} is resolved ({place}).
 // {stub}
@@ -54,9 +70,11 @@ class Node(Ecosystem):
     linter = LINTER
     grammars = MappingProxyType(
         {
-            **dict.fromkeys(_ENDS["javascript"], Grammar("tree_sitter_javascript")),
-            **dict.fromkeys(_ENDS["typescript"], Grammar("tree_sitter_typescript", "language_typescript")),
-            ".tsx": Grammar("tree_sitter_typescript", "language_tsx"),
+            **dict.fromkeys(_ENDS["javascript"], Grammar("tree_sitter_javascript", tests=_TESTS)),
+            **dict.fromkeys(
+                _ENDS["typescript"], Grammar("tree_sitter_typescript", "language_typescript", tests=_TESTS)
+            ),
+            ".tsx": Grammar("tree_sitter_typescript", "language_tsx", tests=_TESTS),
         }
     )
     names = Names(
@@ -88,6 +106,7 @@ class Node(Ecosystem):
             "jest": Spelling(r"\.test\.[jt]s", ".test.js or .test.ts"),
             "mocha": Spelling(r"\.test\.[cm]?[jt]s", ".test.js, .test.cjs, .test.mjs or .test.ts"),
             "vitest": Spelling(r"\.test\.[cm]?[jt]sx?", ".test.ts, .test.js, .test.mjs or .test.tsx"),
+            "node-tests": OWN_TESTS,
         }
     )
     leftovers = Patterns(

@@ -10,7 +10,16 @@ from typing import Any
 
 from typing_extensions import override
 
-from pytest_crab.ecosystems.contract import Ecosystem, Grammar, Messages, Names, Spelling, numbers, runner_source
+from pytest_crab.ecosystems.contract import (
+    OWN_TESTS,
+    Ecosystem,
+    Grammar,
+    Messages,
+    Names,
+    Spelling,
+    numbers,
+    runner_source,
+)
 from pytest_crab.ecosystems.patterns import Patterns
 from pytest_crab.ecosystems.rust.inside import own_tests as inside_tests
 from pytest_crab.ecosystems.rust.linter import LINTER
@@ -30,6 +39,12 @@ _FLAG = re.compile(r"\b(\w+_unstable)\b")
 
 _folders: Callable[[str, Sequence[str]], Sequence[str]] = inside_tests.folders
 
+_TESTS = """\
+((attribute_item) @mark (#match? @mark "test")
+  . (attribute_item)*
+  . (function_item name: (identifier) @name) @test)
+"""
+
 _STUB = """\
 // Red on the pull request, green once {comment} is resolved ({place}).
 // {stub}
@@ -47,7 +62,7 @@ class Rust(Ecosystem):
     name = "rust"
     languages = MappingProxyType({".rs": "rust"})
     linter = LINTER
-    grammars = MappingProxyType({".rs": Grammar("tree_sitter_rust")})
+    grammars = MappingProxyType({".rs": Grammar("tree_sitter_rust", tests=_TESTS)})
     names = Names(
         dependencies=r"Cargo\.toml",
         variables=r"RUSTC(?:_\w+)?|RUSTUP_\w+|CARGO_(?:HOME|TARGET_DIR|BUILD_\w+|TARGET_\w+_RUNNER)",
@@ -67,7 +82,7 @@ class Rust(Ecosystem):
     stub = _STUB
     is_beside_code = True
     pin = Spelling(r"[A-Za-z][A-Za-z0-9_-]*@\d+\.\d+\.\d+(?:[-+][0-9A-Za-z.+-]+)?", "name@1.2.3, which is cargo's way")
-    runners = MappingProxyType({"cargo": Spelling(r"\.rs", ".rs")})
+    runners = MappingProxyType({"cargo": Spelling(r"\.rs", ".rs"), "rust-tests": OWN_TESTS})
     leftovers = Patterns(names=("*.profraw",), marks=("CACHEDIR.TAG",))  # which lies in each target folder
     system_packages = ("/usr/share/cargo/registry",)
 

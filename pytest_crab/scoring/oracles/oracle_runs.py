@@ -10,8 +10,9 @@ from typing import Any
 from typing_extensions import override
 
 from pytest_crab import harness, serialization
-from pytest_crab.ecosystems import needs_install
+from pytest_crab.ecosystems import needs_install, of_runner
 from pytest_crab.errors import InstallFailed
+from pytest_crab.instances import own_tests
 from pytest_crab.protocols import FileChange, InstallResult
 from pytest_crab.scoring.protocols import ScoringContext
 from pytest_crab.scoring.steps import Step
@@ -57,16 +58,7 @@ def run_oracles(
     Raises EngineError, StoreError, Cancelled.
     """
     environment = context.instance.required_environment
-    runs: list[harness.OracleRun | harness.CommandRun] = [
-        harness.OracleRun(
-            id=request.id,
-            state=request.tree,
-            seconds=environment.timeout,
-            oracle=request.comment.required_oracle,
-            source=Path(context.instance.folder, request.comment.required_oracle.file).read_text("utf-8"),
-        )
-        for request in requests
-    ]
+    runs: list[harness.AnyRun] = [_run(context, request) for request in requests]
     if pass_to_pass and context.instance.pass_to_pass:
         command = context.instance.pass_to_pass
         runs.append(
@@ -97,6 +89,26 @@ def run_oracles(
     )
 
 
+def _run(context: ScoringContext, request: OracleRequest) -> harness.OracleRun | harness.OwnTestsRun:
+    """Return the run of an oracle. Raises BadInput for one of the project's own tests that cannot be read."""
+    instance, oracle = context.instance, request.comment.required_oracle
+    source = Path(instance.folder, oracle.file).read_text("utf-8")
+    seconds = instance.required_environment.timeout
+    owner = of_runner(oracle.runner)
+    if owner is None or owner.tests_runner != oracle.runner:
+        return harness.OracleRun(id=request.id, state=request.tree, seconds=seconds, oracle=oracle, source=source)
+    own = own_tests.load(source)
+    return harness.OwnTestsRun(
+        id=request.id,
+        state=request.tree,
+        seconds=seconds,
+        ecosystem=owner.name,
+        files=tuple(own.files),
+        names=own.names,
+        oracle=own,
+    )
+
+
 def tests_pass(context: ScoringContext, tree: str) -> bool:
     """Return whether pass_to_pass, which the instance must have, passes on a tree. Raises EngineError, Cancelled."""
     run = run_oracles(context, [], pass_to_pass=tree).runs[PASS_TO_PASS]
@@ -105,7 +117,7 @@ def tests_pass(context: ScoringContext, tree: str) -> bool:
 
 def _execute(
     context: ScoringContext,
-    runs: Sequence[harness.OracleRun | harness.CommandRun],
+    runs: Sequence[harness.AnyRun],
     states: Mapping[str, Sequence[FileChange]],
     installs: Mapping[str, InstallResult],
     leaks: harness.LeakQuestion | None,

@@ -46,7 +46,7 @@ def run(host, run):
         if result["ending"] not in ("completed", "crashed", "exited"):
             return result
         outcomes += result.get("tests", [dict(host.error(result["ending"].title()), id=target + ":")])
-    return dict(host.completed(outcomes), exit_code=0)
+    return host.completed(outcomes)
 
 
 def programs(root, files):

@@ -35,7 +35,7 @@ def run(host, run):
             if result["ending"] not in ("completed", "crashed", "exited"):
                 return result
             outcomes += result.get("tests", [dict(host.error(result["ending"].title()), id=label + ":")])
-    return dict(host.completed(outcomes), exit_code=0)
+    return host.completed(outcomes)
 
 
 def modules(project, files):
@@ -64,7 +64,8 @@ def build(host, java, project, module, changed, env, end):
     try:
         stale = project.stale(changed) & project.needed(module)
         calls = java.emptied(project, stale)
-        if module in stale:
+        places = (os.path.join(project.workdir, path) for path in changed if path.endswith(".java"))
+        if module in stale or any(project.module_of(place) == module for place in places):
             calls += [call for call in project.calls if call.module == module and call.of_tests]
         for number, call in enumerate(calls):
             file = os.path.join(host.folder, "overlay", "%s%d" % (os.urandom(4).hex(), number))

@@ -34,7 +34,7 @@ def run(host, run):
             if fault.result["ending"] != "completed":
                 return fault.result
             outcomes += [dict(each, id=folder + ":") for each in fault.result["tests"]]
-    return dict(host.completed(outcomes), exit_code=0)
+    return host.completed(outcomes)
 
 
 def folders(root, files):

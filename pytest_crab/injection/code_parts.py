@@ -1,0 +1,245 @@
+"""Parts of files of any language: tests, the file without some, names, wordings, lines that do nothing.
+
+What pytest runs is read as ``excerpts`` reads it, everything else by its syntax tree. All raise ValueError for a file
+that cannot be read, and EngineError where the extra is missing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+from pytest_crab import ecosystems, pytest_files
+from pytest_crab.injection import excerpts
+from pytest_crab.parsing import syntax_trees
+from pytest_crab.parsing.changed_paths import is_test
+from pytest_crab.parsing.node_types import CLASSES, FUNCTIONS, TYPES
+from pytest_crab.text import split_lines
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_QUOTES = "\"'`"
+#: Words in a name that is written as one.
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TestLines:
+    """A test of a file, and its first and last line with what stands right above it."""
+
+    __test__ = False
+
+    name: str
+    first: int
+    last: int
+
+
+def of_default(path: str) -> bool:
+    """Return whether a file is one whose tests pytest runs; others are run by the project's own runner."""
+    return path.endswith(ecosystems.DEFAULT_SUFFIX)
+
+
+def may_have_tests(path: str) -> bool:
+    """Return whether a runner takes a file for tests by its name, and this module can tell them apart."""
+    name, end = PurePosixPath(path).name, pytest_files.MODULE
+    if not is_test(path):
+        return False
+    if of_default(path):
+        return name.endswith(end) and (name.startswith("test_") or name.endswith(f"_test{end}"))
+    owner, grammar = ecosystems.of_file(path), ecosystems.grammar_of(path)
+    return bool(owner is not None and owner.tests_runner and grammar is not None and grammar.tests)
+
+
+def tests_of(path: str, text: str) -> list[TestLines]:
+    """Return the tests of a file."""
+    if of_default(path):
+        return [TestLines(name=one.name, first=one.first, last=one.last) for one in excerpts.tests_of(text)]
+    return [
+        TestLines(name=_text(found["name"][0]).strip(_QUOTES), first=first, last=last)
+        for found in _matches(path, text)
+        if "test" in found
+        for first, last in [syntax_trees.lines_with_above(found["test"][0])]
+    ]
+
+
+def _matches(path: str, text: str) -> list[dict[str, list[Node]]]:
+    grammar = ecosystems.grammar_of(path)
+    root = syntax_trees.root_of(path, text.encode())
+    if grammar is None or not grammar.tests or root.has_error:
+        raise ValueError(f"the tests of {path} cannot be read here")
+    return syntax_trees.matches(grammar, grammar.tests, root)
+
+
+def _text(node: Node) -> str:
+    return (node.text or b"").decode("utf-8", "replace")
+
+
+def tests_at(path: str, text: str, lines: Collection[int]) -> list[str]:
+    """Return the names of the tests that have one of these lines."""
+    return [one.name for one in tests_of(path, text) if any(one.first <= line <= one.last for line in lines)]
+
+
+def without(path: str, text: str, names: Collection[str]) -> str:
+    """Return a file without these tests, and without the imports that only they needed."""
+    if of_default(path):
+        return excerpts.without(text, names)
+    spans = [(one.first, one.last) for one in tests_of(path, text) if one.name in names]
+    if not spans:
+        return text
+    left = excerpts.cut(text, spans)
+    unused = [
+        (node.start_point[0] + 1, node.end_point[0] + 1)
+        for found in _matches(path, left)
+        for node in found.get("import", ())
+        if _uses(text, _bound(node)) > 1 and _uses(left, _bound(node)) == 1
+    ]
+    return excerpts.cut(left, unused) if unused else left
+
+
+def alone(path: str, text: str, names: Collection[str]) -> str:
+    """Return a file with these of its tests alone, and what they need of it."""
+    if of_default(path):
+        return excerpts.alone(text, names)
+    return without(path, text, {one.name for one in tests_of(path, text)} - set(names))
+
+
+def _bound(node: Node) -> str:
+    """Return the word by which an import is used: its own name, else the last part of its path that is no version."""
+    named = node.child_by_field_name("name")
+    if named is not None:
+        return _text(named)
+    parts = [part for part in _text(node).strip(_QUOTES).split("/") if not re.fullmatch(r"v\d+", part)]
+    return re.sub(r"\.v\d+$|^go-", "", parts[-1] if parts else "")
+
+
+def _uses(text: str, word: str) -> int:
+    """Return 1 where a word is only imported, and more where it is used too."""
+    return 1 + len(re.findall(rf"(?<![\w\"/.]){re.escape(word)}\.", text)) if word else 1
+
+
+def claims_of(path: str, text: str) -> list[str]:
+    """Return what each test of a file says that should hold."""
+    if of_default(path):
+        return excerpts.claims_of(text)
+    return [_words(one.name) for one in tests_of(path, text)]
+
+
+def _words(name: str) -> str:
+    """Return the title of a test, or its name as words."""
+    if not re.fullmatch(r"\w+", name):
+        return name
+    words = [word if word.isupper() and len(word) > 1 else word.lower() for word in _WORD.findall(name)]
+    return " ".join(words[1:] if words[:1] == ["test"] else words) or name
+
+
+def named_in(run_id: str, tests: Sequence[TestLines]) -> Iterator[str]:
+    """Yield the names of those tests of a file that the id of a run stands for: it has them as whole words."""
+    told = run_id.partition(":")[2]
+    yield from (one.name for one in tests if re.search(rf"(?<!\w){re.escape(one.name)}(?!\w)", told))
+
+
+def added_names(path: str, before: str, after: str) -> frozenset[str]:
+    """Return the names that a file's new text defines and its old one does not."""
+    if of_default(path):
+        return excerpts.added_names(before, after)
+    return _defined(path, after) - _defined(path, before)
+
+
+def _defined(path: str, text: str) -> frozenset[str]:
+    kinds = (*FUNCTIONS, *CLASSES, *TYPES, "type_spec", "field_declaration", "const_spec")
+    return frozenset(
+        _text(named)
+        for node in _nodes(path, text)
+        if node.type in kinds
+        for named in node.children_by_field_name("name")
+    )
+
+
+def added_texts(path: str, before: str, after: str) -> frozenset[str]:
+    """Return the wordings (texts of several words) that a file's new text has and its old one has not."""
+    if of_default(path):
+        return excerpts.added_texts(before, after)
+    return _wordings(_nodes(path, after)) - _wordings(_nodes(path, before))
+
+
+def _wordings(nodes: Iterable[Node]) -> frozenset[str]:
+    texts = (_text(node).strip(_QUOTES).strip() for node in nodes if "string" in node.type)
+    return frozenset(text for text in texts if len(text.split()) >= excerpts.WORDING)
+
+
+def asking(path: str, text: str, names: Collection[str], wordings: Collection[str]) -> frozenset[str]:
+    """Return the names of those tests of a file that use one of these names, or hold something against a wording."""
+    if of_default(path):
+        every = excerpts.tests_of(text)
+        return frozenset(one.name for one in every if excerpts.asks_for(one, names) or excerpts.pins(one, wordings))
+    tests = tests_of(path, text) if names or wordings else []
+    nodes = [node for node in _nodes(path, text) if not node.children or "string" in node.type]
+    found = set()
+    for one in tests:
+        own = [node for node in nodes if one.first <= node.start_point[0] + 1 <= one.last]
+        said = _wordings(own)
+        if any(_text(node) in names for node in own) or any(
+            mine in each or each in mine for mine in said for each in wordings
+        ):
+            found.add(one.name)
+    return frozenset(found)
+
+
+def comment_lines(path: str, text: str) -> frozenset[int]:
+    """Return the lines of a file that are comments and nothing else."""
+    if of_default(path):
+        return frozenset(at for at, line in enumerate(split_lines(text), 1) if line.lstrip().startswith("#"))
+    return _whole_lines(path, text, ("comment",))
+
+
+def idle_lines(path: str, text: str) -> frozenset[int]:
+    """Return the lines of a file that do nothing: comments, imports, blank ones; none where it cannot be read."""
+    if of_default(path):
+        return excerpts.words_of(text)
+    try:
+        blank = {at for at, line in enumerate(split_lines(text), 1) if not line.strip()}
+        return _whole_lines(path, text, ("comment", "import", "include", "use_declaration", "package")) | blank
+    except ValueError:
+        return frozenset()
+
+
+def _whole_lines(path: str, text: str, kinds: Sequence[str]) -> frozenset[int]:
+    """Return the lines that nodes of these kinds, parts of the names of types, have for themselves."""
+    lines = split_lines(text)
+    return frozenset(
+        at
+        for node in _nodes(path, text)
+        if node.is_named and any(kind in node.type for kind in kinds)
+        for at in range(node.start_point[0] + 1, node.end_point[0] + 2)
+        if at <= len(lines)
+        and (at > node.start_point[0] + 1 or not lines[at - 1].encode()[: node.start_point[1]].strip())
+    )
+
+
+def function_at(path: str, text: str, line: int) -> str | None:
+    """Return the dotted name of the innermost function or class at a line; None where there is none."""
+    if of_default(path):
+        return excerpts.function_at(text, line)
+    try:
+        around = [
+            node
+            for node in _nodes(path, text)
+            if node.type in (*FUNCTIONS, *CLASSES) and node.start_point[0] < line <= node.end_point[0] + 1
+        ]
+    except ValueError:
+        return None
+    named = (node.child_by_field_name("name") or node.child_by_field_name("type") for node in around)
+    return ".".join(_text(one) for one in named if one is not None) or None
+
+
+def _nodes(path: str, text: str) -> Iterator[Node]:
+    """Yield the nodes of a file in their order, each before what is in it."""
+    waiting = [syntax_trees.root_of(path, text.encode())]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        waiting.extend(reversed(node.children))
