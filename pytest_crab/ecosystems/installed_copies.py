@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from pytest_crab.ecosystems import SYSTEM_PACKAGES
-from pytest_crab.ecosystems.python.packages import METADATA, is_copy
+from pytest_crab.ecosystems import SYSTEM_PACKAGES, is_copy
+from pytest_crab.ecosystems.python.packages import METADATA
 from pytest_crab.text import split_lines
 
 
