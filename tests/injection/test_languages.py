@@ -152,10 +152,27 @@ class ATest {
 }
 """
 NODE = '// One.\nit("one", () => {});\ndescribe(\'a\', () => { test.skip(`two`, () => {}); help("it"); });\n'
+CPP = "// One.\nTEST(A, One) { f(); }\nint help() { return 1; }\nTEST_F(B, Two) {}\n"
+RSPEC = "# One.\nit('one') { f }\nhelp A do\n  it \"two\" do\n  end\nend\n"
+MINITEST = "class A < T\n  def help = 1\n  # One.\n  def test_one = 1\n  def test_two\n  end\nend\n"
+PHP = """\
+<?php
+class ATest extends T
+{
+    /** One. */
+    public function testOne() {}
+    private function help() {}
+    public function testTwo() {}
+}
+"""
 FILES = {
     "tests/a.rs": (RUST, "one two"),
     "src/test/java/ATest.java": (JAVA, "one two"),
     "a.test.ts": (NODE, "one two"),
+    "tests/a_test.cc": (CPP, "One Two"),
+    "spec/a_spec.rb": (RSPEC, "one two"),
+    "test/a_test.rb": (MINITEST, "test_one test_two"),
+    "tests/ATest.php": (PHP, "testOne testTwo"),
 }
 
 

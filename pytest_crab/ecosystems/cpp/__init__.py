@@ -10,7 +10,16 @@ from typing import Any
 
 from typing_extensions import override
 
-from pytest_crab.ecosystems.contract import Ecosystem, Grammar, Messages, Names, Spelling, numbers, runner_source
+from pytest_crab.ecosystems.contract import (
+    OWN_TESTS,
+    Ecosystem,
+    Grammar,
+    Messages,
+    Names,
+    Spelling,
+    numbers,
+    runner_source,
+)
 from pytest_crab.ecosystems.cpp.inside.own_tests import FOLDER
 from pytest_crab.ecosystems.cpp.linter import LINTER
 from pytest_crab.ecosystems.cpp.tools import FRAMEWORKS, CppTools
@@ -22,6 +31,15 @@ _VERSION = re.compile(r"\d{1,2}(?:\.\d{1,2}){0,2}")
 
 #: The first GCC that compiles what the harness links to an oracle.
 _OLDEST = (8, 0)
+
+#: Those of GoogleTest.
+_TESTS = """\
+(function_definition
+  !type
+  declarator: (function_declarator
+    declarator: (identifier) @call (#match? @call "^(TYPED_)?TEST(_F|_P)?$")
+    parameters: (parameter_list . (parameter_declaration) . (parameter_declaration) @name))) @test
+"""
 
 _STUB = """\
 // Red on the pull request, green once {comment} is resolved ({place}).
@@ -45,7 +63,7 @@ class Cpp(Ecosystem):
     grammars = MappingProxyType(
         {
             **dict.fromkeys((".c", ".h"), Grammar("tree_sitter_c")),
-            **dict.fromkeys(_CODE, Grammar("tree_sitter_cpp")),
+            **dict.fromkeys(_CODE, Grammar("tree_sitter_cpp", tests=_TESTS)),
         }
     )
     names = Names(
@@ -60,7 +78,9 @@ class Cpp(Ecosystem):
     own_tests = runner_source(__name__, "own_tests")
     stub = _STUB
     pin = Spelling("|".join(FRAMEWORKS), f"{', '.join(FRAMEWORKS[:-1])} or {FRAMEWORKS[-1]}")
-    runners = MappingProxyType({**dict.fromkeys(FRAMEWORKS, _SOURCES), "c": Spelling(r"\.c", ".c")})
+    runners = MappingProxyType(
+        {**dict.fromkeys(FRAMEWORKS, _SOURCES), "c": Spelling(r"\.c", ".c"), "cpp-tests": OWN_TESTS}
+    )
     leftovers = Patterns(
         names=("*.o", "*.a", "*.lo", "*.la", "*.gcda", "*.gcno", ".ninja_deps", ".ninja_log", "CMakeFiles"),
         marks=("CMakeCache.txt",),

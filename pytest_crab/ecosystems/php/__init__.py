@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from types import MappingProxyType
 
 from typing_extensions import override
 
-from pytest_crab.ecosystems.contract import Ecosystem, Grammar, Messages, Names, Spelling, runner_source
+from pytest_crab.ecosystems.contract import (
+    OWN_TESTS,
+    Ecosystem,
+    Grammar,
+    Messages,
+    Names,
+    Spelling,
+    numbers,
+    runner_source,
+)
 from pytest_crab.ecosystems.patterns import Patterns
 from pytest_crab.ecosystems.php.linter import LINTER
 from pytest_crab.ecosystems.php.tools import PhpTools
@@ -17,6 +27,10 @@ from pytest_crab.types import Environment
 
 _NAME = r"[a-z0-9](?:[_.-]?[a-z0-9]+)*"
 _VERSION = re.compile(r"\d{1,2}(?:\.\d{1,3}){1,2}")
+
+_TESTS = """\
+(method_declaration name: (name) @name (#match? @name "^test")) @test
+"""
 
 _STUB = """\
 <?php
@@ -41,7 +55,7 @@ class Php(Ecosystem):
     languages = MappingProxyType({".php": "php"})
     linter = LINTER
     grammars = MappingProxyType(
-        {".php": Grammar("tree_sitter_php", "language_php", piece=("language_php_only", b"<?"))}
+        {".php": Grammar("tree_sitter_php", "language_php", piece=("language_php_only", b"<?"), tests=_TESTS)}
     )
     names = Names(
         tests=r"Test\.php$",
@@ -55,11 +69,17 @@ class Php(Ecosystem):
     )
     tools = PhpTools()
     runner = runner_source(__name__)
+    own_tests = runner_source(__name__, "own_tests")
     stub = _STUB
     pin = Spelling(rf"{_NAME}/{_NAME}:\d+(?:\.\d+)+\S*", "phpunit/phpunit:9.6.7, which is composer's way")
-    runners = MappingProxyType({"phpunit": Spelling(r"\.php", ".php")})
+    runners = MappingProxyType({"phpunit": Spelling(r"\.php", ".php"), "php-tests": OWN_TESTS})
     leftovers = Patterns(names=(".phpunit.result.cache", ".phpunit.cache", ".php-cs-fixer.cache"))
     system_packages = ("/usr/share/php",)
+
+    @override
+    def proposals(self, tree: Path, files: Sequence[str]) -> Iterator[Environment]:
+        """The PHP of this machine with what composer.lock pins, and the system's PHPUnit."""
+        yield Environment(ecosystem=self.name, version=".".join(map(str, numbers(self.tools.find("").version))))
 
     @override
     def environment_faults(self, environment: Environment) -> Iterator[str]:

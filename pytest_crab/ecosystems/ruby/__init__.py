@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from types import MappingProxyType
 
 from typing_extensions import override
 
-from pytest_crab.ecosystems.contract import Ecosystem, Grammar, Messages, Names, Spelling, runner_source
+from pytest_crab.ecosystems.contract import (
+    OWN_TESTS,
+    Ecosystem,
+    Grammar,
+    Messages,
+    Names,
+    Spelling,
+    numbers,
+    runner_source,
+)
 from pytest_crab.ecosystems.patterns import Patterns
 from pytest_crab.ecosystems.ruby.linter import LINTER
 from pytest_crab.ecosystems.ruby.tools import RubyTools
@@ -18,6 +29,14 @@ _VERSION = re.compile(r"\d\.\d{1,2}(?:\.\d{1,2})?")
 
 #: The runners, each with the release of its gem for an oracle of which nothing else is known.
 _RELEASES = MappingProxyType({"rspec": "3.12.0", "minitest": "5.17.0"})
+
+_TESTS = """\
+(call
+  !receiver
+  method: (identifier) @call (#match? @call "^(it|specify|example)$")
+  arguments: (argument_list . (string) @name)) @test
+(method name: (identifier) @name (#match? @name "^test_")) @test
+"""
 
 _STUB = """\
 # Red on the pull request, green once {comment} is resolved ({place}).
@@ -36,7 +55,7 @@ class Ruby(Ecosystem):
     name = "ruby"
     languages = MappingProxyType({".rb": "ruby", ".rake": "ruby", ".gemspec": "ruby"})
     linter = LINTER
-    grammars = MappingProxyType({".rb": Grammar("tree_sitter_ruby", nothing=b"nil")})
+    grammars = MappingProxyType({".rb": Grammar("tree_sitter_ruby", nothing=b"nil", tests=_TESTS)})
     names = Names(
         tests=r"_spec\.rb$",
         dependencies=r"Gemfile|gems\.rb|.*\.gemspec",
@@ -49,10 +68,15 @@ class Ruby(Ecosystem):
     )
     tools = RubyTools()
     runner = runner_source(__name__)
+    own_tests = runner_source(__name__, "own_tests")
     stub = _STUB
     pin = Spelling(r"[A-Za-z0-9_.-]+:\d+(?:\.[0-9A-Za-z]+)*", "name:1.2.3, which is gem's way")
     runners = MappingProxyType(
-        {"rspec": Spelling(r"_spec\.rb", "_spec.rb"), "minitest": Spelling(r"_test\.rb", "_test.rb")}
+        {
+            "rspec": Spelling(r"_spec\.rb", "_spec.rb"),
+            "minitest": Spelling(r"_test\.rb", "_test.rb"),
+            "ruby-tests": OWN_TESTS,
+        }
     )
     leftovers = Patterns(names=(".bundle", ".rspec_status", "*.gem"), marks=(".resultset.json",))
     system_packages = ("/usr/share/rubygems-integration", "/usr/lib/ruby/vendor_ruby", "/var/lib/gems")
@@ -67,5 +91,14 @@ class Ruby(Ecosystem):
 
     @override
     def start(self, runner: str) -> Environment:
-        packages = (f"{runner}:{_RELEASES[runner]}",)
+        packages = (f"{runner}:{_RELEASES[runner]}",) if runner in _RELEASES else ()
         return Environment(ecosystem=self.name, version=self.tools.usual, packages=packages)
+
+    @override
+    def proposals(self, tree: Path, files: Sequence[str]) -> Iterator[Environment]:
+        """The Ruby of this machine with what Gemfile.lock pins, and then with the usual releases of both runners."""
+        version = ".".join(map(str, numbers(self.tools.find("").version)))
+        start = Environment(ecosystem=self.name, version=version)
+        if (tree / "Gemfile.lock").exists():
+            yield start
+        yield dataclasses.replace(start, packages=tuple(f"{name}:{release}" for name, release in _RELEASES.items()))

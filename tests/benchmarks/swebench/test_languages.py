@@ -126,6 +126,59 @@ CPP = Project(
     pass_to_pass=("Cart.Empty",),
     found={"exact": 2},
 )
+CART_RB = "class Cart\n  def self.total(*prices) = 0\nend\n"
+CART_SPEC = (
+    "RSpec.describe Cart do\n  it 'is empty' do\n    expect(Cart.total).to eq 0\n  end\n  xit('is full') {}\nend\n"
+)
+RUBY = Project(
+    files={
+        "lib/cart.rb": CART_RB,
+        ".rspec": "--require cart\n",
+        "spec/cart_spec.rb": CART_SPEC,
+        "test/test_cart.rb": (
+            "require 'minitest/autorun'\nrequire 'cart'\n\nclass TestCart < Minitest::Test\n"
+            "  def test_sum = assert_equal(2, Cart.total(1, 1))\nend\n"
+        ),
+    },
+    fix=("lib/cart.rb", "= 0", "= prices.sum"),
+    tests=("spec/cart_spec.rb", "end\n", "  it('is the sum') { expect(Cart.total(2, 2)).to eq 4 }\nend\n"),
+    fail_to_pass=("Cart is the sum",),
+    pass_to_pass=("Cart is empty",),
+    found={"exact": 2},
+)
+MINITEST = RUBY._replace(
+    tests=("test/test_cart.rb", "end\n", "  def test_none = assert_equal(0, Cart.total)\nend\n"),
+    fail_to_pass=("TestCart#test_sum",),
+    pass_to_pass=(),
+    found={"exact": 1},
+)
+CART_TEST_PHP = """\
+<?php
+use PHPUnit\\Framework\\TestCase;
+
+final class CartTest extends TestCase
+{
+    public function testEmpty(): void { $this->assertSame(0, Cart::total()); }
+}
+"""
+PHP = Project(
+    files={
+        "composer.json": json.dumps({"autoload": {"classmap": ["src/"]}}, indent=1) + "\n",
+        "src/Cart.php": (
+            "<?php\nfinal class Cart\n{\n    public static function total(int ...$prices): int { return 0; }\n}\n"
+        ),
+        "tests/CartTest.php": CART_TEST_PHP,
+    },
+    fix=("src/Cart.php", "return 0;", "return array_sum($prices);"),
+    tests=(
+        "tests/CartTest.php",
+        "}\n",
+        "    public function testSum(): void { $this->assertSame(4, Cart::total(2, 2)); }\n}\n",
+    ),
+    fail_to_pass=("CartTest::testSum",),
+    pass_to_pass=("CartTest::testEmpty",),
+    found={"exact": 2},
+)
 
 
 def diff(path: str, old: str, new: str) -> str:
@@ -141,6 +194,9 @@ def diff(path: str, old: str, new: str) -> str:
         pytest.param(JAVA, "java", marks=pytest.mark.java, id="java"),
         pytest.param(NODE, "javascript", marks=pytest.mark.node, id="node"),
         pytest.param(CPP, "cpp", marks=pytest.mark.cpp, id="cpp"),
+        pytest.param(RUBY, "ruby", marks=pytest.mark.ruby, id="ruby"),
+        pytest.param(MINITEST, "ruby", marks=pytest.mark.ruby, id="minitest"),
+        pytest.param(PHP, "php", marks=pytest.mark.php, id="php"),
     ],
 )
 @pytest.mark.slow(reason="an environment of each language is built")

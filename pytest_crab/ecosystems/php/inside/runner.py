@@ -345,19 +345,9 @@ def run(host, run):
     phpunit = noted(env["CRAB_PHP"])
     if phpunit is None:
         return {"ending": "unstarted", "detail": LACK}
-    changed = {path for path, _, _ in job["states"][run["state"]]}
-    keep(host, changed)
-    project = document(job["workdir"], "composer.json")
-    if "composer.json" in changed and missing(project, job["workdir"]):
-        return host.completed([host.error("MissingPackage")])
-    if "composer.json" in changed or (listed(project) and any(path.endswith(".php") for path in changed)):
-        composer = shutil.which("composer", path=env["PATH"])
-        if composer is None:
-            return {"ending": "unstarted", "detail": NO_COMPOSER}
-        argv = [composer, "dump-autoload", "--no-interaction", "--no-plugins", "--no-scripts"]
-        seen = host.process(argv, env, job["workdir"], end - time.monotonic(), printed=True, errors=True)
-        if seen["killed"] or seen["status"] != 0:
-            return host.conclude(seen, lambda *_: (host.completed([host.error("BuildFailed")]), None))
+    failed = prepare_tree(host, run["state"], env, end)
+    if failed is not None:
+        return failed
     tests, altered, whole, done = [], set(), True, []
     while True:
         spec = write(host, run["oracle"], phpunit, done)
@@ -371,6 +361,25 @@ def run(host, run):
         tests, altered, whole = tests + new, altered.union(result["altered"]), whole and result["tripwire"]
         if not result["fatal"] or not new or new[-1]["id"] == "session":
             return host.completed(tests, whole, altered)
+
+
+def prepare_tree(host, state, env, end):
+    """Make the lists of classes anew where a state changes them; None, or the result where that fails."""
+    job = host.job
+    changed = {path for path, _, _ in job["states"][state]}
+    keep(host, changed)
+    project = document(job["workdir"], "composer.json")
+    if "composer.json" in changed and missing(project, job["workdir"]):
+        return host.completed([host.error("MissingPackage")])
+    if "composer.json" in changed or (listed(project) and any(path.endswith(".php") for path in changed)):
+        composer = shutil.which("composer", path=env["PATH"])
+        if composer is None:
+            return {"ending": "unstarted", "detail": NO_COMPOSER}
+        argv = [composer, "dump-autoload", "--no-interaction", "--no-plugins", "--no-scripts"]
+        seen = host.process(argv, env, job["workdir"], end - time.monotonic(), printed=True, errors=True)
+        if seen["killed"] or seen["status"] != 0:
+            return host.conclude(seen, lambda *_: (host.completed([host.error("BuildFailed")]), None))
+    return None
 
 
 def noted(folder):

@@ -396,19 +396,25 @@ def around(root):
     return places
 
 
+def listed(env):
+    """Return the folders of gems, and those within the tree, that the build noted."""
+    try:
+        with open(os.path.join(env["GEM_HOME"], "load_path"), encoding="utf-8") as file:
+            found = [path for path in file.read().split("\n") if path]
+    except FileNotFoundError:
+        found = []
+    return [path for path in found if path[0] == "/"], [path for path in found if path[0] != "/"]
+
+
 def write(host, oracle, env):
     """Write the oracle and what runs it into a private folder; what is to be known of them."""
     job, private, kind = host.job, os.path.join(host.folder, "oracle"), oracle["runner"]
     root, key = os.path.realpath(job["workdir"]), os.urandom(17)
-    try:
-        with open(os.path.join(env["GEM_HOME"], "load_path"), encoding="utf-8") as file:
-            listed = file.read().split("\n")
-    except FileNotFoundError:
-        listed = []
-    own = [FOLDERS[kind], "lib", *job["paths"], *(path for path in listed if path and path[0] != "/")]
-    gems = "\n".join(path for path in listed if path and path[0] == "/")
+    gems, inner = listed(env)
+    own = [FOLDERS[kind], "lib", *job["paths"], *inner]
     roots = "\n".join(os.path.normpath(os.path.join(root, path)) for path in own)
-    settings = [kind, root, os.path.join(root, os.path.basename(oracle["file"])), AROUND.pattern, gems, roots]
+    place = os.path.join(root, os.path.basename(oracle["file"]))
+    settings = [kind, root, place, AROUND.pattern, "\n".join(gems), roots]
     files = {"key": key, "settings": "\0".join(settings).encode(), "oracle.rb": oracle["source"].encode()}
     for name, data in dict(files, **{"entry.rb": ENTRY.encode()}).items():
         with open(os.path.join(private, name), "wb") as out:

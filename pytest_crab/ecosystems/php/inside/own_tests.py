@@ -1,0 +1,79 @@
+"""A project's own tests under PHPUnit, in the files that a change of the tests touches; CPython 3.6 up.
+
+The project's PHPUnit where it has one, else the environment's, runs each file with the project's own configuration, and
+writes JUnit's report.
+"""
+
+import os
+import time
+from xml.etree import ElementTree
+
+#: Where PHPUnit's program lies beside what loads it, and where Debian has it.
+PROGRAM, SYSTEM = "vendor/bin/phpunit", "/usr/bin/phpunit"
+SETTINGS = ("phpunit.xml", "phpunit.xml.dist")
+LOADER = "vendor/autoload.php"
+
+
+def run(host, run):
+    """Run the files of tests; their outcomes, with the file before each name."""
+    php, root = host.parts["php_runner"], host.job["workdir"]
+    end = time.monotonic() + run["seconds"]
+    env, _ = host.environment()
+    noted = php.noted(env["CRAB_PHP"])
+    if noted is None:
+        return {"ending": "unstarted", "detail": php.LACK}
+    failed = php.prepare_tree(host, run["state"], env, end)
+    if failed is not None:
+        return failed
+    beside = [os.path.join(root, PROGRAM), os.path.join(env["CRAB_PHP"], PROGRAM), SYSTEM]
+    program = next(path for path in beside if os.path.isfile(path) or path == SYSTEM)
+    outcomes = []
+    for file in chosen(root, run["tests"]["files"]):
+        report = os.path.join(host.folder, "overlay", os.urandom(8).hex())
+        argv = [host.job["tools"]["php"]["program"], program, "--log-junit", report]
+        if os.path.exists(os.path.join(root, LOADER)) and not any(map(os.path.exists, settings(root))):
+            argv += ["--bootstrap", LOADER]
+        seen = host.process([*argv, file], env, root, end - time.monotonic(), printed=False)
+        result = host.conclude(seen, lambda *_, file=file, report=report: read(host, file, report))
+        if result["ending"] not in ("completed", "crashed", "exited"):
+            return result
+        outcomes += result.get("tests", [dict(host.error(result["ending"].title()), id=file + ":")])
+    return host.completed(outcomes)
+
+
+def settings(root):
+    """Return where a project may have its settings of PHPUnit."""
+    return [os.path.join(root, name) for name in SETTINGS]
+
+
+def chosen(root, files):
+    """Return the files of tests that files belong to: data to the tests above it."""
+    found = set()
+    for file in files:
+        if file.endswith("Test.php"):
+            found.update([file] if os.path.isfile(os.path.join(root, file)) else [])
+            continue
+        folder, inside = os.path.dirname(file), []
+        while folder and not inside:
+            place = os.path.join(root, folder)
+            beside = sorted(os.listdir(place)) if os.path.isdir(place) else []
+            inside = [os.path.join(folder, each) for each in beside if each.endswith("Test.php")]
+            folder = os.path.dirname(folder)
+        found.update(inside)
+    return sorted(found)
+
+
+def read(host, file, report):
+    """Return the outcomes of a file's tests."""
+    try:
+        with open(report, encoding="utf-8") as text:
+            root = ElementTree.fromstring(text.read())  # noqa: S314 - the library has its own guard, in a sandbox
+    except (OSError, ElementTree.ParseError):
+        return None, "the tests of %s ended without a report" % file
+    tests = []
+    for case in root.iter("testcase"):
+        told = {child.tag for child in case}
+        outcome = "failed" if told & {"failure", "error", "warning"} else "skipped" if "skipped" in told else "passed"
+        name = "%s:%s::%s" % (file, case.get("class", ""), case.get("name", ""))
+        tests.append({"id": name, "outcome": outcome, "exception": None, "where": None})
+    return host.completed(tests), None

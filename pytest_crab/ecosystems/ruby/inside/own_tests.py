@@ -1,0 +1,123 @@
+"""A project's own tests under RSpec or minitest, in the files that a change of the tests touches; CPython 3.6 up.
+
+They run with the project's own configuration. RSpec writes its report, for minitest a reporter does that comes along.
+"""
+
+import json
+import os
+import re
+import time
+
+SPEC, TEST = re.compile(r"_spec\.rb\Z"), re.compile(r"(?:_test\.rb|(?:\A|/)test_[^/]+\.rb)\Z")
+#: What a file of specifications has, or its helper, where minitest runs it.
+MINITEST = re.compile(r"\bminitest\b", re.IGNORECASE)
+HELPERS = ("spec/spec_helper.rb", "spec/minitest_helper.rb")
+
+RSPEC = 'require "rspec/core"; exit RSpec::Core::Runner.run(ARGV)'
+#: Writes class, name, outcome and file of each test.
+REPORTER = """\
+require "json"
+require "minitest/autorun"
+
+module Minitest
+  class CrabReporter < AbstractReporter
+    def initialize(path)
+      super()
+      @path, @told = path, []
+    end
+
+    def record(one)
+      outcome = one.passed? ? "passed" : one.skipped? ? "skipped" : "failed"
+      @told << [one.klass, one.name, outcome, one.source_location&.first]
+    end
+
+    def report = File.write(@path, JSON.generate(@told))
+  end
+
+  def self.plugin_crab_init(_) = reporter << CrabReporter.new(CRAB)
+  extensions << "crab"
+end
+
+CRAB = ARGV.shift
+ARGV.shift(ARGV.shift.to_i).each { |file| require file }
+"""
+
+
+def run(host, run):
+    """Run the files of tests with each runner; their outcomes, with the file before each name."""
+    ruby, root = host.parts["ruby_runner"], host.job["workdir"]
+    end = time.monotonic() + run["seconds"]
+    env, _ = host.environment()
+    gems, own = ruby.listed(env)
+    folders = [*gems, *(os.path.join(root, path) for path in ("lib", "spec", "test", *host.job["paths"], *own))]
+    started = [host.job["tools"]["ruby"]["program"], *("-I" + folder for folder in folders)]
+    outcomes = []
+    for runner, files in chosen(root, run["tests"]["files"]).items():
+        report = os.path.join(host.folder, "overlay", os.urandom(8).hex())
+        if runner == "rspec":
+            argv = ["-e", RSPEC, "--", "--format", "json", "--out", report, *files]
+        else:
+            argv = ["-e", REPORTER, "--", report, str(len(files)), *(os.path.join(root, file) for file in files)]
+        seen = host.process([*started, *argv], env, root, end - time.monotonic(), printed=False)
+        result = host.conclude(seen, lambda *_, runner=runner, report=report: read(host, root, runner, report))
+        if result["ending"] not in ("completed", "crashed", "exited"):
+            return result
+        outcomes += result.get("tests", [dict(host.error(result["ending"].title()), id=runner + ":")])
+    return host.completed(outcomes)
+
+
+def chosen(root, files):
+    """Return by runner the files of tests that files belong to: data to the tests above it."""
+    found = {}
+    for file in files:
+        folder, inside = os.path.dirname(file), [file] if is_test(root, file) else []
+        while folder and not inside and not file.endswith(".rb"):
+            place = os.path.join(root, folder)
+            beside = sorted(os.listdir(place)) if os.path.isdir(place) else []
+            inside = [path for path in (os.path.join(folder, each) for each in beside) if is_test(root, path)]
+            folder = os.path.dirname(folder)
+        for path in inside:
+            found.setdefault(runner_of(root, path), set()).add(path)
+    return {runner: sorted(found[runner]) for runner in sorted(found)}
+
+
+def is_test(root, path):
+    """Return whether a path is one of a file of tests."""
+    return bool(SPEC.search(path) or TEST.search(path)) and os.path.isfile(os.path.join(root, path))
+
+
+def runner_of(root, path):
+    """Return what runs a file of tests."""
+    if TEST.search(path):
+        return "minitest"
+    said = ""
+    for place in (path, *HELPERS):
+        try:
+            with open(os.path.join(root, place), encoding="utf-8", errors="replace") as text:
+                said += text.read()
+        except OSError:
+            continue
+    return "minitest" if MINITEST.search(said) else "rspec"
+
+
+def read(host, root, runner, report):
+    """Return the outcomes of a report, with the file of each."""
+    try:
+        with open(report, encoding="utf-8", errors="replace") as text:
+            said = json.load(text)
+    except (OSError, ValueError):
+        return None, "%s ended without a report" % runner
+    if runner == "rspec":
+        states = {"passed": "passed", "failed": "failed"}
+        told = [(each["file_path"], each["full_description"], states.get(each["status"], "skipped"))
+                for each in said["examples"]]  # fmt: skip
+        if said["summary"].get("errors_outside_of_examples_count"):
+            return host.completed([dict(host.error("LoadFailed"), id="rspec:")]), None
+    else:
+        told = [(place or "", "%s#%s" % (owner, re.sub(r"\Atest_\d{4}_", "", name)), outcome)
+                for owner, name, outcome, place in said]  # fmt: skip
+    tests = []
+    for place, name, outcome in told:
+        file = os.path.relpath(os.path.join(os.path.realpath(root), place), os.path.realpath(root))
+        tests.append({"id": "%s:%s" % (file, name), "outcome": outcome, "exception": None, "where": None})
+    return host.completed(tests), None
