@@ -30,20 +30,24 @@ _SECONDS = 900
 #: The first Go that fetches another.
 _FETCHING = (1, 21)
 
+#: The part of Go's own library that the program of any test is built of, and what reads its output.
+_LIBRARY = ("testing", "testing/internal/testdeps", "cmd/test2json")
+
 #: Fetches what the packages of the tree and their tests need, and compiles it; where the root is no module, of each
 #: that there is; where the environment names folders, of the packages of these alone. Modules are writable, so that
 #: they can be removed; their archives are twice what they hold and are needed no more. A package that does not compile
-#: is for the oracles to tell.
-_FETCH = """\
+#: is for the oracles to tell. A tree without tests has them built all the same, with each oracle, into no cache.
+_FETCH = f"""\
 mkdir -p "$GOMODCACHE" "$GOCACHE"
 packages=./...
 [ "$*" = . ] || packages=.
 [ "$*" != . ] || [ -f go.mod ] ||
-    set -- $(find . -name go.mod -not -path '*/vendor/*' -not -path '*/testdata/*' -exec dirname {} +)
+    set -- $(find . -name go.mod -not -path '*/vendor/*' -not -path '*/testdata/*' -exec dirname {{}} +)
 for folder in "$@"; do
     (cd "$folder" && go list -modcacherw -deps -test $packages > /dev/null)
     (cd "$folder" && go list -modcacherw -e -deps -test -export $packages > /dev/null)
 done
+go build {" ".join(_LIBRARY)}
 go build -o "$GOCACHE/test2json" cmd/test2json
 find "$GOMODCACHE/cache/download" -name '*.zip' -delete 2> /dev/null || true
 chmod -R a+rX "$GOMODCACHE" "$GOCACHE"
@@ -104,7 +108,7 @@ class GoTools(Tools):
         env = {**self.variables(tool.version, str(folder)), "HOME": str(folder), "PATH": os.environ.get("PATH", "")}
         try:
             subprocess.run(
-                [tool.program, "build", "testing"],
+                [tool.program, "build", *_LIBRARY],
                 cwd=folder,
                 env=env,
                 capture_output=True,
