@@ -23,6 +23,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent / "fakes"))
 
 from pytest_crab.locks import locked_file
+from pytest_crab.scratch import machine_folder
 from pytest_crab.testing.dialogue import Reply
 from pytest_crab.testing.provider import Asked, ScriptedProvider
 from pytest_crab.testing.trials import comment_result, trial_of
@@ -168,11 +169,18 @@ _LACKS = {
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Give each worker a TMPDIR, and so slots that no other holds: a sandbox that only waits keeps its slot."""
+    """Give each worker a TMPDIR, and so slots that no other holds: a sandbox that only waits keeps its slot.
+
+    What all environments have alike is made once for all workers, and so are the locks for that.
+    """
     if hasattr(config, "workerinput"):
+        shared = machine_folder()
         folder = tempfile.mkdtemp(prefix="")  # short, since sockets lie below it
         config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
         os.environ["TMPDIR"] = tempfile.tempdir = folder
+        for name in ("seeds", "builds"):
+            (shared / name).mkdir(exist_ok=True)
+            (machine_folder() / name).symlink_to(shared / name)
 
 
 #: Files whose tests are played under each runtime, and take long.
