@@ -97,7 +97,6 @@ SCENARIOS: dict[tuple[str, str], tuple[str, Any, dict[str, Any]]] = {
     ("codex", "garbage"): ("review", always(garbage()), {}),
     ("codex", "prose"): ("review", always(say("Looks fine.")), {}),
     ("codex", "max-tokens"): ("revise", always(say("Looks", stop="length")), {}),
-    ("codex", "deadline"): ("review", always(say("Looks", stall=30)), {"timeout": 2}),
     ("pr-agent", "review"): ("review", always(say(ISSUES)), {}),
     ("pr-agent", "401"): ("review", always(fail(401, "no key")), {}),
     ("pr-agent", "prose"): ("review", always(say("Looks fine.")), {}),
@@ -130,15 +129,20 @@ NOT_RUN = {
     "other": "what no other row knows",
 }
 #: What is played in containers too: each client, and an ending of each sort, since a status is read from the same files
-#: there. pr-agent is shown no tree, so that it reviews beside the workspace unless it is told to be in it.
+#: there; test_confinement has the deadline. pr-agent is shown no tree, so that it reviews beside the workspace unless
+#: it is told to be in it.
 DOCKED = {
-    **{("claude-code", name): {} for name in ("review", "deadline")},
+    ("claude-code", "review"): {},
     **{("codex", name): {} for name in ("edit", "401")},
     ("mini", "edit"): {},
     ("pr-agent", "review"): {"in": "workspace"},
 }
 IN_CONTAINERS = [pytest.param(key, marks=pytest.mark.client(key[0]), id="-".join(key)) for key in DOCKED]
-PLAYED = [pytest.param(key, marks=pytest.mark.client(key[0]), id="-".join(key)) for key in SCENARIOS]
+#: What tests of this file, for mini test_shadowing, play and look at more closely.
+CLOSELY = {("mini", "edit"), *((client, name) for client in ("claude-code", "codex") for name in ("review", "edit"))}
+PLAYED = [
+    pytest.param(key, marks=pytest.mark.client(key[0]), id="-".join(key)) for key in SCENARIOS if key not in CLOSELY
+]
 
 
 def test_every_row_has_a_scenario_or_a_reason() -> None:
@@ -174,15 +178,25 @@ def play(key: tuple[str, str], desk: Any, **more: str) -> None:
             assert [(found.path, found.start, found.body) for found in done.findings] == [("calc.py", 2, FOUND["body"])]
         else:
             assert "+x = 1" in done.diff
-        assert done.transcript
-        assert done.usage.requests == len(desk.provider.asked)
-        assert done.usage.cost_usd > 0
+        is_paid(desk, done)
     else:
         with pytest.raises((ReviewerError, AgentError)) as caught:
             getattr(desk, step)(client, script, **settings)
         assert caught.value.status == str(row.status)
         assert row.what in str(caught.value)
         assert "\n" not in str(caught.value)
+    keeps_no_key(desk, before)
+
+
+def is_paid(desk: Any, done: Any) -> None:
+    """All that was asked is on the record, with its price."""
+    assert done.transcript
+    assert done.usage.requests == len(desk.provider.asked)
+    assert done.usage.cost_usd > 0
+
+
+def keeps_no_key(desk: Any, before: set[str]) -> None:
+    """One transcript was kept since, and what reads it or the provider's requests has no key."""
     (kept,) = set(desk.transcripts) - before
     assert KEY not in kept + desk.bodies
     assert TOKEN.search(kept) is None
@@ -191,13 +205,17 @@ def play(key: tuple[str, str], desk: Any, **more: str) -> None:
 @pytest.mark.client("claude-code")
 def test_findings_of_claude_code_are_read(desk: Any) -> None:
     odd = {"path": "/elsewhere/x.py", "start": 0, "end": -1, "title": "Odd", "body": "Whole."}
-    said = desk.review("claude-code", turns(structured({"findings": [FOUND, odd]}), say("done")))
+    before = set(desk.transcripts)
+    script = turns(run("echo $ANTHROPIC_API_KEY"), structured({"findings": [FOUND, odd]}), say("done"))
+    said = desk.review("claude-code", script)
+    is_paid(desk, said)
+    keeps_no_key(desk, before)
     assert [(found.path, found.start, found.end, found.title) for found in said.findings] == [
         ("calc.py", 2, 2, "No guard"),
         ("elsewhere/x.py", None, None, "Odd"),  # no file of the diff, which the record says
     ]
     assert said.version == "2.1.197"
-    (asked,) = desk.provider.asked
+    (asked, _) = desk.provider.asked
     assert not asked.tools & {"WebSearch", "WebFetch"}
     assert "True division" in str(asked.body)
     assert "-    return a // b" in str(asked.body)
@@ -210,16 +228,12 @@ def test_findings_that_are_none_are_bad_output(desk: Any) -> None:
     assert caught.value.status == "bad_output"
 
 
-@pytest.mark.client("claude-code", "codex")
-@pytest.mark.parametrize("client", ["claude-code", "codex"])
-def test_an_empty_review_is_a_review(client: str, desk: Any) -> None:
-    script = turns(structured({"findings": []}), say("done")) if client == "claude-code" else always(say(review()))
-    assert desk.review(client, script).findings == ()
-
-
 @pytest.mark.client("codex")
 def test_findings_of_codex_are_read(desk: Any) -> None:
+    before = set(desk.transcripts)
     said = desk.review("codex", always(say(review(FOUND))))
+    is_paid(desk, said)
+    keeps_no_key(desk, before)
     (found,) = said.findings
     assert (found.path, found.start, found.end, found.title, found.severity) == ("calc.py", 2, 2, "No guard", "P1")
     assert said.version == "0.169.0"
@@ -241,30 +255,24 @@ def test_a_clients_prompt_that_was_cut_is_on_record(client: str, make_desk: Call
 @pytest.mark.client("claude-code", "codex")
 @pytest.mark.parametrize("client", ["claude-code", "codex"])
 def test_what_counts_is_the_tree_and_not_what_is_said(client: str, desk: Any) -> None:
-    idle = desk.revise(client, turns(run("true"), say("I have fixed everything.")))
+    tool = [call("NoSuchTool", {"a": 1})] if client == "claude-code" else []  # which is the model's to mend
+    idle = desk.revise(client, turns(*tool, run("true"), say("I have fixed everything.")))
     assert idle.diff == ""
     assert idle.notes == "I have fixed everything."
-    busy = desk.revise(client, turns(run("printf 'x = 1\\n' > new.py; rm test_calc.py"), say("Nothing was done.")))
+    before = set(desk.transcripts)
+    change = "env > env.txt; printf 'x = 1\\n' > new.py; rm test_calc.py"
+    busy = desk.revise(client, turns(run(change), say("Nothing was done.")))
     assert "+x = 1" in busy.diff
     assert "deleted file mode" in busy.diff
     assert "Guard against zero." in desk.bodies
-
-
-@pytest.mark.client("claude-code")
-def test_a_tool_that_is_not_there_is_the_models_to_mend(desk: Any) -> None:
-    assert desk.revise("claude-code", turns(call("NoSuchTool", {"a": 1}), say("done"))).diff == ""
-
-
-@pytest.mark.client("claude-code")
-def test_a_token_in_the_code_is_not_kept_and_the_rest_counts(desk: Any) -> None:
-    done = desk.revise("claude-code", turns(run("echo $ANTHROPIC_API_KEY > key.txt; echo 'x = 1' > new.py"), say("ok")))
-    assert "+[token]" in done.diff
-    assert "+x = 1" in done.diff
-    found = desk.review(
-        "claude-code", turns(run("echo $ANTHROPIC_API_KEY"), structured({"findings": [FOUND]}), say("done"))
-    )
-    assert TOKEN.search("".join(desk.transcripts)) is None
-    assert found.findings
+    assert "+HOME=" in busy.diff
+    assert TOKEN.search(busy.diff) is None
+    if client == "claude-code":
+        assert "+ANTHROPIC_API_KEY=[token]" in busy.diff  # it is not kept, and the rest counts
+    else:
+        assert "CRAB_MODEL_TOKEN" not in busy.diff  # the shell does not see it
+    is_paid(desk, busy)
+    keeps_no_key(desk, before)
 
 
 @pytest.mark.client("codex")
@@ -282,12 +290,6 @@ def test_a_change_without_a_last_word_is_no_refusal(desk: Any) -> None:
     assert done.notes is None
 
 
-@pytest.mark.client("codex")
-def test_the_shell_of_codex_does_not_see_the_token(desk: Any) -> None:
-    done = desk.revise("codex", turns(run("env > env.txt"), say("done")))
-    assert "CRAB_MODEL_TOKEN" not in done.diff
-
-
 @pytest.mark.client("claude-code")
 def test_a_provider_that_cannot_be_reached_is_not_the_clients_fault(desk: Any) -> None:
     with pytest.raises(GatewayError, match="gave no answer"):
@@ -296,10 +298,10 @@ def test_a_provider_that_cannot_be_reached_is_not_the_clients_fault(desk: Any) -
 
 @pytest.mark.client("claude-code", "codex")
 @pytest.mark.parametrize("client", ["claude-code", "codex"])
-def test_a_prompt_of_ones_own_goes_before_the_data(client: str, desk: Any) -> None:
+def test_a_prompt_of_ones_own_goes_before_the_data_and_an_empty_review_is_one(client: str, desk: Any) -> None:
     (desk.folder / "strict.md").write_text("Look for STRICTNESS only.\n")
     script = turns(structured({"findings": []}), say("done")) if client == "claude-code" else always(say(review()))
-    desk.review(client, script, prompt="strict.md")
+    assert desk.review(client, script, prompt="strict.md").findings == ()
     told = desk.bodies
     assert "STRICTNESS" in told
     assert told.index("STRICTNESS") < told.index("----- begin")
