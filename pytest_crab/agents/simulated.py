@@ -70,7 +70,8 @@ class BoundSimulatedAgent:
             return Revision(version=VERSION, notes=notes)
         with checkout.clone() as workspace:
             commits = tuple(self._commits(workspace, struck, findings))
-            return Revision(diff=workspace.diff(), commits=commits, version=VERSION, notes=notes)
+            diff = commits[0].diff if len(commits) == 1 else workspace.diff()
+            return Revision(diff=diff, commits=commits, version=VERSION, notes=notes)
 
     def _commits(
         self, workspace: Clone, struck: Sequence[Comment], findings: Sequence[Finding]

@@ -24,13 +24,13 @@ def refs(base_branch: str) -> frozenset[str]:
 def make_branches(git: Git, base: str, head: str, base_branch: str) -> None:
     """Give a repository its branches, with the head's checked out; there is no remote behind ``origin/``."""
     wanted = {**dict.fromkeys(_base_refs(base_branch), base), _head_ref(base_branch): head}
-    lines = "".join(f"update {name} {commit}\n" for name, commit in wanted.items())
-    git.run("update-ref", "--stdin", stdin=lines.encode())
-    _point(git.folder / "HEAD", _head_ref(base_branch))
-    _point(git.folder / _DEFAULT, f"{_REMOTE}{base_branch}")
+    for name, commit in wanted.items():
+        git.point(name, commit)
+    _lead(git.folder / "HEAD", _head_ref(base_branch))
+    _lead(git.folder / _DEFAULT, f"{_REMOTE}{base_branch}")
 
 
-def _point(file: Path, ref: str) -> None:
+def _lead(file: Path, ref: str) -> None:
     file.write_text(f"ref: {ref}\n")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -29,7 +30,7 @@ def write(git: Git, folder: Path, entries: Sequence[FolderEntry]) -> str:
     """Return the tree that holds ``entries`` and nothing else."""
     with git.with_index(None) as indexed:
         _update(indexed, zip(entries, _hash_files(git, folder, entries), strict=True), ())
-        return indexed.line("write-tree")
+        return indexed.write_tree()
 
 
 def record(git: Git, folder: Path, onto: str, left: Collection[str] = ()) -> str:
@@ -41,22 +42,27 @@ def record(git: Git, folder: Path, onto: str, left: Collection[str] = ()) -> str
     """
     if not folder.is_dir():
         raise EngineError(f"{folder} is gone, so the revision cannot be recorded: run again")
-    tracked = _modes(git, onto)
-    submodules = {path for path, mode in tracked.items() if mode == _SUBMODULE}
+    tracked = _files(git, onto)
+    submodules = {path for path, (mode, _) in tracked.items() if mode == _SUBMODULE}
     try:
         entries = list(_limit_size(_walk(folder, tracked, submodules)))
+        kept = {file.path for file in entries} | submodules
+        _require_none(kept.intersection(left))
+        revision_limits.require_modest_files(git, onto, entries)
+        changed = [file for file in entries if tracked.get(file.path) != (file.mode, _id_of(folder / file.path, file))]
     except OSError as error:
         if error.errno in MACHINE:
             raise
         message = f"{error.filename} cannot be read ({error.strerror}), so the revision cannot be recorded"
         raise DiffRejected(message) from None
-    kept = {file.path for file in entries} | submodules
-    _require_none(kept.intersection(left))
-    revision_limits.require_modest_files(git, onto, entries)
+    revision_limits.require_modest_sizes(file.size for file in changed)
+    removed = tracked.keys() - kept
+    if not changed and not removed:
+        return onto
     try:
         with git.with_index(onto) as indexed:
-            _update(indexed, zip(entries, _hash_files(git, folder, entries), strict=True), tracked.keys() - kept)
-            return indexed.line("write-tree")
+            _update(indexed, zip(changed, _hash_files(git, folder, changed), strict=True), removed)
+            return indexed.write_tree()
     except GitSlow:
         raise
     except GitError as error:
@@ -65,10 +71,9 @@ def record(git: Git, folder: Path, onto: str, left: Collection[str] = ()) -> str
         raise DiffRejected(message) from None
 
 
-@functools.lru_cache(maxsize=8)
 def paths(git: Git, tree: str) -> frozenset[str]:
     """Return the path of every file of a tree."""
-    return frozenset(_modes(git, tree))
+    return frozenset(_files(git, tree))
 
 
 def _require_none(left: set[str]) -> None:
@@ -77,7 +82,7 @@ def _require_none(left: set[str]) -> None:
         raise DiffRejected(message)
 
 
-def _walk(folder: Path, tracked: Mapping[str, str], submodules: set[str]) -> Iterator[FolderEntry]:
+def _walk(folder: Path, tracked: Mapping[str, object], submodules: set[str]) -> Iterator[FolderEntry]:
     """Yield the files of a folder but git's own and leftovers, level by level. Raises DiffRejected.
 
     No more names are held at once than a revision may leave.
@@ -130,11 +135,24 @@ def _limit_size(entries: Iterable[FolderEntry]) -> Iterator[FolderEntry]:
         yield file
 
 
-def _modes(git: Git, tree: str) -> dict[str, str]:
-    """Return the mode of every path in a tree."""
+@functools.lru_cache(maxsize=8)
+def _files(git: Git, tree: str) -> Mapping[str, tuple[str, str]]:
+    """Return the mode and the id of every path in a tree."""
     lines = git.run("ls-tree", "-r", "-z", "--full-tree", tree).split(b"\0")[:-1]
     pairs = (line.split(b"\t", 1) for line in lines)
-    return {os.fsdecode(path): facts.split(b" ", 1)[0].decode() for facts, path in pairs}
+    return {os.fsdecode(path): (facts[:6].decode(), facts[-40:].decode()) for facts, path in pairs}
+
+
+def _id_of(path: Path, file: FolderEntry) -> str:
+    """Return the id that git gives a file's content; it is read a part at a time."""
+    total = hashlib.sha1(b"blob %d\0" % file.size, usedforsecurity=False)
+    if file.mode == LINK:
+        total.update(link_bytes(path))
+        return total.hexdigest()
+    with path.open("rb") as content:
+        while part := content.read(1 << 20):
+            total.update(part)
+    return total.hexdigest()
 
 
 def _hash_files(git: Git, folder: Path, entries: Sequence[FolderEntry]) -> list[str]:

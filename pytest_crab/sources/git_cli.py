@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import io
 import os
 import resource
@@ -43,7 +42,7 @@ def _without_git_variables(instead: Mapping[str, str] = MappingProxyType({})) ->
 with _without_git_variables({"GIT_PYTHON_REFRESH": "quiet"}):
     import git
     import git.exc
-    from gitdb import OInfo, OStream
+    from gitdb import IStream, LooseObjectDB, OInfo, OStream
 
 Blob: TypeAlias = git.Blob
 Commit: TypeAlias = git.Commit
@@ -86,11 +85,12 @@ _ENVIRONMENT = {
 _ATTRIBUTES = "* -text -ident !eol !crlf !filter !working-tree-encoding !diff !whitespace\n"
 
 #: One name and one moment for every commit, so that a commit's id is decided by its trees alone.
-_WHO = {
-    f"GIT_{role}_{part}": value
-    for role in ("AUTHOR", "COMMITTER")
-    for part, value in (("NAME", "pytest-crab"), ("EMAIL", "pytest-crab@example.invalid"), ("DATE", "946684800 +0000"))
-}
+_WHO = "pytest-crab <pytest-crab@example.invalid> 946684800 +0000"
+
+#: The indexes of the trees that were used last, and how many of them there may be.
+_indexes: dict[str, bytes] = {}
+_MOST_INDEXES = 8
+_indexes_lock = threading.Lock()
 
 #: A git command that reads files of a contestant or of a set may use the processor for so many seconds, and so much
 #: memory: what such files ask for may be without end. By the clock it may take longer, since a machine can be busy.
@@ -222,16 +222,39 @@ class Git:
 
     @contextmanager
     def with_index(self, tree: str | None) -> Iterator[Git]:
-        """Yield the same repository with a temporary index that holds ``tree``."""
+        """Yield the same repository with a temporary index that holds ``tree``, or nothing."""
         with scratch("index") as folder:
             indexed = replace(self, index=folder / "index")
-            (folder / "index").write_bytes(_index_of(self, tree))
+            if tree is not None:
+                known = _indexes.get(tree)
+                if known is None:
+                    indexed.run("read-tree", tree)
+                    _keep_index(tree, folder / "index")
+                else:
+                    (folder / "index").write_bytes(known)
             yield indexed
+
+    def write_tree(self) -> str:
+        """Return the tree that the index holds."""
+        assert self.index is not None
+        tree = self.line("write-tree")
+        if self.index.exists():
+            _keep_index(tree, self.index)
+        return tree
 
     def commit(self, tree: str, message: str, parent: str | None = None) -> str:
         """Make a commit whose id is decided by its arguments alone."""
-        parents = ["-p", parent] if parent else []
-        return self.line("commit-tree", tree, *parents, "-m", message, env=_WHO)
+        parents = [f"parent {parent}"] if parent else []
+        lines = [f"tree {tree}", *parents, f"author {_WHO}", f"committer {_WHO}", "", message, ""]
+        data = "\n".join(lines).encode()
+        made = IStream(b"commit", len(data), io.BytesIO(data))
+        return LooseObjectDB(str(self.folder / "objects")).store(made).hexsha.decode()
+
+    def point(self, ref: str, commit: str) -> None:
+        """Let a ref be a commit; nothing looks whether git takes the name."""
+        file = self.folder / ref
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(f"{commit}\n")
 
     def pack(self, wanted: Sequence[str], into: Git) -> None:
         """Copy objects and all they hold into another repository; names that start with ^ are there already."""
@@ -247,12 +270,13 @@ class Git:
         return {**env, **(more or {})}
 
 
-@functools.lru_cache(maxsize=8)
-def _index_of(repository: Git, tree: str | None) -> bytes:
-    """Return the content of an index that holds ``tree``: diffs are applied to the same few trees again and again."""
-    with scratch("index") as folder:
-        replace(repository, index=folder / "index").run("read-tree", tree or "--empty")
-        return (folder / "index").read_bytes()
+def _keep_index(tree: str, index: Path) -> None:
+    """Keep the content of an index: diffs are applied to the same few trees again and again."""
+    with _indexes_lock:
+        _indexes.pop(tree, None)
+        _indexes[tree] = index.read_bytes()
+        if len(_indexes) > _MOST_INDEXES:
+            del _indexes[next(iter(_indexes))]
 
 
 def run(
@@ -282,13 +306,14 @@ def run(
 
 def create(folder: Path) -> Git:
     """Make an empty bare repository that holds nothing of the machine's templates."""
-    initialise(folder, folder, "--bare")
+    _initialise(folder, bare=True)
     return Git(folder)
 
 
 def create_checkout(folder: Path) -> Git:
     """Make an empty repository with a work tree, the folder itself, which must not exist."""
-    initialise(folder, folder / ".git")
+    folder.mkdir(parents=True)
+    _initialise(folder / ".git", bare=False)
     with (folder / ".git" / "config").open("a") as config:  # so that an agent can commit
         config.write("[user]\n\tname = agent\n\temail = agent@example.invalid\n")
     (folder / ".git" / "info" / "exclude").write_text("".join(f"{name}\n" for name in LEFTOVERS.names))
@@ -302,13 +327,15 @@ def lend(objects: str, to: Git) -> None:
     (information / "alternates").write_bytes(os.fsencode(objects) + b"\n")
 
 
-def initialise(folder: Path, own: Path, *options: str) -> None:
-    """Run git init without templates in a new folder; ``own`` is the repository in it, whose branch is main."""
-    folder.mkdir(parents=True)
-    run(["init", "--quiet", "--template=", *options, str(folder)], cwd=folder, env={})
-    (own / "HEAD").write_text("ref: refs/heads/main\n")  # git 2.25 knows no --initial-branch
-    (own / "info").mkdir(exist_ok=True)
-    (own / "info" / "attributes").write_text(_ATTRIBUTES)
+def _initialise(folder: Path, *, bare: bool) -> None:
+    """Make a repository in a new folder, as git init does without templates; its branch is main."""
+    for name in ("objects/info", "objects/pack", "refs/heads", "refs/tags", "info"):
+        (folder / name).mkdir(parents=True)
+    (folder / "HEAD").write_text("ref: refs/heads/main\n")
+    (folder / "config").write_text(
+        f"[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = {str(bare).lower()}\n"
+    )
+    (folder / "info" / "attributes").write_text(_ATTRIBUTES)
 
 
 def _start(words: Sequence[str], cwd: Path, env: Mapping[str, str], seconds: float | None) -> subprocess.Popen[bytes]:

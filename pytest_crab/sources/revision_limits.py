@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from pytest_crab.diffs import MOST_MIB_CHANGED
 from pytest_crab.errors import DiffRejected
@@ -28,7 +28,7 @@ def require_modest_files(git: Git, before: str, files: Sequence[FolderEntry]) ->
         return
     lines = git.run("ls-tree", "-r", "-l", "-z", "--full-tree", before).split(b"\0")[:-1]
     known = {os.fsdecode(path): facts.split()[3] for facts, path in (line.split(b"\t", 1) for line in lines)}
-    _require(sum(file.size for file in files if known.get(file.path) != b"%d" % file.size))
+    require_modest_sizes(file.size for file in files if known.get(file.path) != b"%d" % file.size)
 
 
 def require_modest_diff(git: Git, before: str, after: str, diff: str, onto: str) -> None:
@@ -52,10 +52,12 @@ def require_modest(git: Git, before: str, after: str) -> None:
     """Raise DiffRejected if the files of ``after`` that are not those of ``before`` are too much together."""
     with git.reading() as repository:
         found = changed_files(tree_of(repository, before), tree_of(repository, after))
-        _require(sum(change.new.size for change in found if change.new is not None and not change.is_submodule))
+        require_modest_sizes(change.new.size for change in found if change.new is not None and not change.is_submodule)
 
 
-def _require(size: int) -> None:
+def require_modest_sizes(sizes: Iterable[int]) -> None:
+    """Raise DiffRejected if what a revision changes has more bytes together than it may."""
+    size = sum(sizes)
     if size > _MOST:
         message = f"it changes {size >> 20} MiB; a revision may change {MOST_MIB_CHANGED}"
         raise DiffRejected(message)

@@ -143,7 +143,7 @@ def _publish(cache: Path, trees: Trees, aside: Path, again: int) -> GitSnapshot:
     trees.origin.pack([trees.base, trees.head], public)
     base = public.commit(trees.base, "base")
     head = public.commit(trees.head, "head", base)
-    public.run("update-ref", "refs/heads/main", head)
+    public.point("refs/heads/main", head)
     lend("../../public.git/objects", create(aside / "private.git"))
     folder = _folder(cache, trees.base, trees.head, again)
     _make_folder(folder.parent)

@@ -91,6 +91,7 @@ def test_a_tree_that_takes_too_much_memory_to_compare_is_no_diff(
 def test_a_machine_that_is_too_slow_is_not_the_revisions_fault(
     snapshot: GitSnapshot, checkout: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    (checkout / "new.py").write_text("x")
     monkeypatch.setattr(git_cli, "_CLOCK_SECONDS", 0.001)
     with pytest.raises(git_cli.GitSlow, match="it took longer"):
         snapshot.record(checkout)
