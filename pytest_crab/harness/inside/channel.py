@@ -5,9 +5,9 @@ process, which no other of its user can look into; so this process never runs co
 starts another program before it does. It works from CPython 3.6 up; see harness/channel.py for the host's end.
 """
 
+import _signal as signal  # signal itself makes its numbers names, which takes as long as half of all else here
 import fcntl
 import os
-import signal
 import struct
 import sys
 

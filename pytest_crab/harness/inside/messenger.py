@@ -3,9 +3,9 @@
 The supervisor, of which the processes that run the project are forked, has neither; it starts as a new program.
 """
 
+import _signal as signal
 import ctypes
 import os
-import signal
 import sys
 
 _DEATH_SIGNAL = 1

@@ -156,6 +156,7 @@ def preload(site, tampering):
     manager.load_setuptools_entrypoints = lambda *_, **__: 0  # old versions know no switch for it
     for name in _pytest.config.default_plugins:
         importlib.import_module("_pytest." + name)
+    keep_config(_pytest.config)
     _state["main"], _state["unittest"] = pytest.main, unittest
     _state["loaded"] = {
         name.partition(".")[0]
@@ -169,6 +170,27 @@ def preload(site, tampering):
     if hasattr(gc, "freeze"):  # what is loaded by now is shared by every run, and no collection need look at it again
         gc.freeze()
     gc.enable()
+
+
+def keep_config(config):
+    """Make the settings and plugins that the first session of each run takes; later sessions of a run make their own.
+
+    That is a third of what pytest does for an oracle of one line, and no code of the project has run by then. Versions
+    before 5.1 keep to their own way.
+    """
+    if not hasattr(config.Config, "InvocationParams"):
+        return
+    usual, kept = config.get_config, [config.get_config(OPTIONS)]
+
+    def get_config(args=None, plugins=None, **more):
+        if not kept:
+            return usual(args, plugins, **more)
+        own = kept.pop()
+        params = config.Config.InvocationParams
+        own.invocation_params = params(args=args, plugins=plugins, dir=type(own.invocation_params.dir).cwd())
+        return own
+
+    config.get_config = get_config
 
 
 def set_prefix():

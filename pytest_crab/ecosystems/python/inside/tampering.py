@@ -104,10 +104,19 @@ def find_altered(before):
     found = set()
     for label, space, name, value, made in before:
         now = space.get(name)
-        compared = made or isinstance(value, WRAPPERS)
-        if now is not value or (compared and list(map(id, made_of(now))) != list(map(id, made))):
+        if now is not value or ((made or isinstance(value, WRAPPERS)) and not is_made_of(now, made)):
             found.add(label)
     return found
+
+
+def is_made_of(value, made):
+    """Return whether ``made_of`` gives the same parts; it is not asked for a plain function, as nearly all are."""
+    if type(value) is types.FunctionType and value.__kwdefaults__ is None and value.__closure__ is None:
+        defaults = value.__defaults__ or ()
+        if value.__code__ is not made[0] or len(defaults) != len(made) - 1:
+            return False
+        return not defaults or list(map(id, defaults)) == list(map(id, made[1:]))
+    return list(map(id, made_of(value))) == list(map(id, made))
 
 
 def imported(modules):
@@ -139,7 +148,7 @@ def find_hidden(before):
     for label, owner, shape, space, names, behind in before:
         if shape_of(owner) != shape:
             found.add(label)
-        for name in set(space) - names:
+        for name in () if names.issuperset(space) else set(space) - names:
             if isinstance(space[name], FUNCTIONS) and any(name in other for other in behind):
                 found.add("%s.%s" % (label, name))
     return found
