@@ -242,6 +242,8 @@ def encode(job: Job, role: str | None = None, token: str | None = None) -> bytes
         if isinstance(run, OwnTestsRun) and run.oracle is not None:
             states[run.laid_state] = with_texts(job.states[run.state], run.oracle.texts)
             installs |= {run.laid_state: job.installs[run.state]} if run.state in job.installs else {}
+    variables = dataclasses.asdict(ecosystems.variables())
+    variables["commands"] |= facts.get("commands", {})
     compiled = sys.version_info.releaselevel == "final" and facts.get("version") == sys.version.split()[0]
     message: dict[str, Any] = {
         "parts": {name: _compiled(name, text) for name, text in parts.items()} if compiled else parts,
@@ -257,7 +259,7 @@ def encode(job: Job, role: str | None = None, token: str | None = None) -> bytes
         "env": dict(job.environment.env),
         "build": None if job.environment.build is None else "\n".join(["set -e", *job.environment.build]),
         "limits": {"output": job.output},
-        "variables": dataclasses.asdict(ecosystems.variables()),
+        "variables": variables,
         "states": {} if role == "oracles" else {name: encode_changes(changes) for name, changes in states.items()},
         "installs": {}
         if role == "oracles"

@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 from typing_extensions import override
 
 from pytest_crab.ecosystems import interpreters
+from pytest_crab.ecosystems.python import WITHOUT_PLUGINS
 from pytest_crab.errors import Cancelled
 from pytest_crab.model_access import ModelAccess
 from pytest_crab.protocols import Command, Completed, Image, InstallResult, Limits, Runtime, Snapshot, Workspace
@@ -35,7 +36,7 @@ from pytest_crab.runtimes.slots import Slots, one_builder
 from pytest_crab.types import Instance, RevisionCommit
 
 #: Raised by one when what is kept in the cache, or how it is run, changes.
-LAYOUT = 5
+LAYOUT = 6
 
 
 class HostRuntime(Runtime, ABC):
@@ -107,6 +108,7 @@ class HostRuntime(Runtime, ABC):
             "built": built,
             "env": variables_of(instance.required_environment, tools),
             "tools": tools,
+            "commands": dict(WITHOUT_PLUGINS) if layout.venv is None and layout.tool is None else {},
             "bytecode": venvs.BYTECODE_PLACE if (folder / venvs.BYTECODE).is_dir() else None,
         }
         return Image(

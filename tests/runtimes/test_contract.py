@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 
+from pytest_crab import harness
 from pytest_crab.errors import Cancelled, ImageError, InstallFailed
 from pytest_crab.protocols import ORACLE_LIMITS, Command, InstallResult, Limits
 from pytest_crab.runtimes import container_exec
@@ -463,3 +464,14 @@ def _running(mark: str) -> list[str]:
         if not found or time.monotonic() > deadline:
             return found
         time.sleep(0.05)
+
+
+def test_pytest_loads_no_plugin_that_the_machine_happens_to_have(place: Place) -> None:
+    """The instance names no package; pytest-xdist lies beside the pytest that runs this test."""
+    asked = harness.CommandRun(
+        id="c", state="head", seconds=60, command=("python", "-m", "pytest", "-n", "0", "--collect-only")
+    )
+    environment = place.instance.required_environment
+    job = harness.Job(image=place.image, environment=environment, states={"head": ()}, runs=[asked])
+    done = place.runtime.execute(place.image, harness.commands(job), limits=ORACLE_LIMITS, seconds=job.seconds)
+    assert [run.exit_code for run in harness.parse(job, done).runs] == [pytest.ExitCode.USAGE_ERROR]

@@ -28,6 +28,10 @@ RUNNER = "pytest"
 WITHOUT_OURS = MappingProxyType({"PYTEST_ADDOPTS": "-p no:pytest_crab.plugin -p no:pytest_crab.benchmarks"})
 
 _AUTOLOAD = "PYTEST_DISABLE_PLUGIN_AUTOLOAD"
+#: For commands of projects in such an environment: plugins that this machine happens to have are none of theirs, as
+#: they are in no other environment that names no package.
+WITHOUT_PLUGINS = MappingProxyType({_AUTOLOAD: "1"})
+
 #: The project's tests may need the environment's plugins, and oracles name theirs.
 _VARIABLES = Variables(
     runs={"PYTEST_ADDOPTS": None, "PYTEST_PLUGINS": None, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONHASHSEED": "0",
