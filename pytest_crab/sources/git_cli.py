@@ -248,7 +248,8 @@ class Git:
         lines = [f"tree {tree}", *parents, f"author {_WHO}", f"committer {_WHO}", "", message, ""]
         data = "\n".join(lines).encode()
         made = IStream(b"commit", len(data), io.BytesIO(data))
-        return LooseObjectDB(str(self.folder / "objects")).store(made).hexsha.decode()
+        name: bytes = LooseObjectDB(str(self.folder / "objects")).store(made).hexsha
+        return name.decode()
 
     def point(self, ref: str, commit: str) -> None:
         """Let a ref be a commit; nothing looks whether git takes the name."""
