@@ -111,10 +111,10 @@ FORGED = [
     ),
     code(
         Kind.FORGED, "a hook registered by gc",
-        "import gc, _pytest.config as c, pytest\nclass Evil:\n    @pytest.hookimpl(tryfirst=True)\n"
+        "import gc, pytest\nclass Evil:\n    @pytest.hookimpl(tryfirst=True)\n"
         "    def pytest_pyfunc_call(self, pyfuncitem):\n        return True\n"
         "for thing in gc.get_objects():\n"
-        "    if isinstance(thing, c.PytestPluginManager): thing.register(Evil(), 'evil')",
+        "    if isinstance(thing, pytest.Session): thing.config.pluginmanager.register(Evil(), 'evil')",
         Reason.TAMPERED,
     ),
     code(
