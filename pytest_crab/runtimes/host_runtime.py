@@ -14,7 +14,6 @@ from typing import Any, ClassVar
 from typing_extensions import override
 
 from pytest_crab.ecosystems import interpreters
-from pytest_crab.ecosystems.python import WITHOUT_PLUGINS
 from pytest_crab.errors import Cancelled
 from pytest_crab.model_access import ModelAccess
 from pytest_crab.protocols import Command, Completed, Image, InstallResult, Limits, Runtime, Snapshot, Workspace
@@ -108,7 +107,7 @@ class HostRuntime(Runtime, ABC):
             "built": built,
             "env": variables_of(instance.required_environment, tools),
             "tools": tools,
-            "commands": dict(WITHOUT_PLUGINS) if layout.venv is None and layout.tool is None else {},
+            "commands": venvs.command_env(layout),
             "bytecode": venvs.BYTECODE_PLACE if (folder / venvs.BYTECODE).is_dir() else None,
         }
         return Image(

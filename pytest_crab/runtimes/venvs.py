@@ -21,7 +21,7 @@ from pytest_crab import ecosystems, serialization
 from pytest_crab.ecosystems import interpreters, uv_cli
 from pytest_crab.ecosystems.building import PackageRoute, install_script
 from pytest_crab.ecosystems.contract import Tool, numbers
-from pytest_crab.ecosystems.python import WITHOUT_OURS
+from pytest_crab.ecosystems.python import WITHOUT_OURS, WITHOUT_PLUGINS
 from pytest_crab.ecosystems.python.inside import bytecode
 from pytest_crab.errors import ImageError
 from pytest_crab.program_texts import program_text
@@ -186,6 +186,11 @@ def _without_dots(path: str) -> str:
 def workspace_env(folder: Path) -> dict[str, str]:
     """Return the variables of a contestant's commands in the environment of this folder. Raises ImageError."""
     return {**WORKSPACE_ENV, **(WITHOUT_OURS if read(folder).venv is None else {})}
+
+
+def command_env(layout: Layout) -> dict[str, str]:
+    """Return the variables of the project's own commands where the packages are the running interpreter's."""
+    return dict(WITHOUT_PLUGINS) if layout.venv is None and layout.tool is None else {}
 
 
 def compiled_layout(
