@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,16 +17,24 @@ def installed_copies(project: str | None) -> tuple[Path, ...]:
     if not project:
         return ()
     folders = sorted(path for pattern in SYSTEM_PACKAGES for path in Path("/").glob(pattern[1:]))
-    return tuple(dict.fromkeys(path for folder in folders for path in _copies(folder, project)))
+    found = (_copies(folder, folder.stat().st_mtime_ns, project) for folder in folders)
+    return tuple(dict.fromkeys(path for copies in found for path in copies))
 
 
-def _copies(folder: Path, project: str) -> Iterator[Path]:
-    for path in sorted(folder.iterdir()):
-        if is_copy(path.name, project):
+@functools.lru_cache(maxsize=256)
+def _copies(folder: Path, _changed: int, project: str) -> tuple[Path, ...]:
+    """Return the copies in one folder; it is looked at again once an entry of it came or went (``_changed``)."""
+    return tuple(_find(folder, project))
+
+
+def _find(folder: Path, project: str) -> Iterator[Path]:
+    for name in sorted(path.name for path in folder.iterdir()):
+        if is_copy(name, project):
+            path = folder / name
             yield path
             if path.name.endswith(METADATA):
                 yield from (
-                    found for name in sorted(_modules(path)) for found in (folder / name, folder / f"{name}.py")
+                    found for own in sorted(_modules(path)) for found in (folder / own, folder / f"{own}.py")
                     if found.exists()
                 )  # fmt: skip
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import email
 import functools
 import importlib.metadata
 import json
@@ -151,8 +152,9 @@ def choose(instance: Instance) -> Chosen:
 
 @functools.lru_cache(maxsize=1)
 def _installed_packages() -> tuple[str, ...]:
-    found = (found.metadata for found in importlib.metadata.distributions())  # reads the file each time
-    return tuple(sorted({f"{metadata['Name']}=={metadata['Version']}" for metadata in found}))
+    texts = (found.read_text("METADATA") or found.read_text("PKG-INFO") for found in importlib.metadata.distributions())
+    heads = [email.message_from_string((text or "").partition("\n\n")[0]) for text in texts]  # descriptions are long
+    return tuple(sorted({f"{head['Name']}=={head['Version']}" for head in heads}))
 
 
 @functools.lru_cache(maxsize=1)
