@@ -148,8 +148,10 @@ def _pack_cpython(
         _copy_file(Path(tool), root / "usr/bin" / Path(tool).name)
     _copy_git(root)
     modules = list((interpreter.stdlib / "lib-dynload").glob("*.so"))
+    packed = {_identity(path) for path in root.rglob("*.so*") if path.is_file()}  # programs find them beside them
     for library in _libraries([*programs, *map(Path, tools), *modules]) | _beside_libc(programs[0]):
-        _copy_file(library, root / _library_place(library))
+        if library.is_relative_to("/usr") or library.is_relative_to("/lib") or _identity(library) not in packed:
+            _copy_file(library, root / _library_place(library))
     _link_ids(root)
     subprocess.run(["/sbin/ldconfig", "-r", str(root)], check=True, capture_output=True)
     with tarfile.open(archive, "w", dereference=False) as tar:
@@ -230,6 +232,12 @@ def _beside_libc(binary: Path) -> set[Path]:
     """Yield the libraries that programs expect beside the C library, though nothing in the image needs them."""
     folders = {library.parent for library in _libraries([binary]) if library.name == "libc.so.6"}
     return {path for folder in folders for name in _LIBC for path in folder.glob(f"{name}.so.*")}
+
+
+def _identity(library: Path) -> tuple[str, int, int]:
+    """Return what a copy of a library has in common with it."""
+    found = library.stat()
+    return library.name, found.st_size, found.st_mtime_ns
 
 
 def _library_place(library: Path) -> str:
