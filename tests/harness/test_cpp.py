@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -31,21 +32,25 @@ MAKEFILE = "libadd.a: add.o\n\t$(AR) rcs $@ $^\nadd.o: add.c add.h\n\t$(CC) -c a
 
 
 class Place:
-    """This machine's GCC, with the main functions of some frameworks."""
+    """This machine's GCC, with main functions that lie in a folder."""
 
-    def __init__(self, folder: Path, packages: tuple[str, ...]) -> None:
+    def __init__(self, folder: Path) -> None:
         tools = CppTools()
         found = tools.here()
         assert found is not None
-        placed = tools.placed(found, str(folder))
-        script = tools.build_script(Environment(ecosystem="cpp", version="12", packages=packages, build=()))
-        subprocess.run(["sh", "-c", script], env={"PATH": "/usr/bin:/bin", **placed.env}, check=True, cwd=folder)
-        self.tool = dataclasses.asdict(placed)
+        self.tool = dataclasses.asdict(tools.placed(found, str(folder)))
+
+
+def build_mains(folder: Path, packages: tuple[str, ...]) -> None:
+    """Compile the main functions of some frameworks into a folder."""
+    script = CppTools().build_script(Environment(ecosystem="cpp", version="12", packages=packages, build=()))
+    env = {"PATH": "/usr/bin:/bin", **Place(folder).tool["env"]}
+    subprocess.run(["sh", "-c", script], env=env, check=True, cwd=folder)
 
 
 @pytest.fixture(scope="session")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
-    return Place(tmp_path_factory.mktemp("mains"), ("gtest", "doctest"))
+def place(made_once: Callable[[str, Callable[[Path], object]], Path]) -> Place:
+    return Place(made_once("mains", lambda folder: build_mains(folder, ("gtest", "doctest"))))
 
 
 class CppBench:
@@ -106,8 +111,10 @@ def test_parts_of_a_case_have_their_paths(cpp: CppBench) -> None:
 
 
 @pytest.mark.slow(reason="Catch2 is compiled")
-def test_catch2_has_its_cases_and_sections(bench: Bench, tmp_path_factory: pytest.TempPathFactory) -> None:
-    cpp = CppBench(bench, Place(tmp_path_factory.mktemp("mains"), ("catch2",)))
+def test_catch2_has_its_cases_and_sections(bench: Bench, tmp_path: Path) -> None:
+    (tmp_path / "mains").mkdir()
+    build_mains(tmp_path / "mains", ("catch2",))
+    cpp = CppBench(bench, Place(tmp_path / "mains"))
     assert set(told(cpp.run(cases("catch2"), runner="catch2")).values()) == {"passed"}
     red = cpp.run(cases("catch2"), changed("add.c", BAD), runner="catch2")
     case = "a sum, of two"
