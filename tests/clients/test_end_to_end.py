@@ -333,6 +333,8 @@ def test_codex_reviews_and_claude_code_revises_in_containers(place: Place, engin
     assert (told["agent"]["client"], told["agent"]["version"]) == ("claude-code", "2.1.197")
     assert {told[who]["model"] for who in ("reviewer", "agent")} == {"scripted-model"}
     assert all(len(told[who]["prompt"]) == 64 for who in ("reviewer", "agent"))
+    shutil.rmtree(place.clients)  # what was installed here is not what the run left
+    place.clients = Path(CLIENTS)
     files = [path for path in [*place.folder.rglob("*"), *place.tmp.rglob("*")] if path.is_file()]
     assert len([path for path in files if path.parts[-3] == "transcript"]) == 2
     assert place.leaks() == []
@@ -341,8 +343,6 @@ def test_codex_reviews_and_claude_code_revises_in_containers(place: Place, engin
     asked = len(place.provider.asked)
     (day,) = days_in(place.provider.asked)
     assert day != today
-    shutil.rmtree(place.clients)
-    place.clients = Path(CLIENTS)
     again = place.run(*arguments)
     assert again.returncode == 0
     assert len(place.provider.asked) == asked  # both steps are in the store, under what decided them
