@@ -24,9 +24,9 @@ import yaml
 from pytest_crab.runtimes import run_lock
 from pytest_crab.store import FileStore
 
-JOBS = 4
+JOBS = 2
 KILLS = 6
-INSTANCES = 6
+INSTANCES = 4
 REVIEW = """#!/bin/sh
 title=$(sed 's/.*"title": "\\([^"]*\\)".*/\\1/')
 test -n "$title" || exit 9
