@@ -150,8 +150,12 @@ class JavaTools(Tools):
 
     @override
     def variables(self, version: str, caches: str) -> dict[str, str]:
-        """The folder with what a build noted, and the repository in it, which Maven takes whatever the tree says."""
-        return {"CRAB_JAVA": caches, "MAVEN_OPTS": f"-Xmx1g -Dmaven.repo.local={caches}/m2"}
+        """The folder with what a build noted, and the repository in it, which Maven takes whatever the tree says.
+
+        Maven ends before code that is optimised pays: without, it takes three fifths of the processor time.
+        """
+        options = f"-Xmx1g -XX:TieredStopAtLevel=1 -Dmaven.repo.local={caches}/m2"
+        return {"CRAB_JAVA": caches, "MAVEN_OPTS": options}
 
 
 def _maven() -> Path:
