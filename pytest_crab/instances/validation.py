@@ -71,10 +71,10 @@ _RESERVED = re.compile(
 )
 
 
-def top_faults(data: Mapping[str, Any], folder: Path) -> Iterator[str]:
+def top_faults(data: Mapping[str, Any], folder: str) -> Iterator[str]:
     """The keys at the top: the id is the folder's name, and repository, language and licence look like such."""
-    if isinstance(data.get("id"), str) and data["id"] != folder.name:
-        yield f"id is {data['id']!r}; it should be the folder's name, {folder.name!r}"
+    if isinstance(data.get("id"), str) and data["id"] != folder:
+        yield f"id is {data['id']!r}; it should be the folder's name, {folder!r}"
     for key, (pattern, wanted) in _PATTERNS.items():
         if isinstance(data.get(key), str) and not pattern.fullmatch(data[key]):
             yield f"{key} is {data[key]!r}; {wanted}"
@@ -113,7 +113,7 @@ def source_faults(source: Source, files: Files) -> Iterator[str]:
         if not _EXACT.fullmatch(only.version):
             yield f"{key}.version is {only.version!r}; it should be one exact version"
     elif isinstance(only, TreeSource):
-        yield from folder_faults(f"{key}.path", only.path, files.folder)
+        yield from folder_faults(f"{key}.path", only.path, Path(files.folder))
     elif isinstance(only, CommitSource) and only.before is not None:
         yield from file_faults(f"{key}.before", only.before, files)
     yield from file_faults(f"{key}.head", only.head, files)
@@ -245,11 +245,11 @@ def file_faults(key: str, name: str, files: Files) -> Iterator[str]:
     if not _is_below(name):
         yield f"{key} is {name!r}; it should be relative to the instance's folder, without .."
     elif (kind := files.kind(name)) is None:
-        yield f"{key} is {name!r}, which is not there; it should be a file in {files.folder.name}/"
+        yield f"{key} is {name!r}, which is not there; it should be a file in {files.name}/"
     elif kind == LINK:
-        yield f"{key} is {name!r}, which is a link or lies behind one; it should be a file in {files.folder.name}/"
+        yield f"{key} is {name!r}, which is a link or lies behind one; it should be a file in {files.name}/"
     elif kind != FILE:
-        yield f"{key} is {name!r}, which is not a regular file; it should be a file in {files.folder.name}/"
+        yield f"{key} is {name!r}, which is not a regular file; it should be a file in {files.name}/"
 
 
 def is_file(name: str, files: Files) -> bool:
@@ -272,10 +272,15 @@ def folder_faults(key: str, name: str, folder: Path) -> Iterator[str]:
 class Files:
     """The kinds of all that lies in an instance's folder at one moment; each folder is listed once, when asked for."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: str) -> None:
         self.folder = folder
         self._kinds: dict[str, str] = {}
         self._listed: set[str] = set()
+
+    @property
+    def name(self) -> str:
+        """The folder's name."""
+        return self.folder.rpartition("/")[2]
 
     def kind(self, name: str) -> str | None:
         """The kind of the file itself, or a link where one lies on the way to it; None if there is nothing."""

@@ -18,11 +18,11 @@ from pytest_crab.campaign.giving_up import was_given_up
 from pytest_crab.errors import BadInput
 from pytest_crab.instances import load_instance
 from pytest_crab.instances.index import Index
-from pytest_crab.plugin.paths import INSTANCE_FILE, is_file, is_meant, is_set, is_shared
+from pytest_crab.plugin.paths import INSTANCE_FILE, is_file, is_meant, is_named_below, is_set, is_shared
 from pytest_crab.results.explain import explain
 from pytest_crab.store import FileStore
 from pytest_crab.text import one_line
-from pytest_crab.types import Comment, Instance, Provenance, Trial, TrialId, Verdict
+from pytest_crab.types import Category, Comment, Instance, Kind, Provenance, Trial, TrialId, Verdict
 
 #: How many objects have to be made by collecting for the garbage collector to be spared them.
 WORTH_FREEZING = 50_000
@@ -140,7 +140,7 @@ class InstanceSet(ParentHooksMixin, pytest.Collector):
     """A folder of instances; whatever else lies in it is not looked at."""
 
     def collect(self) -> Iterator[pytest.Item | pytest.Collector]:
-        """Yield the items of the instances by name; of one with faults the folder, which reports them.
+        """Yield the items of the instances by name; of one with faults the file, which reports them.
 
         Where an instance is named, or other plugins load files too, yield the folders: pytest then opens those that it
         needs. To make a report of each folder takes far longer than to read the files.
@@ -149,21 +149,20 @@ class InstanceSet(ParentHooksMixin, pytest.Collector):
             names = sorted(entry.name for entry in found)
         place = str(self.path)
         # a Path takes ten times as long
-        folders = [self.path / name for name in names if os.path.isfile(f"{place}/{name}/{INSTANCE_FILE}")]  # noqa: PTH113
-        named = any(self.session.isinitpath(folder, with_parents=True) for folder in folders)
-        if named or loaded_by_others(self.config):
-            yield from (InstanceFolder.from_parent(self, path=folder, name=folder.name) for folder in folders)
+        names = [name for name in names if os.path.isfile(f"{place}/{name}/{INSTANCE_FILE}")]  # noqa: PTH113
+        if is_named_below(self.path, self.config) or loaded_by_others(self.config):
+            yield from (InstanceFolder.from_parent(self, path=self.path / name, name=name) for name in names)
             return
         items = self.config.stash[_ITEMS]
         with items.gc_frozen(), instance_cache(self.path, items.store) as index:
-            for path in folders:
-                folder = InstanceFolder.from_parent(self, path=path, name=path.name)
-                file = folder.file()
+            for name in names:
+                inner = f"{name}/{INSTANCE_FILE}"
+                file: InstanceFile = InstanceFile.from_parent(self, path=self.path / inner, name=inner)
                 try:
                     instance = index.load(file.path)
                     items.claim(instance, file.path)
                 except BadInput:
-                    yield folder
+                    yield file
                 else:
                     yield from items_of(instance, file)
 
@@ -188,12 +187,7 @@ class InstanceFolder(ParentHooksMixin, pytest.Collector):
 
     def collect(self) -> Iterator[pytest.Collector]:
         """Yield the one file that is read."""
-        yield self.file()
-
-    def file(self) -> InstanceFile:
-        """The file's node."""
-        node: InstanceFile = InstanceFile.from_parent(self, path=self.path / INSTANCE_FILE, name=INSTANCE_FILE)
-        return node
+        yield InstanceFile.from_parent(self, path=self.path / INSTANCE_FILE, name=INSTANCE_FILE)
 
 
 class InstanceFile(ParentHooksMixin, pytest.File):
@@ -249,21 +243,27 @@ def loaded_by_others(config: pytest.Config) -> bool:
 
 def mark(item: pytest.Item, instance: Instance, comments: Iterable[Comment]) -> None:
     """Give an item one marker for each of these comments, or one for a clean pull request, for -m."""
+    of_all = (instance.repo, instance.language, instance.provenance)
     for one in comments:
-        labels = tuple(sorted(one.dimensions.items()))
-        item.add_marker(_marker(labels, one.id, instance.repo, instance.language, instance.provenance))
+        item.add_marker(_marker(one.category, one.kind, tuple(one.labels.items()), one.id, *of_all))
     if instance.clean:
-        labels = (("clean", "yes"),)
-        item.add_marker(_marker(labels, "", instance.repo, instance.language, instance.provenance))
+        item.add_marker(_marker(None, None, (("clean", "yes"),), "", *of_all))
 
 
 @functools.lru_cache(maxsize=1024)
 def _marker(
-    labels: tuple[tuple[str, str], ...], comment: str, repo: str, language: str, provenance: Provenance
+    category: Category | None,
+    kind: Kind | None,
+    labels: tuple[tuple[str, str], ...],
+    comment: str,
+    repo: str,
+    language: str,
+    provenance: Provenance,
 ) -> pytest.MarkDecorator:
     """Return the marker of a comment; cached, since many are the same and pytest makes one slowly."""
+    words = {"category": str(category or ""), "kind": str(kind or ""), **dict(labels)}
     own = {"comment": comment, "repo": repo, "language": language, "provenance": str(provenance)}
-    return pytest.mark.crab(**{"category": "", "kind": "", **dict(labels), **own})
+    return pytest.mark.crab(**words, **own)
 
 
 class Planned(NamedTuple):

@@ -107,6 +107,12 @@ def named_path(config: pytest.Config, argument: object) -> Path:
     return config.invocation_params.dir / str(argument).split("::", 1)[0]
 
 
+def is_named_below(folder: Path, config: pytest.Config) -> bool:
+    """Return whether an argument of this run is something inside a folder; it is a testpath if none was given."""
+    named = (os.path.abspath(named_path(config, argument)) for argument in config.args)  # noqa: PTH100 - as pytest does
+    return any(name.startswith(f"{folder}{os.sep}") for name in named)
+
+
 def _beside(folder: Path, config: pytest.Config) -> Iterator[str]:
     """Yield the names of entries beside the instances of a folder in which pytest might find tests."""
     with os.scandir(folder) as entries:

@@ -15,7 +15,7 @@ from pytest_crab.types import Instance
 pytestmark = pytest.mark.bubblewrap
 
 RAISES = "raise RuntimeError('instance code was imported')\n"
-HEADER = ["*<InstanceSet instances>", "*<InstanceFolder shop-1>", "*<InstanceFile instance.yaml>", "*<TrialItem human>"]
+HEADER = ["*<InstanceSet instances>", "*<InstanceFile shop-1/instance.yaml>", "*<TrialItem human>"]
 
 
 def ids(result: pytest.RunResult) -> list[str]:

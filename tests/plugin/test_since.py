@@ -36,7 +36,7 @@ def test_what_is_older_or_has_no_date_is_left_out(pytester: pytest.Pytester) -> 
     result = pytester.runpytest_inprocess(*arguments)
     result.stdout.fnmatch_lines([
         "crab: since 2024-01-01, left out: 1 merged before 2024-01-01, 1 without a date",
-        "*InstanceFolder new*",
+        "*InstanceFile new/instance.yaml*",
         "*2/4 tests collected (2 deselected)*",
     ])  # fmt: skip
 
