@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -421,6 +421,9 @@ class Store(Protocol):
 
     def get(self, step: str, key: str) -> Any | None:
         """The plain value that was put, or None. A damaged object is moved aside and counts as absent."""
+
+    def get_all(self, step: str, keys: Iterable[str]) -> dict[str, Any]:
+        """What ``get`` returns of each of these objects of one step, by key."""
 
     def put(self, step: str, key: str, value: Any) -> None:
         """Keep a plain value, durably, before returning, and drop its notes. Raises StoreError."""

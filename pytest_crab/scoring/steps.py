@@ -146,11 +146,11 @@ class StepCache:
 
     def _find(self, step: Step[R], named: Mapping[str, str]) -> dict[str, R]:
         kept = {subject: key for subject, key in named.items() if step.name not in self.fresh or key in self.made}
-        found = {subject: self._read(step, key) for subject, key in kept.items()}
+        values = self.store.get_all(step.name, dict.fromkeys(kept.values())) if kept else {}
+        found = {subject: self._read(step, key, values[key]) for subject, key in kept.items()}
         return {subject: result for subject, result in found.items() if result is not None}
 
-    def _read(self, step: Step[R], key: str) -> R | None:
-        value = self.store.get(step.name, key)
+    def _read(self, step: Step[R], key: str, value: Any) -> R | None:
         if value is None:
             return None
         problems: list[str] = []

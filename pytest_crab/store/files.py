@@ -81,6 +81,10 @@ class FileStore:
             return None if self._set_aside(path, text) else FileStore.get(self, step, key)
         return value
 
+    def get_all(self, step: str, keys: Iterable[str]) -> dict[str, Any]:
+        """Return what ``get`` returns of each of these objects of one step, by key. Raises StoreError."""
+        return {key: self.get(step, key) for key in keys}
+
     def put(self, step: str, key: str, value: Any) -> None:
         """Keep a plain value durably before returning, and drop its notes.
 

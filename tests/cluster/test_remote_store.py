@@ -64,6 +64,20 @@ def test_what_one_worker_made_another_one_need_not(wire: Wire) -> None:
     assert not [message for message in wire.sent[1:] if "value" in message]
 
 
+def test_what_is_given_or_about_to_be_made_is_not_asked_for_again(wire: Wire) -> None:
+    wire.store.put("review", KEY, REVIEW)
+    worker = wire.worker("w1")
+    assert worker.get_all("review", [KEY, OTHER]) == {KEY: REVIEW, OTHER: None}
+    with worker.lock("review", OTHER):
+        assert worker.get_all("review", [KEY, OTHER]) == {KEY: REVIEW, OTHER: None}
+        wire.own("w1").put("review", OTHER, REVIEW)  # as another process of this store does
+        assert worker.get("review", OTHER) == REVIEW
+    assert len(wire.sent) == 1
+    wire.own("w1").forget("review", KEY)
+    assert worker.get_all("review", [KEY, OTHER]) == {KEY: REVIEW, OTHER: REVIEW}
+    assert wire.store.get("review", OTHER) == REVIEW
+
+
 def test_what_a_worker_has_from_earlier_comes_to_the_controller_with_its_transcript(wire: Wire) -> None:
     wire.own("w1").put("transcript", OTHER, {"text": "said"})
     wire.own("w1").put("review", KEY, REVIEW)
@@ -96,6 +110,8 @@ def test_nothing_with_a_key_in_it_goes_over_and_nothing_too_large(wire: Wire, mo
     worker.put("review", KEY, planted)
     wire.store.put("review", OTHER, planted)
     assert worker.get("review", OTHER) is None
+    assert wire.worker("w2").get_all("review", [OTHER, THIRD]) == {OTHER: None, THIRD: None}
+    assert wire.answered[-1] == {"values": {}, "lacks": [THIRD]}
     assert SECRET not in json.dumps([*wire.sent, *wire.answered])
     assert wire.store.get("review", KEY) is None
     monkeypatch.setattr(remote_store, "MOST_BYTES", 100)
@@ -125,7 +141,9 @@ def told(**changed: Any) -> dict[str, Any]:
         told(value="[" * 100_000),
         told(value=7),
         told(value="["),
-        {"uid": "u", "call": "1", "step": "locks/..", "key": KEY},
+        {"uid": "u", "call": "1", "step": "review", "key": KEY},
+        {"uid": "u", "call": "1", "step": "locks/..", "keys": [KEY]},
+        {"uid": "u", "call": "1", "step": "review", "keys": 7},
     ],
 )
 def test_what_is_no_step_is_not_kept(message: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -46,13 +46,16 @@ class Keeper:
         self.told.append(message)
         return self.there
 
+    def note(self, message: Mapping[str, Any]) -> None:
+        self.told.append(message)
+
     def call(self, message: Mapping[str, Any]) -> Mapping[str, Any]:
         if "begin" in message:
             return {"allowance": self.allowance} if self.wanted else {"unwanted": True}
         if "notice" in message:
             self.told.append(message)
             return {"noted": True} if self.there else {}
-        return {"lacks": True}
+        return {"lacks": message["keys"]}
 
     def close(self) -> None:
         self.told.append({"closed": True})

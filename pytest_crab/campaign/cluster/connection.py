@@ -41,6 +41,9 @@ _RETRIES = 2
 #: The last text in the queue of messages.
 _OVER = ""
 
+#: Characters: a longer text is read beside the loop.
+_LONG = 100_000
+
 #: A task on the cluster.
 RemoteFuture = Future
 
@@ -100,6 +103,7 @@ class Connection:
             )
             raise EngineError(sentence) from error
         self._messages = Queue(plan.topic, client=self._client)
+        self._answers: dict[str, Queue] = {}
 
     def spawn(self, work: Coroutine[Any, Any, T]) -> concurrent.futures.Future[T]:
         """Run a coroutine in the client's loop; may be called from any thread."""
@@ -108,7 +112,8 @@ class Connection:
     def close(self) -> None:
         """Leave the cluster; one that is gone is left already. May be called from any thread but the loop's."""
         with contextlib.suppress(*LOST):
-            self._messages.close()
+            for queue in (self._messages, *self._answers.values()):
+                queue.close()
             self._client.close(timeout=5)
 
     # --- workers ----------------------------------------------------------------------------------------------------
@@ -175,13 +180,12 @@ class Connection:
     # --- messages ---------------------------------------------------------------------------------------------------
 
     async def answer(self, call: str, message: Mapping[str, Any]) -> None:
-        """Answer a worker's call; one that is not answered is made again."""
+        """Answer a worker's call, the name of a queue and a number; one that is not answered is made again."""
+        name = call.rpartition(":")[0]
         with contextlib.suppress(*LOST):
-            answers = await Queue(call, client=self._client)
-            try:
-                await answers.put(dict(message), callback_timeout=ANSWER)
-            finally:
-                answers.close()
+            if name not in self._answers:
+                self._answers[name] = await Queue(name, client=self._client)
+            await self._answers[name].put({"call": call, "answer": dict(message)}, callback_timeout=ANSWER)
 
     async def listen(self, hear: Callable[[Mapping[str, Any]], Awaitable[None]]) -> None:
         """Pass on each message that workers send, one by one in their order, until ``end_messages``."""
@@ -194,8 +198,10 @@ class Connection:
             for text in texts:
                 if text == _OVER:
                     self._over.set()
-                else:
-                    await hear(await asyncio.to_thread(_message, text))
+                    continue
+                is_long = isinstance(text, str) and len(text) > _LONG
+                for message in await asyncio.to_thread(_read_messages, text) if is_long else _read_messages(text):
+                    await hear(message)
 
     async def end_messages(self) -> None:
         """Let ``listen`` pass on what was sent until now, and end."""
@@ -244,13 +250,13 @@ def _handshake(answer: Any) -> Handshake | Exception:
         return error
 
 
-def _message(text: Any) -> Mapping[str, Any]:
-    """Return what a worker has put into the queue; one without keys if it is no JSON of ours."""
+def _read_messages(text: Any) -> list[Mapping[str, Any]]:
+    """Return what a worker has put into the queue; a message without keys for what is none of ours."""
     try:
         found = json.loads(text) if isinstance(text, str) else None
     except (ValueError, RecursionError):
         found = None
-    return found if isinstance(found, dict) else {}
+    return [each if isinstance(each, dict) else {} for each in (found if isinstance(found, list) else [found])]
 
 
 def _see_certificates(address: str) -> None:

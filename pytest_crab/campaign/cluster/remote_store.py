@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
-from collections.abc import Callable, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -27,6 +29,9 @@ class Controller(Protocol):
     def send(self, message: Mapping[str, Any]) -> bool:
         """Return once the message is out of this process, or False: that is not known, and it may be sent again."""
 
+    def note(self, message: Mapping[str, Any]) -> None:
+        """Have a message go along with the next one, or after a moment; it is lost with this process."""
+
     def call(self, message: Mapping[str, Any]) -> Mapping[str, Any]:
         """Send a message and return the answer; nothing if none comes."""
 
@@ -37,9 +42,10 @@ class Controller(Protocol):
 class RemoteStore(FileStore):
     """A worker's store, which knows all that the controller's does, and sends it all that it lacks.
 
-    What the controller has under a key comes before the worker's own, and it is sent nothing that it has. Where it does
-    not answer, this is the worker's own store. ``warn`` is given a sentence on what is not sent; ``secrets`` names the
-    variables whose values are never sent.
+    What the controller has under a key comes before the worker's own, and it is sent nothing that it has. It is not
+    asked again for what it has given, nor for what is about to be made. Where it does not answer, this is the worker's
+    own store. ``warn`` is given a sentence on what is not sent; ``secrets`` names the variables whose values are never
+    sent.
     """
 
     def __init__(
@@ -49,26 +55,53 @@ class RemoteStore(FileStore):
         self._controller = controller
         self._warn = warn
         self._secrets = secrets
+        self._given: set[tuple[str, str]] = set()
+        self._locked: set[tuple[str, str]] = set()
 
     @override
     def get(self, step: str, key: str) -> Any | None:
-        answer = self._controller.call({"step": step, "key": key})
-        if "value" in answer:
-            found = json.loads(answer["value"])
-            super().put(step, key, found)
+        return self.get_all(step, [key])[key]
+
+    @override
+    def get_all(self, step: str, keys: Iterable[str]) -> dict[str, Any]:
+        own = super().get
+        found = {key: own(step, key) for key in keys}
+        asked = [key for key, value in found.items() if not self._is_settled((step, key), value)]
+        if not asked:
             return found
-        own = super().get(step, key)
-        if own is not None and answer.get("lacks"):
-            if isinstance(own, dict) and "transcript" in own:
-                self.get("transcript", own["transcript"])
-            self._send(step, key, own)
-        return own
+        answer = self._controller.call({"step": step, "keys": asked})
+        for key, text in answer.get("values", {}).items():
+            value = json.loads(text)
+            if value != found[key]:
+                super().put(step, key, value)
+            found[key] = value
+            self._given.add((step, key))
+        for key in answer.get("lacks", ()):
+            if (value := found[key]) is not None:
+                if isinstance(value, dict) and "transcript" in value:
+                    self.get("transcript", value["transcript"])
+                self._send(step, key, value)
+        return found
+
+    @override
+    @contextlib.contextmanager
+    def lock(self, step: str, key: str, stopped: threading.Event | None = None) -> Iterator[None]:
+        """The controller was asked for the object before; another of this store may have made it since."""
+        with super().lock(step, key, stopped):
+            self._locked.add((step, key))
+            try:
+                yield
+            finally:
+                self._locked.discard((step, key))
 
     @override
     def put(self, step: str, key: str, value: Any) -> None:
         """Returns once the step has left this process, so that it outlives it."""
         super().put(step, key, value)
         self._send(step, key, value)
+
+    def _is_settled(self, name: tuple[str, str], value: Any) -> bool:
+        return name in self._locked or (value is not None and name in self._given)
 
     def _send(self, step: str, key: str, value: Any) -> None:
         text = serialization.canonical(value)
@@ -94,28 +127,33 @@ class StepServer:
         self._secrets = secrets
 
     def answer(self, message: Mapping[str, Any]) -> dict[str, Any]:
-        """Keep the finished step of a message, or return what the store has of the one that it asks for."""
+        """Keep the finished step of a message, or return what the store has of those that it asks for."""
         try:
-            step, key = str(message["step"]), str(message["key"])
-            if "value" not in message:
-                return self._get(step, key)
-            self._put(step, key, message["value"])
+            step = str(message["step"])
+            if "keys" in message:
+                return self._get(step, list(map(str, message["keys"])))
+            self._put(step, str(message["key"]), message["value"])
         except (ValueError, LookupError, TypeError, RecursionError) as error:
             log.warning("a worker sent what is no finished step (%s), and it is not kept", error)
-        except (StoreError, BadInput) as error:
-            log.warning("%s", " ".join(str(error).split()))
+        except StoreError as error:
+            _warn(error)
         return {}
 
-    def _get(self, step: str, key: str) -> dict[str, Any]:
-        """Return what the store has, unless that is too large."""
-        value = self._store.get(step, key)
-        if value is None:
-            return {"lacks": True}
-        text = serialization.canonical(value)
-        if len(text) > MOST_BYTES:
-            return {}
-        refuse_key(f"the stored {step} {key}", text.encode(), self._secrets)
-        return {"value": text}
+    def _get(self, step: str, keys: Sequence[str]) -> dict[str, Any]:
+        """Return what the store has, unless that is too large, and the keys of what it lacks."""
+        given: dict[str, str] = {}
+        lacks: list[str] = []
+        for key in keys:
+            try:
+                value = self._store.get(step, key)
+                if value is None:
+                    lacks.append(key)
+                elif len(text := serialization.canonical(value)) <= MOST_BYTES:
+                    refuse_key(f"the stored {step} {key}", text.encode(), self._secrets)
+                    given[key] = text
+            except (StoreError, BadInput) as error:
+                _warn(error)
+        return {"values": given, "lacks": lacks}
 
     def _put(self, step: str, key: str, text: str) -> None:
         value = json.loads(text) if len(text) <= MOST_BYTES else None
@@ -123,3 +161,7 @@ class StepServer:
             raise TypeError(f"{step}/{key} holds no record")
         if step in self._fresh or self._store.get(step, key) is None:
             self._store.put(step, key, value)
+
+
+def _warn(error: Exception) -> None:
+    log.warning("%s", " ".join(str(error).split()))

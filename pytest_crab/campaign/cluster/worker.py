@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import contextlib
+import itertools
 import json
 import pickle
 import threading
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from distributed import Client, Queue, Worker, WorkerPlugin, get_worker
@@ -28,6 +29,9 @@ UID = uuid.uuid4().hex[:16]
 
 #: Seconds until a message must have left and an answer must be there.
 _ANSWER = 30.0
+
+#: Seconds until a message that goes along with the next one goes alone.
+_NOTED = 0.2
 
 #: Seconds for trials to end where the worker ends, perhaps since the scheduler does not answer them.
 _PATIENCE = 10.0
@@ -49,6 +53,10 @@ class DaskController(Controller):
     def __init__(self, worker: Worker, topic: str) -> None:
         self._worker = worker
         self._topic = topic
+        self._noted: list[Mapping[str, Any]] = []
+        self._guard = threading.Lock()
+        self._calls = itertools.count(1)
+        self._idle: list[Queue] = []  # the queues for answers that no call waits at now
 
     @lazy
     def _client(self) -> Client:
@@ -63,31 +71,61 @@ class DaskController(Controller):
     def send(self, message: Mapping[str, Any]) -> bool:
         """The scheduler has the message when this returns True."""
         try:
-            text = json.dumps({"uid": UID, "name": str(self._worker.name), **message})
-            self._queue.put(text, callback_timeout=_ANSWER)
+            self._queue.put(self._text([*self._take_noted(), message]), callback_timeout=_ANSWER)
         except LOST:
             return False
         return True
 
     @override
+    def note(self, message: Mapping[str, Any]) -> None:
+        with self._guard:
+            self._noted.append(message)
+            first = len(self._noted) == 1
+        if first:
+            with contextlib.suppress(*LOST):
+                loop = self._client.loop
+                loop.add_callback(loop.call_later, _NOTED, self._send_noted)
+
+    @override
     def call(self, message: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The answer comes in a queue of its own."""
+        """One call at a time waits at a queue for answers; it knows its own by its number."""
         with contextlib.suppress(*LOST):
-            answers = Queue(f"{self._topic}-{uuid.uuid4().hex}", client=self._client)
+            with self._guard:
+                answers = self._idle.pop() if self._idle else None
+            if answers is None:
+                answers = Queue(f"{self._topic}-{uuid.uuid4().hex}", client=self._client)
             try:
-                self.send({"call": answers.name, **message})
-                found: Mapping[str, Any] = answers.get(timeout=_ANSWER, callback_timeout=2 * _ANSWER)
-                return found
+                call = f"{answers.name}:{next(self._calls)}"
+                self.send({"call": call, **message})
+                while (found := answers.get(timeout=_ANSWER, callback_timeout=2 * _ANSWER)).get("call") != call:
+                    pass  # it came too late for whoever asked, or twice
+                answer: Mapping[str, Any] = found["answer"]
+                return answer
             finally:
-                answers.close()
+                self._idle.append(answers)
         return {}
 
     def close(self) -> None:
-        """Leave the queue and the scheduler."""
+        """Leave the queues and the scheduler."""
         if "_queue" in vars(self):
             with contextlib.suppress(*LOST):
-                self._queue.close()
+                for queue in (self._queue, *self._idle):
+                    queue.close()
                 self._client.close(timeout=5)
+
+    async def _send_noted(self) -> None:
+        noted = self._take_noted()
+        if noted:
+            with contextlib.suppress(*LOST):
+                await self._queue.put(self._text(noted), callback_timeout=_ANSWER)
+
+    def _take_noted(self) -> list[Mapping[str, Any]]:
+        with self._guard:
+            noted, self._noted = self._noted, []
+        return noted
+
+    def _text(self, messages: Sequence[Mapping[str, Any]]) -> str:
+        return json.dumps([{"uid": UID, "name": str(self._worker.name), **message} for message in messages])
 
 
 class RunPlugin(WorkerPlugin):  # type: ignore[misc,unused-ignore]

@@ -118,6 +118,14 @@ class WorkerRun(Controller):
         return sent
 
     @override
+    def note(self, message: Mapping[str, Any]) -> None:
+        """With bookings it is sent at once."""
+        if self._new_entries()[0]:
+            self.send(message)
+        else:
+            self._controller.note(message)
+
+    @override
     def call(self, message: Mapping[str, Any]) -> Mapping[str, Any]:
         return self._controller.call(message)
 
@@ -250,6 +258,6 @@ class _Notices:
         goes_on = self._last == f"{step}{FOR_A_SLOT}"
         self._last = step
         if self._run.plan.budget is None or step not in self._asking or goes_on:
-            self._run.send(message)
+            self._run.note(message)
         elif not self._run.call(message):
             raise Cancelled("the run has given this worker up, or cannot be reached")
