@@ -68,8 +68,8 @@ def spread(sample: Sample) -> list[Sample]:
 
 
 #: How many trials a second the one process that runs pytest gives out and takes back: by cluster.py, 27 November 2026,
-#: it is busy for 40 ms with a trial whose steps a worker makes, on 2 cores with a load of 12. Dask's scheduler, another
-#: process, is busy for 23 ms.
+#: it is busy for 41 ms with a trial whose steps a worker makes, on 2 cores with a load of 22. Dask's scheduler, another
+#: process, is busy for 35 ms.
 HEAD = 25.0
 
 
