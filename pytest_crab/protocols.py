@@ -423,7 +423,7 @@ class Store(Protocol):
         """The plain value that was put, or None. A damaged object is moved aside and counts as absent."""
 
     def get_all(self, step: str, keys: Iterable[str]) -> dict[str, Any]:
-        """What ``get`` returns of each of these objects of one step, by key."""
+        """The values that ``get`` returns of these objects of one step, by key."""
 
     def put(self, step: str, key: str, value: Any) -> None:
         """Keep a plain value, durably, before returning, and drop its notes. Raises StoreError."""

@@ -82,7 +82,7 @@ class FileStore:
         return value
 
     def get_all(self, step: str, keys: Iterable[str]) -> dict[str, Any]:
-        """Return what ``get`` returns of each of these objects of one step, by key. Raises StoreError."""
+        """Return the values that ``get`` returns of these objects of one step, by key. Raises StoreError."""
         return {key: self.get(step, key) for key in keys}
 
     def put(self, step: str, key: str, value: Any) -> None:
