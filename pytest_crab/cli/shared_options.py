@@ -14,7 +14,9 @@ from pytest_crab import runtimes, serialization
 from pytest_crab.errors import BadInput
 from pytest_crab.option_table import FIELDS, Options
 from pytest_crab.option_types import OptionType
+from pytest_crab.results.oracle_table import with_table
 from pytest_crab.results.recorded_results import Told
+from pytest_crab.results.summary import Summary
 from pytest_crab.runtimes import RuntimeSettings
 from pytest_crab.scoring.location import RULES
 from pytest_crab.scoring.similarity import EMBEDDING, Similarity, load_measures
@@ -65,7 +67,8 @@ def json_option(command: Callable[..., Told | None]) -> Callable[..., None]:
 
 def print_json(found: object) -> None:
     """Print a record as data."""
-    click.echo(json.dumps(serialization.dump(found), indent=1, allow_nan=False))
+    data = with_table(found) if isinstance(found, Summary) else found
+    click.echo(json.dumps(serialization.dump(data), indent=1, allow_nan=False))
 
 
 def load_embedding(model: str) -> Similarity:

@@ -13,6 +13,7 @@ from typing import BinaryIO, TypeVar
 from pytest_crab import serialization
 from pytest_crab.atomic import SHARED, write_atomically
 from pytest_crab.errors import BadInput
+from pytest_crab.results.oracle_table import with_table, without_table
 from pytest_crab.results.summary import Summary
 from pytest_crab.types import Trial, Unit, Verdict
 
@@ -104,7 +105,7 @@ def copy_trials(path: Path, places: Iterable[tuple[Path, int]]) -> None:
 
 def write_summary(path: Path, summary: Summary) -> None:
     """Write summary.json: whoever reads sees the old file or the whole new one. Raises OSError."""
-    write_data(path, summary)
+    write_data(path, with_table(summary))
 
 
 def write_data(path: Path, record: object) -> None:
@@ -226,6 +227,8 @@ def _record(cls: type[T], value: object, where: str) -> T:
     known = cls.__dataclass_fields__["schema"].default  # type: ignore[attr-defined]  # each record has its version
     if isinstance(value, dict) and value.get("schema", known) != known:
         raise BadInput(where, [f"schema {value['schema']!r} is not known here; this version reads {known}"])
+    if cls is Summary:
+        value = without_table(value, where)
     problems: list[str] = []
     record = serialization.read(cls, value, problems)
     if isinstance(record, Trial):

@@ -35,7 +35,6 @@ from pytest_crab.types import (
     FIRST,
     LANGUAGE,
     NO_RUNTIME,
-    SCHEMA,
     Explanation,
     Provenance,
     Reason,
@@ -44,6 +43,9 @@ from pytest_crab.types import (
     Verdict,
 )
 from pytest_crab.types.reviews import SuggestionCounts
+
+#: The version of summary.json.
+SUMMARY_SCHEMA = 2
 
 #: The fixed sentence beside every number that an agent without understanding of findings took part in.
 SIMULATED = (
@@ -65,7 +67,7 @@ OUTCOMES = (Verdict.CAUGHT.value, Verdict.MISSED.value, *CAUSES)
 class Summary:
     """A run's reviewers as they come in the first instance."""
 
-    schema: int = SCHEMA
+    schema: int = SUMMARY_SCHEMA
     errors_as_misses: bool = False
     #: The trials that a later record replaced.
     superseded: int = 0

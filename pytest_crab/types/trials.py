@@ -13,7 +13,7 @@ from pytest_crab.types.explanations import Explanation
 from pytest_crab.types.reviews import Review, Revision, ScorerUsage, Usage
 from pytest_crab.types.scores import COMPARED, CommentResult, Score, ScoredComment
 
-#: The version of instance.yaml, of summaries and of the command contract.
+#: The version of instance.yaml, of probes.json and of the command contract.
 SCHEMA = 1
 
 #: The version of the trial record.

@@ -98,7 +98,7 @@ def test_what_cannot_be_compared_is_refused_before_anything_runs(lab: Any, measu
     result = lab.run("--reviewer=both", "--crab-baseline=told", *MINE)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*not comparable with told: *the harness was 0123 and is *"])
-    lab.write({"old/summary.json": '{"schema": 1, "reviewers": []}'})
+    lab.write({"old/summary.json": '{"schema": 2, "reviewers": [], "oracles": []}'})
     result = lab.run("--reviewer=both", "--crab-baseline=old", *MINE)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*old has no reviewer to compare with"])

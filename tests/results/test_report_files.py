@@ -144,7 +144,7 @@ def test_an_oracle_and_the_rate_of_a_label_are_one_line_each(tmp_path: Path, mak
     (codex,) = summary.reviewers
     lines = [line.strip().rstrip(",") for line in path.read_text().splitlines()]
     read = [json.loads(line) for line in lines if line.startswith("{") and line.endswith("}")]
-    assert [own["instance"] for own in read if "verdicts" in own] == ["a", "b"]
+    assert [own["instance"] for own in read if "instance" in own] == ["a", "b"]
     rates = {line.partition('": {')[0].strip('"') for line in lines if '"oracles": ' in line and line.endswith("}")}
     words = {word for rates_of in codex.by_label.values() for word in rates_of}
     assert words and words <= rates
@@ -175,7 +175,27 @@ def test_a_field_that_may_be_none_has_a_default_since_files_leave_it_out(record:
         assert not optional & needed, kind
 
 
-@pytest.mark.parametrize("text", ["", "{", '{"schema": 9}', '{"reviewers": 3}'])
+def test_an_oracle_is_named_once_and_one_that_differs_is_another(tmp_path: Path, make_trial: MakeTrial) -> None:
+    path = tmp_path / "summary.json"
+    trials = [make_trial(name, "a", Reason.GREEN, Reason.FAILED, repeat=n) for name in ("one", "two") for n in (1, 3)]
+    other = make_trial("three", "a", Reason.GREEN)
+    marked = [dataclasses.replace(comment, resolvable=True) for comment in other.comments]
+    summary = summarise([*trials, dataclasses.replace(other, comments=tuple(marked))])
+    write_summary(path, summary)
+    data = json.loads(path.read_text())
+    listed = [(one["comment"], one.get("resolvable")) for one in data["oracles"]]
+    assert listed == [("c0", None), ("c1", None), ("c0", True)]
+    assert data["reviewers"][1]["oracles"] == [
+        {"oracle": 0, "verdicts": "cc", "repeats": [1, 3]},
+        {"oracle": 1, "verdicts": "mm", "repeats": [1, 3]},
+    ]
+    assert read_summary(path) == summary
+
+
+BAD = '{"schema": 2, "oracles": [], "reviewers": [{"oracles": [{"oracle": 0, "verdicts": "c"}]}]}'
+
+
+@pytest.mark.parametrize("text", ["", "{", '{"schema": 1}', '{"reviewers": 3}', '{"oracles": [], "reviewers": 3}', BAD])
 def test_a_bad_summary_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "summary.json"
     path.write_text(text)
