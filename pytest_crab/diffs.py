@@ -20,9 +20,9 @@ MOST_MIB_CHANGED = 48
 #: The head of a hunk: how many lines of the old version, the first line of the new one, and how many of that.
 HUNK_HEAD = re.compile(r"@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 
-#: Before each file of a git diff, and each hunk; all lines of a hunk begin with a mark, so that none looks like these.
-_FILE = re.compile(r"^(?=diff --git )", re.MULTILINE)
-_HUNK_OR_FILE = re.compile(r"^(?=@@ -|diff --git )", re.MULTILINE)
+#: What the first line of each file of a git diff and of each hunk begins with, behind the end of the line before; all
+#: lines of a hunk begin with a mark, so that none looks like these.
+_FILE, _HUNK = "\ndiff --git ", "\n@@ -"
 #: Where the head of a file's diff ends.
 _BODY = re.compile(r"^(?=@@ -|GIT binary patch)", re.MULTILINE)
 _BINARY = re.compile(r"^(?:GIT binary patch|Binary files .* differ)\r?$", re.MULTILINE)
@@ -101,9 +101,17 @@ class Hunk:
 
 def split_files(diff: str) -> Iterator[DiffSection]:
     """Yield the parts of a git diff that are one file each, in its order; together they are ``diff``. Never raises."""
-    for text in _FILE.split(diff):
-        if text:
-            yield DiffSection(*_names(text), text)
+    for text in _texts_of_files(diff):
+        yield DiffSection(*_names(text), text)
+
+
+def _texts_of_files(diff: str) -> Iterator[str]:
+    start, end = 0, diff.find(_FILE) + 1
+    while end:
+        yield diff[start:end]
+        start, end = end, diff.find(_FILE, end) + 1
+    if diff:
+        yield diff[start:]
 
 
 def parse(diff: str) -> tuple[ChangedFile, ...]:
@@ -164,7 +172,7 @@ def touched_paths(diff: str) -> set[str]:
 
 def counts(diff: str) -> tuple[int, int]:
     """Return how many lines the hunks of a git diff add and how many they remove; a text without hunks has none."""
-    hunks = [part for part in _HUNK_OR_FILE.split(diff) if part.startswith("@@ -")]
+    hunks = [f"\n{text}".partition(_HUNK)[2] for text in _texts_of_files(diff)]
     return sum(hunk.count("\n+") for hunk in hunks), sum(hunk.count("\n-") for hunk in hunks)
 
 

@@ -43,7 +43,7 @@ def details(report: Path) -> list[dict[str, Any]]:
     """What the page unpacks of each trial."""
     text = (report / "index.html").read_text()
     packed = re.findall(r'<script type="application/json" id="d\d+">"([^"]*)"</script>', text)
-    return [json.loads(gzip.decompress(base64.b64decode(each))) for each in packed]
+    return [one for each in packed for one in json.loads(gzip.decompress(base64.b64decode(each)))]
 
 
 def test_json_is_laid_out_and_texts_keep_their_lines() -> None:

@@ -62,6 +62,8 @@ SCRIPTS = ("elements.js", "tables.js", "charts.js", "markdown.js", "syntax.js", 
 
 _CHUNK = 1 << 20
 
+#: Characters of details that are packed as one: what is alike in them then takes place and time once.
+_PACKED = 1 << 16
 
 #: The templates of the page, one below the other. A section in one of them is linked at the top by its heading.
 OVERVIEW = (
@@ -96,6 +98,10 @@ class Live:
     several: bool = False
 
 
+#: Where details are: the number of a packed list and the place in it, or an address at the page's server.
+_Place = tuple[int, int] | str
+
+
 @contextmanager
 def open_page(report: Path) -> Iterator[Page]:
     """A page for a report's folder, whose trials are to be added one after the other."""
@@ -115,13 +121,14 @@ class Page:
         self._blocks = blocks
         self._rows: dict[TrialId, str] = {}  # as JSON, which takes a quarter of the memory
         self._near: dict[TrialId, tuple[str, ...]] = {}
-        self._subjects: dict[str, int | str | None] = {}
+        self._subjects: dict[str, _Place | None] = {}
         self._rulers = RulersBuilder()
         self._named: set[str] = set()
         self._clock = Clock()
         self._bars: dict[TrialId, Bar | None] = {}
         self._room = ROOM
         self._count = 0
+        self._texts: list[str] = []
         self._charts: Charts | None = None
 
     def add(self, trial: Trial, start: int = 0) -> None:
@@ -190,6 +197,7 @@ class Page:
         """Yield the whole page in pieces."""
         yield rendered.head.encode()
         if self._blocks is not None:
+            self._pack(self._blocks)
             self._blocks.seek(0)
             while chunk := self._blocks.read(_CHUNK):
                 yield chunk
@@ -207,22 +215,30 @@ class Page:
                 self._room -= len(found.text)
                 yield found
 
-    def _trial_place(self, trial: Trial, start: int) -> int | str:
-        """Return the number of the block with a trial's details, or the server's address of them."""
+    def _trial_place(self, trial: Trial, start: int) -> _Place:
+        """Return where a trial's details are: see ``_Place``."""
         if self._blocks is None:
             return f"trial/{start}/{quote(str(trial.id), safe='')}"
-        return self._block(trial_detail(trial, list(self._transcripts(trial))))
+        return self._packed(self._blocks, trial_detail(trial, list(self._transcripts(trial))))
 
-    def _subject_place(self, subject: Subject) -> int | str:
+    def _subject_place(self, subject: Subject) -> _Place:
         if self._blocks is None:
             return f"subject/{quote(subject.instance, safe='')}"
-        return self._block(subject_detail(subject))
+        return self._packed(self._blocks, subject_detail(subject))
 
-    def _block(self, data: Any) -> int:
-        assert self._blocks is not None
-        self._blocks.write(packed_block(self._count, data))
-        self._count += 1
-        return self._count - 1
+    def _packed(self, blocks: IO[bytes], data: Any) -> _Place:
+        self._texts.append(safe_json(data))
+        place = self._count, len(self._texts) - 1
+        if sum(map(len, self._texts)) >= _PACKED:
+            self._pack(blocks)
+        return place
+
+    def _pack(self, blocks: IO[bytes]) -> None:
+        """Write the details that wait for others to be packed with."""
+        if self._texts:
+            blocks.write(packed_block(self._count, self._texts))
+            self._count += 1
+            self._texts = []
 
 
 class Charts:

@@ -24,7 +24,7 @@ function revisions(before, after) {
 }
 
 async function unfold(details) {
-  const { comments, before, after } = await unpack(Number(details.dataset.block));
+  const { comments, before, after } = await unpack([details.dataset.block, 0]);
   delete details.dataset.block;
   details.append(...comments.map((one) => make("div", { class: "remark" }, box(one, true))),
     make("div", { class: "pair" }, half("Before", before, comments[0]), half("After", after, comments[0])),

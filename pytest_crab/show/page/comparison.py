@@ -15,7 +15,7 @@ from pytest_crab.instances.pull_requests import read_subject
 from pytest_crab.results.files import read_trials, write_report_file
 from pytest_crab.results.gate_record import GateRuling
 from pytest_crab.results.loading import TRIALS, trials_file
-from pytest_crab.show.page.rendering import packed_block, render_page
+from pytest_crab.show.page.rendering import packed_block, render_page, safe_json
 from pytest_crab.show.page.rows import safe, subject_detail, trial_detail
 from pytest_crab.text import label_words
 from pytest_crab.types import CommentResult, Trial, Verdict
@@ -120,7 +120,8 @@ def _with_records(
         return one
     subject = read_subject(report, one.instance)
     own = [] if subject is None else [each for each in subject_detail(subject)["comments"] if each["id"] == one.comment]
-    blocks.append(packed_block(len(blocks), {"comments": own, "before": _side(was[0]), "after": _side(now[0])}))
+    shown = {"comments": own, "before": _side(was[0]), "after": _side(now[0])}
+    blocks.append(packed_block(len(blocks), [safe_json(shown)]))
     return dataclasses.replace(
         one,
         labels=safe(label_words(now[1].place.labels)),

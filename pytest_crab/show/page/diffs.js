@@ -19,6 +19,9 @@ function box(remark, human) {
 
 const MARKS = { "+": "add", "-": "cut", "@": "hunk", "#": "hunk", "…": "hunk" };
 
+// The rows of one file's diff, which are packed as one text.
+const rowsOf = (data) => data.rows ? data.rows.split("\n") : [];
+
 // Each row as [mark, number on the old side, number on the new side, text]; a row begins with its mark.
 function* numbered(rows) {
   let [old, fresh] = [0, 0];
@@ -55,8 +58,9 @@ function hunkAt(rows, remark) {
 function file(data, remarks, what, open = true) {
   const body = make("tbody");
   const waiting = new Set(remarks);
-  const paint = painter(data.path, data.rows);
-  for (const each of numbered(data.rows)) {
+  const rows = rowsOf(data);
+  const paint = painter(data.path, rows);
+  for (const each of numbered(rows)) {
     body.append(line(each, paint));
     for (const one of waiting) {
       const [remark, human] = one;
@@ -70,12 +74,12 @@ function file(data, remarks, what, open = true) {
   return make("details", { class: "file", open: open ? "" : null },
     make("summary", null, pieces(name), make("span", { class: "tag" }, what.toLowerCase()), make("span", { class: "quiet" }, counts(data))),
     [...waiting].map(([remark, human]) => make("div", { class: "remark" }, box(remark, human))),
-    data.rows.length ? make("div", { class: "code", role: "group", "aria-label": what + ", " + name }, make("table", { role: "presentation" }, body)) : null);
+    rows.length ? make("div", { class: "code", role: "group", "aria-label": what + ", " + name }, make("table", { role: "presentation" }, body)) : null);
 }
 
 const counts = (data) => " +" + changedLines(data, "+") + " −" + changedLines(data, "-");
 const counted = (count, noun) => count + " " + noun + (count === 1 ? "" : "s");
-const changedLines = (data, mark) => data ? data.rows.filter((each) => each[0] === mark).length : 0;
+const changedLines = (data, mark) => data ? rowsOf(data).filter((each) => each[0] === mark).length : 0;
 
 // One file of the pull request, with its revision beside it; it is folded if it has no comment and the revision leaves it alone.
 function pair(path, changed, revised, remarks, absent) {

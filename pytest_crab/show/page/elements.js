@@ -22,11 +22,12 @@ function breakable(node) {
   }
 }
 
-// Details: packed into the page under this number, or to be asked of the server that the page is from.
+// Details: at a place of one of the lists that are packed into the page, or to be asked of the server that it is from.
 async function unpack(place) {
   if (place === null || place === undefined) return null;
   if (typeof place === "string") return (await fetch(place)).json();
-  const packed = Uint8Array.from(atob(JSON.parse(byId("d" + place).textContent)), (char) => char.charCodeAt(0));
+  const [list, at] = place;
+  const packed = Uint8Array.from(atob(JSON.parse(byId("d" + list).textContent)), (char) => char.charCodeAt(0));
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return JSON.parse(await new Response(stream).text());
+  return JSON.parse(await new Response(stream).text())[at];
 }

@@ -7,7 +7,7 @@ import functools
 import gzip
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib import resources
 from operator import attrgetter
 from typing import Any, NamedTuple
@@ -88,9 +88,9 @@ def render_template(template: str, **values: Any) -> str:
     return str(templates().get_template(template).render(**values))
 
 
-def packed_block(number: int, data: Any) -> bytes:
-    """Return the element that holds packed data, which the page's script unpacks by this number."""
-    packed = base64.b64encode(gzip.compress(safe_json(data).encode(), 3, mtime=0)).decode()
+def packed_block(number: int, texts: Iterable[str]) -> bytes:
+    """Return the element that holds these JSON texts as a packed list; the page's script unpacks one by its place."""
+    packed = base64.b64encode(gzip.compress(f"[{','.join(texts)}]".encode(), 3, mtime=0)).decode()
     return f'<script type="application/json" id="d{number}">"{packed}"</script>\n'.encode()
 
 

@@ -2,7 +2,7 @@
 const WORDS = { keep: "kept", reject: "rejected", edit: "edited" };
 
 async function review() {
-  const { items, by, served } = await unpack(0);
+  const { items, by, served } = await unpack([0, 0]);
   const main = byId("main");
   let place = Math.max(0, items.findIndex((one) => !one.ruling));
   const reason = make("input", { id: "reason", autocomplete: "off" });
@@ -63,8 +63,8 @@ async function review() {
   // The comment at its lines: the hunk that it is on, with what the hunk is of.
   function around(one, remark) {
     const own = one.files.find((each) => each.path === one.path);
-    const rows = own && hunkAt(own.rows, remark);
-    return rows ? file({ path: own.path, rows }, [[remark, true]], "Pull request") : make("div", { class: "remark" }, box(remark, true));
+    const rows = own && hunkAt(rowsOf(own), remark);
+    return rows ? file({ path: own.path, rows: rows.join("\n") }, [[remark, true]], "Pull request") : make("div", { class: "remark" }, box(remark, true));
   }
 
   function show() {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -42,6 +43,9 @@ _SAID_BY_VERDICT = frozenset({Reason.GREEN, Reason.CORRECT, Reason.HIT, Reason.F
 
 #: The marks of lines that one side of a diff has, or both.
 _MARKS = frozenset(" +-")
+
+#: In a hunk a line that is not of it, and no head of the next one.
+_ODD_LINE = re.compile(rf"\n(?![ +\\-]|{HUNK_HEAD.pattern})")
 
 
 def safe(text: str | None) -> str:
@@ -115,22 +119,40 @@ def subject_detail(subject: Subject) -> dict[str, Any]:
 
 
 def diff_files(diff: str) -> Iterator[dict[str, Any]]:
-    """The files of a git diff: the path, and the lines that the page's script numbers; never raises.
+    """The files of a git diff: the path, and as one text the lines that the page's script numbers; never raises.
 
     A line begins with its mark: that of the diff, "@" for the head of a hunk, "#" for what stands above the hunks.
     What an agent handed over may be no diff at all; it is then shown as it is, under no file's name.
     """
     left = DIFF_LINES
     for part in split_files(diff):
-        lines = split_lines(part.text)
-        rows = list(_rows(lines[:left]))
+        above, hunks = _plain_hunks(part.text, left)
+        lines = split_lines(above)
+        rows = [*_rows(lines[:left]), *hunks]
         if len(lines) > left:
             rows.append("\\ more lines are in trials.jsonl")
-        left -= len(lines)
+        left -= part.text.count("\n")
         path = part.new if part.new is not None else part.old
-        yield {"path": None if path is None else safe(path), "rows": rows}
+        yield {"path": None if path is None else safe(path), "rows": "\n".join(rows)}
         if left < 0:
             return
+
+
+def _plain_hunks(text: str, most: int) -> tuple[str, list[str]]:
+    """Return the lines of a file's diff to look at one by one, and behind them the hunks that can be shown as they are.
+
+    Most can, and there is nothing to do for each of their lines. ``most`` lines are shown.
+    """
+    above, found, rest = text.partition("\n@@ -")
+    hunks = found + rest.removesuffix("\n")
+    plain = (
+        found
+        and text.count("\n") < most
+        and _ODD_LINE.search(hunks) is None
+        and hunks.replace("\n", "").isprintable()
+        and max(map(len, hunks.split("\n"))) <= LINE
+    )
+    return (f"{above}\n", [hunks.replace("\n@@", "\n@@@")[1:]]) if plain else (text, [])
 
 
 def _rows(lines: Sequence[str]) -> Iterator[str]:
@@ -267,15 +289,12 @@ def _steps(trial: Trial) -> Iterator[list[str]]:
 
 def _commands(trial: Trial) -> Iterator[list[str]]:
     """Yield the commands that show and repeat a trial, each with its purpose."""
-    name, file = str(trial.id), f"SET/{trial.instance}/instance.yaml"
-    again = ["pytest", *_options(trial), file]
-    for purpose, words in (
-        ("Run it again; SET is the folder of the set, and finished steps come from the store", again),
-        ("Show it in a terminal; add --report DIR if the report is not in .crab", ["pytest-crab", "show", name]),
-        ("Read all that was asked and said", ["pytest-crab", "show", name, "--transcript"]),
-        ("Open a shell where its revision is applied", ["pytest-crab", "set", "shell", name]),
-    ):
-        yield [purpose, safe(shlex.join(words))]
+    again = shlex.join(["pytest", *_options(trial), f"SET/{trial.instance}/instance.yaml"])
+    name = safe(shlex.quote(str(trial.id)))
+    yield ["Run it again; SET is the folder of the set, and finished steps come from the store", safe(again)]
+    yield ["Show it in a terminal; add --report DIR if the report is not in .crab", f"pytest-crab show {name}"]
+    yield ["Read all that was asked and said", f"pytest-crab show {name} --transcript"]
+    yield ["Open a shell where its revision is applied", f"pytest-crab set shell {name}"]
 
 
 def _options(trial: Trial) -> Iterator[str]:

@@ -42,23 +42,23 @@ def test_indentation_stays() -> None:
 def test_lines_of_hunks_keep_their_marks_and_headers_have_their_own() -> None:
     renamed, binary = diff_files(DIFF)
     assert renamed["path"] == "new.py"
-    similarity, *names, head, keep, was, new, end = renamed["rows"]
+    similarity, *names, head, keep, was, new, end = renamed["rows"].split("\n")
     assert similarity == "#similarity index 90%"
     assert names == ["#rename from old.py", "#rename to new.py"]
     assert head == "@@@ -7,3 +9,3 @@ class C:"
     assert (keep, was, new, end) == (" keep", "--- was", "+++ is", "\\ No newline at end of file")
-    assert binary == {"path": "x.bin", "rows": ["#Binary files a/x.bin and b/x.bin differ"]}
+    assert binary == {"path": "x.bin", "rows": "#Binary files a/x.bin and b/x.bin differ"}
 
 
 @given(st.text())
 def test_no_text_is_too_odd_for_a_diff(text: str) -> None:
     for file in diff_files(text):
-        assert len(file["rows"]) <= DIFF_LINES + 1
+        assert len(file["rows"].split("\n")) <= DIFF_LINES + 1
 
 
 def test_a_long_diff_says_that_it_goes_on() -> None:
     (file,) = diff_files("diff --git a/x b/x\n@@ -0,0 +1,9999 @@\n" + "+line\n" * 9999)
-    assert file["rows"][-1] == "\\ more lines are in trials.jsonl"
+    assert file["rows"].split("\n")[-1] == "\\ more lines are in trials.jsonl"
 
 
 def test_an_oracle_says_each_fact_once(make_trial: Callable[..., Trial], make_result: Callable[..., Any]) -> None:
@@ -135,4 +135,4 @@ def test_files_have_the_names_that_they_have_in_the_tree(name: str) -> None:
     quoted = "".join(chr(byte) if byte < 128 else f"\\{byte:03o}" for byte in name.encode())
     old, new = (f'"{side}/{quoted}"' if quoted != name else f"{side}/{name}" for side in "ab")
     (file,) = diff_files(f"diff --git {old} {new}\n--- {old}\n+++ {new}\n@@ -1 +1 @@\n-a\n+b\x0cc\u2028d\n")
-    assert file == {"path": name, "rows": ["@@@ -1 +1 @@", "-a", "+b\\x0cc\\u2028d"]}
+    assert file == {"path": name, "rows": "@@@ -1 +1 @@\n-a\n+b\\x0cc\\u2028d"}
