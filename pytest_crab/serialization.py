@@ -211,10 +211,11 @@ def _record(cls: Any, value: Any, problems: list[str], at: str) -> Any:
     before = len(problems)
     values: dict[str, Any] = {}
     for key, item in value.items():
-        if key not in fields:
+        field = fields.get(key)
+        if field is None:
             problems.append(f"{_join(at, key)} is not a known key; the keys here are {_commas(fields)}")
             continue
-        name, exact, convert = fields[key]
+        name, exact, convert = field
         values[name] = _shared(item) if type(item) is exact else convert(item, problems, _join(at, key))
     missing = [_join(at, key) for key in needed if key not in value]
     if missing:
@@ -276,11 +277,16 @@ def _same_words(pairs: tuple[tuple[str, str], ...]) -> Mapping[str, str]:
 
 
 def _member(kind: type[enum.Enum], value: Any, problems: list[str], at: str) -> Any:
-    try:
-        return kind(value)
-    except ValueError:
-        problems.append(f"{_name(at)} is {_show(value)}; it should be one of {_commas(word.value for word in kind)}")
-        return None
+    words = _by_text(kind)
+    found = words.get(value) if isinstance(value, str) else None
+    if found is None:
+        problems.append(f"{_name(at)} is {_show(value)}; it should be one of {_commas(words)}")
+    return found
+
+
+@functools.cache
+def _by_text(kind: type[enum.Enum]) -> Mapping[str, enum.Enum]:
+    return {str(word.value): word for word in kind}
 
 
 def _scalar(kind: Any, value: Any, problems: list[str], at: str) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Mapping
 from typing import AnyStr
@@ -76,6 +77,12 @@ def last_line(*outputs: bytes | str, limit: int = 300) -> str:
 
 def label_words(labels: Mapping[str, str]) -> str:
     """The labels of a comment on one line, category and kind first; they come from a file that anybody may write."""
+    return _label_words(tuple(labels.items()))
+
+
+@functools.lru_cache(1024)  # many comments have the same few
+def _label_words(pairs: tuple[tuple[str, str], ...]) -> str:
+    labels = dict(pairs)
     first = [labels[name] for name in ("category", "kind") if name in labels]
     others = [f"{name} {word}" for name, word in sorted(labels.items()) if name not in ("category", "kind")]
     return ", ".join(one_line(word, 60) for word in (*first, *others))

@@ -210,7 +210,7 @@ def _lines(path: Path) -> Iterator[bytes]:
 def _load(line: bytes, where: str, *, last: bool) -> object:
     """Return the JSON value of a line; None for a last line that ends in the middle."""
     try:
-        return json.loads(line, parse_constant=_no_number)
+        return _decode(line.decode(json.detect_encoding(line), "surrogatepass"))
     except RecursionError:
         raise BadInput(where, ["is nested too deeply to be a record"]) from None
     except ValueError as error:
@@ -221,6 +221,10 @@ def _load(line: bytes, where: str, *, last: bool) -> object:
 
 def _no_number(word: str) -> object:
     raise ValueError(f"{word} is no number")
+
+
+#: Made once: ``json.loads`` makes a decoder for each call that has options.
+_decode = json.JSONDecoder(parse_constant=_no_number).decode
 
 
 def _record(cls: type[T], value: object, where: str) -> T:

@@ -6,6 +6,7 @@ import csv
 import io
 import itertools
 from collections.abc import Callable, Iterable, Iterator
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -63,8 +64,8 @@ def oracle_rows(trials: Iterable[Trial]) -> Iterator[dict[str, Any]]:
 
 def write_csv(path: Path, trials: Iterable[Trial]) -> None:
     """Write oracles.csv (UTF-8, RFC 4180); a reader sees the old file or the whole new one. Raises OSError."""
-    lines = _of_latest(trials, lambda trial: b"".join(_line(map(_cell, row)) for row in _rows(trial)))
-    write_report_file(path, itertools.chain([_line(COLUMNS)], lines))
+    lines = _of_latest(trials, lambda trial: _lines(_rows(trial)))
+    write_report_file(path, itertools.chain([_lines([COLUMNS])], lines))
 
 
 def write_parquet(path: Path, trials: Iterable[Trial]) -> None:
@@ -115,8 +116,10 @@ def _rows(trial: Trial) -> Iterator[tuple[Any, ...]]:
             "resolvable": result.place.resolvable,
             **_explained(trial.explanations.get(result.comment)),
         }
-        row = {**shared, **own}
-        yield tuple(row[name] for name in COLUMNS)
+        yield _in_order({**shared, **own})
+
+
+_in_order = itemgetter(*COLUMNS)
 
 
 def _explained(one: Explanation | None) -> dict[str, Any]:
@@ -126,13 +129,11 @@ def _explained(one: Explanation | None) -> dict[str, Any]:
 
 
 def _cell(value: Any) -> Any:
-    """Return a value that no spreadsheet takes for a formula, with "" for None."""
-    if isinstance(value, str) and value.startswith(_FORMULA):
-        return f"'{value}"
-    return "" if value is None else value
+    """Return a value that no spreadsheet takes for a formula."""
+    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
 
 
-def _line(cells: Iterable[Any]) -> bytes:
+def _lines(rows: Iterable[Iterable[Any]]) -> bytes:
     text = io.StringIO()
-    csv.writer(text).writerow(cells)
+    csv.writer(text).writerows(map(_cell, row) for row in rows)
     return text.getvalue().encode(errors="backslashreplace")  # JSON has half characters, UTF-8 has none

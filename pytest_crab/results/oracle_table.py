@@ -12,6 +12,9 @@ from pytest_crab.results.summary import Summary
 #: What is the same of an oracle whoever reviews, and so stands in the list of all.
 _SHARED = ("instance", "comment", "repo", "labels", "resolvable", "digest")
 
+#: What a reviewer may have of it beside the verdicts.
+_OWN = ("repeats", "reviews", "alone")
+
 
 def with_table(summary: Summary) -> dict[str, Any]:
     """Return the data of a summary: ``oracles`` are all of them, and a reviewer's say which one each is, from 0."""
@@ -19,12 +22,13 @@ def with_table(summary: Summary) -> dict[str, Any]:
     oracles: list[dict[str, Any]] = []
 
     def row(record: OracleRecord) -> dict[str, Any]:
-        own = serialization.unfold(record)
         key = (*record.key, record.repo, record.resolvable, record.digest, *record.labels.items())
         number = numbers.setdefault(key, len(oracles))
         if number == len(oracles):
-            oracles.append({name: own[name] for name in _SHARED if name in own})
-        return {"oracle": number, **{name: value for name, value in own.items() if value and name not in _SHARED}}
+            shared = ((name, getattr(record, name)) for name in _SHARED)
+            oracles.append({name: value for name, value in shared if value is not None})
+        own = {name: value for name in _OWN if (value := getattr(record, name))}
+        return {"oracle": number, "verdicts": record.verdicts, **own}
 
     reviewers = [{**serialization.unfold(own), "oracles": list(map(row, own.oracles))} for own in summary.reviewers]
     return {**serialization.unfold(summary), "reviewers": reviewers, "oracles": oracles}

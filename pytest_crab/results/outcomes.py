@@ -181,7 +181,9 @@ def micro_interval(values: Mapping[Key, Fraction], repos: Mapping[Key, str], uni
     if not values:
         return None
     clusters = clusters_of(list(values), repos, unit)
-    return clusters.interval(rate_interval([float(value) for value in values.values()], clusters.labels))
+    return clusters.interval(
+        rate_interval([value.numerator / value.denominator for value in values.values()], clusters.labels)
+    )
 
 
 def macro_interval(means: Mapping[str, Fraction], repos: Mapping[Key, str]) -> Interval | None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -56,14 +57,21 @@ def rate_of(oracles: Sequence[OracleRecord], *, strict: bool, of_label: bool = F
     repos = {oracle.key: oracle.repo for oracle in oracles}
     interval = micro_interval(values, repos)
     wide = interval is not None and interval.by == REPOSITORY
+    alike = {oracle.verdicts: oracle for oracle in oracles}  # few, and all below depends on these letters alone
+    counts = Counter(oracle.verdicts for oracle in oracles)
+
+    def summed(value: Callable[[OracleRecord], Fraction | None]) -> Fraction:
+        return total(count * (value(alike[letters]) or Fraction()) for letters, count in counts.items())
+
+    caught = summed(lambda oracle: oracle.value(strict=strict))
     return Rate(
         oracles=len(oracles),
         known=len(values),
-        caught=float(total(values.values())),
-        micro=_mean(list(values.values())),
+        caught=float(caught),
+        micro=float(caught / len(values)) if values else None,
         macro=_mean(list(means.values())),
-        low=_mean([oracle.share(Verdict.CAUGHT.value) for oracle in oracles]),
-        high=_mean([oracle.most_caught() for oracle in oracles]),
+        low=float(summed(lambda oracle: oracle.share(Verdict.CAUGHT.value)) / len(oracles)) if oracles else None,
+        high=float(summed(OracleRecord.most_caught) / len(oracles)) if oracles else None,
         interval=interval,
         here=micro_interval(values, repos, PULL_REQUEST) if wide and not of_label else None,
         macro_interval=None if of_label else macro_interval(means, repos),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pytest_crab.scoring import similarity
@@ -36,8 +36,10 @@ class Cell:
     found: Mapping[str, int] = field(default_factory=dict)
     #: The finding that lies there, else the one that a judge says hits the comment.
     matched: str | None = None
-    #: Whether, of the rulers that know hits, one has a hit here and another has none.
-    differs: bool = False
+
+    def differs(self, hit_rulers: Iterable[str]) -> bool:
+        """Return whether, of these rulers that know hits, one has a hit here and another has none."""
+        return {0.0, 1.0} <= {self.values.get(ruler) for ruler in hit_rulers}
 
 
 def hit_rulers_of(trial: Trial) -> tuple[str, ...]:

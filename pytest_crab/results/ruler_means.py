@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -31,26 +30,27 @@ def measured_by(rows: Sequence[TrialRow]) -> dict[str, Any]:
 
 def _decided_by(rows: Iterable[TrialRow]) -> dict[str, int]:
     """Return how many verdicts each scorer gave that decided an outcome; none where all are usual ones."""
-    counts: Counter[str] = Counter()
+    counts: dict[str, int] = {}
     for row in rows:
-        counts.update({row.decided_by: len(row.oracles)} if row.decided_by is not None else {})
-    return dict(counts) if set(counts) - _usual() else {}
+        if row.decided_by is not None:
+            counts[row.decided_by] = counts.get(row.decided_by, 0) + len(row.oracles)
+    return counts if counts.keys() - _usual() else {}
 
 
 def _by_ruler(rows: Iterable[TrialRow]) -> dict[str, RulerMean]:
     """Return the means by ruler; none where oracles are the only one, whose rates are the summary's own."""
+    if {ruler for row in rows for ruler, _, _ in row.ruler_values} <= _usual():
+        return {}
     found: dict[str, dict[Key, list[float]]] = {}
     for row in rows:
         for ruler, comment, value in row.ruler_values:
             own = found.setdefault(ruler, {})
             if value is not None:
                 own.setdefault((row.instance, comment), []).append(value)
-    usual = _usual()
     means = {ruler: [math.fsum(values) / len(values) for values in own.values()] for ruler, own in found.items()}
     return {
         ruler: RulerMean(comments=len(own), mean=math.fsum(own) / len(own) if own else None)
         for ruler, own in means.items()
-        if set(means) - usual
     }
 
 

@@ -143,7 +143,7 @@ def compare_rulers(
 
 
 def compare_cells(
-    cells: Iterable[Cell],
+    cells: Sequence[Cell],
     *,
     hit_rulers: Sequence[str],
     recorded: Mapping[str, RecordedRuler],
@@ -153,21 +153,17 @@ def compare_cells(
 
     A ruler that measured no comment is left out.
     """
-    marked = [
-        dataclasses.replace(cell, differs={0.0, 1.0} <= {cell.values.get(ruler) for ruler in hit_rulers})
-        for cell in cells
-    ]
-    measured = dict.fromkeys(ruler for cell in marked for ruler, value in cell.values.items() if value is not None)
+    measured = dict.fromkeys(ruler for cell in cells for ruler, value in cell.values.items() if value is not None)
     hit_rulers = [ruler for ruler in hit_rulers if ruler in measured]
     rulers = (*hit_rulers, *(ruler for ruler in measured if ruler not in hit_rulers))
     return RulerComparison(
         rulers=rulers,
         hit_rulers=tuple(hit_rulers),
         location_rule=location_rule,
-        trials=len({(cell.instance, cell.reviewer, cell.repeat) for cell in marked}),
-        rates=tuple(_rates(marked, rulers)),
-        pairs=tuple(_pair(marked, one, other, hit_rulers) for one, other in itertools.combinations(rulers, 2)),
-        differing=tuple(cell for cell in marked if cell.differs),
+        trials=len({(cell.instance, cell.reviewer, cell.repeat) for cell in cells}),
+        rates=tuple(_rates(cells, rulers)),
+        pairs=tuple(_pair(cells, one, other, hit_rulers) for one, other in itertools.combinations(rulers, 2)),
+        differing=tuple(cell for cell in cells if cell.differs(hit_rulers)),
         recorded=recorded,
     )
 

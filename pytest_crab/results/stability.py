@@ -41,6 +41,8 @@ def stability(oracles: Sequence[OracleRecord], *, review_price: float = 0.0) -> 
 
     A review costs ``review_price`` times what a revision does.
     """
+    if not any(len(oracle.verdicts) > 1 for oracle in oracles):
+        return None
     repeated = [found for oracle in oracles if (found := _repeated_oracle(oracle)).runs]
     several = [(own.caught, own.runs) for own in repeated if own.runs > 1]
     if not several:

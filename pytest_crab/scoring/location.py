@@ -11,6 +11,7 @@ import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 from pytest_crab.statistics.matching import largest_matching
 from pytest_crab.types import Finding, Side
@@ -22,8 +23,7 @@ SameConcern = Callable[[int, int], bool]
 RELEASE_DISTANCE = 1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class Place(NamedTuple):
     """The place of a finding or a comment; None is not stated."""
 
     path: str | None = None

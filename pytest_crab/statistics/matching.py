@@ -17,7 +17,7 @@ def largest_matching(candidates: Mapping[K, Sequence[V]]) -> dict[K, V]:
     owners: dict[V, K] = {}
     partners: dict[K, V] = {}
     closed: set[V] = set()
-    for start in candidates:
+    for start in filter(candidates.__getitem__, candidates):
         free, reached = _free_candidate(start, candidates, owners, closed)
         if free is None:  # what it reached leads to no free candidate, and so never will
             closed |= reached.keys()

@@ -8,8 +8,8 @@ import enum
 class StrEnum(str, enum.Enum):
     """An enum whose members are their own text."""
 
-    def __str__(self) -> str:
-        return str(self.value)
+    __str__ = str.__str__
+    __hash__ = str.__hash__
 
 
 class Provenance(StrEnum):
@@ -119,21 +119,15 @@ class Reason(StrEnum):
     @property
     def verdict(self) -> Verdict:
         """The verdict that this reason stands for."""
-        if self in _CAUGHT:
-            return Verdict.CAUGHT
-        return Verdict.UNKNOWN if self in _UNKNOWN else Verdict.MISSED
+        return _VERDICTS.get(self, Verdict.MISSED)
 
 
-_CAUGHT = frozenset({Reason.GREEN, Reason.CORRECT, Reason.HIT})
-_UNKNOWN = frozenset(
-    {
-        Reason.REVIEWER_ERROR,
-        Reason.AGENT_ERROR,
-        Reason.BROKEN,
-        Reason.NOT_RUN,
-        Reason.NOT_JUDGED,
-    }
-)
+_VERDICTS = {
+    **dict.fromkeys((Reason.GREEN, Reason.CORRECT, Reason.HIT), Verdict.CAUGHT),
+    **dict.fromkeys(
+        (Reason.REVIEWER_ERROR, Reason.AGENT_ERROR, Reason.BROKEN, Reason.NOT_RUN, Reason.NOT_JUDGED), Verdict.UNKNOWN
+    ),
+}
 
 
 class Ending(StrEnum):

@@ -113,6 +113,6 @@ def bar_of(trial: Trial) -> Bar | None:
         trial=trial.id,
         start=start,
         seconds=trial.seconds,
-        counts=tuple(len(trial.having(verdict)) for verdict in Verdict),
+        counts=tuple(map([result.verdict for result in trial.results].count, Verdict)),
         steps=", ".join(f"{one.step} {one.seconds:.1f} s" for one in trial.steps if not one.reused),
     )

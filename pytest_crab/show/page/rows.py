@@ -261,7 +261,8 @@ def _commits(trial: Trial) -> Iterator[list[str]]:
 
 def _led_to(trial: Trial, place: int) -> list[str]:
     """Return the comments that were caught because of the finding at this place alone, where that was asked for."""
-    return [safe(comment) for comment, places in (trial.attribution or {}).items() if place in places]
+    led = trial.attribution.items() if trial.attribution else ()
+    return [safe(comment) for comment, places in led if place in places]
 
 
 def _steps(trial: Trial) -> Iterator[list[str]]:
