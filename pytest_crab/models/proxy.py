@@ -40,6 +40,9 @@ _UNREACHABLE = 502
 #: since handing it to a thread takes longer than the work itself.
 _LONG = 1 << 18
 
+#: So many requests begin before what streams has its turn: each takes up to a millisecond, and many may come at once.
+_BEGIN_TOGETHER = 4
+
 _OVER = "this token is not valid here, or the step that it was made for is over"
 
 
@@ -56,6 +59,7 @@ class Proxy:
     policy: RetryPolicy
     replay: bool = False
     limits: dict[tuple[str, str], RequestLimit] = field(default_factory=dict)
+    begins: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_BEGIN_TOGETHER))
 
     @property
     def prices(self) -> Prices:
@@ -86,6 +90,8 @@ class Proxy:
         self, http: web.Request, provider: Provider | None, api_format: ApiFormat, account: Account | None
     ) -> web.StreamResponse:
         """Answer what is asked of the gateway itself, or the model's request once it is admitted. Raises Refusal."""
+        async with self.begins:
+            await asyncio.sleep(0)
         path = http.match_info["path"].removeprefix("/v1").rstrip("/")
         if provider is not None and not path and http.method in {"HEAD", "GET"}:
             return web.Response()
