@@ -90,7 +90,7 @@ class Proxy:
         self, http: web.Request, provider: Provider | None, api_format: ApiFormat, account: Account | None
     ) -> web.StreamResponse:
         """Answer what is asked of the gateway itself, or the model's request once it is admitted. Raises Refusal."""
-        async with self.begins:
+        async with self.begins:  # see _BEGIN_TOGETHER
             await asyncio.sleep(0)
         path = http.match_info["path"].removeprefix("/v1").rstrip("/")
         if provider is not None and not path and http.method in {"HEAD", "GET"}:
