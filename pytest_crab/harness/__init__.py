@@ -240,7 +240,7 @@ def encode(job: Job, role: str | None = None, token: str | None = None) -> bytes
     states, installs = {**job.states}, {**job.installs}
     for run in job.runs:
         if isinstance(run, OwnTestsRun) and run.oracle is not None:
-            states[run.laid_state] = with_texts(job.states[run.state], run.oracle.texts)
+            states[run.laid_state] = _with_texts(job.states[run.state], run.oracle.texts)
             installs |= {run.laid_state: job.installs[run.state]} if run.state in job.installs else {}
     variables = dataclasses.asdict(ecosystems.variables())
     variables["commands"] |= facts.get("commands", {})
@@ -293,7 +293,7 @@ def encode_changes(changes: Iterable[FileChange]) -> list[list[str | None]]:
     ]
 
 
-def with_texts(changes: Iterable[FileChange], texts: Mapping[str, str]) -> list[FileChange]:
+def _with_texts(changes: Iterable[FileChange], texts: Mapping[str, str]) -> list[FileChange]:
     """Return changes of a tree that end with these texts in it, by path."""
     laid = {
         path: FileChange(path=path, mode="100644", content=text.encode("utf-8", "surrogateescape"))

@@ -55,7 +55,7 @@ def run_oracles(
 ) -> OracleResults:
     """Run oracles, and pass_to_pass on one tree, each in a fresh copy of its tree, installed anew where that is needed.
 
-    Raises EngineError, StoreError, Cancelled.
+    Raises BadInput, EngineError, StoreError, Cancelled.
     """
     environment = context.instance.required_environment
     runs: list[harness.AnyRun] = [_run(context, request) for request in requests]
