@@ -21,9 +21,12 @@ _COUNT = "files"
 
 
 def place(program: Path, version: str) -> Path:
-    """Return the folder of a program's seed; another one after the program was installed anew."""
+    """Return the folder of a program's seed; another one after the program was installed anew.
+
+    Its path is the same for all who share it, by whatever link: an environment's files say where it lies.
+    """
     installed = program.stat().st_mtime_ns
-    return machine_folder() / "seeds" / serialization.digest([str(program), version, installed])[:32]
+    return (machine_folder() / "seeds").resolve() / serialization.digest([str(program), version, installed])[:32]
 
 
 def plant(seed: Path, folder: Path, check: Callable[[], None], make: Callable[[], None]) -> None:
