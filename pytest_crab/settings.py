@@ -13,9 +13,9 @@ from typing import Any
 
 from pytest_crab import serialization
 from pytest_crab.errors import BadInput
-from pytest_crab.instances.yaml_reader import read_content, read_document
 from pytest_crab.registry import sections
 from pytest_crab.types import StrEnum
+from pytest_crab.yaml_reader import read_content, read_document
 
 #: What the file is called.
 FILE = "crab.yaml"

@@ -8,9 +8,9 @@ import click
 
 from pytest_crab import serialization
 from pytest_crab.errors import BadInput
-from pytest_crab.instances.yaml_reader import read_document
 from pytest_crab.statistics.consistency import PrintedTable, audit
 from pytest_crab.text import one_line
+from pytest_crab.yaml_reader import read_document
 
 
 @click.command("audit-table")

@@ -14,9 +14,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from pytest_crab import ecosystems, registry, serialization, types
+from pytest_crab import ecosystems, registry, serialization, types, yaml_reader
 from pytest_crab.ecosystems import contract
-from pytest_crab.instances import loading, validation, yaml_reader
+from pytest_crab.instances import loading, validation
 from pytest_crab.types import Instance
 
 #: The code whose reading is kept: once any of it says something else, nothing that was kept counts.

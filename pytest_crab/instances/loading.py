@@ -11,8 +11,8 @@ from typing import Any
 from pytest_crab import registry, serialization
 from pytest_crab.errors import BadInput
 from pytest_crab.instances import validation
-from pytest_crab.instances.yaml_reader import read_document
 from pytest_crab.types import Comment, Environment, Instance, PullRequestFacts, Source
+from pytest_crab.yaml_reader import read_document
 
 #: What an instance's file is called; the folder that holds it is the instance.
 FILE = "instance.yaml"

@@ -263,7 +263,7 @@ def _marker(
     """Return the marker of a comment; cached, since many are the same and pytest makes one slowly."""
     words = {"category": str(category or ""), "kind": str(kind or ""), **dict(labels)}
     own = {"comment": comment, "repo": repo, "language": language, "provenance": str(provenance)}
-    return pytest.mark.crab(**words, **own)
+    return pytest.mark.crab(**{**words, **own})  # a label may have the name of one of these
 
 
 class Planned(NamedTuple):

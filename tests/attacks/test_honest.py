@@ -11,10 +11,10 @@ from hostile import bombs, paths, texts, traces
 
 from pytest_crab.clients.prompting import shown_diff
 from pytest_crab.instances import load_instance
-from pytest_crab.instances.yaml_reader import read_document
 from pytest_crab.parsing.review_output import read_review
 from pytest_crab.protocols import FileChange
 from pytest_crab.runtimes import tree_diff
+from pytest_crab.yaml_reader import read_document
 
 
 def test_the_instance_is_sound(tmp_path: Path) -> None:

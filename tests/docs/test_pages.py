@@ -10,12 +10,12 @@ import pytest
 
 from pytest_crab.agents import AGENTS
 from pytest_crab.benchmarks.codereviewqa.items import ANSWERER, PROBE
-from pytest_crab.instances.yaml_reader import read_document
 from pytest_crab.option_table import OPTIONS
 from pytest_crab.reviewers import REVIEWERS
 from pytest_crab.scoring.judges import JUDGES
 from pytest_crab.settings import load_settings
 from pytest_crab.types import Instance
+from pytest_crab.yaml_reader import read_document
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]

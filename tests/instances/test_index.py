@@ -12,7 +12,7 @@ import pytest
 from pytest_crab.errors import BadInput
 from pytest_crab.instances import load_instance
 from pytest_crab.instances.index import Index
-from pytest_crab.instances.yaml_reader import MOST_BYTES
+from pytest_crab.yaml_reader import MOST_BYTES
 
 SHIPPED = sorted(Path(__file__).parents[2].glob("instances/*/*/instance.yaml"))
 

@@ -23,9 +23,9 @@ from pytest_crab import errors
 from pytest_crab.ecosystems.node.inside import runner as node_runner
 from pytest_crab.ecosystems.python.inside import runner as pytest_runner
 from pytest_crab.harness.inside import supervisor
-from pytest_crab.instances.yaml_reader import read_document
 from pytest_crab.parsing.review_output import read_review
 from pytest_crab.sources import sdist
+from pytest_crab.yaml_reader import read_document
 
 REFUSED, REVIEW = "the instance is refused", "unknown (reviewer error)"
 #: The real limits are 1024 MiB and 50,000 files; here they are as small as the bombs.

@@ -9,9 +9,9 @@ import pytest
 import yaml
 from hypothesis import given, strategies as st
 
+from pytest_crab import yaml_reader
 from pytest_crab.errors import BadInput
-from pytest_crab.instances import yaml_reader
-from pytest_crab.instances.yaml_reader import read_document
+from pytest_crab.yaml_reader import read_document
 
 
 def faults(tmp_path: Path, content: str | bytes) -> tuple[str, ...]:
