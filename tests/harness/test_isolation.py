@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -123,72 +122,3 @@ def test_a_project_that_ends_its_server_is_lost(bench: Bench) -> None:
     bench.write("mean.py", "import os, signal\nos.kill(os.getppid(), signal.SIGKILL)\n")
     report = bench.report([bench.oracle(source, isolated=True, name=name) for name in ("a", "b")])
     assert [run.ending for run in report.runs] == [Ending.LOST, Ending.UNSTARTED]
-
-
-SEEN = """
-import json, os, sys, warnings
-print(json.dumps({
-    "argv": sys.argv, "original": sys.orig_argv, "path": sys.path, "flags": str(sys.flags), "main": sorted(globals()),
-    "module": [__name__, __spec__.name, __file__, sys.modules["__main__"].__file__],
-    "streams": [[s.name, s.mode, s.encoding, s.errors, s.line_buffering] for s in (sys.stdin, sys.stdout, sys.stderr)],
-    "input": [sys.stdin.seekable(), sys.stdin.read(), sys.stdin.newlines], "output": sys.stdout.seekable(),
-    "descriptors": sorted(os.listdir("/proc/self/fd"))[:-1], "leader": os.getsid(0) == os.getpid() == os.getpgid(0),
-    "environment": sorted(os.environ.items()), "folder": os.getcwd(), "filters": str(warnings.filters),
-}), flush=True)
-import shelf
-sys.exit(shelf.end()) if sys.argv[1] == "exit" else shelf.fail()
-"""
-SHELF = "import sys\ndef end():\n    return 7\ndef fail():\n    return 1 / 0\n"
-
-
-@pytest.mark.skipif(not hasattr(sys, "orig_argv"), reason="sys.orig_argv came with CPython 3.10")
-def test_the_many_commands_of_a_run_see_what_the_first_one_saw(bench: Bench) -> None:
-    """From the third one on they come out of one process, which has imported Python's library before."""
-    source = (
-        "def test_it():\n"
-        "    for way, code in ('exit', 7), ('fail', 1):\n"
-        "        ask = lambda **more: subprocess.run([PYTHON, '-m', 'seen', way, 'x'], capture_output=True, **more)\n"
-        "        first, *others = [ask(input=b'a\\r\\nb') for _ in range(5)]\n"
-        "        assert first.returncode == code and first.stdout\n"
-        "        assert first.stderr.count(b'\\n  File') == (0 if code == 7 else 4)\n"
-        "        for other in others:\n"
-        "            assert (other.returncode, other.stdout, other.stderr) == (code, first.stdout, first.stderr)\n"
-    )
-    assert outcomes(bench, source, seen=SEEN, shelf=SHELF) == [("passed", None)]
-
-
-def test_a_module_of_the_projects_comes_before_pythons_in_every_command(bench: Bench) -> None:
-    """Also one that a command made after others had run."""
-    source = (
-        "def test_it():\n"
-        "    told = [subprocess.check_output([PYTHON, '-m', 'makes', str(n)]) for n in range(6)]\n"
-        "    assert told == [b'False\\n'] * 5 + [b'True\\n']\n"
-    )
-    makes = (
-        "import sys, json\nprint(hasattr(json, 'own'))\n"
-        "if sys.argv[1] == '4':\n    open('json.py', 'w').write('own = 1')\n"
-    )
-    assert outcomes(bench, source, makes=makes) == [("passed", None)]
-
-
-ENDS = """
-import os, signal
-for name in filter(str.isdigit, os.listdir("/proc")):
-    try:
-        own = ("HOME=" + os.environ["HOME"]).encode() in open("/proc/%s/environ" % name, "rb").read().split(b"\\0")
-        if own and b"recvmsg" in open("/proc/%s/cmdline" % name, "rb").read() and int(name) != os.getpid():
-            os.kill(int(name), signal.SIGKILL)
-            print("ended")
-    except OSError:
-        continue
-"""
-
-
-def test_a_command_that_ends_what_later_ones_would_come_out_of_changes_none_of_them(bench: Bench) -> None:
-    source = (
-        "def test_it():\n"
-        "    ask = lambda name: subprocess.check_output([PYTHON, '-m', name])\n"
-        "    told = [ask(name) for name in ('show', 'show', 'show', 'ends', 'show', 'show')]\n"
-        "    assert told == [b'3\\n'] * 3 + [b'ended\\n'] + [b'3\\n'] * 2\n"
-    )
-    assert outcomes(bench, source, show="import ledger\nprint(ledger.add(1, 2))\n", ends=ENDS) == [("passed", None)]

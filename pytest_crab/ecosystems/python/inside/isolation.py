@@ -6,7 +6,6 @@ long-lived commands work; the project's end decides everything else (interpreter
 
 import array
 import json
-import marshal
 import os
 import select
 import signal
@@ -51,65 +50,6 @@ if code < 0:
 os._exit(code)
 """
 
-#: Commands of one run from which on they come out of a nursery, and what has to start Python anew: names of variables
-#: that it reads when it starts. One message holds a command.
-MANY, MESSAGE = 3, 1 << 16
-AT_START = ("PYTHON", "LC_", "LANG", "LD_", "TZ", "MALLOC_", "GLIBC_")
-
-#: A process of the project's interpreter that waits with what most programs import of Python's own library. It is
-#: forked for each command, and runs none itself. Where the project has a module of one of these names, and wherever it
-#: could be told from an interpreter that was started, the command is started.
-NURSERY = """\
-blank = dict(globals())
-import _socket, array, marshal, os, sys
-for name in "argparse csv dataclasses datetime decimal json pathlib re runpy shutil typing".split():
-    __import__(name)
-asks = _socket.socket(fileno=int(sys.argv[1]))
-while True:
-    told, sent, _, _ = asks.recvmsg(%(message)d, 256)
-    if not told:
-        os._exit(0)
-    streams = array.array("i")
-    streams.frombytes(sent[0][2])
-    first = os.fork()
-    if first:
-        os.waitpid(first, 0)
-        for stream in streams:
-            os.close(stream)
-        continue
-    second = os.fork()
-    if second:
-        asks.send(b"%%d" %% second)
-        os._exit(0)
-    break
-asks.close()
-argv, env = marshal.loads(told)
-os.setsid()
-for number, stream in enumerate(streams):
-    os.dup2(stream, number)
-    os.close(stream)
-os.environ.clear()
-os.environ.update(env)
-try:
-    roots = [os.getcwd()] + [root for root in env.get("PYTHONPATH", "").split(os.pathsep) if os.path.exists(root)]
-    there = {name.partition(".")[0] for root in roots for name in os.listdir(root)} - {"__main__"}
-except OSError:
-    there = set(sys.modules)
-if getattr(sys.flags, "safe_path", False) or not there.isdisjoint(name.partition(".")[0] for name in sys.modules):
-    os.execve(sys.executable, [sys.executable] + argv, env)
-def told_as_ever(kind, error, trace, tell=sys.excepthook):
-    error.__traceback__ = trace.tb_next if trace is not None else None
-    tell(kind, error, error.__traceback__)
-sys.excepthook = told_as_ever
-sys.stdin = sys.__stdin__ = open(0, encoding=sys.stdin.encoding, errors=sys.stdin.errors, newline="\\n", closefd=False)
-sys.stdin.buffer.raw.name = "<stdin>"
-sys.path_importer_cache.clear()
-sys.path[0], sys.argv, sys.orig_argv = roots[0], ["-m"] + argv[2:], [sys.executable] + argv
-sys.modules["__main__"] = type(sys)("__main__")
-vars(sys.modules["__main__"]).update(blank)
-sys.modules["runpy"]._run_module_as_main(argv[1])
-"""
-
 
 def main(supervisor):
     """Do this end's part of an isolated job."""
@@ -142,12 +82,6 @@ def inherited_listener():
             return found
         found.detach()
     return None
-
-
-def is_pipe(stream):
-    """Return whether a stream is a pipe or a socket, of which Python takes down nothing when it starts."""
-    kind = os.fstat(stream).st_mode
-    return stat.S_ISFIFO(kind) or stat.S_ISSOCK(kind)
 
 
 def lines_of(data):
@@ -196,8 +130,7 @@ class Server:
         self.supervisor = supervisor
         self.token = supervisor.job["token"]
         self.peers = []
-        self.control = self.nursery = None
-        self.started = 0
+        self.control = None
         self.before = {}
         self.listener = inherited_listener()
         self.lasting = self.listener is not None or supervisor.job["socket_folder"].startswith("@")
@@ -296,60 +229,18 @@ class Server:
 
     def start(self, peer, said):
         """Run the project's interpreter on the peer's streams."""
-        more = {str(name): str(value) for name, value in said["env"].items()}
-        argv = [str(word) for word in said["argv"]]
-        self.started += 1
-        peer.pid = self.out_of_nursery(argv, more, peer.streams) or self.fork(argv, more, set(), peer.streams)
-        peer.drop_streams()
-
-    def fork(self, argv, more, keep, streams):
-        """Start the project's interpreter with some variables more; its process."""
         supervisor = self.supervisor
         env, _ = supervisor.environment()
-        env.update(more)
-        argv, workdir = [sys.executable, *argv], supervisor.job["workdir"]
+        env.update((str(name), str(value)) for name, value in said["env"].items())
+        argv = [sys.executable] + [str(word) for word in said["argv"]]
+        workdir = supervisor.job["workdir"]
 
         def run():
             os.chdir(workdir)
             os.execve(argv[0], argv, env)  # noqa: S606
 
-        return supervisor.fork(run, keep, streams)
-
-    def out_of_nursery(self, argv, more, streams):
-        """Return the process of a command that the nursery was forked for, None where it has to be started."""
-        env, _ = self.supervisor.environment()
-        env.update(more)
-        told = marshal.dumps((argv, env))
-        unlike = argv[:1] != ["-m"] or len(argv) == 1 or any(name.startswith(AT_START) for name in more)
-        if self.started < MANY or unlike or len(told) > MESSAGE or not all(map(is_pipe, streams[1:])):
-            return None
-        try:
-            if self.nursery is None:
-                self.nursery = self.open_nursery()
-            self.nursery.sendmsg([told], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", streams))])
-            return int(self.nursery.recv(64))
-        except (OSError, ValueError):  # which only a process of the project can have done
-            self.close_nursery()
-            return None
-
-    def open_nursery(self):
-        """Start the nursery; the connection to it."""
-        here, there = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        here.settimeout(WAIT)
-        there.set_inheritable(True)
-        program = NURSERY % {"message": MESSAGE}
-        read, write = os.pipe()
-        self.fork(["-c", program, str(there.fileno())], {}, {there.fileno()}, (read, write, write))
-        for end in (read, write):
-            os.close(end)
-        there.close()
-        return here
-
-    def close_nursery(self):
-        """Let the nursery go, if there is one."""
-        if self.nursery is not None:
-            self.nursery.close()
-        self.nursery = None
+        peer.pid = supervisor.fork(run, set(), peer.streams)
+        peer.drop_streams()
 
     def collect(self):
         """Tell each peer whose process has ended how it ended."""
@@ -383,8 +274,6 @@ class Server:
         """End every process of the project and every peer but the other end of the job."""
         for peer in [peer for peer in self.peers if peer is not self.control]:
             self.dismiss(peer)
-        self.close_nursery()
-        self.started = 0
         self.supervisor.kill_all()
 
 
