@@ -351,6 +351,11 @@ class Ecosystem(Protocol):
         """
         return None
 
+    def is_told(self, run_id: str, path: str, name: str) -> bool:
+        """Return whether an id that ``own_tests`` reported is that of a test, by its file and its name in the code."""
+        place, _, told = run_id.partition(":")
+        return place in ("", path) and f" > {told}".endswith(f" > {name}")
+
     @property
     def tests_runner(self) -> str | None:
         """The runner of oracles that name tests of the project itself; None: there is none."""

@@ -16,7 +16,16 @@ from pytest_crab import ecosystems, pytest_files
 from pytest_crab.injection import excerpts
 from pytest_crab.parsing import syntax_trees
 from pytest_crab.parsing.changed_paths import is_test
-from pytest_crab.parsing.node_types import CLASSES, FUNCTIONS, TYPES
+from pytest_crab.parsing.node_types import (
+    ASSIGNMENTS,
+    CLASSES,
+    DECLARATIONS,
+    FUNCTIONS,
+    NAMELESS,
+    TYPES,
+    declared,
+    names_of,
+)
 from pytest_crab.text import split_lines
 
 if TYPE_CHECKING:
@@ -36,6 +45,8 @@ class TestLines:
     name: str
     first: int
     last: int
+    #: Whether other code stands on these lines.
+    is_shared: bool = False
 
 
 def of_default(path: str) -> bool:
@@ -58,12 +69,26 @@ def tests_of(path: str, text: str) -> list[TestLines]:
     """Return the tests of a file."""
     if of_default(path):
         return [TestLines(name=one.name, first=one.first, last=one.last) for one in excerpts.tests_of(text)]
+    lines = text.encode().split(b"\n")
     return [
-        TestLines(name=_text(found["name"][0]).strip(_QUOTES), first=first, last=last)
+        TestLines(
+            name=".".join(_text(one).strip(_QUOTES) for one in found["name"]),
+            first=first.start_point[0] + 1,
+            last=test.end_point[0] + 1,
+            is_shared=_is_shared(lines, first, test),
+        )
         for found in _matches(path, text)
-        if "test" in found
-        for first, last in [syntax_trees.lines_with_above(found["test"][0])]
+        for test in found.get("test", ())
+        for first in [syntax_trees.first_with_above(test)]
     ]
+
+
+def _is_shared(lines: Sequence[bytes], first: Node, last: Node) -> bool:
+    """Return whether the lines of these nodes, and of what is between them, have other code than a comment."""
+    (row, column), (end_row, end) = first.start_point, last.end_point
+    after = last.next_sibling
+    told = after is not None and "comment" in after.type and after.start_point[0] == end_row
+    return bool(lines[row][:column].strip() or (not told and lines[end_row][end:].strip(b" \t\r;,")))
 
 
 def _matches(path: str, text: str) -> list[dict[str, list[Node]]]:
@@ -84,10 +109,17 @@ def tests_at(path: str, text: str, lines: Collection[int]) -> list[str]:
 
 
 def without(path: str, text: str, names: Collection[str]) -> str:
-    """Return a file without these tests, and without the imports that only they needed."""
+    """Return a file without these tests, and without the imports that only they needed.
+
+    Raises ValueError where one of them shares a line with other code.
+    """
     if of_default(path):
         return excerpts.without(text, names)
-    spans = [(one.first, one.last) for one in tests_of(path, text) if one.name in names]
+    gone = [one for one in tests_of(path, text) if one.name in names]
+    shared = next((one.name for one in gone if one.is_shared), None)
+    if shared is not None:
+        raise ValueError(f"the test {shared} of {path} shares a line with other code")
+    spans = [(one.first, one.last) for one in gone]
     if not spans:
         return text
     left = excerpts.cut(text, spans)
@@ -95,16 +127,16 @@ def without(path: str, text: str, names: Collection[str]) -> str:
         (node.start_point[0] + 1, node.end_point[0] + 1)
         for found in _matches(path, left)
         for node in found.get("import", ())
-        if _uses(text, _bound(node)) > 1 and _uses(left, _bound(node)) == 1
+        if _uses(text, _bound(node)) and not _uses(left, _bound(node))
     ]
     return excerpts.cut(left, unused) if unused else left
 
 
 def alone(path: str, text: str, names: Collection[str]) -> str:
-    """Return a file with these of its tests alone, and what they need of it."""
+    """Return a file with these of its tests, and those that share a line with other code, and what they need of it."""
     if of_default(path):
         return excerpts.alone(text, names)
-    return without(path, text, {one.name for one in tests_of(path, text)} - set(names))
+    return without(path, text, {one.name for one in tests_of(path, text) if not one.is_shared} - set(names))
 
 
 def _bound(node: Node) -> str:
@@ -116,9 +148,9 @@ def _bound(node: Node) -> str:
     return re.sub(r"\.v\d+$|^go-", "", parts[-1] if parts else "")
 
 
-def _uses(text: str, word: str) -> int:
-    """Return 1 where a word is only imported, and more where it is used too."""
-    return 1 + len(re.findall(rf"(?<![\w\"/.]){re.escape(word)}\.", text)) if word else 1
+def _uses(text: str, word: str) -> bool:
+    """Return whether what is imported by a word is used."""
+    return bool(word) and re.search(rf"(?<![\w\"/.]){re.escape(word)}\.", text) is not None
 
 
 def claims_of(path: str, text: str) -> list[str]:
@@ -130,16 +162,20 @@ def claims_of(path: str, text: str) -> list[str]:
 
 def _words(name: str) -> str:
     """Return the title of a test, or its name as words."""
-    if not re.fullmatch(r"\w+", name):
+    if not re.fullmatch(r"[\w.]+", name):
         return name
     words = [word if word.isupper() and len(word) > 1 else word.lower() for word in _WORD.findall(name)]
     return " ".join(words[1:] if words[:1] == ["test"] else words) or name
 
 
-def named_in(run_id: str, tests: Sequence[TestLines]) -> Iterator[str]:
-    """Yield the names of those tests of a file that the id of a run stands for: it has them as whole words."""
-    told = run_id.partition(":")[2]
-    yield from (one.name for one in tests if re.search(rf"(?<!\w){re.escape(one.name)}(?!\w)", told))
+def named_in(run_id: str, path: str, tests: Sequence[TestLines]) -> frozenset[str]:
+    """Return the name of the test of a file that the id of a run stands for; none where that is none of them.
+
+    Of several whose titles end alike it is the longest.
+    """
+    owner = ecosystems.of_file(path)
+    found = {one.name for one in tests if owner is not None and owner.is_told(run_id, path, one.name)}
+    return frozenset(name for name in found if len(name) == max(map(len, found)))
 
 
 def added_names(path: str, before: str, after: str) -> frozenset[str]:
@@ -150,13 +186,16 @@ def added_names(path: str, before: str, after: str) -> frozenset[str]:
 
 
 def _defined(path: str, text: str) -> frozenset[str]:
-    kinds = (*FUNCTIONS, *CLASSES, *TYPES, "type_spec", "field_declaration", "const_spec")
-    return frozenset(
-        _text(named)
-        for node in _nodes(path, text)
-        if node.type in kinds
-        for named in node.children_by_field_name("name")
-    )
+    """Return the names of what a file defines; of what is local to a function those of functions and classes alone."""
+    found = set()
+    waiting = [(syntax_trees.root_of(path, text.encode()), False)]
+    while waiting:
+        node, is_local = waiting.pop()
+        kinds = (*FUNCTIONS, *CLASSES, *TYPES, *ASSIGNMENTS, *(() if is_local else DECLARATIONS))
+        found.update(_text(named).lstrip("$#") for named in names_of(node) if node.type in kinds)
+        inside = is_local or node.type in (*FUNCTIONS, *NAMELESS)
+        waiting.extend((child, inside) for child in node.children)
+    return frozenset(found)
 
 
 def added_texts(path: str, before: str, after: str) -> frozenset[str]:
@@ -209,15 +248,13 @@ def idle_lines(path: str, text: str) -> frozenset[int]:
 
 def _whole_lines(path: str, text: str, kinds: Sequence[str]) -> frozenset[int]:
     """Return the lines that nodes of these kinds, parts of the names of types, have for themselves."""
-    lines = split_lines(text)
-    return frozenset(
-        at
-        for node in _nodes(path, text)
-        if node.is_named and any(kind in node.type for kind in kinds)
-        for at in range(node.start_point[0] + 1, node.end_point[0] + 2)
-        if at <= len(lines)
-        and (at > node.start_point[0] + 1 or not lines[at - 1].encode()[: node.start_point[1]].strip())
-    )
+    left, found = bytearray(text.encode()), set()
+    for node in _nodes(path, text):
+        if node.is_named and any(kind in node.type for kind in kinds):
+            left[node.start_byte : node.end_byte] = re.sub(rb"[^\n]", b" ", left[node.start_byte : node.end_byte])
+            found.update(range(node.start_point[0] + 1, node.end_point[0] + 2))
+    lines = left.split(b"\n")
+    return frozenset(at for at in found if not lines[at - 1].strip(b" \t\r;"))
 
 
 def function_at(path: str, text: str, line: int) -> str | None:
@@ -228,12 +265,22 @@ def function_at(path: str, text: str, line: int) -> str | None:
         around = [
             node
             for node in _nodes(path, text)
-            if node.type in (*FUNCTIONS, *CLASSES) and node.start_point[0] < line <= node.end_point[0] + 1
+            if node.type in (*FUNCTIONS, *CLASSES, *NAMELESS) and node.start_point[0] < line <= node.end_point[0] + 1
         ]
     except ValueError:
         return None
-    named = (node.child_by_field_name("name") or node.child_by_field_name("type") for node in around)
-    return ".".join(_text(one) for one in named if one is not None) or None
+    return ".".join(_text(one).replace("::", ".") for node in around for one in _called(node)) or None
+
+
+def _called(node: Node) -> list[Node]:
+    """Return the node of the name by which people call a function or class; none where it has no name."""
+    if node.type == "impl_item":
+        return node.children_by_field_name("type")
+    if node.type in NAMELESS:
+        parent = node.parent
+        return names_of(parent) if parent is not None and parent.type in (*ASSIGNMENTS, *DECLARATIONS) else []
+    ends = declared(node)
+    return names_of(node) if ends == [node] else ends
 
 
 def _nodes(path: str, text: str) -> Iterator[Node]:

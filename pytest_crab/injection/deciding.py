@@ -158,7 +158,7 @@ class Deciding(Stage):
 
     @override
     def identity(self) -> Mapping[str, Any]:
-        return {"version": 14, ecosystems.DEFAULT.name: self.version}
+        return {"version": 15, ecosystems.DEFAULT.name: self.version}
 
     @override
     def run(self, candidate: PullCandidate, context: CurationContext) -> PullCandidate | Rejection:
@@ -332,7 +332,7 @@ class Deciding(Stage):
             name
             for name in red
             for path, test in pinning
-            if witnesses.by_file([name], {path: texts[path]}).get(path) == [test]
+            if test in witnesses.by_file([name], {path: texts[path]}).get(path, ())
         }
         return red - pinned
 
@@ -442,8 +442,8 @@ class Trying:
         self._texts = witnesses_of(candidate)
         self._owner = witnesses.owner_of(self._texts)
         oracle = witnesses.oracle_of(self._texts, f"test_witness_{candidate.tags['change'][:8]}")
-        every = [] if self.is_default else [one for each in self._texts.items() for one in code_parts.tests_of(*each)]
-        self._tests = None if self.is_default else every
+        tests = {} if self.is_default else {path: code_parts.tests_of(path, text) for path, text in self._texts.items()}
+        self._tests = None if self.is_default else tests
         comment = dataclasses.replace(one.comment, kind=Kind.BEHAVIORAL, oracle=oracle)
         files = {**candidate.files, oracle.file: witnesses.oracle_text(self._texts, None)}
         write_files(folder, files)

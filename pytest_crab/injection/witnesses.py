@@ -136,13 +136,13 @@ def _literal(text: str) -> str:
     return f"'''\\\n{text}'''"
 
 
-def name_in(run_id: str, tests: Sequence[code_parts.TestLines] | None = None) -> str | None:
+def name_in(run_id: str, tests: Mapping[str, Sequence[code_parts.TestLines]] | None = None) -> str | None:
     """Return the name of the project's test that a test of an oracle's run stands for; None if it is no such.
 
-    ``tests`` are those of the files that the project's own runner ran; None: pytest did.
+    ``tests`` are those of each file, by its path, that the project's own runner ran; None: pytest did.
     """
     if tests is not None:
-        return run_id if any(code_parts.named_in(run_id, tests)) else None
+        return run_id if any(code_parts.named_in(run_id, *each) for each in tests.items()) else None
     match = _RUN.search(run_id)
     return match[1] if match else None
 
@@ -156,7 +156,7 @@ def by_file(names: Collection[str], texts: Mapping[str, str]) -> dict[str, list[
     for path, text in texts.items():
         if not code_parts.of_default(path):
             tests = code_parts.tests_of(path, text)
-            own = {one for name in names for one in code_parts.named_in(name, tests)}
+            own = {one for name in names for one in code_parts.named_in(name, path, tests)}
             found |= {path: sorted(own)} if own else {}
             continue
         module = str(PurePosixPath(path).with_suffix("")).replace("/", ".")

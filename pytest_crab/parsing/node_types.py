@@ -42,6 +42,17 @@ TYPES = (
     "type_declaration", "struct_item", "enum_item", "trait_item", "interface_declaration", "enum_declaration",
     "enum_specifier", "trait_declaration", "record_declaration",
 )  # fmt: skip
+#: Functions without a name of their own.
+NAMELESS = ("arrow_function", "function_expression")
+#: What declares further names, beside functions, classes and types.
+DECLARATIONS = (
+    "type_spec", "type_alias", "type_alias_declaration", "type_item", "type_definition", "alias_declaration",
+    "union_specifier", "annotation_type_declaration", "module", "mod_item", "namespace_definition", "declaration",
+    "field_declaration", "field_definition", "public_field_definition", "property_signature", "method_signature",
+    "method_elem", "function_signature_item", "variable_declarator", "const_spec", "var_spec", "const_item",
+    "static_item", "const_element", "property_element", "enumerator", "enum_constant", "enum_variant", "enum_case",
+    "enum_body", "enum_assignment", "preproc_def", "preproc_function_def", "macro_definition",
+)  # fmt: skip
 CLASSES = ("class_definition", "class_declaration", "class_specifier", "struct_specifier", "impl_item", "class")
 AWAITS = ("await", "await_expression")
 CALLS = (
@@ -117,6 +128,31 @@ def outer(node: Node) -> Node:
     """Return the statement that is nothing more than this expression, else the node itself."""
     parent = node.parent
     return parent if parent is not None and parent.type == "expression_statement" else node
+
+
+def declared(node: Node) -> list[Node]:
+    """Return what the declarators of a node lead to: its names in C and C++; the node itself where it has none."""
+    inside = node.children_by_field_name("declarator")
+    if node.type in ("reference_declarator", "parenthesized_declarator"):
+        inside = node.named_children[-1:]
+    return [end for one in inside for end in declared(one)] if inside else [node]
+
+
+def names_of(node: Node) -> list[Node]:
+    """Return the nodes of the names that a declaration, or an assignment of a constant or an attribute, gives."""
+    if node.type in ASSIGNMENTS:
+        left = node.child_by_field_name("left")
+        found = left if left is None or left.type == "constant" else left.child_by_field_name("property")
+        return [] if found is None else [found]
+    if node.type == "const_element":
+        return node.named_children[:1]
+    return [
+        name
+        for end in declared(node)
+        for name in end.children_by_field_name("name")
+        or end.children_by_field_name("property")
+        or ([] if end == node or end.named_children else [end])
+    ]
 
 
 def statements(block: Node) -> list[Node]:

@@ -88,10 +88,15 @@ def spans_around(path: str, source: bytes, lines: Collection[int]) -> dict[int, 
 
 def lines_with_above(node: Node) -> tuple[int, int]:
     """Return the first and the last line of a node with what stands right above it, as in ``spans_around``."""
+    return first_with_above(node).start_point[0] + 1, node.end_point[0] + 1
+
+
+def first_with_above(node: Node) -> Node:
+    """Return the first of the comments and attributes that stand right above a node, else the node itself."""
     first = node
     while (above := first.prev_sibling) is not None and _belongs(above, first):
         first = above
-    return first.start_point[0] + 1, node.end_point[0] + 1
+    return first
 
 
 def matches(grammar: Grammar, query: str, root: Node) -> list[dict[str, list[Node]]]:
@@ -103,7 +108,10 @@ def matches(grammar: Grammar, query: str, root: Node) -> list[dict[str, list[Nod
 
 def _belongs(above: Node, node: Node) -> bool:
     words = ("comment", "attribute", "decorator")
-    return any(word in above.type for word in words) and node.start_point[0] - above.end_point[0] <= 1
+    if not any(word in above.type for word in words) or node.start_point[0] - above.end_point[0] > 1:
+        return False
+    before = above.prev_sibling  # a comment beside code is of that
+    return "comment" not in above.type or before is None or before.end_point <= (above.start_point[0], 0)
 
 
 def leaves(path: str, source: bytes) -> Iterator[Leaf]:

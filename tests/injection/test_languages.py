@@ -138,7 +138,18 @@ def test_the_parts_of_a_file_of_tests_in_another_language() -> None:
 
 
 #: A file of tests in each other language, and the names of its tests; the first goes with the lines above it.
-RUST = "// One.\n#[test]\n#[should_panic]\nfn one() {}\n\nfn help() {}\n\n#[tokio::test]\nasync fn two() {}\n"
+RUST = """\
+// One.
+#[test]
+#[should_panic]
+fn one() {}
+
+#[cfg(feature = "test-util")]
+fn help() {}
+
+#[tokio::test]
+async fn two() {}
+"""
 JAVA = """\
 class ATest {
     /** One. */
@@ -169,7 +180,7 @@ FILES = {
     "tests/a.rs": (RUST, "one two"),
     "src/test/java/ATest.java": (JAVA, "one two"),
     "a.test.ts": (NODE, "one two"),
-    "tests/a_test.cc": (CPP, "One Two"),
+    "tests/a_test.cc": (CPP, "A.One B.Two"),
     "spec/a_spec.rb": (RSPEC, "one two"),
     "test/a_test.rb": (MINITEST, "test_one test_two"),
     "tests/ATest.php": (PHP, "testOne testTwo"),
@@ -185,3 +196,76 @@ def test_tests_of_each_language_are_found_and_taken_out(path: str) -> None:
     assert [one.name for one in code_parts.tests_of(path, left)] == names.split()[1:]
     assert "One" not in left
     assert "help" in left
+
+
+@pytest.mark.parametrize(
+    ("run_id", "path", "names", "told"),
+    [
+        ("a.test.ts:parse > fails", "a.test.ts", "parse fails", {"fails"}),
+        ("a.test.ts:parse > fails", "b.test.ts", "parse fails", set()),
+        (":parse > fails", "b.test.ts", "parse fails", {"fails"}),
+        ("shop:TestCart/empty", "shop/cart_test.go", "TestCart TestEmpty", {"TestCart"}),
+        ("shop:TestCart", "other/cart_test.go", "TestCart", set()),
+        (".:a.b.CartTest#one(int)[1]", "src/test/java/a/b/CartTest.java", "one CartTest", {"one"}),
+        (".:a.b.CartTest#one", "src/test/java/a/c/CartTest.java", "one", set()),
+        (".:a.b.CartTest", "src/test/java/a/b/CartTest.java", "one CartTest", set()),
+        (". it:cart::one", "tests/it/cart.rs", "one cart", {"one"}),
+        (". it:cart::one", "tests/it/shop.rs", "one", set()),
+        ("shop cart:one::case_1", "shop/tests/cart.rs", "one", {"one"}),
+        ("all:Cart.Empty", "tests/a.cc", "Cart.Empty Basket.Empty", {"Cart.Empty"}),
+        ("all:Sizes/Cart.Empty/0", "tests/a.cc", "Cart.Empty Basket.Empty", {"Cart.Empty"}),
+        ("spec/a_spec.rb:Cart parse never fails", "spec/a_spec.rb", "parse,fails,never fails", {"never fails"}),
+        ("test/a_test.rb:Cart#test_one", "test/a_test.rb", "test_one Cart", {"test_one"}),
+        ("tests/ATest.php:ATest::testOne with data set #0", "tests/ATest.php", "testOne", {"testOne"}),
+        ("tests/ATest.php:", "tests/ATest.php", "testOne", set()),
+    ],
+)
+def test_an_id_is_that_of_one_test_of_one_file(run_id: str, path: str, names: str, told: set[str]) -> None:
+    every = names.split("," if "," in names else None)
+    tests = [code_parts.TestLines(name=name, first=1, last=1) for name in every]
+    assert code_parts.named_in(run_id, path, tests) == told
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "names"),
+    [
+        ("a.js", "export const parse = (x) => { const y = 1; };", "parse"),
+        ("a.js", "exports.total = 1;", "total"),
+        ("a.js", "class A { limit = 3; }", "A limit"),
+        ("a.ts", "class A { limit = 3; }\nenum C { Red, Blue = 2 }\ntype T = string;", "A limit C Red Blue T"),
+        ("A.java", "class A { static final int B = 1; enum C { RED } void f() { int d; } }", "A B C RED f"),
+        ("a.rb", "LIMIT = 1\ndef f\n  y = 1\nend", "LIMIT f"),
+        ("a.php", "<?php\nclass A { const B = 1; public int $size = 2; }\nenum E { case Red; }", "A B size E Red"),
+        ("a.cc", "char *Cart::name(int a) { int b; }\nint &at(int);\nclass A { int c; };", "name at A c"),
+        ("a.c", "#define LIMIT 1\nenum color { RED };\nstatic int size[3];", "LIMIT color RED size"),
+        ("a.rs", "const A: i32 = 1;\nenum E { Red(i32) }\nstruct P { w: i32 }\nfn f() { let b = 1; }", "A E Red P w f"),
+        ("a.go", "package a\nvar A, B = 1, 2\ntype I interface { M() }\nfunc f() { b := 1 }", "A B I M f"),
+    ],
+)
+def test_names_that_a_file_defines(path: str, text: str, names: str) -> None:
+    assert code_parts.added_names(path, "<?php\n" if path.endswith("php") else "\n", text) == set(names.split())
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "line", "name"),
+    [
+        ("a.cc", "int Cart::total(int a) {\n  return a;\n}\n", 2, "Cart.total"),
+        ("a.js", "const f = (x) => {\n  return x.map((y) => y);\n};\n", 2, "f"),
+        ("a.rs", "impl Cart {\n    fn f() {}\n}\n", 2, "Cart.f"),
+    ],
+)
+def test_the_function_at_a_line_is_called_by_its_name(path: str, text: str, line: int, name: str) -> None:
+    assert code_parts.function_at(path, text, line) == name
+
+
+@pytest.mark.parametrize("text", ["TEST(A, One) {} int keep;\n", "namespace n { TEST(A, One) {\n}\n}\n"])
+def test_a_test_that_shares_a_line_with_other_code_is_not_taken_out(text: str) -> None:
+    with pytest.raises(ValueError, match=r"A\.One"):
+        code_parts.without("a_test.cc", text, ["A.One"])
+    assert code_parts.alone("a_test.cc", text, []) == text
+
+
+def test_lines_with_code_beside_a_comment_are_kept() -> None:
+    text = "int keep; // of it\nTEST(A, One) {} // one\n/* c */ int x = 1;\n/* c */\n"
+    assert code_parts.without("a_test.cc", text, ["A.One"]) == text.replace("TEST(A, One) {} // one\n", "")
+    assert code_parts.comment_lines("a.cc", text) == {4}

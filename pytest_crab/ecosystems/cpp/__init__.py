@@ -38,7 +38,7 @@ _TESTS = """\
   !type
   declarator: (function_declarator
     declarator: (identifier) @call (#match? @call "^(TYPED_)?TEST(_F|_P)?$")
-    parameters: (parameter_list . (parameter_declaration) . (parameter_declaration) @name))) @test
+    parameters: (parameter_list . (parameter_declaration) @name . (parameter_declaration) @name))) @test
 """
 
 _STUB = """\
@@ -94,6 +94,11 @@ class Cpp(Ecosystem):
         version = self.tools.find("").version.partition(".")[0]
         asking = f"mkdir -p {FOLDER}/.cmake/api/v1/query && touch {FOLDER}/.cmake/api/v1/query/codemodel-v2"
         yield Environment(ecosystem=self.name, version=version, build=(asking, f"cmake -S . -B {FOLDER}"))
+
+    @override
+    def is_told(self, run_id: str, path: str, name: str) -> bool:
+        suite, _, told = run_id.partition(":")[2].partition(".")
+        return any(f"{each}.{told.partition('/')[0]}" == name for each in suite.split("/"))
 
     @override
     def environment_faults(self, environment: Environment) -> Iterator[str]:

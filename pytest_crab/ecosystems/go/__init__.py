@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 from typing import Any
 
@@ -92,6 +92,11 @@ class Go(Ecosystem):
         for version in itertools.islice(releases, _TRIED):
             if numbers(version) != numbers(here.version):
                 yield Environment(ecosystem=self.name, version=version, paths=paths)
+
+    @override
+    def is_told(self, run_id: str, path: str, name: str) -> bool:
+        place, _, told = run_id.partition(":")
+        return place == str(PurePosixPath(path).parent) and told.partition("/")[0] == name
 
     @override
     def environment_faults(self, environment: Environment) -> Iterator[str]:

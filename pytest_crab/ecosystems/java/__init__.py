@@ -100,6 +100,14 @@ class Java(Ecosystem):
             yield Environment(ecosystem=self.name, version=version, env=env, install=install)
 
     @override
+    def is_told(self, run_id: str, path: str, name: str) -> bool:
+        module, _, told = run_id.partition(":")
+        owner, _, title = told.partition("#")
+        file = f"/{owner.partition('$')[0].replace('.', '/')}.java"
+        inside = module == "." or path.startswith(f"{module}/")
+        return inside and f"/{path}".endswith(file) and re.match(r"\w*", title)[0] == name
+
+    @override
     def environment_faults(self, environment: Environment) -> Iterator[str]:
         yield from super().environment_faults(environment)
         if not self.owns(environment):

@@ -82,6 +82,11 @@ class Php(Ecosystem):
         yield Environment(ecosystem=self.name, version=".".join(map(str, numbers(self.tools.find("").version))))
 
     @override
+    def is_told(self, run_id: str, path: str, name: str) -> bool:
+        place, _, told = run_id.partition(":")
+        return place == path and told.rpartition("::")[2].partition(" with data set ")[0] == name
+
+    @override
     def environment_faults(self, environment: Environment) -> Iterator[str]:
         yield from super().environment_faults(environment)
         if self.owns(environment) and environment.version is not None and not _VERSION.fullmatch(environment.version):

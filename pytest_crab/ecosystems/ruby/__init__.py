@@ -82,6 +82,11 @@ class Ruby(Ecosystem):
     system_packages = ("/usr/share/rubygems-integration", "/usr/lib/ruby/vendor_ruby", "/var/lib/gems")
 
     @override
+    def is_told(self, run_id: str, path: str, name: str) -> bool:
+        place, _, told = run_id.partition(":")
+        return place in (".", path) and (f" {told}".endswith(f" {name}") or told.endswith(f"#{name}"))
+
+    @override
     def environment_faults(self, environment: Environment) -> Iterator[str]:
         yield from super().environment_faults(environment)
         if not self.owns(environment):

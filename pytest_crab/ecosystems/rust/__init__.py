@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 from typing import Any
 
@@ -37,10 +37,13 @@ _DENIED = re.compile(r"not\((?:[^()]|\([^()]*\))*\)")
 _FEATURE = re.compile(r'feature *= *"([\w-]+)"')
 _FLAG = re.compile(r"\b(\w+_unstable)\b")
 
+#: What macros that make several tests of a function call each.
+_CASE = re.compile(r"case_\d+")
+
 _folders: Callable[[str, Sequence[str]], Sequence[str]] = inside_tests.folders
 
 _TESTS = """\
-((attribute_item) @mark (#match? @mark "test")
+((attribute_item) @mark (#match? @mark "^#.(\\\\w+::)*(\\\\w*test|test_case)\\\\b")
   . (attribute_item)*
   . (function_item name: (identifier) @name) @test)
 """
@@ -100,6 +103,18 @@ class Rust(Ecosystem):
         version = ".".join(map(str, numbers(self.tools.find("").version)))
         paths = tuple(_folders(str(tree), files)) or (".",)
         yield Environment(ecosystem=self.name, version=version, paths=paths, env=env)
+
+    @override
+    def is_told(self, run_id: str, path: str, name: str) -> bool:
+        place, _, told = run_id.partition(":")
+        folder, _, target = place.rpartition(" ")
+        *modules, title = told.split("::")
+        if modules and _CASE.match(title):
+            title = modules.pop()
+        file = PurePosixPath(path)
+        called = file.parent.name if file.stem in ("main", "mod", "lib") else file.stem
+        inside = folder == "." or path.startswith(f"{folder}/")
+        return inside and called in (target, *modules) and title == name
 
     @override
     def environment_faults(self, environment: Environment) -> Iterator[str]:
