@@ -24,7 +24,7 @@ from pytest_crab.scoring.oracles.proof import ProvedComment
 from pytest_crab.scoring.oracles.states import company_of, goes_together
 from pytest_crab.scoring.steps import Step
 from pytest_crab.trial.context import TrialContext
-from pytest_crab.types import Comment, Ending, OracleError, Verdict
+from pytest_crab.types import Comment, Ending, OracleError, Run, Verdict
 
 #: The sources of changes, as they are called on record.
 MUTANTS = "mutants"
@@ -53,11 +53,18 @@ class OracleAnswer:
     detail: str | None = None
     #: Whether one of the tests that count ran and failed, as an audit asks of a reject.
     red: bool = False
+    #: Whether the process of the project's own tests was built, and ended before they were told of.
+    broke_off: bool = False
 
     @property
     def ran(self) -> bool:
-        """Return whether tests came to their end: of one that does not build or takes too long they say nothing."""
-        return self.verdict is Verdict.CAUGHT or self.red
+        """Return whether tests were run: of one that does not build or takes too long they say nothing."""
+        return self.verdict is Verdict.CAUGHT or self.red or self.broke_off
+
+
+def broke_off(run: Run) -> bool:
+    """Return whether tests of the project were built, and their process ended before it told of them."""
+    return any(test.id.endswith(":") and test.exception in ("Crashed", "Exited") for test in run.tests)
 
 
 class OracleAnswerStep(Step[OracleAnswer]):
@@ -74,7 +81,7 @@ class OracleAnswerStep(Step[OracleAnswer]):
     @override
     def keys(self) -> Mapping[str, str]:
         # The time limit may be another one than the proof's.
-        known = {"version": 3, "timeout": self._context.instance.required_environment.timeout}
+        known = {"version": 4, "timeout": self._context.instance.required_environment.timeout}
         return {
             name: serialization.digest({**known, "verdict": keys.verdict(tree, self._one.key)})
             for name, tree in self._trees.items()
@@ -98,6 +105,7 @@ class OracleAnswerStep(Step[OracleAnswer]):
                     verdict=judgement.verdict,
                     detail=judgement.detail,
                     red=verdict.not_red(self._one.proof, run) is None,
+                    broke_off=broke_off(run),
                 )
         return answers
 
@@ -106,8 +114,10 @@ class OracleAnswerStep(Step[OracleAnswer]):
         return result.verdict is not Verdict.UNKNOWN
 
 
-def mutated_references(context: TrialContext, comment: Comment, most: int) -> tuple[ChangedTree, ...]:
-    """Return at most so many wrong changes that are made of a comment's reference.
+def mutated_references(
+    context: TrialContext, comment: Comment, most: int, drawn: Collection[ChangedTree] = ()
+) -> tuple[ChangedTree, ...]:
+    """Return at most so many wrong changes that are made of a comment's reference, others than those drawn before.
 
     First the reference without one of its places, then mutants of the statements that it changed, evenly picked; none
     that may never end, and none whose code is that of head, the fault itself. The tests that a fix brings along do not
@@ -132,14 +142,18 @@ def mutated_references(context: TrialContext, comment: Comment, most: int) -> tu
         near = statement_lines(path, source, changed) if has_code(path) else changed
         found += [one for one in mutants(path, source, near) if not may_hang(text, one.line)]
 
+    names, trees = {one.name for one in drawn}, {one.tree for one in drawn}
+
     def is_near(one: Mutant) -> bool:
+        if one.name in names:
+            return False
         return faulty.keys() != {one.path} or not same_code(one.path, faulty[one.path], one.content)
 
     halved, found = [*filter(is_near, parts)][:most], [*filter(is_near, found)]
     left = most - len(halved)
     picked = found if len(found) <= left else [found[at * len(found) // left] for at in range(left)]
     made = (_changed(context, tree, mutant) for mutant in (*halved, *picked))
-    return tuple({one.tree: one for one in made}.values())
+    return tuple({one.tree: one for one in made if one.tree not in trees}.values())
 
 
 def _changed(context: TrialContext, tree: str, mutant: Mutant) -> ChangedTree:

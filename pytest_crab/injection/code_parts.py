@@ -187,7 +187,7 @@ def added_names(path: str, before: str, after: str) -> frozenset[str]:
 
 def _defined(path: str, text: str) -> frozenset[str]:
     """Return the names of what a file defines; of what is local to a function those of functions and classes alone."""
-    found = set()
+    found: set[str] = set()
     waiting = [(syntax_trees.root_of(path, text.encode()), False)]
     while waiting:
         node, is_local = waiting.pop()
@@ -248,7 +248,7 @@ def idle_lines(path: str, text: str) -> frozenset[int]:
 
 def _whole_lines(path: str, text: str, kinds: Sequence[str]) -> frozenset[int]:
     """Return the lines that nodes of these kinds, parts of the names of types, have for themselves."""
-    left, found = bytearray(text.encode()), set()
+    left, found = bytearray(text.encode()), set[int]()
     for node in _nodes(path, text):
         if node.is_named and any(kind in node.type for kind in kinds):
             left[node.start_byte : node.end_byte] = re.sub(rb"[^\n]", b" ", left[node.start_byte : node.end_byte])

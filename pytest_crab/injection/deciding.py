@@ -16,6 +16,7 @@ from typing_extensions import override
 from pytest_crab import diffs, ecosystems
 from pytest_crab.curation.certify import SOURCE, open_search
 from pytest_crab.curation.mutation import halves, partly
+from pytest_crab.curation.near_misses import broke_off
 from pytest_crab.curation.publish import to_instance
 from pytest_crab.curation.stages import CurationContext, Rejection, Stage
 from pytest_crab.ecosystems.interpreters import environment_of
@@ -35,7 +36,7 @@ from pytest_crab.injection.proposals import (
     witnesses_of,
 )
 from pytest_crab.injection.repository import Repository
-from pytest_crab.injection.seeded import is_source
+from pytest_crab.injection.seeded import is_source, subject_of
 from pytest_crab.scoring.oracles.oracle_runs import OracleRequest, run_oracles
 from pytest_crab.scoring.oracles.proof import ProvedComment
 from pytest_crab.sources import fetcher_for
@@ -115,6 +116,10 @@ class Sight:
     whole: bool = False
     #: Whether head came as far as any test.
     collected: bool = False
+    #: What the run on the reference came to, in a few words.
+    told: str = ""
+    #: Whether head was built, and its run broke off.
+    ended: bool = False
 
     @property
     def decides(self) -> bool:
@@ -187,6 +192,8 @@ class Deciding(Stage):
             if found is None or not found.sight.passed:
                 return Rejection(reason="no environment was found in which its tests run", detail=trying.fault)
             if not found.sight.collected:
+                if found.sight.ended:
+                    return Rejection(reason="the fault ends the run of its tests", detail="no test was told of at head")
                 return Rejection(reason="the fault breaks an import or a build", detail="no test could be run at head")
             if not found.sight.red:
                 return Rejection(reason="no test sees the fault", detail=f"{len(found.sight.passed)} pass with it")
@@ -383,10 +390,9 @@ def how_many(tests: Collection[str]) -> str:
 
 def how_far(path: str, tests: Collection[str]) -> str:
     """Return whether a file of tests is called after the file that they see a fault in (near), or none is (far)."""
-    name = Path(path).stem.strip("_")
-    package = Path(path).parent.name
-    names = {Path(test).stem.removeprefix("test_").removesuffix("_test") for test in tests}
-    return "near" if names & {name, package, f"{package}_{name}"} else "far"
+    name = Path(path).stem.strip("_").lower()
+    package = Path(path).parent.name.lower()
+    return "near" if {*map(subject_of, tests)} & {name, package, f"{package}_{name}"} else "far"
 
 
 def hide(repository: Repository, candidate: PullCandidate, tests: Mapping[str, Collection[str]]) -> PullCandidate:
@@ -525,6 +531,8 @@ class Trying:
                 if moment is not None:
                     environment = dataclasses.replace(environment, resolved=f"{moment:%Y-%m-%dT%H:%M:%SZ}")
                 sight = self.see(environment)
+                if sight is not None and not sight.passed:
+                    self.fault = f"none of its tests passed on the reference in the one that was made: {sight.told}"
                 if sight is not None and (best is None or len(best.sight.passed) < len(sight.passed)):
                     best = _Found(environment=environment, source=PROPOSED, sight=sight)
                 if best is not None and best.sight.decides:
@@ -544,7 +552,7 @@ class Trying:
         requests = [OracleRequest(comment=comment, tree=context.snapshot.apply(change)) for change in changes]
         runs = run_oracles(context, list({request.id: request for request in requests}.values())).runs
         said = [_said(runs.get(request.id), self._tests) for request in requests]
-        return [{name: word == _PASSED for name, word in one.items()} for one in said]
+        return [{name: word == _PASSED for name, (word, _) in one.items()} for one in said]
 
     def _context(self, instance: Instance) -> TrialContext:
         return TrialContext(instance, self._crew, self._run_context, lambda _step: None)
@@ -557,18 +565,20 @@ class Trying:
         requests = [OracleRequest(comment=comment, tree=tree) for tree in trees]
         runs = run_oracles(context, requests).runs
         head, reference, before = ([*(_said(runs.get(request.id), self._tests) for request in requests), {}])[:3]
-        passed = frozenset(name for name, word in reference.items() if word == _PASSED)
-        red = seeing(passed, {name: word == _PASSED for name, word in head.items()})
+        passed = frozenset(name for name, (word, _) in reference.items() if word == _PASSED)
+        red = seeing(passed, {name: word == _PASSED for name, (word, _) in head.items()})
         collected = any(not name.startswith("::") for name in head)
         whole = bool(reference) and len(passed) == len(reference)
         return Sight(
             passed=passed,
             red=red,
-            before=frozenset(name for name in red if before.get(name) != _PASSED),
-            older=frozenset(name for name in red if name in before and before[name] == head.get(name)),
+            before=frozenset(name for name in red if before.get(name, ("", None))[0] != _PASSED),
+            older=red & failed_alike(head, before),
             based=bool(before),
             whole=whole,
             collected=collected,
+            told=_told(runs.get(requests[1].id)),
+            ended=(first := runs.get(requests[0].id)) is not None and broke_off(first),
         )
 
 
@@ -583,16 +593,27 @@ def seeing(passed: Collection[str], head: Mapping[str, bool]) -> frozenset[str]:
     )
 
 
-def _said(run: Run | None, tests: Sequence[code_parts.TestLines] | None) -> dict[str, str]:
-    """Return of each test of the project what it came to: ``passed``, or its outcome and the name of its failure."""
+def _said(
+    run: Run | None, tests: Mapping[str, Sequence[code_parts.TestLines]] | None
+) -> dict[str, tuple[str, str | None]]:
+    """Return of each test of the project its outcome, and the name of its failure where that is told."""
     if run is None or run.ending is not Ending.COMPLETED:
         return {}
     named = ((witnesses.name_in(test.id, tests), test) for test in run.tests)
-    return {
-        name: _PASSED if test.outcome == _PASSED else f"{test.outcome} {test.exception}"
-        for name, test in named
-        if name is not None
-    }
+    return {name: (test.outcome, test.exception) for name, test in named if name is not None}
+
+
+def failed_alike(head: Mapping[str, tuple[str, str | None]], before: Mapping[str, tuple[str, str | None]]) -> set[str]:
+    """Return the tests that failed with the same exception in both; where none is told, nothing says so."""
+    return {name for name, said in head.items() if said[1] is not None and before.get(name) == said}
+
+
+def _told(run: Run | None) -> str:
+    """Return in a few words what a run came to."""
+    if run is None or run.ending is not Ending.COMPLETED:
+        return "it was not run" if run is None else run.detail or str(run.ending)
+    words = [f"{test.id} {test.exception or test.outcome}" for test in run.tests]
+    return ", ".join(words[:_MOST_CLAIMS]) or "no test was told of"
 
 
 def write_files(folder: Path, files: Mapping[str, str]) -> None:

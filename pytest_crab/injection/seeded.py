@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import itertools
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -40,6 +41,9 @@ _OF_ONE = 2
 
 #: So many files of tests beside those of the change may see its faults.
 _RELATED = 6
+
+#: What says in the name of a file that it is one of tests, and not what they are of.
+_OF_TESTS = re.compile(r"^test_|^Test(?=[A-Z])|[._-](?:tests?|specs?)$|(?<=[a-z0-9])Tests?$")
 
 
 @dataclass(kw_only=True)
@@ -275,7 +279,12 @@ def _alike(one: Sequence[str], other: Sequence[str]) -> int:
 def _related(path: str, tests: Sequence[str]) -> Iterator[str]:
     """Yield the files of tests that are called after a module, those with exactly its name first."""
     stem = PurePosixPath(path).stem.strip("_").lower()
-    names = {test: PurePosixPath(test).stem.lower() for test in tests}
-    exact = [test for test, name in names.items() if name in (f"test_{stem}", f"{stem}_test")]
+    names = {test: subject_of(test) for test in tests}
+    exact = [test for test, name in names.items() if name == stem]
     yield from exact
     yield from (test for test, name in names.items() if stem in name and test not in exact and stem)
+
+
+def subject_of(test: str) -> str:
+    """Return in small letters the name that a file of tests is called after: cart of cart.test.ts and CartTest.java."""
+    return _OF_TESTS.sub("", PurePosixPath(test).stem).lower()

@@ -13,7 +13,7 @@ from typing import Any
 from typing_extensions import override
 
 from pytest_crab.curation.certify import Certificate, certify
-from pytest_crab.curation.near_misses import OracleAnswerStep, mutated_references
+from pytest_crab.curation.near_misses import ChangedTree, OracleAnswer, OracleAnswerStep, mutated_references
 from pytest_crab.curation.oracle_mending import with_checks
 from pytest_crab.curation.publish import to_instance
 from pytest_crab.curation.stages import CurationContext, Rejection, Stage
@@ -31,6 +31,13 @@ from pytest_crab.types import ChangeKind, Instance, JudgedChange, PullCandidate,
 #: many near misses it refuses.
 ORACLE, PROOF, COMPANY, REFUSED = "oracle", "proof", "company", "refused"
 ALONE, IN_TREE = "alone", "in the tree"
+
+#: The label of an oracle that was judged by few near misses, and its value; so many are enough.
+NEAR_MISSES, FEW = "near-misses", "few"
+_ENOUGH = 3
+
+#: Of each near miss that was asked for at most so many are drawn until it is run.
+_TIMES = 3
 
 #: A near miss with which the tests run for so many seconds never ends, which says nothing of how much they see.
 _SECONDS = 60
@@ -53,7 +60,7 @@ class Sharpness(Stage):
 
     @override
     def identity(self) -> Mapping[str, Any]:
-        return {"version": 7, "most": self.most, "least": self.least}
+        return {"version": 8, "most": self.most, "least": self.least}
 
     @override
     def run(self, candidate: PullCandidate, context: CurationContext) -> PullCandidate | Rejection:
@@ -73,6 +80,8 @@ class Sharpness(Stage):
             return loose
         (one,) = candidate.comments
         comment, files = with_checks(one.comment, checks)
+        if Share.of(change.held for change in judged).known < _ENOUGH:
+            comment = dataclasses.replace(comment, labels={**comment.labels, NEAR_MISSES: FEW})
         return dataclasses.replace(
             candidate,
             comments=(dataclasses.replace(one, comment=comment, changes=judged),),
@@ -81,15 +90,22 @@ class Sharpness(Stage):
         )
 
     def _judge(self, trial: TrialContext, proved: ProvedComment) -> tuple[tuple[JudgedChange, ...], list[JudgedChange]]:
-        """Return near misses with whether the oracle refuses each, and those of them that it refuses.
+        """Return near misses with whether the oracle refuses each, and those of them with which a test of it is red.
 
-        Of one with which no test comes to its end, since it does not build or never ends, nothing is known.
+        Of one with which no test comes to its end, since it does not build or never ends, nothing is known: others are
+        drawn for these.
 
         Raises EngineError, StoreError, Cancelled.
         """
-        changes = mutated_references(trial, proved.comment, self.most)
-        answers = trial.perform(OracleAnswerStep(trial, proved, changes)) if changes else {}
-        known = {name: one for name, one in answers.items() if one.ran}
+        changes: list[ChangedTree] = []
+        known: dict[str, OracleAnswer] = {}
+        while len(known) < self.most and len(changes) < _TIMES * self.most:
+            drawn = mutated_references(trial, proved.comment, self.most - len(known), changes)
+            if not drawn:
+                break
+            answers = trial.perform(OracleAnswerStep(trial, proved, drawn))
+            known |= {name: one for name, one in answers.items() if one.ran}
+            changes += drawn
         judged = tuple(
             JudgedChange(
                 kind=ChangeKind.MUTANT,
@@ -101,7 +117,7 @@ class Sharpness(Stage):
             )
             for one in changes
         )
-        return judged, [one for one in judged if one.held]
+        return judged, [one for one in judged if one.held and known[one.name].red]
 
 
 def looseness(judged: Sequence[JudgedChange], least: float) -> Rejection | None:

@@ -6,7 +6,7 @@ import dataclasses
 from datetime import date
 from pathlib import Path
 
-from pytest_crab.injection.deciding import Deciding, may_search, seeing
+from pytest_crab.injection.deciding import Deciding, failed_alike, may_search, seeing
 from pytest_crab.injection.proposals import HEAD, REFERENCE, WITNESSES
 from pytest_crab.injection.repository import open_repository
 from pytest_crab.types import CommitSource, Environment, PullCandidate, PullRequestFacts
@@ -16,6 +16,12 @@ def test_a_case_named_by_the_time_of_day_sees_nothing_and_a_file_that_is_not_col
     head = {"a::test_x[1]": False, "a::test_x[2]": True, "a::test_at[12:00]": True}
     passed = ["a::test_x[1]", "a::test_x[2]", "a::test_at[12:01]", "b::test_y"]
     assert seeing(passed, head) == {"a::test_x[1]", "b::test_y"}
+
+
+def test_two_failures_are_alike_where_the_same_exception_is_told() -> None:
+    head = {"a": ("failed", "KeyError"), "b": ("failed", None), "c": ("failed", "KeyError"), "d": ("passed", None)}
+    before = {**head, "c": ("failed", "TypeError")}
+    assert failed_alike(head, before) == {"a"}
 
 
 def test_one_search_in_vain_is_not_the_last_of_its_time() -> None:

@@ -11,10 +11,11 @@ pytest.importorskip("tree_sitter", reason="mutants need the extra mutation")
 
 from pytest_crab import diffs
 from pytest_crab.curation.mutation import mutants
+from pytest_crab.injection.deciding import how_far
 from pytest_crab.injection.fault_words import fault_words
 from pytest_crab.injection.proposals import Method, witnesses_of
 from pytest_crab.injection.repository import Repository, open_repository
-from pytest_crab.injection.seeded import SeededSource
+from pytest_crab.injection.seeded import SeededSource, _related
 from pytest_crab.injection.twins import TWIN, clean_twin, stands
 from pytest_crab.types import PullCandidate
 
@@ -108,3 +109,21 @@ def test_each_kind_of_fault_is_told_as_a_reviewer_would() -> None:
     assert "`not cart`" in told["unchecked input"]
     assert 'raise ValueError("there is nothing to send")' in told["unchecked input"]
     assert "`parcels.append((item, address))`" not in told.get("boundary", "")
+
+
+@pytest.mark.parametrize(
+    ("path", "test"),
+    [
+        ("src/cart.ts", "test/cart.test.ts"),
+        ("src/main/java/Cart.java", "src/test/java/CartTest.java"),
+        ("lib/cart.rb", "spec/cart_spec.rb"),
+        ("src/Cart.php", "tests/CartTest.php"),
+        ("src/cart.rs", "tests/cart.rs"),
+        ("shop/cart.go", "shop/cart_test.go"),
+        ("shop/cart.py", "tests/test_cart.py"),
+    ],
+)
+def test_a_file_of_tests_is_near_to_the_file_that_it_is_called_after(path: str, test: str) -> None:
+    assert how_far(path, [test]) == "near"
+    assert how_far(path, [test.replace("art", "oins")]) == "far"
+    assert next(_related(path, [f"b_{test.rpartition('/')[2]}", test])) == test

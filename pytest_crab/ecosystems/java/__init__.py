@@ -105,7 +105,7 @@ class Java(Ecosystem):
         owner, _, title = told.partition("#")
         file = f"/{owner.partition('$')[0].replace('.', '/')}.java"
         inside = module == "." or path.startswith(f"{module}/")
-        return inside and f"/{path}".endswith(file) and re.match(r"\w*", title)[0] == name
+        return inside and f"/{path}".endswith(file) and re.split(r"\W", title)[0] == name
 
     @override
     def environment_faults(self, environment: Environment) -> Iterator[str]:
