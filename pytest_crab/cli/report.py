@@ -10,10 +10,10 @@ import click
 
 from pytest_crab.cli.shared_options import STORE, json_option
 from pytest_crab.errors import BadInput
-from pytest_crab.results.files import read_summary, read_trials
+from pytest_crab.results.files import read_trials
 from pytest_crab.results.finding_labels import add_finding_labels
 from pytest_crab.results.kept_runs import named_report
-from pytest_crab.results.loading import SUMMARY, trials_file
+from pytest_crab.results.loading import SUMMARY, load_summary, trials_file
 from pytest_crab.results.recorded_results import Told, require_recorded
 from pytest_crab.results.summary import Summary
 from pytest_crab.show.page import FILE as PAGE
@@ -85,7 +85,7 @@ def _again(place: Path, labels: Path | None, *, all_pairs: bool) -> Told:
     file = trials_file(place)
     if labels is not None:
         add_finding_labels(file, labels)
-    before = read_summary(file.with_name(SUMMARY)) if file.with_name(SUMMARY).is_file() else Summary()
+    before = load_summary(file.with_name(SUMMARY)) if file.with_name(SUMMARY).is_file() else Summary()
     summary = remake(
         file.parent,
         errors_as_misses=before.errors_as_misses,

@@ -5,10 +5,10 @@ from __future__ import annotations
 import itertools
 import json
 import os
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
-from typing import BinaryIO, TypeVar
+from typing import Any, BinaryIO, TypeVar
 
 from pytest_crab import serialization
 from pytest_crab.atomic import SHARED, write_atomically
@@ -18,6 +18,14 @@ from pytest_crab.results.summary import Summary
 from pytest_crab.types import Trial, Unit, Verdict
 
 T = TypeVar("T")
+
+
+class OtherSchema(BadInput):
+    """Another version wrote a record; ``data`` is what it holds."""
+
+    def __init__(self, where: str, data: Mapping[str, Any], known: int) -> None:
+        super().__init__(where, [f"schema {data['schema']!r} is not known here; this version reads {known}"])
+        self.data = data
 
 
 class TrialLog(AbstractContextManager["TrialLog"]):
@@ -114,7 +122,7 @@ def write_data(path: Path, record: object) -> None:
 
 
 def read_summary(path: Path) -> Summary:
-    """Return what a summary.json holds. Raises BadInput."""
+    """Return what a summary.json holds. Raises BadInput, which is OtherSchema for one of another version."""
     return read_data(path, Summary)
 
 
@@ -230,7 +238,7 @@ _decode = json.JSONDecoder(parse_constant=_no_number).decode
 def _record(cls: type[T], value: object, where: str) -> T:
     known = cls.__dataclass_fields__["schema"].default  # type: ignore[attr-defined]  # each record has its version
     if isinstance(value, dict) and value.get("schema", known) != known:
-        raise BadInput(where, [f"schema {value['schema']!r} is not known here; this version reads {known}"])
+        raise OtherSchema(where, value, known)
     if cls is Summary:
         value = without_table(value, where)
     problems: list[str] = []

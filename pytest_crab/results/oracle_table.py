@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import operator
 from typing import Any
 
 from pytest_crab import serialization
@@ -9,11 +11,12 @@ from pytest_crab.errors import BadInput
 from pytest_crab.results.outcomes import OracleRecord
 from pytest_crab.results.summary import Summary
 
-#: What is the same of an oracle whoever reviews, and so stands in the list of all.
-_SHARED = ("instance", "comment", "repo", "labels", "resolvable", "digest")
-
-#: What a reviewer may have of it beside the verdicts.
+#: What a reviewer may have of an oracle beside the verdicts.
 _OWN = ("repeats", "reviews", "alone")
+
+#: What is the same of it whoever reviews, and so stands in the list of all.
+_SHARED = tuple(one.name for one in dataclasses.fields(OracleRecord) if one.name not in {"verdicts", *_OWN})
+_plain = operator.attrgetter(*(name for name in _SHARED if name != "labels"))
 
 
 def with_table(summary: Summary) -> dict[str, Any]:
@@ -22,11 +25,9 @@ def with_table(summary: Summary) -> dict[str, Any]:
     oracles: list[dict[str, Any]] = []
 
     def row(record: OracleRecord) -> dict[str, Any]:
-        key = (*record.key, record.repo, record.resolvable, record.digest, *record.labels.items())
-        number = numbers.setdefault(key, len(oracles))
+        number = numbers.setdefault((*_plain(record), *record.labels.items()), len(oracles))
         if number == len(oracles):
-            shared = ((name, getattr(record, name)) for name in _SHARED)
-            oracles.append({name: value for name, value in shared if value is not None})
+            oracles.append({name: value for name in _SHARED if (value := getattr(record, name)) is not None})
         own = {name: value for name in _OWN if (value := getattr(record, name))}
         return {"oracle": number, "verdicts": record.verdicts, **own}
 
@@ -37,10 +38,13 @@ def with_table(summary: Summary) -> dict[str, Any]:
 def without_table(data: Any, where: str) -> Any:
     """Return such data with whole records of oracles in each reviewer. Raises BadInput, which names ``where``."""
     try:
-        oracles = data.pop("oracles")
+        shared = {repr(number): one for number, one in enumerate(data.pop("oracles"))}  # "True" is not "1"
         for own in data["reviewers"]:
-            own["oracles"] = [{**oracles[one.pop("oracle")], **one} for one in own["oracles"]]
-    except (AttributeError, IndexError, KeyError, TypeError):
-        sentence = "the oracles of each of its reviewers should have their numbers in its list of oracles"
+            left = shared.copy()
+            own["oracles"] = [dict(**left.pop(repr(one.pop("oracle"))), **one) for one in own["oracles"]]
+    except (AttributeError, KeyError, TypeError):
+        sentence = (
+            "each oracle of a reviewer should be a number of the list of oracles, once, with the reviewer's own alone"
+        )
         raise BadInput(where, [sentence]) from None
     return data

@@ -15,7 +15,7 @@ from urllib.parse import unquote
 from pytest_crab.errors import BadInput
 from pytest_crab.formats import format_count, format_percent
 from pytest_crab.instances.pull_requests import read_subject
-from pytest_crab.results.files import read_record, read_summary
+from pytest_crab.results.files import read_record
 from pytest_crab.results.kept_runs import kept_runs, shown_run
 from pytest_crab.results.loading import SUMMARY, TRIALS, load_summary, trials_file
 from pytest_crab.results.rates import Rate
@@ -117,7 +117,7 @@ class LiveReport:
         if has_plan(self.folder):
             return None
         try:
-            summary = read_summary(self.folder / SUMMARY)
+            summary = load_summary(self.folder / SUMMARY)
         except BadInput:
             return None
         return summary if sum(one.trials for one in summary.reviewers) + summary.superseded == self.trials() else None
@@ -267,7 +267,7 @@ class LiveReport:
             summary, file = self.ended(), self.folder / SUMMARY
             if summary is None:
                 assert records.summing is not None
-                strict = file.is_file() and read_summary(file).errors_as_misses
+                strict = file.is_file() and load_summary(file).errors_as_misses
                 summary = records.summing.summary(errors_as_misses=strict)
             return summary
 

@@ -70,6 +70,10 @@ def test_without_a_place_the_store_is_reported(tmp_path: Path) -> None:
     Path(".crab", "report").mkdir(parents=True)
     Path(".crab", "report", "trials.jsonl").touch()
     assert run().output.endswith(f"report: {Path('.crab', 'report', 'index.html')}\n")
+    summary = Path(".crab", "report", "summary.json")
+    summary.write_text('{"schema": 1, "errors_as_misses": true, "reviewers": []}')
+    assert run().exit_code == 0, "what another version wrote is made anew"
+    assert json.loads(summary.read_text())["errors_as_misses"] is True
     for refused in (("--against", "set"), ("--recorded", "set", "set"), ("--out", "new")):
         assert run(*refused).exit_code == 2
 

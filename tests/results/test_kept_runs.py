@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
 import re
+import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -11,8 +14,9 @@ import pytest
 
 from pytest_crab.errors import BadInput
 from pytest_crab.results.files import write_summary, write_trials
+from pytest_crab.results.gate_record import Gate
 from pytest_crab.results.kept_runs import kept_runs, new_run, old_runs, show_run, shown_run
-from pytest_crab.results.loading import last_comparable, trials_file
+from pytest_crab.results.loading import lacks_beside_shown, last_comparable, load_summary, trials_file
 from pytest_crab.results.run_progress import PlannedRun, write_plan
 from pytest_crab.results.summary import summarise
 from pytest_crab.types import Reason, Trial
@@ -88,6 +92,25 @@ def test_the_last_two_whole_runs_of_the_same_oracles(tmp_path: Path, keep: Calla
     assert last_comparable(tmp_path) == (first, third), "neither an interrupted nor a killed run is whole"
     fourth = keep("6", "a")
     assert last_comparable(tmp_path) == (tmp_path / "runs" / "2", fourth)
+
+
+def test_a_run_of_another_version_is_summed_up_from_its_trials_or_passed_over(
+    tmp_path: Path, keep: Callable[..., Path]
+) -> None:
+    first, old, third = keep("1", "a", "b"), keep("2", "a", "b"), keep("3", "a", "b")
+    summary = dataclasses.replace(load_summary(old), shard="2/4", gate=Gate(exit_code=1, ruling="fail", sentence="No."))
+    gate = {"exit_code": 1, "ruling": "fail", "sentence": "No."}
+    own = {"shard": "2/4", "gate": gate, "reviewers": [{"by_kind": {}}]}
+    (old / "summary.json").write_text(json.dumps({"schema": 1, "errors_as_misses": True, **own}))
+    assert load_summary(old) == dataclasses.replace(summary, errors_as_misses=True)
+    assert last_comparable(tmp_path) == (old, third)
+    show_run(tmp_path, old)
+    assert lacks_beside_shown(tmp_path, {"a"}, [], is_complete=False) == "was ended early"
+    (old / "trials.jsonl").unlink()
+    assert last_comparable(tmp_path) == (first, third)
+    shutil.copy(old / "summary.json", first / "baseline.json")
+    with pytest.raises(BadInput, match=r"baseline\.json: schema 1 is not known.* anew.*pytest-crab report DIR"):
+        load_summary(first / "baseline.json")
 
 
 def test_old_runs_are_neither_shown_nor_under_way(tmp_path: Path, keep: Callable[..., Path]) -> None:

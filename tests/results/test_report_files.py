@@ -192,10 +192,32 @@ def test_an_oracle_is_named_once_and_one_that_differs_is_another(tmp_path: Path,
     assert read_summary(path) == summary
 
 
-BAD = '{"schema": 2, "oracles": [], "reviewers": [{"oracles": [{"oracle": 0, "verdicts": "c"}]}]}'
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [{"oracle": 2}],
+        [{"oracle": -1}],
+        [{"oracle": True}],
+        [{"oracle": 1.0}],
+        [{"oracle": "1"}],
+        [{}],
+        [{"oracle": 0}, {"oracle": 0}],
+        [{"oracle": 0, "repo": "another/one"}],
+    ],
+)
+def test_an_oracle_that_is_no_number_of_the_list_or_twice_there_is_refused(
+    tmp_path: Path, make_trial: MakeTrial, rows: list[dict[str, Any]]
+) -> None:
+    path = tmp_path / "summary.json"
+    write_summary(path, summarise([make_trial("codex", "a", Reason.GREEN, Reason.FAILED)]))
+    data = json.loads(path.read_text())
+    data["reviewers"][0]["oracles"] = [{"verdicts": "c", **row} for row in rows]
+    path.write_text(json.dumps(data))
+    with pytest.raises(BadInput, match="number of the list of oracles"):
+        read_summary(path)
 
 
-@pytest.mark.parametrize("text", ["", "{", '{"schema": 1}', '{"reviewers": 3}', '{"oracles": [], "reviewers": 3}', BAD])
+@pytest.mark.parametrize("text", ["", "{", '{"schema": 1}', '{"reviewers": 3}', '{"oracles": [], "reviewers": 3}'])
 def test_a_bad_summary_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "summary.json"
     path.write_text(text)

@@ -102,6 +102,9 @@ def test_a_page_follows_its_records(report: Path, make_trial: Callable[..., Tria
         assert '"i":"two"' in get(server, path)[2]
         remake(report, errors_as_misses=False)
         assert json.loads(get(server, path + "state")[2])["words"] == "The run is complete: 2 trials on record."
+        (report / "summary.json").write_text('{"schema": 1}')
+        assert json.loads(get(server, path + "state")[2])["words"] == "The run is complete: 2 trials on record."
+        assert '"i":"two"' in get(server, path)[2], "what another version wrote is summed up anew"
 
 
 def test_a_trial_is_read_once_it_is_opened(report: Path, make_trial: Callable[..., Trial]) -> None:
