@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 
 from pytest_crab import diffs
 from pytest_crab.curation.missing_modules import last_lines
-from pytest_crab.parsing.changed_paths import is_test
+from pytest_crab.ecosystems.files_of_tests import is_test
 from pytest_crab.protocols import Snapshot
 from pytest_crab.scoring.oracles.oracle_runs import OracleRequest, run_oracles
 from pytest_crab.scoring.oracles.proof import ProvedComment

@@ -14,10 +14,10 @@ from typing_extensions import override
 from pytest_crab import diffs, serialization, verdict
 from pytest_crab.curation.mutation import Mutant, halves, has_code, may_hang, mutants, statement_lines
 from pytest_crab.curation.same_code import same_code
+from pytest_crab.ecosystems.files_of_tests import is_test
 from pytest_crab.errors import DiffRejected
 from pytest_crab.instances.files import diff_text
 from pytest_crab.instances.oracle_errors import Measurement, oracle_digest
-from pytest_crab.parsing.changed_paths import is_test
 from pytest_crab.scoring.oracles import keys
 from pytest_crab.scoring.oracles.oracle_runs import OracleRequest, run_oracles, tests_pass
 from pytest_crab.scoring.oracles.proof import ProvedComment

@@ -20,9 +20,9 @@ from pytest_crab.clients.prompting import as_data
 from pytest_crab.curation.near_misses import ChangedTree, OracleAnswerStep
 from pytest_crab.curation.proposals import Proposing
 from pytest_crab.curation.stages import CurationContext
+from pytest_crab.ecosystems.files_of_tests import is_test
 from pytest_crab.errors import DiffRejected
 from pytest_crab.model_access import Services
-from pytest_crab.parsing.changed_paths import is_test
 from pytest_crab.scoring.oracles.proof import ProvedComment
 from pytest_crab.scoring.oracles.states import goes_together
 from pytest_crab.trial.context import TrialContext

@@ -17,7 +17,8 @@ from pytest_crab import diffs
 from pytest_crab.curation.permission import UNTOLD
 from pytest_crab.curation.stages import CurationContext, Rejection, SettingsStage
 from pytest_crab.diffs import ChangedFile
-from pytest_crab.parsing.changed_paths import is_dependency_update, is_documentation, is_test
+from pytest_crab.ecosystems.files_of_tests import is_test
+from pytest_crab.parsing.changed_paths import is_dependency_update, is_documentation
 from pytest_crab.parsing.review_comments import asks_anew, is_bot, is_substantive, looks_generated, raises_concern
 from pytest_crab.statistics.pull_classes import CONTEXTUAL, DIFFICULTIES, DIRECT, LATENT, size_class
 from pytest_crab.statistics.review_value import ReviewedPull, ReviewValue, review_value

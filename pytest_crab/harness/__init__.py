@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 
 from pytest_crab import ecosystems, serialization
 from pytest_crab.ecosystems.contract import Ecosystem
+from pytest_crab.ecosystems.files_of_tests import may_have_tests_of
 from pytest_crab.harness import channel
 from pytest_crab.instances.own_tests import OwnTests
 from pytest_crab.program_texts import program_text
@@ -131,7 +132,8 @@ class OwnTestsRun:
     files: tuple[str, ...]
     #: The names of tests, as somebody else reported them. What is run may be more: it holds at least what these name.
     names: tuple[str, ...]
-    #: The oracle that they are: its files are laid over the tree first, and of its tests alone is told.
+    #: The oracle that they are: its files are laid over the tree first, in which no other file of tests is changed, and
+    #: of its tests alone is told.
     oracle: OwnTests | None = field(default=None, repr=False)
 
     @property
@@ -240,7 +242,7 @@ def encode(job: Job, role: str | None = None, token: str | None = None) -> bytes
     states, installs = {**job.states}, {**job.installs}
     for run in job.runs:
         if isinstance(run, OwnTestsRun) and run.oracle is not None:
-            states[run.laid_state] = _with_texts(job.states[run.state], run.oracle.texts)
+            states[run.laid_state] = _with_texts(job.states[run.state], run.oracle.texts, tested[run.ecosystem])
             installs |= {run.laid_state: job.installs[run.state]} if run.state in job.installs else {}
     variables = dataclasses.asdict(ecosystems.variables())
     variables["commands"] |= facts.get("commands", {})
@@ -293,13 +295,23 @@ def encode_changes(changes: Iterable[FileChange]) -> list[list[str | None]]:
     ]
 
 
-def _with_texts(changes: Iterable[FileChange], texts: Mapping[str, str]) -> list[FileChange]:
-    """Return changes of a tree that end with these texts in it, by path."""
+def _with_texts(changes: Iterable[FileChange], texts: Mapping[str, str], owner: Ecosystem) -> list[FileChange]:
+    """Return changes of a tree that end with these texts in it, by path.
+
+    What they do to other files of tests is left out, since tests of both could not stand beside each other, and what
+    they put in the way of a text, such as a link in the place of its folder.
+    """
     laid = {
         path: FileChange(path=path, mode="100644", content=text.encode("utf-8", "surrogateescape"))
         for path, text in texts.items()
     }
-    return [*({change.path: change for change in changes} | laid).values()]
+    kept = (
+        change
+        for change in changes
+        if not may_have_tests_of(owner, change.path)
+        and not any(f"{path}/".startswith(f"{change.path}/") or change.path.startswith(f"{path}/") for path in laid)
+    )
+    return [*kept, *laid.values()]
 
 
 def _run(run: AnyRun) -> dict[str, Any]:

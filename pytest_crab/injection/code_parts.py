@@ -9,13 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from pytest_crab import ecosystems, pytest_files
+from pytest_crab import ecosystems
 from pytest_crab.injection import excerpts
 from pytest_crab.parsing import syntax_trees
-from pytest_crab.parsing.changed_paths import is_test
 from pytest_crab.parsing.node_types import (
     ASSIGNMENTS,
     CLASSES,
@@ -52,17 +50,6 @@ class TestLines:
 def of_default(path: str) -> bool:
     """Return whether a file is one whose tests pytest runs; others are run by the project's own runner."""
     return path.endswith(ecosystems.DEFAULT_SUFFIX)
-
-
-def may_have_tests(path: str) -> bool:
-    """Return whether a runner takes a file for tests by its name, and this module can tell them apart."""
-    name, end = PurePosixPath(path).name, pytest_files.MODULE
-    if not is_test(path):
-        return False
-    if of_default(path):
-        return name.endswith(end) and (name.startswith("test_") or name.endswith(f"_test{end}"))
-    owner, grammar = ecosystems.of_file(path), ecosystems.grammar_of(path)
-    return bool(owner is not None and owner.tests_runner and grammar is not None and grammar.tests)
 
 
 def tests_of(path: str, text: str) -> list[TestLines]:

@@ -7,6 +7,7 @@ from pathlib import PurePosixPath
 
 from pytest_crab import diffs, pytest_files
 from pytest_crab.ecosystems import of_file
+from pytest_crab.ecosystems.files_of_tests import is_test
 from pytest_crab.errors import DiffRejected
 from pytest_crab.injection import code_parts, witnesses
 from pytest_crab.injection.deciding import trees_of
@@ -14,7 +15,6 @@ from pytest_crab.injection.fixes import FIX
 from pytest_crab.injection.proposals import REFERENCE, witnesses_of
 from pytest_crab.injection.repository import Change, Repository
 from pytest_crab.injection.seeded import CHANGE, is_source
-from pytest_crab.parsing.changed_paths import is_test
 from pytest_crab.types import PullCandidate
 
 #: So many later changes are looked at, and so many become company, of at most so many lines.

@@ -17,13 +17,14 @@ from pytest_crab.curation.collect import CandidateSource
 from pytest_crab.curation.same_code import same_code
 from pytest_crab.curation.stages import CurationContext, Rejection
 from pytest_crab.ecosystems import grammar_of, of_file
+from pytest_crab.ecosystems.files_of_tests import is_test, may_have_tests
 from pytest_crab.errors import DiffRejected
 from pytest_crab.injection import code_parts, excerpts
 from pytest_crab.injection.proposals import FIXED_ON, METHOD, ORIGIN, Method, Proposal, Remark, propose, to_candidate
 from pytest_crab.injection.repository import Change, Repository
 from pytest_crab.injection.witnesses import is_conftest
 from pytest_crab.lazy import lazy
-from pytest_crab.parsing.changed_paths import is_documentation, is_test
+from pytest_crab.parsing.changed_paths import is_documentation
 from pytest_crab.sources.git import bring
 from pytest_crab.types import PullCandidate, PullRequestFacts
 
@@ -433,7 +434,7 @@ def mends(change: Change) -> bool:
 
 def parts_of(changed: Mapping[str, str]) -> Parts | None:
     """Return the files of a change by what they are; None if it is none that mends source and has tests of it."""
-    named = [path for path in changed if code_parts.may_have_tests(path) and changed[path] in "AM"]
+    named = [path for path in changed if may_have_tests(path) and changed[path] in "AM"]
     often = Counter(filter(None, map(of_file, named)))
     owner = often.most_common(1)[0][0] if often else None
     own = [path for path in changed if of_file(path) is owner and grammar_of(path) is not None]

@@ -19,6 +19,7 @@ from pytest_crab.curation.collect import CandidateSource
 from pytest_crab.curation.mutation import Mutant, changes_code, drafts, may_hang, mutants
 from pytest_crab.curation.stages import CurationContext, Rejection
 from pytest_crab.ecosystems import grammar_of, of_file
+from pytest_crab.ecosystems.files_of_tests import is_test, may_have_tests
 from pytest_crab.injection import code_parts
 from pytest_crab.injection.fault_words import fault_words
 from pytest_crab.injection.fixes import place_of
@@ -26,7 +27,7 @@ from pytest_crab.injection.linting import linter_sees
 from pytest_crab.injection.proposals import ORIGIN, Method, Proposal, Remark, propose, to_candidate
 from pytest_crab.injection.repository import Change, Repository
 from pytest_crab.lazy import lazy
-from pytest_crab.parsing.changed_paths import is_dependency_update, is_documentation, is_test
+from pytest_crab.parsing.changed_paths import is_dependency_update, is_documentation
 from pytest_crab.sources.git import bring
 from pytest_crab.types import PullCandidate, PullRequestFacts
 
@@ -141,7 +142,7 @@ class SeededSource(CandidateSource):
         """Return whether a change is no pull request that one would review, or brings no tests of its own."""
         title, _ = change.texts
         files = self._steps[change.commit][1]
-        tests = [path for path in files if code_parts.may_have_tests(path) and files[path] in "AM"]
+        tests = [path for path in files if may_have_tests(path) and files[path] in "AM"]
         if not title or title.startswith("Revert") or not tests or len(files) > _MOST_FILES:
             return True
         if is_dependency_update(change.author, title, list(files)):
@@ -248,7 +249,7 @@ def _may_see(test: str, path: str) -> bool:
     """Return whether a file is one of tests that may see a fault in a file of source: of its language, or pytest's."""
     owner = of_file(path)
     own = owner is not None and owner.tests_runner is not None
-    return code_parts.may_have_tests(test) and (of_file(test) is owner if own else code_parts.of_default(test))
+    return may_have_tests(test) and (of_file(test) is owner if own else code_parts.of_default(test))
 
 
 def _kind(mutant: Mutant) -> str:

@@ -1,4 +1,4 @@
-"""Tells from its paths what kind of change a pull request is: tests, documentation, dependency updates."""
+"""Tells from its paths what kind of change a pull request is: documentation, dependency updates."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from pathlib import PurePosixPath
 
 from pytest_crab import ecosystems
 
-_TEST_FOLDERS = frozenset({"test", "tests", "testing", "__tests__", "spec", "specs", "testdata", "e2e"})
-_TEST_FILE = r"^test_|_tests?\.|\.(?:test|spec)\."
 _DEPENDENCIES = r"[\w.-]+\.lock|\.pre-commit-config\.yaml"
 _DOCUMENT_FOLDERS = frozenset({"doc", "docs", "documentation"})
 _DOCUMENT = re.compile(
@@ -25,12 +23,6 @@ _BUMP = re.compile(
 )
 
 
-def is_test(path: str) -> bool:
-    """Return whether a file belongs to tests, by its folders or its name."""
-    place = PurePosixPath(path)
-    return any(part.lower() in _TEST_FOLDERS for part in place.parts[:-1]) or bool(_test_file().search(place.name))
-
-
 def is_documentation(path: str) -> bool:
     """Return whether a file is documentation, by its folder or its name."""
     place = PurePosixPath(path)
@@ -43,11 +35,6 @@ def is_dependency_update(author: str, title: str, paths: Sequence[str]) -> bool:
         return True
     manifests = bool(paths) and all(_dependencies().fullmatch(PurePosixPath(path).name) for path in paths)
     return manifests and bool(_BUMP.search(title.strip()))
-
-
-@functools.cache
-def _test_file() -> re.Pattern[str]:
-    return re.compile("|".join([_TEST_FILE, *(one.tests for one in ecosystems.names() if one.tests)]))
 
 
 @functools.cache

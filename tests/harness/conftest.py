@@ -88,18 +88,14 @@ class Bench:
             facts={"socket_folder": str(self.folder / "meet"), "counters": {}, **self.facts},
         )  # fmt: skip
 
-    def job(
-        self, runs: Sequence[harness.OracleRun | harness.CommandRun], states: Mapping[str, Sequence[FileChange]]
-    ) -> harness.Job:
+    def job(self, runs: Sequence[harness.AnyRun], states: Mapping[str, Sequence[FileChange]]) -> harness.Job:
         environment = Environment(dockerfile="python", paths=self.paths, env=self.env, build=self.build)
         return harness.Job(
             image=self.image(), environment=environment, states={"head": (), **states}, runs=runs,
             installs=self.installs, leaks=self.leaks, output=self.output,
         )  # fmt: skip
 
-    def report(
-        self, runs: Sequence[harness.OracleRun | harness.CommandRun], **states: Sequence[FileChange]
-    ) -> harness.HarnessReport:
+    def report(self, runs: Sequence[harness.AnyRun], **states: Sequence[FileChange]) -> harness.HarnessReport:
         job = self.job(runs, states)
         return harness.parse(job, run_beside(harness.commands(job), 120))
 

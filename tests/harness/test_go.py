@@ -14,6 +14,7 @@ import pytest
 from pytest_crab import harness, verdict
 from pytest_crab.ecosystems.go.tools import GoTools
 from pytest_crab.errors import ImageError
+from pytest_crab.instances.own_tests import OwnTests
 from pytest_crab.protocols import FileChange
 from pytest_crab.runtimes import seeds
 from pytest_crab.types import Ending, Environment, Oracle, Reason, Run
@@ -118,9 +119,38 @@ def test_what_does_not_build_is_an_error_and_not_red(go: GoBench, change: FileCh
 
 
 def test_the_projects_own_tests_beside_the_oracle_play_no_part(go: GoBench) -> None:
-    main = 'package queue\n\nimport (\n\t"os"\n\t"testing"\n)\n\nfunc TestMain(m *testing.M) { os.Exit(0) }\n'
-    run = go.run(SUM, changed("queue/own_test.go", main), changed("queue/add.go", BAD))
+    run = go.run(SUM, changed("queue/own_test.go", MAIN), changed("queue/add.go", BAD))
     assert told(run) == {"TestSum": "failed"}
+
+
+MAIN = 'package queue\n\nimport (\n\t"os"\n\t"testing"\n)\n\nfunc TestMain(m *testing.M) { os.Exit(0) }\n'
+RIGHT, HIDDEN = changed("queue/add.go", ADD), "queue/add_test.go"
+#: What a revision does to a wrong sum and the tests beside it, and what is then told of the hidden ones.
+REVISIONS = {
+    "right": ([RIGHT], "passed"),
+    "right, with tests of the same name": ([RIGHT, changed("queue/more_test.go", SUM)], "passed"),
+    "right, without the tests": ([RIGHT, FileChange(path=HIDDEN, mode="100644", content=None)], "passed"),
+    "wrong": ([], "failed"),
+    "the hidden file is edited": ([changed(HIDDEN, SUM.replace("!=", "=="))], "failed"),
+    "the hidden file is a folder": ([changed(f"{HIDDEN}/a", "")], "failed"),
+    "its folder is a link": ([changed("queue", "elsewhere", "120000")], "failed"),
+    "tests that end early": ([changed("queue/own_test.go", MAIN)], "failed"),
+    "it does not build": ([changed("queue/add.go", "package queue\n")], None),
+}
+
+
+def test_a_revisions_own_tests_play_no_part_among_the_projects_hidden_ones(go: GoBench) -> None:
+    go.bench.write("queue/add.go", BAD)
+    go.bench.write(HIDDEN, "package queue\n")
+    own = OwnTests(files={HIDDEN: tuple(SUM.split("\n"))}, names=("TestSum",), tests=("queue:TestSum",))
+    asked = {"ecosystem": "go", "files": (HIDDEN,), "names": own.names, "oracle": own}
+    runs = [harness.OwnTestsRun(id=name, state=name, seconds=60, **asked) for name in REVISIONS]
+    report = go.bench.report(runs, **{name: changes for name, (changes, _) in REVISIONS.items()})
+    for run in report.runs:
+        outcome = REVISIONS[run.id][1]
+        assert told(run) == ({"queue:TestSum": outcome} if outcome else {"queue:": "error"}), run
+        expected = {"passed": Reason.GREEN, "failed": Reason.FAILED, None: Reason.NOT_COLLECTED}[outcome]
+        assert verdict.judge(proof("queue:TestSum"), run).reason is expected, run
 
 
 def test_an_oracle_may_stand_in_the_packages_test_package(go: GoBench) -> None:

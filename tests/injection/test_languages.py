@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from pytest_crab.cli import main
+from pytest_crab.ecosystems.files_of_tests import may_have_tests
 from pytest_crab.injection import code_parts
 from pytest_crab.instances import load_instances
 from pytest_crab.types import Instance
@@ -190,7 +191,7 @@ FILES = {
 @pytest.mark.parametrize("path", FILES)
 def test_tests_of_each_language_are_found_and_taken_out(path: str) -> None:
     text, names = FILES[path]
-    assert code_parts.may_have_tests(path)
+    assert may_have_tests(path)
     assert [one.name for one in code_parts.tests_of(path, text)] == names.split()
     left = code_parts.without(path, text, names.split()[:1])
     assert [one.name for one in code_parts.tests_of(path, left)] == names.split()[1:]

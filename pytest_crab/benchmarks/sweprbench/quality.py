@@ -16,8 +16,8 @@ import click
 
 from pytest_crab.cli.shared_options import json_option
 from pytest_crab.curation.discussion import read_discussions
+from pytest_crab.ecosystems.files_of_tests import is_test
 from pytest_crab.formats import format_count, format_decimal, format_table
-from pytest_crab.parsing.changed_paths import is_test
 from pytest_crab.parsing.review_comments import is_substantive
 from pytest_crab.results.recorded_results import Told
 from pytest_crab.sources.pull_refs import PullRefs
