@@ -407,5 +407,7 @@ def _parse_run(asked: AnyRun, line: Mapping[str, Any]) -> tuple[Run, str | None]
         detail = "the report is not well-formed"
         return Run(id=asked.id, ending=Ending.EXITED, detail=detail), f"{asked.id}: {detail}: {faults[0]}"
     if isinstance(asked, OwnTestsRun) and asked.oracle is not None:
-        run = dataclasses.replace(run, tests=tuple(test for test in run.tests if asked.oracle.counts(test.id)))
+        run = dataclasses.replace(
+            run, tests=tuple(test for test in run.tests if asked.oracle.counts(test.id, test.outcome))
+        )
     return run, None

@@ -34,7 +34,7 @@ def _oracle_faults(at: str, oracle: Oracle, folder: Path) -> Iterator[str]:
     if not text.strip():
         yield f"{at}.file ({oracle.file}) is empty; it should hold tests"
     elif runs_own_tests(oracle.runner):
-        yield from (f"{at}.file ({oracle.file}): {fault}" for fault in own_tests.faults_of(text))
+        yield from (f"{at}.file ({oracle.file}): {fault}" for fault in own_tests.faults_of(text, oracle.runner))
     for number, part in enumerate(oracle.parts or () if oracle.runner == DEFAULT_RUNNER else ()):
         for name in part.tests:
             missing = [word for word in name.partition("[")[0].split("::") if word not in text]

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
-from pytest_crab import serialization
+from pytest_crab import diffs, ecosystems, serialization
+from pytest_crab.ecosystems.files_of_tests import may_have_tests_of
 from pytest_crab.errors import BadInput
-from pytest_crab.text import split_lines
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,9 +32,9 @@ class OwnTests:
         """The text of each file."""
         return {path: "\n".join(lines) for path, lines in self.files.items()}
 
-    def counts(self, test: str) -> bool:
-        """Return whether a test that was reported counts; an id that ends in a colon tells of tests that never ran."""
-        return not self.tests or test in self.tests or test.endswith(":")
+    def counts(self, test: str, outcome: str) -> bool:
+        """Return whether a test that was reported counts; an error whose id ends in a colon is of all there."""
+        return not self.tests or test in self.tests or (outcome == "error" and test.endswith(":"))
 
 
 def dump(texts: Mapping[str, str], names: Sequence[str], tests: Sequence[str]) -> str:
@@ -43,17 +43,17 @@ def dump(texts: Mapping[str, str], names: Sequence[str], tests: Sequence[str]) -
     return json.dumps({"tests": sorted(tests), "names": sorted(names), "files": files}, indent=1) + "\n"
 
 
-def load(text: str) -> OwnTests:
-    """Return what an oracle's file says. Raises BadInput."""
-    faults = [*faults_of(text)]
+def load(text: str, runner: str, where: str) -> OwnTests:
+    """Return what the file of an oracle of this runner says; ``where`` names it. Raises BadInput."""
+    faults = [*faults_of(text, runner)]
     if faults:
-        raise BadInput("the oracle", faults)
+        raise BadInput(where, faults)
     found = serialization.read(OwnTests, json.loads(text), [])
     assert found is not None
     return found
 
 
-def faults_of(text: str) -> Iterator[str]:
+def faults_of(text: str, runner: str) -> Iterator[str]:
     """Yield what is wrong with the text of an oracle's file, as sentences that begin with the key."""
     try:
         data = json.loads(text)
@@ -63,9 +63,16 @@ def faults_of(text: str) -> Iterator[str]:
     faults: list[str] = []
     found = serialization.read(OwnTests, data, faults)
     yield from faults
-    for path in () if found is None else found.files:
-        place = PurePosixPath(path)
-        if place.is_absolute() or not {"..", ".git"}.isdisjoint(place.parts) or split_lines(path) != [path]:
-            yield f"files has {path!r}; it should be relative to the tree, without .. and .git"
-    if found is not None and not found.files:
+    if found is None:
+        return
+    owner = ecosystems.of_runner(runner)
+    told_apart = owner is not None and any(grammar.tests for grammar in owner.grammars.values())
+    for path in found.files:
+        if not diffs.is_inside(path) or str(PurePosixPath(path)) != path or "\0" in path:
+            yield f"files has {path!r}; it should be relative to the tree, without . and .. and .git"
+        elif owner is not None and told_apart and not may_have_tests_of(owner, path):
+            yield f"files has {path!r}; it should be a file of tests that {runner} runs, by its name or folder"
+    if not found.files:
         yield "files is empty; it should hold the files of the tests"
+    if not found.names:
+        yield "names is empty; it should hold the names of the tests"

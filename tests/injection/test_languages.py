@@ -125,7 +125,8 @@ def test_faults_of_a_module_become_instances_that_human_catches_and_none_does_no
 def test_the_parts_of_a_file_of_tests_in_another_language() -> None:
     text = TESTS.replace('\t"testing"', '\t"reflect"\n\t"testing"') + DISCOUNTED + "\n// TestSend is told of." + SENT
     path = "shop_test.go"
-    assert [one.name for one in code_parts.tests_of(path, text)] == ["TestDiscount", "TestSend"]
+    beside = "\nfunc TestMain(m *testing.M) {}\n\nfunc TestdataPath() string { return none }\n"
+    assert [one.name for one in code_parts.tests_of(path, text + beside)] == ["TestDiscount", "TestSend"]
     (line,) = (at for at, said in enumerate(text.split("\n"), 1) if "is told of" in said)
     assert code_parts.tests_at(path, text, [line]) == ["TestSend"]
     assert code_parts.without(path, text, ["TestSend"]).split() == (TESTS + DISCOUNTED).split()

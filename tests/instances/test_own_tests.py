@@ -9,34 +9,40 @@ import pytest
 from pytest_crab.errors import BadInput
 from pytest_crab.instances.own_tests import dump, load
 
-TEXTS = {"a/b_test.x": "one\r\ntwo\n\n", "c.x": "no end"}
+TEXTS = {"a/b_test.go": "one\r\ntwo\n\n", "c_test.go": "no end"}
+WHERE = ("go-tests", "shop-1: oracle.file (oracles/test_c0.json)")
 
 
 def test_an_oracle_holds_its_files_to_the_byte() -> None:
-    own = load(dump(TEXTS, ["b"], ["a:b"]))
+    own = load(dump(TEXTS, ["b"], ["a:b"]), *WHERE)
     assert own.texts == TEXTS
     assert (own.names, own.tests) == (("b",), ("a:b",))
 
 
 def test_others_do_not_count_but_for_what_was_not_built() -> None:
-    own = load(dump(TEXTS, ["b"], ["a:b"]))
-    assert [name for name in ("a:b", "a:c", "a:") if own.counts(name)] == ["a:b", "a:"]
-    assert load(dump(TEXTS, ["b"], [])).counts("a:c")
+    own = load(dump(TEXTS, ["b"], ["a:b"]), *WHERE)
+    told = {"a:b": "passed", "a:c": "failed", "a:": "error", "a:is told:": "passed"}
+    assert [name for name, outcome in told.items() if own.counts(name, outcome)] == ["a:b", "a:"]
+    assert load(dump(TEXTS, ["b"], []), *WHERE).counts("a:c", "failed")
+
+
+def text(path: str, names: tuple[str, ...] = ("b",), **more: int) -> str:
+    return json.dumps({"files": {path: []}, "names": names, **more})
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("said", "told"),
     [
         ("def test_a(): ...", "it is no JSON"),
         ("{}", "files is empty"),
-        (json.dumps({"files": {"../a": []}}), "'../a'"),
-        (json.dumps({"files": {"/a": []}}), "'/a'"),
-        (json.dumps({"files": {".git/config": []}}), "'.git/config'"),
+        (text("a_test.go", ()), "names is empty"),
+        *((text(path), repr(path)) for path in ("../a_test.go", "/a_test.go", ".GIT/a_test.go", ".", "a_test.go\0")),
+        *((text(path), repr(path)) for path in ("./a_test.go", "a//a_test.go", "a.go", "a_test.py")),
         (json.dumps({"files": {"a": "text"}}), "files"),
-        (json.dumps({"files": {"a": []}, "more": 1}), "more"),
+        (text("a_test.go", more=1), "more"),
     ],
 )
-def test_what_is_none_is_named(text: str, told: str) -> None:
-    with pytest.raises(BadInput, match=r"the oracle: ") as error:
-        load(text)
+def test_what_is_none_is_named(said: str, told: str) -> None:
+    with pytest.raises(BadInput, match=r"shop-1: oracle.file \(oracles/test_c0.json\): ") as error:
+        load(said, *WHERE)
     assert told in str(error.value)

@@ -41,7 +41,8 @@ _TRIED = 3
 _folders: Callable[[str, Sequence[str]], Sequence[str]] = inside_tests.folders
 
 _TESTS = """\
-(function_declaration name: (identifier) @name (#match? @name "^(Test|Fuzz|Example)")) @test
+(function_declaration name: (identifier) @name
+  (#match? @name "^(Test|Fuzz|Example)([^a-z]|$)") (#not-eq? @name "TestMain")) @test
 (import_spec) @import
 """
 

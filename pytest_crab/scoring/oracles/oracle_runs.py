@@ -97,7 +97,7 @@ def _run(context: ScoringContext, request: OracleRequest) -> harness.OracleRun |
     owner = of_runner(oracle.runner)
     if owner is None or owner.tests_runner != oracle.runner:
         return harness.OracleRun(id=request.id, state=request.tree, seconds=seconds, oracle=oracle, source=source)
-    own = own_tests.load(source)
+    own = own_tests.load(source, oracle.runner, f"{instance.id}: oracle.file ({oracle.file})")
     return harness.OwnTestsRun(
         id=request.id,
         state=request.tree,
