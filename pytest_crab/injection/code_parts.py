@@ -179,7 +179,8 @@ def _defined(path: str, text: str) -> frozenset[str]:
     while waiting:
         node, is_local = waiting.pop()
         kinds = (*FUNCTIONS, *CLASSES, *TYPES, *ASSIGNMENTS, *(() if is_local else DECLARATIONS))
-        found.update(_text(named).lstrip("$#") for named in names_of(node) if node.type in kinds)
+        if node.type in kinds:
+            found.update(_text(named).lstrip("$#") for named in names_of(node))
         inside = is_local or node.type in (*FUNCTIONS, *NAMELESS)
         waiting.extend((child, inside) for child in node.children)
     return frozenset(found)

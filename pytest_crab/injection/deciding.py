@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import tempfile
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -20,7 +21,7 @@ from pytest_crab.curation.near_misses import broke_off
 from pytest_crab.curation.publish import to_instance
 from pytest_crab.curation.stages import CurationContext, Rejection, Stage
 from pytest_crab.ecosystems.interpreters import environment_of
-from pytest_crab.errors import DiffRejected, ImageError
+from pytest_crab.errors import BadInput, DiffRejected, ImageError
 from pytest_crab.formats import format_count
 from pytest_crab.injection import code_parts, witnesses
 from pytest_crab.injection.fixes import place_of
@@ -167,13 +168,13 @@ class Deciding(Stage):
 
     @override
     def run(self, candidate: PullCandidate, context: CurationContext) -> PullCandidate | Rejection:
-        found = self._decide(candidate, context)
-        if isinstance(found, PullCandidate):
-            return found
-        for other in self.others(candidate, context):
-            found = self._decide(other, context)
+        for one in itertools.chain([candidate], self.others(candidate, context)):
+            try:
+                found = self._decide(one, context)
+            except BadInput as error:  # of what was made here: nobody can mend it, and it is no reason to end a run
+                found = Rejection(reason="it makes no instance that can be read", detail=str(error))
             if isinstance(found, PullCandidate):
-                return found
+                break
         return found
 
     def remember(self, decided: Iterable[PullCandidate]) -> None:

@@ -66,6 +66,16 @@ def test_a_fix_of_two_places_has_a_half_for_each(opened: Callable[..., TrialCont
 
 
 @pytest.mark.bubblewrap
+def test_near_misses_are_drawn_until_none_is_left(opened: Callable[..., TrialContext]) -> None:
+    context = opened({"shop_py": HEAD}, {"shop_py": FIX})
+    (comment,) = context.instance.comments
+    every = {one.tree for one in mutated_references(context, comment, 99)}
+    first = mutated_references(context, comment, 2)
+    others = mutated_references(context, comment, 99, first)
+    assert {one.tree for one in others} == every - {one.tree for one in first}
+
+
+@pytest.mark.bubblewrap
 def test_an_answer_holds_for_its_time_limit_alone(opened: Callable[..., TrialContext]) -> None:
     context = opened({"shop_py": HEAD}, {"shop_py": FIX})
     (comment,) = context.instance.comments
