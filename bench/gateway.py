@@ -158,7 +158,7 @@ async def at_once(ways: Mapping[str, Way], streams: int) -> bool:
     for name, each in late.items():
         print(f"  {name:8} delay of a chunk: p99 {middle(each, 1)} ms")
     good = statistics.median(late["gateway"]) <= CHUNK_BUDGET
-    print(f"  budget {CHUNK_BUDGET:.0f} ms")
+    print(f"  budget {CHUNK_BUDGET:.0f} ms through the gateway")
     tell("gateway.stream", middle(late["gateway"], 1), good=good)
     tell("gateway.stream.direct", middle(late["direct"], 1))
     return good and whole

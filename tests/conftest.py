@@ -168,18 +168,22 @@ _LACKS = {
 }
 
 
+#: The folder in this run's temporary folder of what all its workers have in common.
+SHARED = "shared"
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Give each worker a TMPDIR, and so slots that no other holds: a sandbox that only waits keeps its slot.
 
     What all environments have alike is made once for all workers, and so are the locks for that.
     """
     if hasattr(config, "workerinput"):
-        shared = machine_folder()
+        shared = Path(config.option.basetemp).parent / SHARED
         folder = tempfile.mkdtemp(prefix="")  # short, since sockets lie below it
         config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
         os.environ["TMPDIR"] = tempfile.tempdir = folder
         for name in ("seeds", "builds"):
-            (shared / name).mkdir(exist_ok=True)
+            (shared / name).mkdir(parents=True, exist_ok=True)
             (machine_folder() / name).symlink_to(shared / name)
 
 
@@ -237,7 +241,7 @@ def without() -> Callable[[str, str], NoReturn]:
 def shared_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder for what all workers have in common, such as stores and caches."""
     base = tmp_path_factory.getbasetemp()
-    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "shared"
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / SHARED
     folder.mkdir(exist_ok=True)
     return folder
 

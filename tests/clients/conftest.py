@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -29,6 +30,8 @@ from pytest_crab.testing.provider import ScriptedProvider, say, structured, turn
 from pytest_crab.trial import RunContext
 from pytest_crab.trial.checkout import TrialCheckout
 from pytest_crab.types import Comment, Environment, Finding, Instance, PullRequest, PullRequestFacts, Review, Revision
+
+sys.path.insert(0, str(Path(__file__).parent))  # for what test_shadowing shares with test_scenarios
 
 #: The folder that `pytest-crab doctor --install-client` has filled, as .ci/run names it.
 CLIENTS = os.environ.get("CRAB_TEST_CLIENTS", "")

@@ -97,6 +97,7 @@ SCENARIOS: dict[tuple[str, str], tuple[str, Any, dict[str, Any]]] = {
     ("codex", "garbage"): ("review", always(garbage()), {}),
     ("codex", "prose"): ("review", always(say("Looks fine.")), {}),
     ("codex", "max-tokens"): ("revise", always(say("Looks", stop="length")), {}),
+    ("codex", "deadline"): ("review", always(say("Looks", stall=30)), {"timeout": 2}),
     ("pr-agent", "review"): ("review", always(say(ISSUES)), {}),
     ("pr-agent", "401"): ("review", always(fail(401, "no key")), {}),
     ("pr-agent", "prose"): ("review", always(say("Looks fine.")), {}),

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from test_scenarios import is_paid, keeps_no_key
 
 from pytest_crab.agents import mini
 from pytest_crab.errors import AgentError
@@ -47,6 +48,8 @@ def test_mini_works_beside_modules_of_its_own_names(
 ) -> None:
     desk = make_desk(extra=HOSTILE)
     revision = desk.revise("mini", DONE)
+    is_paid(desk, revision)
+    keeps_no_key(desk, set())
     assert "+x = 1" in revision.diff
     assert seen(desk, "----- begin", revision.diff) == set()
     monkeypatch.setattr(mini, "ISOLATION", ())

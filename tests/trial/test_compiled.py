@@ -235,7 +235,10 @@ def builds_in_its_workspace(lab: Any) -> None:
 def proves_nothing(lab: Any) -> None:
     """A reference that does not compile proves nothing."""
     lab.put("reference.diff", changed(lab.header, header(2), header("there_is_no_such_name")))
-    (result,) = lab.trial().results
+    try:
+        (result,) = lab.trial().results
+    finally:
+        lab.put("reference.diff", changed(lab.header, header(2), header(3)))
     assert (result.reason, result.verdict) == (Reason.BROKEN, Verdict.UNKNOWN)
     assert "not green on the reference: install broke" in str(result.detail)
     assert "there_is_no_such_name" in str(result.detail)
