@@ -157,7 +157,7 @@ class Repository:
                 mode = "0" if gone else there.partition(" ")[0] or "100644"
                 entry = f"{mode} {blob}\t{path}\0"
                 indexed.run("update-index", "-z", "--index-info", stdin=entry.encode())
-            return indexed.write_tree()
+            return indexed.line("write-tree")
 
     def missing(self, commit: str) -> SourceError:
         """Return the error on a commit that was on the main line when faults were listed."""

@@ -30,7 +30,7 @@ def write(git: Git, folder: Path, entries: Sequence[FolderEntry]) -> str:
     """Return the tree that holds ``entries`` and nothing else."""
     with git.with_index(None) as indexed:
         _update(indexed, zip(entries, _hash_files(git, folder, entries), strict=True), ())
-        return indexed.write_tree()
+        return indexed.line("write-tree")
 
 
 def record(git: Git, folder: Path, onto: str, left: Collection[str] = ()) -> str:
@@ -62,7 +62,7 @@ def record(git: Git, folder: Path, onto: str, left: Collection[str] = ()) -> str
     try:
         with git.with_index(onto) as indexed:
             _update(indexed, zip(changed, _hash_files(git, folder, changed), strict=True), removed)
-            return indexed.write_tree()
+            return indexed.line("write-tree")
     except GitSlow:
         raise
     except GitError as error:
@@ -71,6 +71,7 @@ def record(git: Git, folder: Path, onto: str, left: Collection[str] = ()) -> str
         raise DiffRejected(message) from None
 
 
+@functools.lru_cache(maxsize=8)
 def paths(git: Git, tree: str) -> frozenset[str]:
     """Return the path of every file of a tree."""
     return frozenset(_files(git, tree))

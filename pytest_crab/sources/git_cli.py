@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import io
 import os
 import resource
@@ -43,7 +44,7 @@ def _without_git_variables(instead: Mapping[str, str] = MappingProxyType({})) ->
 with _without_git_variables({"GIT_PYTHON_REFRESH": "quiet"}):
     import git
     import git.exc
-    from gitdb import GitDB, IStream, LooseObjectDB, OInfo, OStream
+    from gitdb import GitDB, OInfo, OStream
     from gitdb.exc import BadObject
 
 Blob: TypeAlias = git.Blob
@@ -87,12 +88,11 @@ _ENVIRONMENT = {
 _ATTRIBUTES = "* -text -ident !eol !crlf !filter !working-tree-encoding !diff !whitespace\n"
 
 #: One name and one moment for every commit, so that a commit's id is decided by its trees alone.
-_WHO = "pytest-crab <pytest-crab@example.invalid> 946684800 +0000"
-
-#: The indexes of the trees that were used last, and how many of them there may be.
-_indexes: dict[str, bytes] = {}
-_MOST_INDEXES = 8
-_indexes_lock = threading.Lock()
+_WHO = {
+    f"GIT_{role}_{part}": value
+    for role in ("AUTHOR", "COMMITTER")
+    for part, value in (("NAME", "pytest-crab"), ("EMAIL", "pytest-crab@example.invalid"), ("DATE", "946684800 +0000"))
+}
 
 #: A git command that reads files of a contestant or of a set may use the processor for so many seconds, and so much
 #: memory: what such files ask for may be without end. By the clock it may take longer, since a machine can be busy.
@@ -231,33 +231,19 @@ class Git:
         with scratch("index") as folder:
             indexed = replace(self, index=folder / "index")
             if tree is not None:
-                known = _indexes.get(tree)
-                if known is None:
-                    indexed.run("read-tree", tree)
-                    _keep_index(tree, folder / "index")
-                else:
-                    (folder / "index").write_bytes(known)
+                (folder / "index").write_bytes(_index_of(self, tree))
             yield indexed
 
-    def write_tree(self) -> str:
-        """Return the tree that the index holds."""
-        assert self.index is not None
-        tree = self.line("write-tree")
-        if self.index.exists():
-            _keep_index(tree, self.index)
-        return tree
-
     def commit(self, tree: str, message: str, parent: str | None = None) -> str:
-        """Make a commit whose id is decided by its arguments alone."""
-        parents = [f"parent {parent}"] if parent else []
-        lines = [f"tree {tree}", *parents, f"author {_WHO}", f"committer {_WHO}", "", message, ""]
-        data = "\n".join(lines).encode()
-        made = IStream(b"commit", len(data), io.BytesIO(data))
-        name: bytes = LooseObjectDB(str(self.folder / "objects")).store(made).hexsha
-        return name.decode()
+        """Make a commit whose id is decided by its arguments alone. Raises GitError, also if there is no such tree."""
+        parents = ["-p", parent] if parent else []
+        return self.line("commit-tree", tree, *parents, "-m", message, env=_WHO)
 
     def point(self, ref: str, commit: str) -> None:
-        """Let a ref be a commit; nothing looks whether git takes the name."""
+        """Let a ref be a commit. The caller has checked that git takes the name, which becomes a path here as it is.
+
+        Raises OSError.
+        """
         file = self.folder / ref
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(f"{commit}\n")
@@ -276,13 +262,12 @@ class Git:
         return {**env, **(more or {})}
 
 
-def _keep_index(tree: str, index: Path) -> None:
-    """Keep the content of an index: diffs are applied to the same few trees again and again."""
-    with _indexes_lock:
-        _indexes.pop(tree, None)
-        _indexes[tree] = index.read_bytes()
-        if len(_indexes) > _MOST_INDEXES:
-            del _indexes[next(iter(_indexes))]
+@functools.lru_cache(maxsize=8)
+def _index_of(repository: Git, tree: str) -> bytes:
+    """Return the content of an index that holds ``tree``: diffs are applied to the same few trees again and again."""
+    with scratch("index") as folder:
+        replace(repository, index=folder / "index").run("read-tree", tree)
+        return (folder / "index").read_bytes()
 
 
 def run(

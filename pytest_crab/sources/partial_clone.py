@@ -69,4 +69,4 @@ def _tree_without(git: Git, sha: str, paths: Sequence[str]) -> str:
     with git.with_index(tree) as indexed:
         removals = "".join(f"0 {'0' * 40}\t{path}\0" for path in paths).encode("utf-8", "surrogateescape")
         indexed.run("update-index", "-z", "--index-info", stdin=removals)
-        return indexed.write_tree()
+        return indexed.line("write-tree")

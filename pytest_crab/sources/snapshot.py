@@ -191,7 +191,7 @@ def apply(git: Git, diff: str, onto: str, *options: str) -> str:
         assert indexed.index is not None
         try:
             indexed.run("apply", "--cached", "--whitespace=nowarn", "-p1", *options, "-", stdin=data)
-            return indexed.write_tree()
+            return indexed.line("write-tree")
         except GitSlow:
             raise
         except GitError as error:

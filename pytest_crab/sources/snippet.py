@@ -33,7 +33,7 @@ class SnippetFetcher:
 
         def build(git: Git) -> snapshot_store.Trees:
             with git.with_index(None) as indexed:
-                base = indexed.write_tree()
+                base = indexed.line("write-tree")
             head, reference = (_tree(git, path, file_bytes(instance, name)) for name in (source.head, source.reference))
             return snapshot_store.Trees(git, base, head, reference)
 
@@ -45,7 +45,7 @@ def _tree(git: Git, path: str, content: bytes) -> str:
     blob = git.line("hash-object", "-w", "--stdin", stdin=content)
     with git.with_index(None) as indexed:
         indexed.line("update-index", "--add", "--cacheinfo", f"{REGULAR},{blob},{path}")
-        return indexed.write_tree()
+        return indexed.line("write-tree")
 
 
 def _source(instance: Instance) -> SnippetSource:

@@ -14,7 +14,7 @@ import pytest
 from pytest_crab import scratch
 from pytest_crab.errors import SourceError
 from pytest_crab.runtimes import run_lock
-from pytest_crab.sources.git_cli import Git, create
+from pytest_crab.sources.git_cli import Git, GitError, create
 from pytest_crab.sources.git_trees import content
 
 
@@ -63,6 +63,13 @@ def test_a_replaced_object_and_a_users_settings_are_not_looked_at(
     git.run("update-ref", f"refs/replace/{one}", other)
     tree = git.line("mktree", stdin=f"100644 blob {one}\tfile\n".encode())
     assert content(git, tree, "file") == b"one\n"
+
+
+def test_a_commit_is_of_a_tree_that_there_is_or_an_error_of_git(git: Git, tmp_path: Path) -> None:
+    tree = git.line("mktree")
+    assert git.commit(tree, "base") == create(tmp_path / "other.git").commit(tree, "base")
+    with pytest.raises(GitError, match="commit-tree failed"):
+        git.commit("1" * 40, "base")
 
 
 def test_processes_end_with_what_they_were_for(git: Git) -> None:
