@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from pytest_crab import serialization
@@ -20,13 +20,14 @@ from pytest_crab.scratch import machine_folder
 _COUNT = "files"
 
 
-def place(program: Path, version: str) -> Path:
-    """Return the folder of a program's seed; another one after the program was installed anew.
+def place(program: Path, version: str, made_by: Sequence[str]) -> Path:
+    """Return the folder of the seed that a program makes by these words; another one once it was installed anew.
 
     Its path is the same for all who share it, by whatever link: an environment's files say where it lies.
     """
     installed = program.stat().st_mtime_ns
-    return (machine_folder() / "seeds").resolve() / serialization.digest([str(program), version, installed])[:32]
+    key = serialization.digest([str(program), version, installed, list(made_by)])
+    return (machine_folder() / "seeds").resolve() / key[:32]
 
 
 def plant(seed: Path, folder: Path, check: Callable[[], None], make: Callable[[], None]) -> None:

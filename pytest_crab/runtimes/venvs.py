@@ -59,6 +59,8 @@ NEW = ".new"
 _INSTANCES = "instances"
 #: Interpreters there are part of what every sandbox sees of the system.
 _SYSTEM_PREFIXES = ("/usr", "/usr/local")
+#: The words by which an interpreter makes a virtual environment in the folder that comes after them.
+VENV = ("-m", "venv")
 
 #: Lets an installer that meets the limit of a file say so: the signal would end it without a word.
 _OUTSPOKEN = 'trap "" XFSZ'
@@ -152,7 +154,10 @@ def choose(instance: Instance) -> Chosen:
 
 @functools.lru_cache(maxsize=1)
 def _installed_packages() -> tuple[str, ...]:
-    texts = (found.read_text("METADATA") or found.read_text("PKG-INFO") for found in importlib.metadata.distributions())
+    texts = (  # the last is of metadata that is one file, as distutils and Debian leave it
+        found.read_text("METADATA") or found.read_text("PKG-INFO") or found.read_text("")
+        for found in importlib.metadata.distributions()
+    )
     heads = [email.message_from_string((text or "").partition("\n\n")[0]) for text in texts]  # descriptions are long
     return tuple(sorted({f"{head['Name']}=={head['Version']}" for head in heads}))
 
@@ -302,10 +307,10 @@ def _plant_seed(
     """Make the virtual environment in ``folder`` without the pinned packages. Raises ImageError, Cancelled."""
     remove_folder(folder)  # of a killed build
     folder.mkdir(parents=True)
-    seed = seeds.place(interpreter.program, interpreter.full)
+    seed = seeds.place(interpreter.program, interpreter.full, VENV)
 
     def make() -> None:
-        argv = (str(interpreter.program), "-m", "venv", str(seed))
+        argv = (str(interpreter.program), *VENV, str(seed))
         view = View(readable=_readable(layout, without=str(folder)), writable={str(seed): seed}, masked=layout.masked)
         done = build(view, Command(argv=argv), INSTALL_SECONDS)
         if done.exit_code != 0:
@@ -446,7 +451,7 @@ def _build_with(
         caches.mkdir()
         seed = tools.seed(tool)
         if seed is not None:
-            place = seeds.place(Path(tool.program), tool.version)
+            place = seeds.place(Path(tool.program), tool.version, tools.seeded)
             seeds.copy(place, caches, check, lambda: seed(place))
         writable[CACHES if confined else str(caches)] = caches
         kept = {CACHES: str(final / "caches")}

@@ -38,7 +38,7 @@ def tool(made_once: Callable[[str, Callable[[Path], object]], Path]) -> dict[str
     def build(folder: Path) -> None:
         caches = folder / "caches"
         caches.mkdir()
-        seed, place = tools.seed(found), seeds.place(Path(found.program), found.version)
+        seed, place = tools.seed(found), seeds.place(Path(found.program), found.version, tools.seeded)
         assert seed is not None
         seeds.copy(place, caches, lambda: None, functools.partial(seed, place))
         (folder / "go.mod").write_text("module example.org/empty\n\ngo 1.21\n")

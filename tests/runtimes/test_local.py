@@ -127,6 +127,19 @@ def test_what_only_docker_can_give_is_refused_by_name(tmp_path: Path, instance: 
             runtime.identity(wanting, {})
 
 
+def test_an_upgrade_of_a_package_whose_metadata_is_one_file_makes_another_environment(
+    tmp_path: Path, instance: Instance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    told = []
+    for version in "12":
+        (tmp_path / "shop_crab.egg-info").write_text(f"Metadata-Version: 1.1\nName: shop-crab\nVersion: {version}\n")
+        venvs._installed_packages.cache_clear()
+        told.append(venvs.choose(instance).identity(instance.required_environment)["packages"])
+    venvs._installed_packages.cache_clear()
+    assert ["shop-crab==1" in told[0], "shop-crab==2" in told[1], "shop-crab==1" in told[1]] == [True, True, False]
+
+
 def test_pins_make_an_environment_of_its_own(tmp_path: Path, instance: Instance) -> None:
     runtime = BubblewrapRuntime(RuntimeSettings(), cache=tmp_path)
     pinned = replace(instance, environment=replace(instance.environment, packages=("pytest==8.3.4", "attrs==24.2.0")))
@@ -181,7 +194,7 @@ def test_an_environment_is_a_copy_of_a_seed_that_is_made_again_when_files_of_it_
     assert "3.5" in second and "3.4" not in second
     assert len(commands) == 3  # one seed, two installations
     own = interpreters.find(interpreters.running_version())
-    seed = seeds.place(own.program, own.full)
+    seed = seeds.place(own.program, own.full, venvs.VENV)
     next(seed.rglob("pip/__init__.py")).unlink()
     assert "idna" in pip_of("idna==3.6")
     assert len(commands) == 5

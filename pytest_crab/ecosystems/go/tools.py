@@ -64,6 +64,7 @@ class GoTools(Tools):
     public_base = "golang:{version}"
     usual = "1.26"
     has_caches = True
+    seeded = ("build", *_LIBRARY)
     bundle_variable = "SSL_CERT_FILE"
 
     @override
@@ -108,7 +109,7 @@ class GoTools(Tools):
         env = {**self.variables(tool.version, str(folder)), "HOME": str(folder), "PATH": os.environ.get("PATH", "")}
         try:
             subprocess.run(
-                [tool.program, "build", *_LIBRARY],
+                [tool.program, *self.seeded],
                 cwd=folder,
                 env=env,
                 capture_output=True,
