@@ -17,14 +17,20 @@ def installed_copies(project: str | None) -> tuple[Path, ...]:
     if not project:
         return ()
     folders = sorted(path for pattern in SYSTEM_PACKAGES for path in Path("/").glob(pattern[1:]))
-    found = (_copies(folder, folder.stat().st_mtime_ns, project) for folder in folders)
+    found = (_copies(folder, _state(folder), project) for folder in folders)
     return tuple(dict.fromkeys(path for copies in found for path in copies))
 
 
 @functools.lru_cache(maxsize=256)
-def _copies(folder: Path, _changed: int, project: str) -> tuple[Path, ...]:
-    """Return the copies in one folder; it is looked at again once an entry of it came or went (``_changed``)."""
+def _copies(folder: Path, _as_it_is: tuple[int, ...], project: str) -> tuple[Path, ...]:
+    """Return the copies in one folder; it is looked at again once its state is another."""
     return tuple(_find(folder, project))
+
+
+def _state(folder: Path) -> tuple[int, ...]:
+    """Return when entries of a folder, and of the metadata in it, last came or went: an install writes these late."""
+    infos = sorted(path for path in folder.iterdir() if path.name.endswith(METADATA))
+    return tuple(path.stat().st_mtime_ns for path in (folder, *infos))
 
 
 def _find(folder: Path, project: str) -> Iterator[Path]:
