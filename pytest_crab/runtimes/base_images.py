@@ -142,15 +142,20 @@ def _pack_cpython(
 ) -> None:
     """Pack an interpreter; ``more`` copies other programs and returns those whose libraries are needed too."""
     _lay_out(root)
-    programs = [_copy_interpreter(interpreter, root), *more(root)]
+    own, others = _copy_interpreter(interpreter, root), more(root)
+    programs = [own, *others]
     tools = [found for found in map(shutil.which, _TOOLS) if found]
     for tool in tools:
         _copy_file(Path(tool), root / "usr/bin" / Path(tool).name)
     _copy_git(root)
     modules = list((interpreter.stdlib / "lib-dynload").glob("*.so"))
-    packed = {_identity(path) for path in root.rglob("*.so*") if path.is_file()}  # programs find them beside them
-    for library in _libraries([*programs, *map(Path, tools), *modules]) | _beside_libc(programs[0]):
-        if library.is_relative_to("/usr") or library.is_relative_to("/lib") or _identity(library) not in packed:
+    packed = {_identity(path) for path in root.rglob("*.so*") if path.is_file()}
+    folders = {program.parent.parent for program in others} - set(map(Path, ("/", "/usr", "/usr/local")))
+    for library in _libraries([*programs, *map(Path, tools), *modules]) | _beside_libc(own):
+        # What lies below a tool's own folder was copied with it, and its programs find it there.
+        beside = any(library.is_relative_to(folder) for folder in folders)
+        system = library.is_relative_to("/usr") or library.is_relative_to("/lib")
+        if system or not beside or _identity(library) not in packed:
             _copy_file(library, root / _library_place(library))
     _link_ids(root)
     subprocess.run(["/sbin/ldconfig", "-r", str(root)], check=True, capture_output=True)
