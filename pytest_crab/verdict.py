@@ -234,11 +234,6 @@ def judge(proof: Proof, run: Run) -> Judgement:
     return _faults(proof, run) or _absences(proof, run) or _integrity(proof, run) or Judgement(reason=Reason.GREEN)
 
 
-def _replaced(proof: Proof, run: Run) -> Judgement | None:
-    new = sorted(set(run.altered) - set(proof.altered))
-    return Judgement(reason=Reason.TAMPERED, detail=f"{safe_name(new[0])} was replaced") if new else None
-
-
 def _faults(proof: Proof, run: Run) -> Judgement | None:
     """Judge by failed tests: by the concern's own where one failed, else by guards. None: none failed."""
     faulty = [test for test in run.tests if test.outcome in _FAULTY and test.id in proof.expected]
@@ -269,15 +264,12 @@ def _absences(proof: Proof, run: Run) -> Judgement | None:
     missing = sorted(set(proof.expected) - set(ids))
     if run.tripwire is None:
         return Judgement(reason=Reason.EXITED, detail=f"the session ended early with exit code {run.exit_code}")
-    if missing:  # a runner may believe no outcome once a method that it goes by was replaced
-        absent = Judgement(reason=Reason.NOT_COLLECTED, detail=f"{missing[0]} did not run")
-        return _replaced(proof, run) or absent
-    if sorted(ids) != sorted(proof.expected):
-        extra = sorted(set(ids) - set(proof.expected))
-        return Judgement(
-            reason=Reason.NOT_COLLECTED, detail=f"{safe_name(extra[0] if extra else ids[0])} was not in the proof"
-        )
-    return None
+    if sorted(ids) == sorted(proof.expected):
+        return None
+    extra = sorted(set(ids) - set(proof.expected))
+    wrong = f"{missing[0]} did not run" if missing else f"{safe_name((extra or ids)[0])} was not in the proof"
+    # A runner may believe no outcome, or tell others, once a method that it goes by was replaced.
+    return _replaced(proof, run) or Judgement(reason=Reason.NOT_COLLECTED, detail=wrong)
 
 
 def _integrity(proof: Proof, run: Run) -> Judgement | None:
@@ -290,6 +282,12 @@ def _integrity(proof: Proof, run: Run) -> Judgement | None:
     if any(test.outcome != "passed" for test in run.tests):
         return Judgement(reason=Reason.FAILED, detail="an outcome is not known here")
     return None
+
+
+def _replaced(proof: Proof, run: Run) -> Judgement | None:
+    """Judge by what the run saw replaced and the proof did not; the first by name is told. None: there is nothing."""
+    new = sorted(set(run.altered) - set(proof.altered))
+    return Judgement(reason=Reason.TAMPERED, detail=f"{safe_name(new[0])} was replaced") if new else None
 
 
 def _label(proof: Proof, name: str) -> str:

@@ -58,6 +58,8 @@ RED = run(outcome(A), outcome(B, "failed", exception="AssertionError"))
         (run(altered=("os.read",)), Reason.NOT_COLLECTED),
         (run(outcome(A), outcome(B), outcome("test_c0.py::test_c")), Reason.NOT_COLLECTED),
         (run(outcome(A), outcome(B), outcome(B)), Reason.NOT_COLLECTED),
+        (run(outcome(A), outcome(B), outcome(B), altered=("x.y",)), Reason.TAMPERED),
+        (run(outcome(A), outcome(B), outcome("test_c0.py::test_c"), altered=("x.y",)), Reason.TAMPERED),
         (run(outcome(A), tripwire=None, exit_code=2), Reason.EXITED),
         (replace(GREEN, tripwire=None, exit_code=0), Reason.EXITED),
         (replace(GREEN, tripwire=False), Reason.TAMPERED),

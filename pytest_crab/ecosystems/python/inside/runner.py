@@ -175,8 +175,9 @@ def preload(site, tampering):
 def keep_config(config):
     """Make the settings and plugins that the first session of each run takes; later sessions of a run make their own.
 
-    That is a third of what pytest does for an oracle of one line, and no code of the project has run by then. Versions
-    before 5.1 keep to their own way.
+    They are made for ``OPTIONS``, so the first session must be given these; its other options may name no plugin, stop
+    none and change nothing of how plugins are loaded. That is a third of what pytest does for an oracle of one line,
+    and no code of the project has run by then. Versions before 5.1 keep to their own way.
     """
     if not hasattr(config.Config, "InvocationParams"):
         return

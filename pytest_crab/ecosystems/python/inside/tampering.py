@@ -110,7 +110,10 @@ def find_altered(before):
 
 
 def is_made_of(value, made):
-    """Return whether ``made_of`` gives the same parts; it is not asked for a plain function, as nearly all are."""
+    """Return whether a value has the parts in ``made``, as ``made_of`` gave them: each the same object, in their order.
+
+    ``made_of`` is not asked for a plain function, as nearly all are: that is its answer in place.
+    """
     if type(value) is types.FunctionType and value.__kwdefaults__ is None and value.__closure__ is None:
         defaults = value.__defaults__ or ()
         if value.__code__ is not made[0] or len(defaults) != len(made) - 1:
