@@ -12,6 +12,7 @@ import pytest
 from pytest_crab import ecosystems
 from pytest_crab.ecosystems.contract import Tool, Tools
 from pytest_crab.ecosystems.node.inside import own_tests
+from pytest_crab.ecosystems.ruby.inside import own_tests as ruby_tests
 from pytest_crab.errors import ImageError
 from pytest_crab.harness.inside import supervisor
 from pytest_crab.types import Environment
@@ -129,3 +130,23 @@ def test_a_file_without_tests_is_no_fault(tmp_path: Path, message: str, outcomes
     host = SimpleNamespace(completed=supervisor.completed)
     report, _ = own_tests.read(host, str(tmp_path), "jest", str(tmp_path / "report"))
     assert [(test["id"], test["outcome"]) for test in report["tests"]] == outcomes
+
+
+@pytest.mark.parametrize(
+    ("helper", "with_rspec", "runner"),
+    [
+        ("# Helpers of minitest could be had here too: Minitest::Mock.\n", False, "rspec"),
+        ('# Neither RSpec. nor its settings.\nrequire "minitest/autorun"\n', False, "minitest"),
+        ("class Spec < Minitest::Spec\nend\n", False, "minitest"),
+        ('require "minitest/mock"\nRSpec.configure {}\n', False, "rspec"),
+        ('require "minitest/mock"\n', True, "rspec"),
+    ],
+    ids=["a comment", "required", "its class", "both", "settings"],
+)
+def test_specifications_are_minitests_where_code_says_so(
+    tmp_path: Path, helper: str, *, with_rspec: bool, runner: str
+) -> None:
+    (tmp_path / "spec").mkdir()
+    (tmp_path / "spec/spec_helper.rb").write_text(helper)
+    (tmp_path / "spec/a_spec.rb").write_text("describe(1) {}\n")
+    assert ruby_tests.chosen(str(tmp_path), ["spec/a_spec.rb"], with_rspec=with_rspec) == {runner: ["spec/a_spec.rb"]}

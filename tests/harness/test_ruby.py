@@ -165,13 +165,27 @@ def test_what_does_not_load_is_an_error_and_not_red(
     assert verdict.not_red(proof(TESTS["rspec"]), run) is not None
 
 
+@pytest.mark.parametrize("runner", SUMS)
+def test_the_projects_own_tests_run_with_the_environments_framework(ruby: RubyBench, runner: str) -> None:
+    file = f"{FOLDERS[runner]}/a_{FOLDERS[runner]}.rb"
+    ruby.bench.write(file, SUMS[runner])
+    states = {"good": [], "bad": [changed("lib/ledger.rb", BAD)]}
+    asked = {"ecosystem": "ruby", "files": (file,), "names": ()}
+    runs = [harness.OwnTestsRun(id=name, state=name, seconds=60, **asked) for name in states]
+    good, bad = ruby.bench.report(runs, **states).runs
+    assert [*told(good).values(), *told(bad).values()] == ["passed", "failed"]
+
+
 def test_a_framework_that_is_not_there_is_named(bench: Bench, tool: dict[str, Any], tmp_path: Path) -> None:
     (tmp_path / "load_path").write_text("")
     env = {**tool["env"], "GEM_HOME": str(tmp_path), "GEM_PATH": str(tmp_path)}
     ruby = RubyBench(bench, {**tool, "env": env})
-    run = ruby.run(SUMS["rspec"])
-    assert run.ending is Ending.UNSTARTED
-    assert "environment.packages" in (run.detail or "")
+    bench.write("spec/a_spec.rb", SUMS["rspec"])
+    asked = {"ecosystem": "ruby", "files": ("spec/a_spec.rb",), "names": ()}
+    own = harness.OwnTestsRun(id="own", state="now", seconds=60, **asked)
+    runs = [ruby.run(SUMS["rspec"]), *bench.report([own], now=[changed("lib/rspec/core.rb", "")]).runs]
+    assert {run.ending for run in runs} == {Ending.UNSTARTED}
+    assert all("environment.packages" in (run.detail or "") for run in runs)
 
 
 def test_a_hang_times_out(ruby: RubyBench) -> None:

@@ -9,10 +9,13 @@ import re
 import time
 
 SPEC, TEST = re.compile(r"_spec\.rb\Z"), re.compile(r"(?:_test\.rb|(?:\A|/)test_[^/]+\.rb)\Z")
-#: What a file of specifications has, or its helper, where minitest runs it.
-MINITEST = re.compile(r"\bminitest\b", re.IGNORECASE)
+#: What a file of specifications has, or its helper, by what runs it; comments can name the other one.
+MINITEST = re.compile(r"(?m)^[^#\n]*?(?:\brequire\b[ (]*[\"']minitest\b|\bMinitest::)")
+RSPEC_USED = re.compile(r"(?m)^[^#\n]*?\bRSpec\.")
 HELPERS = ("spec/spec_helper.rb", "spec/minitest_helper.rb")
 
+#: What Ruby loads of each framework.
+FRAMEWORKS = {"rspec": "rspec/core", "minitest": "minitest"}
 RSPEC = 'require "rspec/core"; exit RSpec::Core::Runner.run(ARGV)'
 #: Writes class, name, outcome and file of each test.
 REPORTER = """\
@@ -49,16 +52,24 @@ def run(host, run):
     end = time.monotonic() + run["seconds"]
     env, _ = host.environment()
     gems, own = ruby.listed(env)
-    folders = [*gems, *(os.path.join(root, path) for path in ("lib", "spec", "test", *host.job["paths"], *own))]
-    started = [host.job["tools"]["ruby"]["program"], *("-I" + folder for folder in folders)]
+
+    def started(tree):
+        folders = [*gems, *(os.path.join(tree, path) for path in ("lib", "spec", "test", *host.job["paths"], *own))]
+        return [host.job["tools"]["ruby"]["program"], *("-I" + folder for folder in folders)]
+
     outcomes = []
-    for runner, files in chosen(root, run["tests"]["files"]).items():
+    with_rspec = os.path.exists(os.path.join(host.job["tree"], ".rspec"))
+    for runner, files in chosen(root, run["tests"]["files"], with_rspec=with_rspec).items():
+        asked = [*started(host.job["tree"]), "-e", "require %r" % FRAMEWORKS[runner]]  # nothing of a revision's says it
+        seen = host.process(asked, env, root, end - time.monotonic(), printed=False)
+        if not seen["killed"] and seen["status"] != 0:
+            return {"ending": "unstarted", "detail": ruby.LACK % (runner, runner)}
         report = os.path.join(host.folder, "overlay", os.urandom(8).hex())
         if runner == "rspec":
             argv = ["-e", RSPEC, "--", "--format", "json", "--out", report, *files]
         else:
             argv = ["-e", REPORTER, "--", report, str(len(files)), *(os.path.join(root, file) for file in files)]
-        seen = host.process([*started, *argv], env, root, end - time.monotonic(), printed=False)
+        seen = host.process([*started(root), *argv], env, root, end - time.monotonic(), printed=False)
         result = host.conclude(seen, lambda *_, runner=runner, report=report: read(host, root, runner, report))
         if result["ending"] not in ("completed", "crashed", "exited"):
             return result
@@ -66,8 +77,11 @@ def run(host, run):
     return host.completed(outcomes)
 
 
-def chosen(root, files):
-    """Return by runner the files of tests that files belong to: data to the tests above it."""
+def chosen(root, files, *, with_rspec):
+    """Return by runner the files of tests that files belong to: data to the tests above it.
+
+    ``with_rspec``: the project has settings of RSpec.
+    """
     found = {}
     for file in files:
         folder, inside = os.path.dirname(file), [file] if is_test(root, file) else []
@@ -77,7 +91,7 @@ def chosen(root, files):
             inside = [path for path in (os.path.join(folder, each) for each in beside) if is_test(root, path)]
             folder = os.path.dirname(folder)
         for path in inside:
-            found.setdefault(runner_of(root, path), set()).add(path)
+            found.setdefault(runner_of(root, path, with_rspec), set()).add(path)
     return {runner: sorted(found[runner]) for runner in sorted(found)}
 
 
@@ -86,7 +100,7 @@ def is_test(root, path):
     return bool(SPEC.search(path) or TEST.search(path)) and os.path.isfile(os.path.join(root, path))
 
 
-def runner_of(root, path):
+def runner_of(root, path, with_rspec):
     """Return what runs a file of tests."""
     if TEST.search(path):
         return "minitest"
@@ -97,6 +111,8 @@ def runner_of(root, path):
                 said += text.read()
         except OSError:
             continue
+    if with_rspec or RSPEC_USED.search(said):
+        return "rspec"
     return "minitest" if MINITEST.search(said) else "rspec"
 
 
