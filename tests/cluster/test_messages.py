@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
@@ -64,8 +65,47 @@ def test_a_note_goes_with_the_next_message_or_alone(worker: DaskController, list
     assert told(listener.hear()) == ["four"]
 
 
+def test_notes_outlive_a_message_that_fails(worker: DaskController, listener: Listener) -> None:
+    worker.note({"notice": "one"})
+    with pytest.raises(TypeError):
+        worker.send({"notice": object()})
+    worker.note({"notice": "two"})
+    worker.send({"notice": "three"})
+    heard = listener.hear()
+    while len(heard) < 3:
+        heard += listener.hear()
+    assert told(heard) == ["one", "two", "three"]
+
+
+def test_a_trial_is_heard_in_its_order_while_another_sends(worker: DaskController, listener: Listener) -> None:
+    """Messages of the other one are large and take notes along, which come late unless the rest waits for them."""
+    numbers = range(40)
+
+    def small() -> None:
+        for number in numbers:
+            worker.note({"notice": 2 * number})
+            worker.send({"notice": 2 * number + 1})
+
+    def large() -> None:
+        while not done.is_set():
+            worker.send({"notice": None, "text": "x" * 2_000_000})
+
+    done = threading.Event()
+    with ThreadPoolExecutor(2) as threads:
+        other = threads.submit(large)
+        threads.submit(small).result()
+        done.set()
+        other.result()
+    heard: list[Any] = []
+    while len(heard) < 2 * len(numbers):
+        heard += [notice for notice in told(listener.hear()) if notice is not None]
+    assert heard == sorted(heard)
+    while listener.messages.qsize():
+        listener.hear()
+
+
 def test_an_answer_belongs_to_its_call_however_late_or_often_it_comes(
-    worker: DaskController, listener: Listener
+    worker: DaskController, listener: Listener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with ThreadPoolExecutor(1) as thread:
 
@@ -81,3 +121,9 @@ def test_an_answer_belongs_to_its_call_however_late_or_often_it_comes(
         first = calls(1, (None, 1), (None, 1))
         second = calls(2, (first, 1), (None, 2))
         assert first.rpartition(":")[0] == second.rpartition(":")[0]
+        with monkeypatch.context() as patch:
+            patch.setattr("pytest_crab.campaign.cluster.worker._ANSWER", 3.0)
+            assert worker.call({"step": 3}) == {}
+        (unanswered,) = listener.hear()
+        assert unanswered["call"].rpartition(":")[0] == second.rpartition(":")[0]
+        assert calls(4, (None, 4)).rpartition(":")[0] != second.rpartition(":")[0]

@@ -55,6 +55,7 @@ class DaskController(Controller):
         self._topic = topic
         self._noted: list[Mapping[str, Any]] = []
         self._guard = threading.Lock()
+        self._turn = asyncio.Lock()  # one put at a time: Dask gives two at a time connections of their own
         self._calls = itertools.count(1)
         self._idle: list[Queue] = []  # the queues for answers that no call waits at now
 
@@ -71,7 +72,7 @@ class DaskController(Controller):
     def send(self, message: Mapping[str, Any]) -> bool:
         """The scheduler has the message when this returns True."""
         try:
-            self._queue.put(self._text([*self._take_noted(), message]), callback_timeout=_ANSWER)
+            self._client.sync(self._put, self._queue, message, callback_timeout=_ANSWER)
         except LOST:
             return False
         return True
@@ -80,11 +81,9 @@ class DaskController(Controller):
     def note(self, message: Mapping[str, Any]) -> None:
         with self._guard:
             self._noted.append(message)
-            first = len(self._noted) == 1
-        if first:
-            with contextlib.suppress(*LOST):
-                loop = self._client.loop
-                loop.add_callback(loop.call_later, _NOTED, self._send_noted)
+        with contextlib.suppress(*LOST):
+            queue, loop = self._queue, self._client.loop
+            loop.add_callback(loop.call_later, _NOTED, self._put_noted, queue)
 
     @override
     def call(self, message: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -100,9 +99,11 @@ class DaskController(Controller):
                 while (found := answers.get(timeout=_ANSWER, callback_timeout=2 * _ANSWER)).get("call") != call:
                     pass  # it came too late for whoever asked, or twice
                 answer: Mapping[str, Any] = found["answer"]
-                return answer
-            finally:
-                self._idle.append(answers)
+            except BaseException:
+                answers.close()  # the scheduler may still wait for an answer here, and would take the next one
+                raise
+            self._idle.append(answers)
+            return answer
         return {}
 
     def close(self) -> None:
@@ -113,16 +114,22 @@ class DaskController(Controller):
                     queue.close()
                 self._client.close(timeout=5)
 
-    async def _send_noted(self) -> None:
-        noted = self._take_noted()
-        if noted:
-            with contextlib.suppress(*LOST):
-                await self._queue.put(self._text(noted), callback_timeout=_ANSWER)
+    async def _put_noted(self, queue: Queue) -> None:
+        with contextlib.suppress(*LOST):
+            await asyncio.wait_for(self._put(queue), _ANSWER)
 
-    def _take_noted(self) -> list[Mapping[str, Any]]:
-        with self._guard:
-            noted, self._noted = self._noted, []
-        return noted
+    async def _put(self, queue: Queue, *messages: Mapping[str, Any]) -> None:
+        """Put what is noted, and then messages, after all that was put before. Raises what LOST lists."""
+        async with self._turn:
+            with self._guard:
+                noted, self._noted = self._noted, []
+            try:
+                if noted or messages:
+                    await queue.put(self._text([*noted, *messages]))
+            except BaseException:
+                with self._guard:
+                    self._noted[:0] = noted
+                raise
 
     def _text(self, messages: Sequence[Mapping[str, Any]]) -> str:
         return json.dumps([{"uid": UID, "name": str(self._worker.name), **message} for message in messages])
