@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import logging
-import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -43,9 +41,8 @@ class RemoteStore(FileStore):
     """A worker's store, which knows all that the controller's does, and sends it all that it lacks.
 
     What the controller has under a key comes before the worker's own, and it is sent nothing that it has. It is not
-    asked again for what it has given, nor for what is about to be made. Where it does not answer, this is the worker's
-    own store. ``warn`` is given a sentence on what is not sent; ``secrets`` names the variables whose values are never
-    sent.
+    asked again for what it has given. Where it does not answer, this is the worker's own store. ``warn`` is given a
+    sentence on what is not sent; ``secrets`` names the variables whose values are never sent.
     """
 
     def __init__(
@@ -56,7 +53,6 @@ class RemoteStore(FileStore):
         self._warn = warn
         self._secrets = secrets
         self._given: set[tuple[str, str]] = set()
-        self._locked: set[tuple[str, str]] = set()
 
     @override
     def get(self, step: str, key: str) -> Any | None:
@@ -66,7 +62,7 @@ class RemoteStore(FileStore):
     def get_all(self, step: str, keys: Iterable[str]) -> dict[str, Any]:
         own = super().get
         found = {key: own(step, key) for key in keys}
-        asked = [key for key, value in found.items() if not self._is_settled((step, key), value)]
+        asked = [key for key, value in found.items() if value is None or (step, key) not in self._given]
         if not asked:
             return found
         answer = self._controller.call({"step": step, "keys": asked})
@@ -84,24 +80,10 @@ class RemoteStore(FileStore):
         return found
 
     @override
-    @contextlib.contextmanager
-    def lock(self, step: str, key: str, stopped: threading.Event | None = None) -> Iterator[None]:
-        """The controller was asked for the object before; another of this store may have made it since."""
-        with super().lock(step, key, stopped):
-            self._locked.add((step, key))
-            try:
-                yield
-            finally:
-                self._locked.discard((step, key))
-
-    @override
     def put(self, step: str, key: str, value: Any) -> None:
         """Returns once the step has left this process, so that it outlives it."""
         super().put(step, key, value)
         self._send(step, key, value)
-
-    def _is_settled(self, name: tuple[str, str], value: Any) -> bool:
-        return name in self._locked or (value is not None and name in self._given)
 
     def _send(self, step: str, key: str, value: Any) -> None:
         text = serialization.canonical(value)
