@@ -103,7 +103,6 @@ class Connection:
             )
             raise EngineError(sentence) from error
         self._messages = Queue(plan.topic, client=self._client)
-        self._answers: dict[str, Queue] = {}
 
     def spawn(self, work: Coroutine[Any, Any, T]) -> concurrent.futures.Future[T]:
         """Run a coroutine in the client's loop; may be called from any thread."""
@@ -112,8 +111,7 @@ class Connection:
     def close(self) -> None:
         """Leave the cluster; one that is gone is left already. May be called from any thread but the loop's."""
         with contextlib.suppress(*LOST):
-            for queue in (self._messages, *self._answers.values()):
-                queue.close()
+            self._messages.close()
             self._client.close(timeout=5)
 
     # --- workers ----------------------------------------------------------------------------------------------------
@@ -180,12 +178,15 @@ class Connection:
     # --- messages ---------------------------------------------------------------------------------------------------
 
     async def answer(self, call: str, message: Mapping[str, Any]) -> None:
-        """Answer a worker's call, the name of a queue and a number; one that is not answered is made again."""
+        """Answer a worker's call, the name of its queue and a number; one that is not answered is made again.
+
+        The queue is the worker's to make and to close: a Queue here would make it, or hold it.
+        """
         name = call.rpartition(":")[0]
-        with contextlib.suppress(*LOST):
-            if name not in self._answers:
-                self._answers[name] = await Queue(name, client=self._client)
-            await self._answers[name].put({"call": call, "answer": dict(message)}, callback_timeout=ANSWER)
+        if name.startswith(f"{self._plan.topic}-"):
+            with contextlib.suppress(*LOST):
+                put = self._client.scheduler.queue_put(name=name, data={"call": call, "answer": dict(message)})
+                await asyncio.wait_for(put, ANSWER)
 
     async def listen(self, hear: Callable[[Mapping[str, Any]], Awaitable[None]]) -> None:
         """Pass on each message that workers send, one by one in their order, until ``end_messages``."""
