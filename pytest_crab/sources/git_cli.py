@@ -303,11 +303,12 @@ def create(folder: Path) -> Git:
 
 def create_checkout(folder: Path) -> Git:
     """Make an empty repository with a work tree, the folder itself, which must not exist."""
-    folder.mkdir(parents=True)
-    _initialise(folder / ".git", bare=False)
-    with (folder / ".git" / "config").open("a") as config:  # so that an agent can commit
-        config.write("[user]\n\tname = agent\n\temail = agent@example.invalid\n")
-    (folder / ".git" / "info" / "exclude").write_text("".join(f"{name}\n" for name in LEFTOVERS.names))
+    with _writing(folder):
+        folder.mkdir(parents=True)
+        _initialise(folder / ".git", bare=False)
+        with (folder / ".git" / "config").open("a") as config:  # so that an agent can commit
+            config.write("[user]\n\tname = agent\n\temail = agent@example.invalid\n")
+        (folder / ".git" / "info" / "exclude").write_text("".join(f"{name}\n" for name in LEFTOVERS.names))
     return Git(folder / ".git", work_tree=folder)
 
 
@@ -316,6 +317,15 @@ def lend(objects: str, to: Git) -> None:
     information = to.folder / "objects" / "info"
     information.mkdir(parents=True, exist_ok=True)
     (information / "alternates").write_bytes(os.fsencode(objects) + b"\n")
+
+
+@contextmanager
+def _writing(folder: Path) -> Iterator[None]:
+    """Name the folder in what the system says of a write, which names no file where the disk is full."""
+    try:
+        yield
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, error.filename or str(folder)) from error
 
 
 def _initialise(folder: Path, *, bare: bool) -> None:

@@ -394,7 +394,7 @@ FAULTS = [
         make=full_scratch,
         during=BROKEN,
         unfinished=UNASKED,
-        words="git init failed",
+        words="No space left on device: ",
         root=True,
     ),
     Fault(

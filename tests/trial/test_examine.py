@@ -93,6 +93,7 @@ def test_a_revision_that_breaks_its_own_install_is_missed(make_lab: Callable[...
     lab.document["environment"] |= {
         "packages": ["setuptools==75.8.0"],
         "install": ["pip install --no-build-isolation --no-deps -e ."],
+        "timeout": "120",  # the usual 10 s are few for pip where much else runs
     }
     lab.acting({"value.py": GOOD, "name.py": NAME, "setup.py": 'raise RuntimeError("no")\n'})
     trial = lab.trial()
