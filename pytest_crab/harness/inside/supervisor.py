@@ -23,6 +23,8 @@ READS = 256
 #: The tests and labels that a run tells, the characters of a test's and of another name, and how much of a text that
 #: the project may have written is looked at: patterns may take the square of its length.
 TESTS, TEST, NAMES, TEXT = 5000, 450, 200, 8000
+#: Of several outcomes of one name, the first of these is told.
+WORST = ("failed", "error", "passed", "skipped")
 _exit = os._exit
 
 
@@ -52,6 +54,7 @@ class Supervisor:
             part = self.parts[name] = types.ModuleType("crab_" + name)
             exec(code, part.__dict__)  # noqa: S102 - parts come as code
         self.conclude, self.completed, self.error, self.token = conclude, completed, error, token
+        self.merged = merged
         self.TEST, self.TEXT = TEST, TEXT
         self.tree, self.processes = self.parts["tree"], self.parts["processes"]
         self.processes.set_dumpable(False)
@@ -381,6 +384,15 @@ def completed(tests, tripwire=True, altered=()):  # noqa: FBT002 - the words of 
     """Return the result of tests that came to their end; the exit code is that of a run in which some failed."""
     return {"ending": "completed", "exit_code": 1, "tests": [short(test) for test in tests[:TESTS]],
             "tripwire": tripwire, "altered": sorted({label[:NAMES] for label in altered})[:TESTS]}  # fmt: skip
+
+
+def merged(told):
+    """Return the outcomes of tests that were told as names and outcomes, each name once."""
+    found = {}
+    for name, outcome in told:
+        found.setdefault(name, set()).add(outcome)
+    return [{"id": name, "outcome": min(each, key=WORST.index), "exception": None, "where": None}
+            for name, each in found.items()]  # fmt: skip
 
 
 def short(test):

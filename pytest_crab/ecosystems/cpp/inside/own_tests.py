@@ -12,8 +12,6 @@ from xml.etree import ElementTree
 #: The folder below the tree that is configured, and where CMake tells there of its targets.
 FOLDER = "crab-build"
 TOLD = ".cmake/api/v1/reply"
-#: Of several tests of one name, the first of these is told.
-WORST = ("failed", "passed", "skipped")
 #: What a program says of itself when it is asked for help, and how it is told to write its report.
 FRAMEWORKS = {
     "gtest": (b"Google Test", ["--gtest_output=xml:%s"]),
@@ -79,8 +77,4 @@ def read(host, asked, code):
         except (OSError, ValueError, TypeError, ElementTree.ParseError):
             return None, "the tests of %s ended without a report" % target
         tests = [(" > ".join(path), outcome) for path, outcome, _ in entries]
-    told = {}
-    for name, outcome in tests:
-        told.setdefault(name, set()).add(outcome)
-    named = ((target + ":" + name, min(each, key=WORST.index)) for name, each in told.items())
-    return host.completed([cpp.outcome(*each) for each in named]), None
+    return host.completed(host.merged((target + ":" + name, outcome) for name, outcome in tests)), None

@@ -9,8 +9,6 @@ import re
 import time
 from xml.etree import ElementTree
 
-#: Of several tests of one name, the first of these is told.
-WORST = ("failed", "passed", "skipped")
 CASE = re.compile(r"(?:[\w$]+\.)*[A-Z][\w$]*(?=#|$)")
 
 
@@ -98,7 +96,7 @@ def launch(host, java, project, module, names, env, end):
 
 def read(host, label, reports, code):
     """Return the outcomes of a module's tests, and those of each class as a whole."""
-    outcomes = {}
+    outcomes = []
     for file in sorted(os.listdir(reports)) if os.path.isdir(reports) else ():
         with open(os.path.join(reports, file), encoding="utf-8") as text:
             root = ElementTree.fromstring(text.read())  # noqa: S314 - the library has its own guard, in a sandbox
@@ -107,10 +105,8 @@ def read(host, label, reports, code):
             told = {child.tag for child in case}
             outcome = "failed" if told & {"failure", "error"} else "skipped" if "skipped" in told else "passed"
             outer = owner.partition("$")[0]
-            for name in {"%s#%s" % (owner, title), outer, outer.rpartition(".")[2]}:
-                outcomes.setdefault(name, set()).add(outcome)
+            names = {"%s#%s" % (owner, title), outer, outer.rpartition(".")[2]}
+            outcomes += [("%s:%s" % (label, name), outcome) for name in names]
     if not outcomes and code not in (0, 1):
         return None, "the launcher ended without a report"
-    tests = [{"id": "%s:%s" % (label, name), "outcome": min(told, key=WORST.index), "exception": None, "where": None}
-             for name, told in outcomes.items()]  # fmt: skip
-    return host.completed(tests), None
+    return host.completed(host.merged(outcomes)), None

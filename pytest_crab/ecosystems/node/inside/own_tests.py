@@ -15,8 +15,6 @@ from xml.etree import ElementTree
 SCRIPTS = {"vitest": r"\bvitest\b", "jest": r"\bjest\b", "mocha": r"\bmocha\b", "node": r"\bnode\b.* --test\b"}
 SOURCE = re.compile(r"\.[cm]?[jt]sx?\Z")
 TEST = re.compile(r"(?:(?:^|/)(?:__tests__|tests?|specs?)/|[._-](?:test|spec)s?\.[cm]?[jt]sx?\Z)")
-#: Of several tests of one name, the first of these is told.
-WORST = ("failed", "error", "passed", "xpassed", "xfailed", "skipped")
 #: What runners say of a file without tests, such as a helper beside the tests.
 NO_TESTS = re.compile(r"must contain at least one test|No test suite found in file")
 #: Options of mocha that have no value.
@@ -136,7 +134,7 @@ def read(host, root, runner, report):
             text = file.read()
     except OSError:
         return None, "%s ended without a report" % runner
-    entries = []
+    entries, unloaded = [], []
     if runner == "node":
         host.parts["node_runner"].walk(ElementTree.fromstring(text), (), entries)  # noqa: S314 - the library has its own guard, in a sandbox
         entries = [("", path, outcome) for path, outcome, _ in entries]
@@ -149,11 +147,6 @@ def read(host, root, runner, report):
                 entries.append((place, [*test["ancestorTitles"], test["title"]], outcome))
             empty = result["status"] == "failed" and not result["assertionResults"]
             if empty and not NO_TESTS.search(str(result.get("message"))):
-                entries.append((place, [], "error"))
-    told = {}
-    for place, path, outcome in entries:
-        told.setdefault("%s:%s" % (place, " > ".join(map(str, path))), set()).add(outcome)
-    tests = [{"id": name, "outcome": min(each, key=WORST.index),
-              "exception": "LoadFailed" if "error" in each else None, "where": None}
-             for name, each in told.items()]  # fmt: skip
-    return host.completed(tests), None
+                unloaded.append(dict(host.error("LoadFailed"), id=place + ":"))
+    told = (("%s:%s" % (place, " > ".join(map(str, path))), outcome) for place, path, outcome in entries)
+    return host.completed([*host.merged(told), *unloaded]), None

@@ -75,5 +75,5 @@ def read(host, file, report):
         told = {child.tag for child in case}
         outcome = "failed" if told & {"failure", "error", "warning"} else "skipped" if "skipped" in told else "passed"
         name = "%s:%s::%s" % (file, case.get("class", ""), case.get("name", ""))
-        tests.append({"id": name, "outcome": outcome, "exception": None, "where": None})
-    return host.completed(tests), None
+        tests.append((name, outcome))
+    return host.completed(host.merged(tests)), None

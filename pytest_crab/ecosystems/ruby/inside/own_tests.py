@@ -135,5 +135,5 @@ def read(host, root, runner, report):
     tests = []
     for place, name, outcome in told:
         file = os.path.relpath(os.path.join(os.path.realpath(root), place), os.path.realpath(root))
-        tests.append({"id": "%s:%s" % (file, name), "outcome": outcome, "exception": None, "where": None})
-    return host.completed(tests), None
+        tests.append(("%s:%s" % (file, name), outcome))
+    return host.completed(host.merged(tests)), None
