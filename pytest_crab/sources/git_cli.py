@@ -9,9 +9,8 @@ import resource
 import signal
 import subprocess
 import threading
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -44,8 +43,7 @@ def _without_git_variables(instead: Mapping[str, str] = MappingProxyType({})) ->
 with _without_git_variables({"GIT_PYTHON_REFRESH": "quiet"}):
     import git
     import git.exc
-    from gitdb import GitDB, OInfo, OStream
-    from gitdb.exc import BadObject
+    from gitdb import OInfo, OStream
 
 Blob: TypeAlias = git.Blob
 Commit: TypeAlias = git.Commit
@@ -216,9 +214,6 @@ class Git:
 
     def has(self, name: str) -> bool:
         """Return whether the repository has an object."""
-        with suppress(BadObject, ValueError, OSError, zlib.error):  # most are found without a process
-            GitDB(str(self.folder / "objects")).info(bytes.fromhex(name))
-            return True
         try:
             self.run("cat-file", "-e", name)
         except GitError:
