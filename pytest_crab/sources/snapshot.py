@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import os
 import re
 import shutil
@@ -31,12 +30,6 @@ DIFF = (
 )
 
 
-@functools.lru_cache(maxsize=8)  # trials of a pull request come one after the other
-def _pull_request_diff(repository: Git, base: str, head: str) -> str:
-    diff = repository.run(*DIFF, "--find-renames=50%", "-l1000", base, head)
-    return diff.decode("utf-8", "replace")
-
-
 @dataclass(frozen=True, slots=True)
 class GitSnapshot(Snapshot):
     """A Snapshot (see protocols) on two bare repositories in ``folder``; any number of threads may use it."""
@@ -61,7 +54,8 @@ class GitSnapshot(Snapshot):
 
     def pull_request_diff(self) -> str:
         """Return the git diff from base to head for reading: bytes that are not UTF-8 are replaced."""
-        return _pull_request_diff(self.public, self.base_tree, self.head_tree)
+        diff = self.public.run(*DIFF, "--find-renames=50%", "-l1000", self.base_tree, self.head_tree)
+        return diff.decode("utf-8", "replace")
 
     def apply(self, diff: str, onto: str | None = None) -> str:
         """Return the tree that ``diff`` makes of ``onto`` (head if None). Raises DiffRejected with git's own words."""
