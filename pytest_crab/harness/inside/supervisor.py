@@ -54,7 +54,7 @@ class Supervisor:
             part = self.parts[name] = types.ModuleType("crab_" + name)
             exec(code, part.__dict__)  # noqa: S102 - parts come as code
         self.conclude, self.completed, self.error, self.token = conclude, completed, error, token
-        self.merged = merged
+        self.merged, self.gather = merged, gather
         self.TEST, self.TEXT = TEST, TEXT
         self.tree, self.processes = self.parts["tree"], self.parts["processes"]
         self.processes.set_dumpable(False)
@@ -384,6 +384,17 @@ def completed(tests, tripwire=True, altered=()):  # noqa: FBT002 - the words of 
     """Return the result of tests that came to their end; the exit code is that of a run in which some failed."""
     return {"ending": "completed", "exit_code": 1, "tests": [short(test) for test in tests[:TESTS]],
             "tripwire": tripwire, "altered": sorted({label[:NAMES] for label in altered})[:TESTS]}  # fmt: skip
+
+
+def gather(outcomes, result, label):
+    """Add the outcomes of a part of a run, an error with its label where it came to no report; whether to go on.
+
+    A part that was cut short, by the time or a limit, ends the run.
+    """
+    goes_on = result["ending"] in ("completed", "crashed", "exited")
+    if goes_on:
+        outcomes += result.get("tests", [dict(error(result["ending"].title()), id=label + ":")])
+    return goes_on
 
 
 def merged(told):

@@ -41,9 +41,8 @@ def run(host, run):
         told = [word.replace("%s", report) for word in FRAMEWORKS[kind][1]] if kind else []
         seen = host.process([program, *told], env, where, end - time.monotonic(), printed=False)
         result = host.conclude(seen, lambda _, code, asked=(target, kind, report): read(host, asked, code))
-        if result["ending"] not in ("completed", "crashed", "exited"):
+        if not host.gather(outcomes, result, target):
             return result
-        outcomes += result.get("tests", [dict(host.error(result["ending"].title()), id=target + ":")])
     return host.completed(outcomes)
 
 

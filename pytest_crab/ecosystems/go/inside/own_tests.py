@@ -21,9 +21,8 @@ def run(host, run):
         home = os.path.join(host.job["workdir"], folder)
         seen = host.process(argv, env, home, left, printed=True, errors=True)
         result = host.conclude(seen, lambda data, code, folder=folder: read(host, folder, data, code))
-        if result["ending"] not in ("completed", "crashed", "exited"):
+        if not host.gather(outcomes, result, folder):
             return result
-        outcomes += result.get("tests", [dict(host.error(result["ending"].title()), id=folder + ":")])
     return host.completed(outcomes)
 
 

@@ -30,9 +30,8 @@ def run(host, run):
             outcomes += [dict(each, id=label + ":") for each in failed["tests"]]
         elif names:
             result = launch(host, java, project, module, names, env, end)
-            if result["ending"] not in ("completed", "crashed", "exited"):
+            if not host.gather(outcomes, result, label):
                 return result
-            outcomes += result.get("tests", [dict(host.error(result["ending"].title()), id=label + ":")])
     return host.completed(outcomes)
 
 

@@ -42,10 +42,9 @@ def run(host, run):
             return {"ending": "unstarted", "detail": str(error)}
         seen = host.process(argv, env, home, end - time.monotonic(), printed=False)
         result = host.conclude(seen, lambda *_, runner=runner, report=report: read(host, root, runner, report))
-        if result["ending"] not in ("completed", "crashed", "exited"):
-            return result
         place = os.path.relpath(home, root)
-        outcomes += result.get("tests", [dict(host.error(result["ending"].title()), id=place + ":")])
+        if not host.gather(outcomes, result, place):
+            return result
     return host.completed(outcomes)
 
 

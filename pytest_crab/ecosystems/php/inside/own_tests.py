@@ -35,9 +35,8 @@ def run(host, run):
             argv += ["--bootstrap", LOADER]
         seen = host.process([*argv, file], env, root, end - time.monotonic(), printed=False)
         result = host.conclude(seen, lambda *_, file=file, report=report: read(host, file, report))
-        if result["ending"] not in ("completed", "crashed", "exited"):
+        if not host.gather(outcomes, result, file):
             return result
-        outcomes += result.get("tests", [dict(host.error(result["ending"].title()), id=file + ":")])
     return host.completed(outcomes)
 
 

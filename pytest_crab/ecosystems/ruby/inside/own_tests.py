@@ -71,9 +71,8 @@ def run(host, run):
             argv = ["-e", REPORTER, "--", report, str(len(files)), *(os.path.join(root, file) for file in files)]
         seen = host.process([*started(root), *argv], env, root, end - time.monotonic(), printed=False)
         result = host.conclude(seen, lambda *_, runner=runner, report=report: read(host, root, runner, report))
-        if result["ending"] not in ("completed", "crashed", "exited"):
+        if not host.gather(outcomes, result, runner):
             return result
-        outcomes += result.get("tests", [dict(host.error(result["ending"].title()), id=runner + ":")])
     return host.completed(outcomes)
 
 

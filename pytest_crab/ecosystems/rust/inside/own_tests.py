@@ -27,9 +27,8 @@ def run(host, run):
             for target, binary in binaries:
                 label = folder + " " + target
                 result = launch(rust, own, place, (label, binary), env, tests["names"])
-                if result["ending"] not in ("completed", "crashed", "exited"):
+                if not host.gather(outcomes, result, label):
                     return result
-                outcomes += result.get("tests", [dict(host.error(result["ending"].title()), id=label + ":")])
         except rust.UnbuiltError as fault:
             if fault.result["ending"] != "completed":
                 return fault.result
