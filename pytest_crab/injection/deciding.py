@@ -21,7 +21,7 @@ from pytest_crab.curation.near_misses import broke_off
 from pytest_crab.curation.publish import to_instance
 from pytest_crab.curation.stages import CurationContext, Rejection, Stage
 from pytest_crab.ecosystems.interpreters import environment_of
-from pytest_crab.errors import BadInput, DiffRejected, ImageError
+from pytest_crab.errors import DiffRejected, ImageError
 from pytest_crab.formats import format_count
 from pytest_crab.injection import code_parts, witnesses
 from pytest_crab.injection.fixes import place_of
@@ -38,6 +38,7 @@ from pytest_crab.injection.proposals import (
 )
 from pytest_crab.injection.repository import Repository
 from pytest_crab.injection.seeded import is_source, subject_of
+from pytest_crab.injection.unreadable import rejects_unreadable
 from pytest_crab.scoring.oracles.oracle_runs import OracleRequest, run_oracles
 from pytest_crab.scoring.oracles.proof import ProvedComment
 from pytest_crab.sources import fetcher_for
@@ -169,10 +170,7 @@ class Deciding(Stage):
     @override
     def run(self, candidate: PullCandidate, context: CurationContext) -> PullCandidate | Rejection:
         for one in itertools.chain([candidate], self.others(candidate, context)):
-            try:
-                found = self._decide(one, context)
-            except BadInput as error:  # of what was made here: nobody can mend it, and it is no reason to end a run
-                found = Rejection(reason="it makes no instance that can be read", detail=str(error))
+            found = self._decide(one, context)
             if isinstance(found, PullCandidate):
                 break
         return found
@@ -186,6 +184,7 @@ class Deciding(Stage):
             if all(environment != known.environment for known in self._known):
                 self._known.append(_Known(environment=environment, day=day_of(one)))
 
+    @rejects_unreadable
     def _decide(self, candidate: PullCandidate, context: CurationContext) -> PullCandidate | Rejection:
         with tempfile.TemporaryDirectory(prefix="crab-inject-") as scratch:
             trying = Trying(candidate, context, Path(scratch), self.version)

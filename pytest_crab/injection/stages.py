@@ -22,6 +22,7 @@ from pytest_crab.formats import format_percent
 from pytest_crab.injection import code_parts, excerpts, witnesses
 from pytest_crab.injection.deciding import write_files
 from pytest_crab.injection.proposals import FIXED_ON, WITNESSES, witnesses_of
+from pytest_crab.injection.unreadable import rejects_unreadable
 from pytest_crab.scoring.oracles.proof import ProvedComment, prove
 from pytest_crab.statistics.shares import Share
 from pytest_crab.trial.context import TrialContext
@@ -63,6 +64,7 @@ class Sharpness(Stage):
         return {"version": 8, "most": self.most, "least": self.least}
 
     @override
+    @rejects_unreadable
     def run(self, candidate: PullCandidate, context: CurationContext) -> PullCandidate | Rejection:
         with _scratch() as scratch:
             crew, run_context = context.proving()
@@ -169,6 +171,7 @@ class Proving(Stage):
         return {"version": 4, "runs": self.runs}
 
     @override
+    @rejects_unreadable
     def run(self, candidate: PullCandidate, context: CurationContext) -> PullCandidate | Rejection:
         fault = "no form of it could be run"
         beside = self.company(candidate)

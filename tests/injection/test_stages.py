@@ -10,9 +10,10 @@ import pytest
 
 from pytest_crab.curation.certify import certify
 from pytest_crab.curation.publish import to_instance
-from pytest_crab.curation.stages import CurationContext
+from pytest_crab.curation.stages import CurationContext, Rejection, Stage
 from pytest_crab.injection.deciding import write_files
-from pytest_crab.injection.stages import REFUSED, Sharpness, looseness
+from pytest_crab.injection.proposals import WITNESSES
+from pytest_crab.injection.stages import REFUSED, Proving, Sharpness, looseness
 from pytest_crab.types import ChangeKind, Environment, JudgedChange, Kind, Oracle, PullCandidate
 
 HEAD = "def price(count):\n    return 100 if count < 11 else 90\n"
@@ -85,3 +86,22 @@ def test_a_near_miss_with_which_no_test_runs_says_nothing_and_is_no_check(
     assert after.audited == 2
     write_files(tmp_path / "audited", found.files)
     assert certify(to_instance(found, tmp_path / "audited"), *context.proving(), context.notice).proved
+
+
+@pytest.mark.parametrize("stage", [Sharpness(), Proving()], ids=lambda stage: stage.name)
+def test_an_oracle_that_cannot_be_read_is_one_rejection_and_ends_no_run(
+    stage: Stage, reviewed: Callable[..., PullCandidate], proving: Callable[[str], CurationContext]
+) -> None:
+    candidate = reviewed({"shop_py": ""}, {"shop_py": HEAD}, {"shop_py": FIX})
+    (one,) = candidate.comments
+    oracle = Oracle(file="oracles/c0.json", runner="go-tests")
+    comment = dataclasses.replace(one.comment, oracle=oracle, kind=Kind.BEHAVIORAL)
+    candidate = dataclasses.replace(
+        candidate,
+        environment=Environment(ecosystem="go", version="1.22.0"),
+        comments=(dataclasses.replace(one, comment=comment),),
+        files={oracle.file: "{}", f"{WITNESSES}shop_test.go": ""},
+    )
+    found = stage.run(candidate, proving("http://127.0.0.1:9"))
+    assert isinstance(found, Rejection)
+    assert oracle.file in found.detail
