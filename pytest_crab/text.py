@@ -1,14 +1,17 @@
-"""Foreign text made safe to show: what a model or a tool wrote cannot steer a terminal or break a file."""
+"""Foreign text: made safe to show, so that it cannot steer a terminal or break a file, and taken apart by lines."""
 
 from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import AnyStr
 
 #: What pipelines take for commands in what a step prints: ``::name ...::`` where a line starts, ``##name[`` anywhere.
 _COMMAND = re.compile(r"^:(?=:[A-Za-z-]+(?:\s[^\n]*?)?::)|#(?=#[A-Za-z]*\[)")
+
+#: Lines around one that are shown with it; nearer ones are one window.
+MARGIN = 6
 
 
 def escape_controls(text: str) -> str:
@@ -36,6 +39,37 @@ def split_lines(text: AnyStr) -> list[AnyStr]:
     lines: list[AnyStr] = text.split(feed)
     ended: list[AnyStr] = [line.removesuffix(back) for line in lines[:-1]]
     return ended + [line for line in lines[-1:] if line]
+
+
+def whole_lines(text: str) -> list[str]:
+    """Return the lines of a text, each with the newline at its end."""
+    return [f"{line}\n" for line in split_lines(text)]
+
+
+def without_lines(text: str, spans: Sequence[tuple[int, int]]) -> str:
+    """Return a text without these lines, from the first to the last of each span."""
+    lines = whole_lines(text)
+    gone = {line for first, last in spans for line in range(first, last + 1)}
+    kept: list[str] = []
+    for number, line in enumerate(lines, start=1):
+        # two blank lines before what is gone are not to become four
+        blank = not line.strip() and number - 1 in gone
+        if number not in gone and not (blank and (not kept or not kept[-1].strip())):
+            kept.append(line)
+    return "".join(kept)
+
+
+def windows(source: str, lines: Iterable[int], margin: int = MARGIN) -> list[str]:
+    """Return the lines around each of ``lines``; windows that touch are one."""
+    texts = split_lines(source)
+    spans: list[tuple[int, int]] = []
+    for line in sorted(set(lines)):
+        first, last = max(1, line - margin), min(len(texts), line + margin)
+        if spans and first <= spans[-1][1] + 1:
+            spans[-1] = (spans[-1][0], max(last, spans[-1][1]))
+        elif first <= last:
+            spans.append((first, last))
+    return ["\n".join(texts[first - 1 : last]) for first, last in spans]
 
 
 def output_lines(output: str) -> list[str]:

@@ -199,7 +199,7 @@ def apply_suggestions(content: bytes, suggestions: Sequence[Suggestion], notes: 
 def _parses(path: str, content: bytes) -> bool:
     """Return whether a file can be read; one of a language that nothing here reads is taken as it is."""
     owner = of_file(path)
-    return owner is None or owner.is_readable(content)
+    return owner is None or owner.unreadable(content) is None
 
 
 def _put(lines: Sequence[bytes], suggestions: Sequence[Suggestion]) -> bytes:

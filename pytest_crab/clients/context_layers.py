@@ -11,13 +11,8 @@ from dataclasses import dataclass
 
 from pytest_crab.clients.whole_parts import FileDiff, Part, count_tokens, file_diffs, fit, is_test
 from pytest_crab.diffs import Hunk, parse_hunks
-from pytest_crab.parsing.source_code import (
-    environment_bindings,
-    importers,
-    mentions,
-    parts_around,
-    signatures_of_tests,
-)
+from pytest_crab.ecosystems.python import surroundings
+from pytest_crab.parsing import source_code
 from pytest_crab.text import split_lines
 from pytest_crab.types import PullRequest, StrEnum
 
@@ -48,6 +43,9 @@ MOST_FILES = 4
 
 #: Languages whose settings are mapped.
 _MAPPED = (".go", ".ts", ".tsx")
+
+#: In this language it is known who imports what; in others a name tells.
+_PYTHON = ".py"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +92,7 @@ def layers(pull_request: PullRequest, summary: str | None, tree: Mapping[str, st
         found["Changed code before the pull request"] = list(_changed_code(pull_request.diff, tree, changed))
         found["Related files"] = list(_related_files(tree, changed))
         mapped = {path: text for path, text in tree.items() if path in changed and path.endswith(_MAPPED)}
-        found["Settings that the code reads"] = _parts(environment_bindings(mapped))
+        found["Settings that the code reads"] = _parts(source_code.environment_bindings(mapped))
         found["Tests"] = list(_tests(tree, changed))
     return found
 
@@ -128,7 +126,11 @@ def _changed_code(diff: str, tree: Mapping[str, str], changed: Collection[str]) 
             continue
         before = old_version(tree.get(file.path, ""), hunks)
         lines = {line for hunk in hunks for line in _touched_lines(hunk)}
-        for number, text in enumerate(parts_around(file.path, before, lines), 1):
+        if file.path.endswith(_PYTHON):
+            parts = surroundings.enclosing_parts(before, lines)
+        else:
+            parts = source_code.parts_around(file.path, before, lines)
+        for number, text in enumerate(parts, 1):
             yield Part(name=f"{file.path}, part {number}", text=f"{file.path}:\n{text}")
 
 
@@ -143,17 +145,18 @@ def _touched_lines(hunk: Hunk) -> Iterator[int]:
 
 def _related_files(tree: Mapping[str, str], changed: Collection[str]) -> Iterator[Part]:
     code = {path: text for path, text in tree.items() if not is_test(path)}
-    yield from _parts(importers(code, changed))
-    others = {path: text for path, text in code.items() if not path.endswith(".py")}
-    yield from _parts(mentions(others, [path for path in changed if not path.endswith(".py")]))
+    yield from _parts(surroundings.importers(code, changed))
+    others = {path: text for path, text in code.items() if not path.endswith(_PYTHON)}
+    yield from _parts(source_code.mentions(others, [path for path in changed if not path.endswith(_PYTHON)]))
 
 
 def _tests(tree: Mapping[str, str], changed: Collection[str]) -> Iterator[Part]:
     """Yield the signatures of changed tests, then of those that import what is changed."""
     tests = {path: text for path, text in tree.items() if is_test(path)}
-    near = [*importers(tests, changed), *mentions(tests, changed)]
+    near = [*surroundings.importers(tests, changed), *source_code.mentions(tests, changed)]
     for path in dict.fromkeys([*(path for path in changed if path in tests), *(path for path, _ in near)]):
-        text = signatures_of_tests(tests[path], python=path.endswith(".py"))
+        read = surroundings if path.endswith(_PYTHON) else source_code
+        text = read.signatures_of_tests(tests[path])
         if text:
             yield Part(name=path, text=f"{path}:\n{text}")
 

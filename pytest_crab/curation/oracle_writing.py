@@ -39,7 +39,6 @@ from pytest_crab.curation.proposals import Proposing
 from pytest_crab.curation.publish import to_instance
 from pytest_crab.curation.stages import CurationContext, Rejection, Stage
 from pytest_crab.ecosystems import interpreters
-from pytest_crab.ecosystems.python.trees import read_python
 from pytest_crab.errors import BadInput, EngineError, SourceUnreachable
 from pytest_crab.instances.files import file_digest
 from pytest_crab.model_access import Services
@@ -77,7 +76,10 @@ _MEND = (
     "before the file a line `disputed: NAME: WHY` that says what the code does there. A person decides then."
 )
 
-_BLOCK = re.compile(r"```python\s*\n(.*?)^```", re.DOTALL | re.MULTILINE)
+#: The end of the name of an oracle's file, and what begins its block in an answer.
+_SUFFIX = ecosystems.DEFAULT_SUFFIX
+_FENCE = f"```{ecosystems.DEFAULT.name}"
+_BLOCK = re.compile(rf"{_FENCE}\s*\n(.*?)^```", re.DOTALL | re.MULTILINE)
 _CATEGORY = re.compile(r"^(?:# )?category:\s*([a-z-]+)\s*$", re.MULTILINE)
 _KIND = re.compile(r"^(?:# )?kind:\s*(behavioral|structural)\s*$", re.MULTILINE)
 
@@ -175,7 +177,7 @@ class OracleWriting(Proposing, Stage):
         folder = Path(self.folder, self.ready or "")
         if not folder.is_dir():
             raise BadInput(str(folder), ["curate.oracles.ready should be a folder of oracles"])
-        return {path.relative_to(folder).as_posix(): path for path in sorted(folder.glob("*/test_*.py"))}
+        return {path.relative_to(folder).as_posix(): path for path in sorted(folder.glob(f"*/test_*{_SUFFIX}"))}
 
     @override
     def run(self, candidate: PullCandidate, context: CurationContext) -> PullCandidate | Rejection:
@@ -207,7 +209,7 @@ class OracleWriting(Proposing, Stage):
         with tempfile.TemporaryDirectory(prefix="crab-oracle-") as scratch:
             proving = _Proving(candidate, one.comment, context, Path(scratch))
             facts = self._facts(candidate, one.comment, proving) if self.model else ""
-            ready = self.ready and self._ready_files().get(f"{candidate.id}/test_{one.comment.id}.py")
+            ready = self.ready and self._ready_files().get(f"{candidate.id}/test_{one.comment.id}{_SUFFIX}")
             if ready:
                 source = ready.read_text("utf-8")
                 written = WrittenOracle(
@@ -256,7 +258,7 @@ class OracleWriting(Proposing, Stage):
             oracle: ProvedOracle, number: int, failed: Sequence[JudgedChange], every: Sequence[JudgedChange]
         ) -> tuple[ProvedOracle, Mapping[str, str]] | str:
             after = [
-                {"role": "assistant", "content": f"kind: {oracle.comment.kind}\n\n```python\n{oracle.text}```\n"},
+                {"role": "assistant", "content": f"kind: {oracle.comment.kind}\n\n{_FENCE}\n{oracle.text}```\n"},
                 {"role": "user", "content": f"{told(failed)}\n{_MEND}"},
             ]
 
@@ -357,13 +359,13 @@ class _Proving:
 
     def _prove(self, written: WrittenOracle, name: str, checks: Sequence[JudgedChange]) -> ProvedOracle | str:
         if written.source is None:
-            return "the answer has no block that begins with ```python"
-        try:
-            read_python(written.source)
-        except (SyntaxError, ValueError) as error:
-            return f"the file is no Python ({error})"
+            return f"the answer has no block that begins with {_FENCE}"
+        fault = ecosystems.DEFAULT.unreadable(written.source.encode(errors="replace"))
+        if fault is not None:
+            return f"the file cannot be read ({fault})"
         # No file of the project may be called so: the sandbox is searched for the names of oracles.
-        file = f"oracles/test_pull_{self._candidate.pull_request.number}_{self._comment.id}.py"
+        stem = f"oracles/test_pull_{self._candidate.pull_request.number}_{self._comment.id}"
+        file = f"{stem}{_SUFFIX}"
         category = self._comment.category or written.category
         own = dataclasses.replace(self._comment, oracle=Oracle(file=file), kind=written.kind, category=category)
         comment, texts = with_checks(own, checks)

@@ -11,18 +11,18 @@ from pytest_crab.errors import ImageError
 _BINUTILS = ("as", "ld", "ld.bfd", "ar", "ranlib", "nm", "strip", "objcopy")
 
 
-def copy_c(root: Path, compiler: str = "gcc") -> list[Path]:
-    """Copy a compiler of GCC's with what it links and includes to the same places below ``root``.
+def copy_c(root: Path) -> list[Path]:
+    """Copy GCC's compiler with what it links and includes to the same places below ``root``.
 
     Return the programs whose libraries it needs. Raises ImageError.
     """
-    found = {name: shutil.which(name) for name in (compiler, *_BINUTILS)}
-    if found[compiler] is None or found["ld"] is None:
-        raise ImageError(f"there is no {compiler} with a linker on PATH; install it (apt-get install gcc libc6-dev)")
-    own = Path(_asked(compiler, "-print-libgcc-file-name")).resolve().parent
-    start = Path(_asked(compiler, "-print-file-name=crt1.o"))
+    found = {name: shutil.which(name) for name in ("gcc", *_BINUTILS)}
+    if found["gcc"] is None or found["ld"] is None:
+        raise ImageError("there is no gcc with a linker on PATH; install it (apt-get install gcc libc6-dev)")
+    own = Path(_asked("-print-libgcc-file-name")).resolve().parent
+    start = Path(_asked("-print-file-name=crt1.o"))
     if not start.is_absolute():  # the compiler says only the name of what it does not find
-        raise ImageError(f"{compiler} has no C library to link with; install it (apt-get install libc6-dev)")
+        raise ImageError("gcc has no C library to link with; install it (apt-get install libc6-dev)")
     links = start.resolve().parent
     for folder in (own, Path("/usr/include")):
         shutil.copytree(folder, root / folder.relative_to("/"), symlinks=True, dirs_exist_ok=True)
@@ -34,8 +34,7 @@ def copy_c(root: Path, compiler: str = "gcc") -> list[Path]:
         if place is not None:
             shutil.copy2(place, root / "usr/bin" / name)
             programs.append(Path(place))
-    if compiler == "gcc":
-        (root / "usr/bin/cc").symlink_to("gcc")
+    (root / "usr/bin/cc").symlink_to("gcc")
     helpers = [own / name for name in ("cc1", "cc1plus", "collect2", "lto-wrapper", "liblto_plugin.so")]
     return [*programs, *filter(Path.is_file, helpers)]
 
@@ -46,5 +45,5 @@ def _libraries(folder: Path) -> list[Path]:
     return [file for name in names for end in ("so", "so.*", "a") for file in folder.glob(f"lib{name}.{end}")]
 
 
-def _asked(compiler: str, question: str) -> str:
-    return subprocess.run([compiler, question], capture_output=True, text=True, check=True).stdout.strip()
+def _asked(question: str) -> str:
+    return subprocess.run(["gcc", question], capture_output=True, text=True, check=True).stdout.strip()

@@ -213,6 +213,8 @@ class Names:
     settings: str = ""
     #: Begins where somebody speaks of its old releases.
     old: str = ""
+    #: The whole of a word of those who change the form of its code alone.
+    form: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -225,6 +227,63 @@ class Variables:
     commands: Mapping[str, str | None] = field(default_factory=dict)
     #: Those that hold the folders from which modules are imported.
     paths: tuple[str, ...] = ()
+
+
+#: A text of so many words is a wording.
+WORDING = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TestLines:
+    """A test of a file, and its first and last line with what stands right above it."""
+
+    __test__ = False
+
+    name: str
+    first: int
+    last: int
+    #: Whether other code stands on these lines.
+    is_shared: bool = False
+
+
+class CodeParts(Protocol):
+    """Parts of code of a language that is read in another way than by its grammar.
+
+    All but ``idle_lines`` and ``function_at`` raise ValueError for a file that cannot be read.
+    """
+
+    def tests_of(self, text: str) -> Sequence[TestLines]:
+        """Return the tests of a file."""
+
+    def without(self, text: str, names: Collection[str]) -> str:
+        """Return a file without these tests."""
+
+    def alone(self, text: str, names: Collection[str]) -> str:
+        """Return a file with these tests alone, and what they need of the rest."""
+
+    def stands_alone(self, text: str) -> bool:
+        """Return whether a file of tests asks for no fixture, plugin or helper of the project's other tests."""
+
+    def claims_of(self, text: str) -> list[str]:
+        """Return what each test of a file says that should hold."""
+
+    def added_names(self, before: str, after: str) -> frozenset[str]:
+        """Return the names that a file's new text defines and its old one does not."""
+
+    def added_texts(self, before: str, after: str) -> frozenset[str]:
+        """Return the wordings (texts of several words) that a file's new text has and its old one has not."""
+
+    def asking(self, text: str, names: Collection[str], wordings: Collection[str]) -> frozenset[str]:
+        """Return the names of those tests that use one of these names, or hold something against a wording."""
+
+    def comment_lines(self, text: str) -> frozenset[int]:
+        """Return the lines of a file that are comments and nothing else."""
+
+    def idle_lines(self, text: str) -> frozenset[int]:
+        """Return the lines of a file that do nothing; none where it cannot be read."""
+
+    def function_at(self, text: str, line: int) -> str | None:
+        """Return the dotted name of the innermost function or class at a line; None where there is none."""
 
 
 class Ecosystem(Protocol):
@@ -353,8 +412,25 @@ class Ecosystem(Protocol):
         """
         return None
 
+    @property
+    def code_parts(self) -> CodeParts | None:
+        """The reader that tells the parts of its code apart; None: its grammars do."""
+        return None
+
+    def laid_tests(
+        self,
+        texts: Mapping[str, str],  # noqa: ARG002 - most have another runner for these
+        tests: Collection[str] | None,  # noqa: ARG002
+    ) -> str | None:
+        """Return an oracle for the usual runner that lays files over the tree and runs these of their tests.
+
+        Each is one test of the oracle, with its name between brackets. ``tests`` is None for all that there are. It
+        returns None where ``tests_runner`` runs them.
+        """
+        return None
+
     def is_told(self, run_id: str, path: str, name: str) -> bool:
-        """Return whether an id that ``own_tests`` reported is that of a test, by its file and its name in the code."""
+        """Return whether an id of a run of the project's tests is that of one, by its file and its name in the code."""
         place, _, told = run_id.partition(":")
         return place in ("", path) and f" > {told}".endswith(f" > {name}")
 
@@ -420,9 +496,9 @@ class Ecosystem(Protocol):
         """Return words that only the text of one licence has, by its name, of the licences of its language alone."""
         return {}
 
-    def is_readable(self, source: bytes) -> bool:  # noqa: ARG002 - most have nothing here that reads them
-        """Return whether code can be read; True where nothing here can tell."""
-        return True
+    def unreadable(self, source: bytes) -> str | None:  # noqa: ARG002 - most have nothing here that reads them
+        """Return why code cannot be read; None: it can, or nothing here can tell."""
+        return None
 
     def behaviour(self, path: str, source: bytes) -> object | None:  # noqa: ARG002 - as above
         """Return what a file does, which is equal for texts that do the same; None where nothing here can tell."""

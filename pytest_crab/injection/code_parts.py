@@ -1,18 +1,17 @@
 """Parts of files of any language: tests, the file without some, names, wordings, lines that do nothing.
 
-What pytest runs is read as ``excerpts`` reads it, everything else by its syntax tree. All raise ValueError for a file
-that cannot be read, and EngineError where the extra is missing.
+They are read as the language's ecosystem says, else by the syntax tree. All raise ValueError for a file that cannot be
+read, and EngineError where the extra is missing.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pytest_crab import ecosystems
-from pytest_crab.injection import excerpts
+from pytest_crab.ecosystems.contract import WORDING, CodeParts, TestLines
 from pytest_crab.parsing import syntax_trees
 from pytest_crab.parsing.node_types import (
     ASSIGNMENTS,
@@ -24,7 +23,7 @@ from pytest_crab.parsing.node_types import (
     declared,
     names_of,
 )
-from pytest_crab.text import split_lines
+from pytest_crab.text import split_lines, without_lines
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -34,28 +33,16 @@ _QUOTES = "\"'`"
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TestLines:
-    """A test of a file, and its first and last line with what stands right above it."""
-
-    __test__ = False
-
-    name: str
-    first: int
-    last: int
-    #: Whether other code stands on these lines.
-    is_shared: bool = False
-
-
-def of_default(path: str) -> bool:
-    """Return whether a file is one whose tests pytest runs; others are run by the project's own runner."""
-    return path.endswith(ecosystems.DEFAULT_SUFFIX)
+def _own(path: str) -> CodeParts | None:
+    owner = ecosystems.of_file(path)
+    return None if owner is None else owner.code_parts
 
 
 def tests_of(path: str, text: str) -> list[TestLines]:
     """Return the tests of a file."""
-    if of_default(path):
-        return [TestLines(name=one.name, first=one.first, last=one.last) for one in excerpts.tests_of(text)]
+    own = _own(path)
+    if own is not None:
+        return list(own.tests_of(text))
     lines = text.encode().split(b"\n")
     return [
         TestLines(
@@ -100,8 +87,9 @@ def without(path: str, text: str, names: Collection[str]) -> str:
 
     Raises ValueError where one of them shares a line with other code.
     """
-    if of_default(path):
-        return excerpts.without(text, names)
+    own = _own(path)
+    if own is not None:
+        return own.without(text, names)
     gone = [one for one in tests_of(path, text) if one.name in names]
     shared = next((one.name for one in gone if one.is_shared), None)
     if shared is not None:
@@ -109,21 +97,28 @@ def without(path: str, text: str, names: Collection[str]) -> str:
     spans = [(one.first, one.last) for one in gone]
     if not spans:
         return text
-    left = excerpts.cut(text, spans)
+    left = without_lines(text, spans)
     unused = [
         (node.start_point[0] + 1, node.end_point[0] + 1)
         for found in _matches(path, left)
         for node in found.get("import", ())
         if _uses(text, _bound(node)) and not _uses(left, _bound(node))
     ]
-    return excerpts.cut(left, unused) if unused else left
+    return without_lines(left, unused) if unused else left
 
 
 def alone(path: str, text: str, names: Collection[str]) -> str:
     """Return a file with these of its tests, and those that share a line with other code, and what they need of it."""
-    if of_default(path):
-        return excerpts.alone(text, names)
+    own = _own(path)
+    if own is not None:
+        return own.alone(text, names)
     return without(path, text, {one.name for one in tests_of(path, text) if not one.is_shared} - set(names))
+
+
+def stands_alone(path: str, text: str) -> bool:
+    """Return whether a file is an oracle as it is, which needs nothing of the project's other tests."""
+    own = _own(path)
+    return own is not None and own.stands_alone(text)
 
 
 def _bound(node: Node) -> str:
@@ -142,8 +137,9 @@ def _uses(text: str, word: str) -> bool:
 
 def claims_of(path: str, text: str) -> list[str]:
     """Return what each test of a file says that should hold."""
-    if of_default(path):
-        return excerpts.claims_of(text)
+    own = _own(path)
+    if own is not None:
+        return own.claims_of(text)
     return [_words(one.name) for one in tests_of(path, text)]
 
 
@@ -167,8 +163,9 @@ def named_in(run_id: str, path: str, tests: Sequence[TestLines]) -> frozenset[st
 
 def added_names(path: str, before: str, after: str) -> frozenset[str]:
     """Return the names that a file's new text defines and its old one does not."""
-    if of_default(path):
-        return excerpts.added_names(before, after)
+    own = _own(path)
+    if own is not None:
+        return own.added_names(before, after)
     return _defined(path, after) - _defined(path, before)
 
 
@@ -188,28 +185,29 @@ def _defined(path: str, text: str) -> frozenset[str]:
 
 def added_texts(path: str, before: str, after: str) -> frozenset[str]:
     """Return the wordings (texts of several words) that a file's new text has and its old one has not."""
-    if of_default(path):
-        return excerpts.added_texts(before, after)
+    own = _own(path)
+    if own is not None:
+        return own.added_texts(before, after)
     return _wordings(_nodes(path, after)) - _wordings(_nodes(path, before))
 
 
 def _wordings(nodes: Iterable[Node]) -> frozenset[str]:
     texts = (_text(node).strip(_QUOTES).strip() for node in nodes if "string" in node.type)
-    return frozenset(text for text in texts if len(text.split()) >= excerpts.WORDING)
+    return frozenset(text for text in texts if len(text.split()) >= WORDING)
 
 
 def asking(path: str, text: str, names: Collection[str], wordings: Collection[str]) -> frozenset[str]:
     """Return the names of those tests of a file that use one of these names, or hold something against a wording."""
-    if of_default(path):
-        every = excerpts.tests_of(text)
-        return frozenset(one.name for one in every if excerpts.asks_for(one, names) or excerpts.pins(one, wordings))
+    own = _own(path)
+    if own is not None:
+        return own.asking(text, names, wordings)
     tests = tests_of(path, text) if names or wordings else []
     nodes = [node for node in _nodes(path, text) if not node.children or "string" in node.type]
     found = set()
     for one in tests:
-        own = [node for node in nodes if one.first <= node.start_point[0] + 1 <= one.last]
-        said = _wordings(own)
-        if any(_text(node) in names for node in own) or any(
+        inside = [node for node in nodes if one.first <= node.start_point[0] + 1 <= one.last]
+        said = _wordings(inside)
+        if any(_text(node) in names for node in inside) or any(
             mine in each or each in mine for mine in said for each in wordings
         ):
             found.add(one.name)
@@ -218,15 +216,17 @@ def asking(path: str, text: str, names: Collection[str], wordings: Collection[st
 
 def comment_lines(path: str, text: str) -> frozenset[int]:
     """Return the lines of a file that are comments and nothing else."""
-    if of_default(path):
-        return frozenset(at for at, line in enumerate(split_lines(text), 1) if line.lstrip().startswith("#"))
+    own = _own(path)
+    if own is not None:
+        return own.comment_lines(text)
     return _whole_lines(path, text, ("comment",))
 
 
 def idle_lines(path: str, text: str) -> frozenset[int]:
     """Return the lines of a file that do nothing: comments, imports, blank ones; none where it cannot be read."""
-    if of_default(path):
-        return excerpts.words_of(text)
+    own = _own(path)
+    if own is not None:
+        return own.idle_lines(text)
     try:
         blank = {at for at, line in enumerate(split_lines(text), 1) if not line.strip()}
         return _whole_lines(path, text, ("comment", "import", "include", "use_declaration", "package")) | blank
@@ -247,8 +247,9 @@ def _whole_lines(path: str, text: str, kinds: Sequence[str]) -> frozenset[int]:
 
 def function_at(path: str, text: str, line: int) -> str | None:
     """Return the dotted name of the innermost function or class at a line; None where there is none."""
-    if of_default(path):
-        return excerpts.function_at(text, line)
+    own = _own(path)
+    if own is not None:
+        return own.function_at(text, line)
     try:
         around = [
             node

@@ -20,6 +20,7 @@ from pytest_crab.curation.mutation import halves, partly
 from pytest_crab.curation.near_misses import broke_off
 from pytest_crab.curation.publish import to_instance
 from pytest_crab.curation.stages import CurationContext, Rejection, Stage
+from pytest_crab.ecosystems.contract import TestLines
 from pytest_crab.ecosystems.interpreters import environment_of
 from pytest_crab.errors import DiffRejected, ImageError
 from pytest_crab.formats import format_count
@@ -329,19 +330,10 @@ class Deciding(Stage):
             for path in paths
             for wording in code_parts.added_texts(path, read(head, path) or "", read(mended, path) or "")
         }
-        pinning = {
-            (path, name)
-            for path, text in texts.items()
-            if wordings
-            for name in code_parts.asking(path, text, (), wordings)
-        }
-        pinned = {
-            name
-            for name in red
-            for path, test in pinning
-            if test in witnesses.by_file([name], {path: texts[path]}).get(path, ())
-        }
-        return red - pinned
+        for path, text in texts.items() if wordings else ():
+            pinning, tests = code_parts.asking(path, text, (), wordings), code_parts.tests_of(path, text)
+            red -= {name for name in red if pinning & code_parts.named_in(name, path, tests)}
+        return red
 
     def _linted(self, head: str, mended: str, path: str) -> bool:
         """Return whether a linter sees the fault in a file."""
@@ -593,9 +585,7 @@ def seeing(passed: Collection[str], head: Mapping[str, bool]) -> frozenset[str]:
     )
 
 
-def _said(
-    run: Run | None, tests: Mapping[str, Sequence[code_parts.TestLines]] | None
-) -> dict[str, tuple[str, str | None]]:
+def _said(run: Run | None, tests: Mapping[str, Sequence[TestLines]] | None) -> dict[str, tuple[str, str | None]]:
     """Return of each test of the project its outcome, and the name of its failure where that is told."""
     if run is None or run.ending is not Ending.COMPLETED:
         return {}

@@ -12,20 +12,21 @@ from urllib.parse import urlsplit
 
 from typing_extensions import override
 
-from pytest_crab import diffs, pytest_files
+from pytest_crab import diffs, ecosystems, pytest_files
 from pytest_crab.curation.collect import CandidateSource
 from pytest_crab.curation.same_code import same_code
 from pytest_crab.curation.stages import CurationContext, Rejection
-from pytest_crab.ecosystems import grammar_of, of_file
+from pytest_crab.ecosystems import DEFAULT, grammar_of, of_file
 from pytest_crab.ecosystems.files_of_tests import is_test, may_have_tests
 from pytest_crab.errors import DiffRejected
-from pytest_crab.injection import code_parts, excerpts
+from pytest_crab.injection import code_parts
 from pytest_crab.injection.proposals import FIXED_ON, METHOD, ORIGIN, Method, Proposal, Remark, propose, to_candidate
 from pytest_crab.injection.repository import Change, Repository
-from pytest_crab.injection.witnesses import is_conftest
+from pytest_crab.injection.witnesses import conftests_for, is_conftest
 from pytest_crab.lazy import lazy
 from pytest_crab.parsing.changed_paths import is_documentation
 from pytest_crab.sources.git import bring
+from pytest_crab.text import whole_lines
 from pytest_crab.types import PullCandidate, PullRequestFacts
 
 #: The tag of a candidate with the commit of its fix; where it came from is no secret, what it says is.
@@ -56,8 +57,9 @@ _MENDS = re.compile(
 _OTHER = re.compile(
     r"^(?:revert\b|bump\b|release\b|prepare\b|version\b"
     r"|(?:docs?|ci|build|style|chore|typing)\b[(:!]|fix(?:e[sd])? (?:\w+ )?(?:py)?tests?\b(?! and fix))"
-    r"|\b(?:typos?|lint(?:ing|er)?|flake8|mypy|pre-commit|black|isort|ruff|coverage|docstrings?|changelog|deprecat\w+|rename\w*"
-    r"|refactor\w*|reformat\w*|type hints?|annotations?|python ?2|drop(?:s|ped)?|quotes|style|f-strings?"
+    r"|\b(?:typos?|lint(?:ing|er)?|pre-commit|coverage|changelog|deprecat\w+|rename\w*"
+    r"|refactor\w*|reformat\w*|type hints?|annotations?|drop(?:s|ped)?|quotes|style"
+    rf"{''.join(f'|{one.form}' for one in ecosystems.names() if one.form)}"
     r"|(?:more|better|nicer|detailed|clearer|improved?) (?:helpful |useful )?(?:error )?messages?|helpful)\b",
     re.IGNORECASE,
 )
@@ -116,7 +118,7 @@ class FixSource(CandidateSource):
 
     @override
     def identity(self) -> Mapping[str, Any]:
-        return {"kind": self.kind, "url": self.url, "methods": list(self.methods), "version": 5}
+        return {"kind": self.kind, "url": self.url, "methods": list(self.methods), "version": 6}
 
     @lazy
     def line(self) -> list[Change]:
@@ -327,7 +329,7 @@ class FixSource(CandidateSource):
                 texts |= {path: None} if now == told else {}
                 continue
             added = diffs.changed_lines(self.repository.diff(fix.parent, fix.commit, [path])).get(path, set())
-            lines, there = excerpts.whole_lines(told), excerpts.whole_lines(now)
+            lines, there = whole_lines(told), whole_lines(now)
             added &= code_parts.comment_lines(path, told) if path in parts.sources else added
             own = {lines[number - 1] for number in added}
             if path not in parts.sources:
@@ -357,8 +359,7 @@ class FixSource(CandidateSource):
         """Return the tests that the fix added or changed, in their files, as they may run in a tree.
 
         ``apart``: they are as the fix has them, with what they need of their files and nothing else, which may need
-        what the tree has not yet; else as the tree has them. Files conftest.py are the tree's. Raises
-        ValueError.
+        what the tree has not yet; else as the tree has them. Files conftest.py are the tree's. Raises ValueError.
         """
         found: dict[str, str] = {}
         for path in parts.tests:
@@ -367,7 +368,7 @@ class FixSource(CandidateSource):
             if text is None or not names:
                 continue
             if apart:
-                text = text if code_parts.of_default(path) else self._carried(fix, path, tree)
+                text = text if of_file(path) is DEFAULT else self._carried(fix, path, tree)
                 found[path] = code_parts.alone(path, text, names)
                 continue
             there = {one.name for one in code_parts.tests_of(path, own)} if own else set()
@@ -375,13 +376,8 @@ class FixSource(CandidateSource):
             found[path] = code_parts.without(
                 path, use, {one.name for one in code_parts.tests_of(path, use)} - set(names)
             )
-        own_files = [path for path in found if code_parts.of_default(path)]
-        for folder in {folder for path in own_files for folder in PurePosixPath(path).parents}:
-            name = str(folder / "conftest.py")
-            text = self.repository.read(tree, name) or self.repository.read(fix.tree, name)
-            if text is not None:
-                found[name] = text
-        return found
+        read = self.repository.read
+        return found | conftests_for(found, lambda name: read(tree, name) or read(fix.tree, name))
 
     def _carried(self, fix: Change, path: str, tree: str) -> str:
         """Return a file of tests of a tree with what a fix did to it: it may need others of the tree's tests.

@@ -18,7 +18,7 @@ from pytest_crab import diffs, pytest_files
 from pytest_crab.curation.collect import CandidateSource
 from pytest_crab.curation.mutation import Mutant, changes_code, drafts, may_hang, mutants
 from pytest_crab.curation.stages import CurationContext, Rejection
-from pytest_crab.ecosystems import grammar_of, of_file
+from pytest_crab.ecosystems import DEFAULT, grammar_of, of_file
 from pytest_crab.ecosystems.files_of_tests import is_test, may_have_tests
 from pytest_crab.injection import code_parts
 from pytest_crab.injection.fault_words import fault_words
@@ -26,6 +26,7 @@ from pytest_crab.injection.fixes import place_of
 from pytest_crab.injection.linting import linter_sees
 from pytest_crab.injection.proposals import ORIGIN, Method, Proposal, Remark, propose, to_candidate
 from pytest_crab.injection.repository import Change, Repository
+from pytest_crab.injection.witnesses import conftests_for
 from pytest_crab.lazy import lazy
 from pytest_crab.parsing.changed_paths import is_dependency_update, is_documentation
 from pytest_crab.sources.git import bring
@@ -231,11 +232,7 @@ class SeededSource(CandidateSource):
                 for path, text in found.items()
                 if kept[path]
             } or self._witnesses(change, mutant, wide=True)
-        own = [path for path in found if code_parts.of_default(path)]
-        for folder in {folder for path in own for folder in PurePosixPath(path).parents}:
-            text = read(tree, name := str(folder / pytest_files.CONFTEST))
-            found |= {name: text} if text is not None else {}
-        return found
+        return found | conftests_for(found, lambda name: read(tree, name))
 
 
 def is_source(path: str) -> bool:
@@ -249,7 +246,7 @@ def _may_see(test: str, path: str) -> bool:
     """Return whether a file is one of tests that may see a fault in a file of source: of its language, or pytest's."""
     owner = of_file(path)
     own = owner is not None and owner.tests_runner is not None
-    return may_have_tests(test) and (of_file(test) is owner if own else code_parts.of_default(test))
+    return may_have_tests(test) and of_file(test) is (owner if own else DEFAULT)
 
 
 def _kind(mutant: Mutant) -> str:

@@ -19,7 +19,7 @@ from pytest_crab.curation.publish import to_instance
 from pytest_crab.curation.stages import CurationContext, Rejection, Stage
 from pytest_crab.errors import EngineError, SourceUnreachable
 from pytest_crab.formats import format_percent
-from pytest_crab.injection import code_parts, excerpts, witnesses
+from pytest_crab.injection import code_parts, witnesses
 from pytest_crab.injection.deciding import write_files
 from pytest_crab.injection.proposals import FIXED_ON, WITNESSES, witnesses_of
 from pytest_crab.injection.unreadable import rejects_unreadable
@@ -196,7 +196,7 @@ class Proving(Stage):
         (one,) = candidate.comments
         forms = [(IN_TREE, candidate)]
         ((path, text), *others) = texts.items()
-        if not others and code_parts.of_default(path) and excerpts.stands_alone(text):
+        if not others and code_parts.stands_alone(path, text):
             files = {**candidate.files, one.comment.required_oracle.file: text}
             forms.insert(0, (ALONE, dataclasses.replace(candidate, files=files)))
         for where, form in forms:

@@ -1,52 +1,18 @@
-"""Parts of source code around changed lines: by the syntax tree, in Python with imports, else by lines and words."""
+"""Parts of source code around changed lines in any language: by the syntax tree, else by lines and words."""
 
 from __future__ import annotations
 
-import ast
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import PurePosixPath
 
 from pytest_crab import ecosystems
-from pytest_crab.ecosystems.python.trees import parse_python
 from pytest_crab.errors import EngineError
 from pytest_crab.parsing.syntax_trees import spans_around
-from pytest_crab.text import split_lines
+from pytest_crab.text import split_lines, windows
 
-#: Lines around a changed line that are shown where no function or class is around it; nearer ones are one window.
-MARGIN = 6
-
-#: Folders that are no part of a module's name.
-_ROOTS = {"src", "lib", "python"}
 _IMPORT = re.compile(r"^\s*(?:import|from|require|include|#include|use|using|export)\b|\brequire\(", re.MULTILINE)
-_SIGNATURE = re.compile(r"\s*(?:(?:async\s+)?def|class|assert)\b|\s*@(?:\w+\.)*fixture\b")
 _TEST_WORDS = re.compile(r"\s*(?:func\s+Test|(?:describe|it|test|expect|assert\w*)\b|@Test\b|t\.Run\()|.*\bexpect\(")
-
-_Node = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
-
-
-def enclosing_parts(source: str, lines: Collection[int]) -> list[str]:
-    """Return the innermost functions and classes of Python code around ``lines``, with the imports that they use first.
-
-    A line of no function or class stands in its window, and so do all lines of code that cannot be read.
-    """
-    tree = parse_python(source)
-    if tree is None:
-        return windows(source, lines)
-    known = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)]
-    around = {line: _innermost(known, line) for line in set(lines)}
-    nodes = {node for node in around.values() if node is not None}
-    found: list[_Node] = sorted(nodes, key=lambda node: node.lineno)
-    outside = [line for line, node in around.items() if node is None]
-    texts = split_lines(source)
-    parts = ["\n".join(texts[_first(node) - 1 : node.end_lineno]) for node in found]
-    used = {name.id for node in found for name in ast.walk(node) if isinstance(name, ast.Name)}
-    imports = "\n".join(
-        "\n".join(texts[node.lineno - 1 : node.end_lineno])
-        for node in tree.body
-        if isinstance(node, ast.Import | ast.ImportFrom) and used & set(_bound_names(node))
-    )
-    return [part for part in (imports, *parts, *windows(source, outside)) if part]
 
 
 def parts_around(path: str, source: str, lines: Collection[int]) -> list[str]:
@@ -54,8 +20,6 @@ def parts_around(path: str, source: str, lines: Collection[int]) -> list[str]:
 
     Of another language, and where the grammars are not installed, all lines stand in their windows.
     """
-    if path.endswith(".py"):
-        return enclosing_parts(source, lines)
     try:
         spans = spans_around(path, source.encode(), lines)
     except (EngineError, ValueError):
@@ -63,40 +27,6 @@ def parts_around(path: str, source: str, lines: Collection[int]) -> list[str]:
     texts = split_lines(source)
     parts = ["\n".join(texts[first - 1 : last]) for first, last in sorted(set(spans.values()))]
     return [part for part in (*parts, *windows(source, set(lines) - spans.keys())) if part]
-
-
-def windows(source: str, lines: Iterable[int], margin: int = MARGIN) -> list[str]:
-    """Return the lines around each of ``lines``; windows that touch are one."""
-    texts = split_lines(source)
-    spans: list[tuple[int, int]] = []
-    for line in sorted(set(lines)):
-        first, last = max(1, line - margin), min(len(texts), line + margin)
-        if spans and first <= spans[-1][1] + 1:
-            spans[-1] = (spans[-1][0], max(last, spans[-1][1]))
-        elif first <= last:
-            spans.append((first, last))
-    return ["\n".join(texts[first - 1 : last]) for first, last in spans]
-
-
-def module_name(path: str) -> str:
-    """Return the dotted name that a Python file is imported by."""
-    parts = list(PurePosixPath(path).with_suffix("").parts)
-    if parts and parts[0] in _ROOTS:
-        parts = parts[1:]
-    return ".".join(parts[:-1] if parts and parts[-1] == "__init__" else parts)
-
-
-def importers(files: Mapping[str, str], changed: Collection[str]) -> Iterator[tuple[str, list[str]]]:
-    """Yield each Python file that imports one of the ``changed`` ones, with its import and the code that uses it."""
-    wanted = {module_name(path) for path in changed if path.endswith(".py")} - {""}
-    for path, source in files.items():
-        if not path.endswith(".py") or path in changed or not any(name.rpartition(".")[2] in source for name in wanted):
-            continue
-        tree = parse_python(source)
-        bound = set() if tree is None else _imported_names(tree, path, wanted)
-        if tree is not None and bound:
-            lines = {node.lineno for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id in bound}
-            yield path, enclosing_parts(source, lines) or [_import_lines(tree, source, bound)]
 
 
 def mentions(files: Mapping[str, str], changed: Collection[str]) -> Iterator[tuple[str, list[str]]]:
@@ -111,10 +41,9 @@ def mentions(files: Mapping[str, str], changed: Collection[str]) -> Iterator[tup
             yield path, windows(source, lines, 2)
 
 
-def signatures_of_tests(source: str, *, python: bool) -> str:
-    """Return the lines of a test file that say what is tested: of Python def, class, assert and fixtures."""
-    pattern = _SIGNATURE if python else _TEST_WORDS
-    return "\n".join(line for line in split_lines(source) if pattern.match(line))
+def signatures_of_tests(source: str) -> str:
+    """Return the lines of a test file that say what is tested."""
+    return "\n".join(line for line in split_lines(source) if _TEST_WORDS.match(line))
 
 
 def environment_bindings(files: Mapping[str, str]) -> Iterator[tuple[str, list[str]]]:
@@ -130,45 +59,3 @@ def environment_bindings(files: Mapping[str, str]) -> Iterator[tuple[str, list[s
                 name = next(filter(None, match.groups()))
                 places.setdefault(name, []).append(f"{path}:{at}: {text.strip()}")
     yield from sorted(places.items())
-
-
-def _innermost(known: Iterable[_Node], line: int) -> _Node | None:
-    around = [node for node in known if _first(node) <= line <= (node.end_lineno or node.lineno)]
-    return max(around, key=lambda node: node.lineno, default=None)
-
-
-def _first(node: _Node) -> int:
-    return min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
-
-
-def _bound_names(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
-    for alias in node.names:
-        yield alias.asname or alias.name.partition(".")[0]
-
-
-def _imported_names(tree: ast.Module, path: str, wanted: Collection[str]) -> set[str]:
-    """Return the names that a file binds to ``wanted`` modules or to what it takes of them."""
-    names: set[str] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            names |= {alias.asname or alias.name.partition(".")[0] for alias in node.names if alias.name in wanted}
-        elif isinstance(node, ast.ImportFrom):
-            base = _absolute(node, path)
-            whole = base in wanted
-            names |= {alias.asname or alias.name for alias in node.names if whole or f"{base}.{alias.name}" in wanted}
-    return names
-
-
-def _absolute(node: ast.ImportFrom, path: str) -> str:
-    """Return the dotted name that a file imports from, with its dots resolved."""
-    if not node.level:
-        return node.module or ""
-    package = module_name(path).split(".")
-    depth = node.level - (PurePosixPath(path).name == "__init__.py")
-    return ".".join([*package[: len(package) - depth], *([node.module] if node.module else [])])
-
-
-def _import_lines(tree: ast.Module, source: str, bound: Collection[str]) -> str:
-    texts = split_lines(source)
-    nodes = (node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom))
-    return "\n".join(texts[node.lineno - 1] for node in nodes if set(_bound_names(node)) & set(bound))

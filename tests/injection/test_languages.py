@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from pytest_crab.cli import main
+from pytest_crab.ecosystems.contract import TestLines
 from pytest_crab.ecosystems.files_of_tests import may_have_tests
 from pytest_crab.injection import code_parts
 from pytest_crab.instances import load_instances
@@ -220,11 +221,13 @@ def test_tests_of_each_language_are_found_and_taken_out(path: str) -> None:
         ("test/a_test.rb:Cart#test_one", "test/a_test.rb", "test_one Cart", {"test_one"}),
         ("tests/ATest.php:ATest::testOne with data set #0", "tests/ATest.php", "testOne", {"testOne"}),
         ("tests/ATest.php:", "tests/ATest.php", "testOne", set()),
+        ("tests.test_a.TestA::test_b[1]", "tests/test_a.py", "TestA::test_b test_b", {"TestA::test_b"}),
+        ("tests.test_a.TestA::test_b", "test_a.py", "TestA::test_b test_b", set()),
     ],
 )
 def test_an_id_is_that_of_one_test_of_one_file(run_id: str, path: str, names: str, told: set[str]) -> None:
     every = names.split("," if "," in names else None)
-    tests = [code_parts.TestLines(name=name, first=1, last=1) for name in every]
+    tests = [TestLines(name=name, first=1, last=1) for name in every]
     assert code_parts.named_in(run_id, path, tests) == told
 
 

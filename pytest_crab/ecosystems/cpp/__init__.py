@@ -69,6 +69,7 @@ class Cpp(Ecosystem):
     names = Names(
         dependencies=r"CMakeLists\.txt|.*\.cmake|conanfile\.(?:py|txt)|vcpkg\.json|configure\.(?:ac|in)",
         settings=r"\bgetenv\(\"(\w+)\"\)",
+        form=r"clang-(?:format|tidy)|doxygen",
     )
     messages = Messages(
         banner=r"In file included from", cause=r"\S+\.(?:c|cc|cpp|cxx|h|hpp):\d+:\d+: (?:fatal )?error:|CMake Error"

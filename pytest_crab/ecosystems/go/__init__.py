@@ -69,6 +69,7 @@ class Go(Ecosystem):
     names = Names(
         dependencies=r"go\.(?:mod|sum|work)",
         settings=r"os\.(?:Getenv|LookupEnv)\(\"(\w+)\"\)|\benv:\"(\w+)|viper\.\w+\(\"([\w.]+)\"",
+        form=r"gofmt|goimports|golangci\S*|godoc",
     )
     messages = Messages(banner=r"goroutine \d|exit status \d+$", cause=r"panic:")
     tools = GoTools()

@@ -70,6 +70,7 @@ class Java(Ecosystem):
         tests=r"Tests?\.java$",
         dependencies=r"pom\.xml|build\.gradle(?:\.kts)?",
         settings=r"System\.(?:getenv|getProperty)\(\"([\w.]+)\"|@Value\(\"\$\{([\w.-]+)",
+        form=r"checkstyle|spotless|javadocs?",
     )
     messages = Messages(
         banner=r"\s+at [\w.$/]+\(|\s+\.\.\. \d+ more$|\[ERROR\] *(?:$|\[Help|To see the full|Re-run Maven|For more)",

@@ -82,6 +82,7 @@ class Node(Ecosystem):
         variables=r"NODE_(?!ENV$)\w*",
         reading=r"readFileSync|readFile\(|createReadStream",
         settings=r"process\.env\.([A-Za-z_]\w*)|process\.env\[['\"](\w+)['\"]\]",
+        form=r"eslint|prettier|jsdoc",
     )
     messages = Messages(
         banner=(

@@ -62,6 +62,7 @@ class Php(Ecosystem):
         dependencies=r"composer\.json",
         reading=r"\bfile_get_contents\b|\bfopen\b|\bReflection[A-Z]\w+",
         settings=r"\bgetenv\(['\"](\w+)['\"]|\$_(?:ENV|SERVER)\[['\"](\w+)['\"]\]|\b(?:env|config)\(['\"]([\w.]+)",
+        form=r"phpcs|php-cs-fixer|phpstan|psalm|phpdoc",
     )
     messages = Messages(
         banner=r"#\d+ (?:/|\{main\})|Stack trace:|\s+thrown in ",

@@ -12,12 +12,12 @@ from typing_extensions import override
 from pytest_crab.ecosystems.contract import Ecosystem, Grammar, Names, Spelling, Variables, runner_source
 from pytest_crab.ecosystems.distributions import NAME, VERSION
 from pytest_crab.ecosystems.patterns import Patterns
-from pytest_crab.ecosystems.python import looking, oracle_needs, packages
+from pytest_crab.ecosystems.python import code_parts, laid_tests, looking, oracle_needs, packages
 from pytest_crab.ecosystems.python.behaviour import behaviour_of
 from pytest_crab.ecosystems.python.linter import LINTER
 from pytest_crab.ecosystems.python.own_runner import own_runner
 from pytest_crab.ecosystems.python.project_starts import only_starts_project
-from pytest_crab.ecosystems.python.trees import parse_python
+from pytest_crab.ecosystems.python.trees import read_python
 from pytest_crab.types import Comment, Environment, Oracle
 
 #: What runs oracles in Python.
@@ -98,6 +98,7 @@ class Python(Ecosystem):
             r"PYTHON(?:PATH|HOME|STARTUP|INSPECT|BREAKPOINT|SAFEPATH|PLATLIBDIR|EXECUTABLE|USERBASE)|PYTEST_\w*"
         ),
         old=r"python ?[23]\b|py[23]\d?\b",
+        form=r"flake8|mypy|black|isort|ruff|docstrings?|python ?2|f-strings?",
     )
     compiled = (".so", ".pyd")
     package_caches = (".cache/pip", ".cache/uv", ".cache/pypoetry", ".local/share/uv", ".local/lib")
@@ -106,6 +107,7 @@ class Python(Ecosystem):
     runner = runner_source(__name__)
     parts = MappingProxyType({"tampering": runner_source(__name__, "tampering")})
     isolation = runner_source(__name__, "isolation")
+    code_parts = code_parts
     takes_plugins = True
     stub = _STUB
     pin = Spelling(rf"{NAME}(?:\[{NAME}(?:, ?{NAME})*\])?=={VERSION}(?: ?; ?[\w.'\"<>=!() -]+)?", "name==version")
@@ -127,6 +129,14 @@ class Python(Ecosystem):
             yield f"environment.python is {environment.python!r}; it should be a version such as '3.11'"
 
     @override
+    def laid_tests(self, texts: Mapping[str, str], tests: Collection[str] | None) -> str:
+        return laid_tests.laid_tests(texts, tests)
+
+    @override
+    def is_told(self, run_id: str, path: str, name: str) -> bool:
+        return laid_tests.is_told(run_id, path, name)
+
+    @override
     def start(self, runner: str) -> Environment:
         return Environment(dockerfile=self.name)
 
@@ -140,8 +150,12 @@ class Python(Ecosystem):
         return {"PSF-2.0": ("python software foundation license version 2",)}
 
     @override
-    def is_readable(self, source: bytes) -> bool:
-        return parse_python(source) is not None
+    def unreadable(self, source: bytes) -> str | None:
+        try:
+            read_python(source)
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+            return str(error) or type(error).__name__
+        return None
 
     @override
     def behaviour(self, path: str, source: bytes) -> object | None:

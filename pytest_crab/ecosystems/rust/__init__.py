@@ -71,6 +71,7 @@ class Rust(Ecosystem):
         variables=r"RUSTC(?:_\w+)?|RUSTUP_\w+|CARGO_(?:HOME|TARGET_DIR|BUILD_\w+|TARGET_\w+_RUNNER)",
         reading=r"include_str!|include_bytes!|fs::read|File::open",
         settings=r"env::var(?:_os)?\(\"(\w+)\"\)",
+        form=r"clippy|rustfmt|rustdoc",
     )
     messages = Messages(
         banner=r"note: (?:run with|Some details)|warning: build failed",

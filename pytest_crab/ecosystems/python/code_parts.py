@@ -1,4 +1,4 @@
-"""Parts of files of tests: which tests changed lines belong to, a file without some tests, a file with those alone."""
+"""Parts of Python code as pytest takes it: the tests of a file, the file without some, what tests ask for."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeGuard
 
+from pytest_crab.ecosystems.contract import WORDING, TestLines
 from pytest_crab.ecosystems.python.trees import parse_python
-from pytest_crab.text import split_lines
+from pytest_crab.text import split_lines, whole_lines, without_lines
 
 #: The fixtures that pytest has without any file of the project.
 _BUILT_IN = frozenset({
@@ -21,26 +22,15 @@ _BUILT_IN = frozenset({
 #: Where projects keep what their tests share.
 _OF_TESTS = frozenset({"tests", "test", "testing", "conftest"})
 
-
-#: A text of so many words is a wording.
-WORDING = 3
-
 #: What a test waits for an error with, and a docstring that names an issue and no more.
 _RAISES = (".raises", ".assertRaises", ".assertRaisesRegex")
 _NUMBER = re.compile(r"(?:#|issue )\d+", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TestCode:
-    """A test of a file."""
+class TestCode(TestLines):
+    """A test of a file, named as in ``test_a`` and ``TestB::test_a``; its decorators are among its lines."""
 
-    __test__ = False
-
-    #: As in ``test_a`` and ``TestB::test_a``.
-    name: str
-    #: The first of its lines; its decorators are among them.
-    first: int
-    last: int
     node: ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -82,15 +72,10 @@ def _last(node: ast.stmt) -> int:
     return node.end_lineno or node.lineno
 
 
-def tests_at(text: str, lines: Collection[int]) -> list[str]:
-    """Return the names of the tests that have one of these lines. Raises ValueError."""
-    return [one.name for one in tests_of(text) if any(one.first <= line <= one.last for line in lines)]
-
-
 def without(text: str, names: Collection[str]) -> str:
     """Return a file without these tests; a class that loses all it has goes too. Raises ValueError."""
     gone = [(one.first, one.last) for one in tests_of(text) if one.name in names]
-    left = cut(text, gone)
+    left = without_lines(text, gone)
     try:
         parse(left)
     except ValueError:  # a class without a body
@@ -99,30 +84,12 @@ def without(text: str, names: Collection[str]) -> str:
             for node in parse(text).body
             if isinstance(node, ast.ClassDef) and all(_within(each, gone) for each in node.body)
         ]
-        left = cut(text, [*gone, *empty])
+        left = without_lines(text, [*gone, *empty])
     return left
-
-
-def whole_lines(text: str) -> list[str]:
-    """Return the lines of a text, each with the newline at its end."""
-    return [f"{line}\n" for line in split_lines(text)]
 
 
 def _within(node: ast.stmt, spans: Sequence[tuple[int, int]]) -> bool:
     return any(first <= node.lineno and _last(node) <= last for first, last in spans)
-
-
-def cut(text: str, spans: Sequence[tuple[int, int]]) -> str:
-    """Return a text without these lines, from the first to the last of each span."""
-    lines = whole_lines(text)
-    gone = {line for first, last in spans for line in range(first, last + 1)}
-    kept: list[str] = []
-    for number, line in enumerate(lines, start=1):
-        # two blank lines before a test that is gone are not to become four
-        blank = not line.strip() and number - 1 in gone
-        if number not in gone and not (blank and (not kept or not kept[-1].strip())):
-            kept.append(line)
-    return "".join(kept)
 
 
 def alone(text: str, names: Collection[str]) -> str:
@@ -286,7 +253,7 @@ def _defined(tree: ast.Module) -> frozenset[str]:
     return frozenset(found)
 
 
-def asks_for(test: TestCode, names: Collection[str]) -> bool:
+def _asks_for(test: TestCode, names: Collection[str]) -> bool:
     """Return whether a test uses one of these names: as an attribute, a parameter, or by itself."""
     own = {each.id for each in ast.walk(test.node) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}
     own |= {each.arg for each in ast.walk(test.node) if isinstance(each, ast.arg)}
@@ -324,12 +291,25 @@ def _wordings(tree: ast.AST) -> frozenset[str]:
     return frozenset(text.strip() for text in texts if len(text.split()) >= WORDING)
 
 
-def pins(test: TestCode, wordings: Collection[str]) -> bool:
+def asking(text: str, names: Collection[str], wordings: Collection[str]) -> frozenset[str]:
+    """Return the names of those tests that use one of these names, or hold something against a wording.
+
+    Raises ValueError.
+    """
+    return frozenset(one.name for one in tests_of(text) if _asks_for(one, names) or _pins(one, wordings))
+
+
+def _pins(test: TestCode, wordings: Collection[str]) -> bool:
     """Return whether a test holds something against one of these wordings, or a part of one."""
     return any(own in one or one in own for own in _wordings(test.node) for one in wordings)
 
 
-def words_of(text: str) -> frozenset[int]:
+def comment_lines(text: str) -> frozenset[int]:
+    """Return the lines of a file that are comments and nothing else."""
+    return frozenset(at for at, line in enumerate(split_lines(text), 1) if line.lstrip().startswith("#"))
+
+
+def idle_lines(text: str) -> frozenset[int]:
     """Return the lines of a file that do nothing: comments, docstrings, imports, blank ones.
 
     None where it is no Python.
@@ -338,11 +318,7 @@ def words_of(text: str) -> frozenset[int]:
         tree = parse(text)
     except ValueError:
         return frozenset()
-    found = {
-        number
-        for number, line in enumerate(split_lines(text), start=1)
-        if not line.strip() or line.lstrip().startswith("#")
-    }
+    found = {at for at, line in enumerate(split_lines(text), 1) if not line.strip()} | comment_lines(text)
     for node in ast.walk(tree):
         said = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
         if said or isinstance(node, (ast.Import, ast.ImportFrom)):
