@@ -24,7 +24,7 @@ NAMES = 200
 #: Far more than a project replaces: a list that is cut would not be that of the reference.
 LABELS = 5000
 OPTIONS = ["--noconftest", "-p", "no:cacheprovider", "-p", "no:faulthandler", "--assert=plain", "--tb=no", "-q"]
-OPTIONS += ["--continue-on-collection-errors", "--capture=no"]
+OPTIONS += ["--continue-on-collection-errors", "--capture=no", "-rN"]
 WORST = ("passed", "xpassed", "xfailed", "skipped", "error", "failed")
 
 TRIPWIRE = """
@@ -157,6 +157,8 @@ def preload(site, tampering):
     for name in _pytest.config.default_plugins:
         importlib.import_module("_pytest." + name)
     keep_config(_pytest.config)
+    keep_fixtures()
+    tell_no_failure()
     _state["main"], _state["unittest"] = pytest.main, unittest
     _state["loaded"] = {
         name.partition(".")[0]
@@ -192,6 +194,36 @@ def keep_config(config):
         return own
 
     config.get_config = get_config
+
+
+def keep_fixtures():
+    """Let the sessions of runs look only at the names in pytest's own modules that are fixtures, not at all 2,000.
+
+    No code of the project has run by then, so these are the ones that each session would find.
+    """
+    import _pytest.fixtures
+
+    def is_fixture(value):
+        marked = type(value) is types.FunctionType and hasattr(value, "_pytestfixturefunction")  # before 8.4
+        return marked or type(value).__name__ == "FixtureFunctionDefinition"
+
+    modules = [module for name, module in list(sys.modules.items()) if name.startswith("_pytest.")]
+    kept = {module: sorted(name for name, value in vars(module).items() if is_fixture(value)) for module in modules}
+
+    def names(holder):
+        return kept[holder] if type(holder) is types.ModuleType and holder in kept else dir(holder)
+
+    _pytest.fixtures.dir = names  # asked for the names of each plugin, and of each module and class of tests
+
+
+def tell_no_failure():
+    """Let pytest say nothing of why a test failed, which nobody reads: it takes milliseconds for each.
+
+    It would also ask the exception for its words, which may be the project's code.
+    """
+    import _pytest.python
+
+    _pytest.python.Function.repr_failure = lambda *_, **__: "failed"
 
 
 def set_prefix():
@@ -288,7 +320,7 @@ class Recorder:
         self.module, self.uses = None, spec["uses"]
         self.codes = _state["tampering"].codes_of(spec["source"], os.path.join(spec["folder"], spec["file"]))
         self.tests, self.order, self.wires, self.collected = {}, [], {}, {}
-        self.altered, self.cause, self.known = set(), None, None
+        self.altered, self.cause, self.known, self.places = set(), None, None, {}
 
     def report(self):
         """Return the plain report of the session."""
@@ -353,11 +385,17 @@ class Recorder:
             self.cause = self.cause or "processes"
         where, trace = None, value.__traceback__
         while trace is not None:
-            path = os.path.realpath(trace.tb_frame.f_code.co_filename)
+            path = self.real(trace.tb_frame.f_code.co_filename)
             if path.startswith(self.root):
                 where = "%s:%d" % (path[len(self.root) :][:NAMES], trace.tb_lineno)
             trace = trace.tb_next
         return type(value).__name__[:NAMES], where
+
+    def real(self, path):
+        """Return a path without links; each is looked at once, since all tracebacks go through the same files."""
+        if path not in self.places:
+            self.places[path] = os.path.realpath(path)
+        return self.places[path]
 
     def check_code(self, item):
         """Hold the item against its class, and its function, before and after it runs, against the oracle's source."""
