@@ -76,6 +76,8 @@ class Tools:
     usual: ClassVar[str]
     #: Whether a build fills a folder beside the tree, which runs see and do not change.
     has_caches: ClassVar[bool] = False
+    #: The folders of these caches with which a build of another commit of the same repository may begin.
+    handed_on: ClassVar[tuple[str, ...]] = ()
     #: The words by which the program makes what ``seed`` fills a folder with.
     seeded: ClassVar[tuple[str, ...]] = ()
     #: The variable by which its programs find a bundle of CA certificates; None: they have none.

@@ -41,6 +41,8 @@ class RuntimeSettings:
     oracle_limits: Limits = ORACLE_LIMITS
     #: What the sandbox of a reviewer or an agent, or of a revised install, may use.
     client_limits: Limits = CLIENT_LIMITS
+    #: Whether an environment that is removed leaves its caches to the next one of its repository.
+    hands_on_caches: bool = False
 
 
 def choose(settings: RuntimeSettings, *, version: str | None = None) -> RuntimeSettings:

@@ -21,6 +21,7 @@ from pytest_crab.runtimes import (
     RuntimeSettings,
     cgroups,
     environment_use,
+    handed_on,
     hidden_paths,
     reinstall,
     tree_diff,
@@ -132,7 +133,12 @@ class HostRuntime(Runtime, ABC):
         self.holds.release(instance.id, keys)
         names = {f"{place}/{key}": key for place in LOCAL_FOLDERS for key in keys}
         there = {name: key for name, key in names.items() if (self._cache / name).is_dir()}
-        discard(LocalFolders(self._cache), instance.id, there)
+        discard(LocalFolders(self._cache, leave=lambda folder: self._leave(folder, instance)), instance.id, there)
+
+    def _leave(self, folder: Path, instance: Instance) -> None:
+        """Keep what the next environment can use of one that is about to be removed."""
+        if self.settings.hands_on_caches:
+            handed_on.leave(self._cache, folder, instance)
 
     def _keys(self, instance: Instance, source: Mapping[str, Any]) -> set[str]:
         """Return the keys of an instance's environment: that of its tree and that of its packages."""
@@ -230,6 +236,8 @@ class HostRuntime(Runtime, ABC):
         remove_folder(new)  # of a killed build
         new.mkdir(parents=True)
         try:
+            if self.settings.hands_on_caches:
+                handed_on.take(self._cache, new, instance)
             built = venvs.build_tree(
                 new, instance, snapshot, layout, chosen.tool, self._run_build, self._check, confined=not self.unconfined
             )
@@ -238,6 +246,7 @@ class HostRuntime(Runtime, ABC):
             venvs.write(built, new)
             new.rename(folder)
         finally:
+            self._leave(new, instance)
             remove_folder(new)
 
 

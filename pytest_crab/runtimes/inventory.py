@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -209,8 +209,10 @@ class LocalFolders(Inventory):
 
     noun = "environment"
 
-    def __init__(self, cache: Path) -> None:
+    def __init__(self, cache: Path, leave: Callable[[Path], None] = lambda _: None) -> None:
+        """``leave`` is called with the folder of an environment that is about to be removed."""
         self._cache = cache
+        self._leave = leave
         self._sizes: dict[Path, int] = {}
 
     @override
@@ -229,6 +231,7 @@ class LocalFolders(Inventory):
     @override
     def remove(self, kept: StoredEnvironment) -> bool:
         """The folder is not there from one moment to the next."""
+        self._leave(self._cache / kept.name)
         _vanish(self._cache / kept.name)
         return True
 

@@ -448,9 +448,10 @@ def _build_with(
     writable = {workdir: tree}
     kept = {}
     if tools.has_caches:
-        caches.mkdir()
+        handed_on = caches.is_dir()
+        caches.mkdir(exist_ok=True)
         seed = tools.seed(tool)
-        if seed is not None:
+        if seed is not None and not handed_on:
             place = seeds.place(Path(tool.program), tool.version, tools.seeded)
             seeds.copy(place, caches, check, lambda: seed(place))
         writable[CACHES if confined else str(caches)] = caches

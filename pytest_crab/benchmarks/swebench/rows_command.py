@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -39,7 +40,8 @@ def rows(file: Path, *, only: tuple[str, ...], runtime: str, store: Path, jobs: 
     wanted = [row for row in read_rows(file) if not only or {row.instance_id, row.repo} & {*only}]
     if not wanted:
         raise BadInput(str(file), ["it has no row with these names; leave out --only, or name others"])
-    with proving_context(choose_runtime(runtime), store) as (crew, run_context):
+    place = dataclasses.replace(choose_runtime(runtime), hands_on_caches=True)
+    with proving_context(place, store) as (crew, run_context):
         work = {row.instance_id: functools.partial(_record, row, crew, run_context) for row in wanted}
         with side_by_side(jobs, run_context.stop) as pool, as_they_end(pool, work, "rows") as ended:
             records = {}

@@ -64,6 +64,7 @@ class GoTools(Tools):
     public_base = "golang:{version}"
     usual = "1.26"
     has_caches = True
+    handed_on = ("mod", "build")
     seeded = ("build", *_LIBRARY)
     bundle_variable = "SSL_CERT_FILE"
 

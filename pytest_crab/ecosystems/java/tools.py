@@ -107,6 +107,7 @@ class JavaTools(Tools):
     public_base = "maven:3-eclipse-temurin-{version}"
     usual = "17"
     has_caches = True
+    handed_on = ("m2",)
 
     @override
     def find(self, wanted: str) -> Tool:

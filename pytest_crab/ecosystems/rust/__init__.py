@@ -92,11 +92,14 @@ class Rust(Ecosystem):
 
     @override
     def proposals(self, tree: Path, files: Sequence[str]) -> Iterator[Environment]:
-        """The Rust of this machine for the packages of the files, with the features that these ask for."""
+        """The Rust of this machine for the packages of the files, with the features that these ask for.
+
+        Nothing is noted for debuggers, which takes much of a compiler's time.
+        """
         asked = [_CONDITION.search((tree / file).read_text("utf-8", "replace")) for file in files
                  if file.endswith(".rs") and (tree / file).is_file()]  # fmt: skip
         said = _DENIED.sub("", " ".join(found[1] for found in asked if found))
-        env = {}
+        env = {"CARGO_PROFILE_DEV_DEBUG": "0"}
         if features := sorted(set(_FEATURE.findall(said))):
             env["CARGOFLAGS"] = f"--features {','.join(features)}"
         if flags := sorted(set(_FLAG.findall(said))):

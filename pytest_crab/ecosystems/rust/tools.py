@@ -84,7 +84,11 @@ crab_lock() {
 #: and a link takes its place; the rest cargo writes to in place.
 _FETCH = """\
 caches=${CARGO_HOME%/home}
-mkdir -p "$CARGO_HOME" "$caches/target"
+mkdir -p "$CARGO_HOME" "$caches/target" "$caches/made"
+if [ -f "$caches/made/all.tar" ]; then
+    find . -type f -not -path "./.git/*" -exec touch {} +
+    tar -xf "$caches/made/all.tar"
+fi
 : > "$caches/empty.rs"
 roots=$* chosen=
 if [ "$roots" = . ]; then
@@ -124,6 +128,8 @@ for made in $(find . -name CACHEDIR.TAG -exec grep -l 'created by cargo' {} + | 
         ln -s "$CRAB_CACHES/$place" "$file"
     done
 done
+find . -name CACHEDIR.TAG -exec grep -l 'created by cargo' {} + | sed 's,/[^/]*$,,' |
+    tar -cf "$caches/made/all.tar" -T -
 chmod -R a+rX "$caches"
 """
 
@@ -136,6 +142,7 @@ class RustTools(Tools):
     public_base = "rust:{version}"
     usual = "1.95"
     has_caches = True
+    handed_on = ("home", "target", "made")
     bundle_variable = "CARGO_HTTP_CAINFO"
 
     @override
