@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import NoReturn
+
 import pytest
 
 from pytest_crab import ecosystems
+from pytest_crab.ecosystems.node.inside import own_tests
 from pytest_crab.ecosystems.node.tools import NodeTools
 from pytest_crab.types import Oracle
 
@@ -39,3 +48,45 @@ def test_typescript_is_asked_for_where_node_has_it_and_does_not_run_it_unasked()
     asking = [version for version in versions if NodeTools().options(version) == ("--experimental-strip-types",)]
     assert asking == ["22.7.0", "23.2.0"]
     assert NodeTools().options("20.1.0") == ()
+
+
+KARMA = """\
+module.exports = config => config.set({
+  frameworks: ['mocha'], reporters: ['progress'], browsers: ['Elsewhere'], captureTimeout: 0,
+  files: ['help.js', {pattern: config.grep || '{hooks,}/test/{browser,shared}/**/*.test.js', watched: false}],
+});
+"""
+CASES = """\
+describe('cart', () => {
+  it('is empty', () => { if (help !== 1) throw new Error('no help'); });
+  it.skip('is full', () => {});
+  describe('sum', () => it('is right', () => { throw new Error('wrong'); }));
+});
+"""
+
+
+def test_what_karma_has_run_in_a_browser_is_told(tmp_path: Path, without: Callable[[str, str], NoReturn]) -> None:
+    packages = Path(os.environ.get("CRAB_TEST_JEST", ""), "node_modules")
+    if not (packages / "karma").is_dir() or shutil.which("chromium") is None:
+        without("karma", "CRAB_TEST_JEST names no folder with karma, or there is no chromium")
+    cases = ("test/browser/a.test.js", "test/browser/b.test.js", "test/node/c.test.js")
+    for name, text in (("karma.conf.js", KARMA), ("help.js", "window.help = 1;\n"), *((name, CASES) for name in cases)):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    (tmp_path / "node_modules").symlink_to(packages)
+    report = tmp_path / "report"
+    place = own_tests.karma_config(str(tmp_path), [cases[0], cases[2]], str(report))
+    subprocess.run(["node", place], check=True)
+    assert json.loads(report.read_text()) == [str(tmp_path / cases[0])]
+    subprocess.run(["node", packages / "karma/bin/karma", "start", place], cwd=tmp_path, check=False)
+    (told,) = json.loads(report.read_text())["testResults"]
+    assert [(*each["ancestorTitles"], each["title"], each["status"]) for each in told["assertionResults"]] == [
+        ("cart", "is empty", "passed"), ("cart", "is full", "pending"), ("cart", "sum", "is right", "failed"),
+    ]  # fmt: skip
+
+
+def test_a_runner_has_the_variables_that_its_script_sets() -> None:
+    scripts = {"test": "eslint . && cross-env A=1 TZ=UTC mocha test/*.js", "test:web": "B=2 karma start --single-run"}
+    assert own_tests.variables(scripts, "mocha") == {"A": "1", "TZ": "UTC"}
+    assert own_tests.variables(scripts, "karma")["B"] == "2"
+    assert own_tests.variables(scripts, "jest") == {}

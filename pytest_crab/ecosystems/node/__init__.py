@@ -44,6 +44,9 @@ _MANAGER = (
     '"$crab/node_modules/.bin/{words}'
 )
 
+#: A bundler that many runners of tests start: its old releases are only there after a script of their own.
+_BUNDLER = "! [ -f node_modules/esbuild/install.js ] || node node_modules/esbuild/install.js || true"
+
 _TESTS = """\
 (expression_statement
   (call_expression
@@ -204,4 +207,4 @@ def _install(tree: Path, said: Mapping[str, Any]) -> tuple[str, ...]:
         return (_MANAGER.format(package="yarn@1", words=words),)
     locked = any((tree / name).exists() for name in ("package-lock.json", "npm-shrinkwrap.json"))
     command = f"npm {'ci' if locked else 'install'} --ignore-scripts --no-audit --no-fund"
-    return (f"{command} || {command} --legacy-peer-deps",)
+    return (f"{command} || {command} --legacy-peer-deps", _BUNDLER)

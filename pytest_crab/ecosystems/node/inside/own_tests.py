@@ -1,7 +1,8 @@
-"""A project's own tests under vitest, jest, mocha or node's runner; CPython 3.6 up.
+"""A project's own tests under vitest, jest, mocha, karma or node's runner; CPython 3.6 up.
 
 The scripts of package.json say which. It is run on the files of tests that a change touches, with the project's own
-configuration, and writes its report.
+configuration and the variables that the script sets, and writes its report. Karma, which has tests run in a browser,
+has those files that its configuration names, and another runner the rest.
 """
 
 import json
@@ -13,6 +14,64 @@ from xml.etree import ElementTree
 
 #: What the scripts of a project say where it has its tests run so; what they name first is the runner.
 SCRIPTS = {"vitest": r"\bvitest\b", "jest": r"\bjest\b", "mocha": r"\bmocha\b", "node": r"\bnode\b.* --test\b"}
+KARMA = re.compile(r"\bkarma start\b")
+#: A variable that a script sets for the commands that follow.
+SET = re.compile(r"(?<!\S)([A-Za-z_]\w*)=(\S*)")
+#: The configuration around the project's own for karma: the files of tests alone, the browser that is here, and a
+#: reporter. Run by itself it prints which of the files the project's own configuration has run.
+KARMA_CONFIG = """\
+'use strict';
+const fs = require('fs'), path = require('path'), {createRequire} = require('module');
+const {home, files, report} = %s;
+const own = createRequire(path.join(home, 'package.json'));
+const matching = createRequire(own.resolve('karma/package.json'))('minimatch');
+const match = matching.minimatch || matching;
+const place = ['js', 'cjs'].map(end => path.join(home, `karma.conf.${end}`)).find(fs.existsSync);
+const laid = config => {
+  const base = path.resolve(home, config.basePath || ''), found = new Set(), out = [];
+  for (const entry of config.files || []) {
+    const given = typeof entry === 'string' ? {pattern: entry} : entry;
+    const asked = files.filter(file => match(file, path.resolve(base, given.pattern)));
+    if (!asked.length) out.push(given);
+    for (const file of asked) if (!found.has(file)) found.add(file), out.push({...given, pattern: file});
+  }
+  return {base, out, found};
+};
+function Reporter() {
+  const told = [];
+  this.adapters = [];
+  this.onSpecComplete = (_, {suite, description, skipped, success}) => told.push({
+    ancestorTitles: suite, title: description, status: skipped ? 'pending' : success ? 'passed' : 'failed',
+  });
+  this.onRunComplete = (_, {error, disconnected}) => {
+    const testResults = [{name: '', status: 'passed', assertionResults: told}];
+    if (error || disconnected) testResults.push({name: '', status: 'failed', assertionResults: [], message: ''});
+    fs.writeFileSync(report, JSON.stringify({testResults}));
+  };
+}
+Reporter.$inject = [];
+module.exports = config => {
+  const ended = () => {
+    const {base, out} = laid(config);
+    const browsers = ['/usr/bin/chromium', '/usr/bin/google-chrome'].filter(fs.existsSync);
+    process.env.CHROME_BIN = process.env.CHROME_BIN || browsers[0];
+    config.set({
+      basePath: base, files: out, reporters: ['crab'], browsers: ['crab'], singleRun: true, autoWatch: false,
+      customLaunchers: {crab: {base: 'ChromeHeadless', flags: ['--no-sandbox', '--disable-dev-shm-usage']}},
+      captureTimeout: 120000, plugins: [...(config.plugins || ['karma-*']), {'reporter:crab': ['type', Reporter]}],
+    });
+  };
+  const said = own(place), told = (said.default || said)(config);
+  return told && told.then ? told.then(ended) : ended();
+};
+if (require.main === module) {
+  const config = {set(values) { Object.assign(this, values); }}, said = own(place);
+  Promise.resolve((said.default || said)(config)).then(() => {
+    fs.writeFileSync(report, JSON.stringify([...laid(config).found]));
+    process.exit(0);
+  });
+}
+"""
 SOURCE = re.compile(r"\.[cm]?[jt]sx?\Z")
 TEST = re.compile(r"(?:(?:^|/)(?:__tests__|tests?|specs?)/|[._-](?:test|spec)s?\.[cm]?[jt]sx?\Z)")
 #: What runners say of a file without tests, such as a helper beside the tests.
@@ -34,13 +93,15 @@ def run(host, run):
     node.keep_places(host.tree, host.job, run["state"], host.built_since)
     env, _ = host.environment()
     outcomes = []
-    for (home, runner), files in sorted(projects(node, root, chosen(root, tests["files"])).items()):
+    found = projects(node, root, chosen(root, tests["files"]))
+    for (home, runner), files in sorted(in_browsers(node, host, env, found, end).items()):
         report = os.path.join(host.folder, "overlay", os.urandom(8).hex())
         try:
             argv = command(node, host, home, (runner, files), report)
         except node.MissingError as error:
             return {"ending": "unstarted", "detail": str(error)}
-        seen = host.process(argv, env, home, end - time.monotonic(), printed=False)
+        own = dict(env, **variables(node.manifest(home).get("scripts"), runner))
+        seen = host.process(argv, own, home, end - time.monotonic(), printed=False)
         result = host.conclude(seen, lambda *_, runner=runner, report=report: read(host, root, runner, report))
         place = os.path.relpath(home, root)
         if not host.gather(outcomes, result, place):
@@ -92,7 +153,50 @@ def runner_of(node, home):
     said = " ; ".join(str(scripts[name]) for name in sorted(scripts)) if isinstance(scripts, dict) else ""
     named = [name for name in SCRIPTS if re.search(SCRIPTS[name], said)]
     known = [name for name in named or SCRIPTS if os.path.isdir(os.path.join(home, "node_modules", name))]
-    return next((name for name in known if name != "node"), "node" if "node" in named else None)
+    other = "node" if "node" in named else "karma" if KARMA.search(said) else None
+    return next((name for name in known if name != "node"), other)
+
+
+def in_browsers(node, host, env, found, end):
+    """Return the files by project and runner with those apart that karma has run there."""
+    whole = {}
+    for (home, runner), files in found.items():
+        scripts = node.manifest(home).get("scripts") or {}
+        named = any(KARMA.search(str(said)) for said in scripts.values())
+        chosen = set()
+        if named and os.path.isdir(os.path.join(home, "node_modules", "karma")):
+            report = os.path.join(host.folder, "overlay", os.urandom(8).hex())
+            argv = [host.job["tools"]["node"]["program"], karma_config(home, files, report)]
+            host.process(argv, dict(env, **variables(scripts, "karma")), home, end - time.monotonic(), printed=False)
+            if os.path.isfile(report):
+                with open(report, encoding="utf-8") as text:
+                    chosen = {os.path.relpath(file, home) for file in json.load(text)}
+        for name, own in ((runner, set(files) - chosen), ("karma", chosen)):
+            if own and (own is chosen or runner != "karma"):
+                whole[home, name] = sorted(own)
+    return whole
+
+
+def karma_config(home, files, report):
+    """Write the configuration for karma, and return its place."""
+    place = report + ".cjs"
+    with open(place, "w", encoding="utf-8") as out:
+        asked = {"home": home, "files": [os.path.join(home, file) for file in files], "report": report}
+        out.write(KARMA_CONFIG % json.dumps(asked))
+    return place
+
+
+def variables(scripts, runner):
+    """Return the variables that the script with a runner sets; karma's bundlers may hash as OpenSSL 3 does not."""
+    found = {"NODE_OPTIONS": "--openssl-legacy-provider"} if runner == "karma" else {}
+    named = KARMA.pattern if runner == "karma" else SCRIPTS[runner]
+    for name in sorted(scripts or {}):
+        said = re.search(named, str(scripts[name]))
+        if said:
+            before = re.split(r"&&|;|\|", str(scripts[name])[: said.start()])[-1]
+            found.update((variable, value.strip("'\"")) for variable, value in SET.findall(before))
+            break
+    return found
 
 
 def command(node, host, home, asked, report):
@@ -103,6 +207,8 @@ def command(node, host, home, asked, report):
         started += [*host.job["tools"]["node"]["options"], "--test", "--test-reporter=junit"]
         return [*started, "--test-reporter-destination=" + report, *files]
     started.append(node.program_of(home, runner))
+    if runner == "karma":
+        return [*started, "start", karma_config(home, files, report), "--single-run"]
     if runner == "jest":
         return [*started, "--json", "--outputFile=" + report, "--runTestsByPath", *files]
     if runner == "vitest":

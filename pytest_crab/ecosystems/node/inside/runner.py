@@ -259,7 +259,7 @@ VITEST_CONFIGS = [
 #: Names of files that say how tests are run; what they import is the project's.
 CONFIGURATION = re.compile(r"(?:\.mocharc(?:\.\w+)?|(?:vitest|vite)\.(?:config|workspace|projects)\.\w+)\Z")
 #: The first release that is driven here, and one to pin.
-RELEASES = {"jest": (0, "29.7.0"), "mocha": (8, "11.1.0"), "vitest": (2, "3.0.5")}
+RELEASES = {"jest": (0, "29.7.0"), "mocha": (8, "11.1.0"), "vitest": (2, "3.0.5"), "karma": (0, "6.4.4")}
 
 
 class MissingError(Exception):
