@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, NoReturn
 
 import pytest
 
 from pytest_crab import ecosystems
+from pytest_crab.ecosystems.cpp.inside import own_tests
+from pytest_crab.harness.inside import supervisor
 from pytest_crab.types import Environment, Oracle
 
 ORACLE = Oracle(file="test_c0.cpp", runner="gtest")
@@ -35,3 +42,36 @@ def test_what_an_image_cannot_run_is_said() -> None:
 def test_what_is_wrong_with_an_environment_is_said(environment: Environment, words: str) -> None:
     (fault,) = ecosystems.environment_faults(environment)
     assert words in fault
+
+
+HARNESS = """\
+namespace eval shop { proc main {} { puts [info script] } }
+proc send_data_packet {place status data {elapsed 0}} { puts "$status $data" }
+proc test {name code} {
+    send_data_packet none testing $name
+    send_data_packet none [expr {[uplevel $code] ? {ok} : {err}}] "$name[expr {[uplevel $code] ? {} : " in a\nwhy"}]"
+}
+test {is {empty} in € } {expr 1}
+test {is full in a} {expr 0}
+send_data_packet none ignore {is late: tag}
+shop::main
+"""
+
+
+def test_what_a_harness_in_tcl_sends_is_told(tmp_path: Path, without: Callable[[str, str], NoReturn]) -> None:
+    if shutil.which("tclsh") is None:
+        without("tcl", "there is no tclsh")
+    (tmp_path / "harness.tcl").write_text(HARNESS)
+    script, report = tmp_path / "around.tcl", tmp_path / "report"
+    script.write_text(own_tests.TCL % (report, tmp_path / "harness.tcl"))
+    words, utf8 = ["tclsh", script], {"LC_ALL": "C.UTF-8"}
+    called = subprocess.run(words, check=True, capture_output=True, text=True, env=utf8)
+    assert called.stdout.splitlines()[-1] == str(script), "clients are started by the script that notes what they send"
+    host = SimpleNamespace(completed=supervisor.completed, merged=supervisor.merged)
+    told, fault = own_tests.sent(host, "tests/a.tcl", str(report))
+    assert fault is None
+    assert {test["id"]: test["outcome"] for test in told["tests"]} == {
+        "tests/a.tcl:is {empty} in € ": "passed",
+        "tests/a.tcl:is full in a": "failed",
+        "tests/a.tcl:is late": "skipped",
+    }

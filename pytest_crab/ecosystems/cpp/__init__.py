@@ -20,7 +20,7 @@ from pytest_crab.ecosystems.contract import (
     numbers,
     runner_source,
 )
-from pytest_crab.ecosystems.cpp.inside.own_tests import FOLDER
+from pytest_crab.ecosystems.cpp.inside.own_tests import FOLDER, HARNESS
 from pytest_crab.ecosystems.cpp.linter import LINTER
 from pytest_crab.ecosystems.cpp.tools import FRAMEWORKS, CppTools
 from pytest_crab.ecosystems.patterns import Patterns
@@ -31,6 +31,9 @@ _VERSION = re.compile(r"\d{1,2}(?:\.\d{1,2}){0,2}")
 
 #: The first GCC that compiles what the harness links to an oracle.
 _OLDEST = (8, 0)
+
+#: From one of these autotools make a project's configure.
+_AUTOTOOLS = {"configure.ac", "configure.in"}
 
 #: Those of GoogleTest.
 _TESTS = """\
@@ -89,12 +92,23 @@ class Cpp(Ecosystem):
 
     @override
     def proposals(self, tree: Path, files: Sequence[str]) -> Iterator[Environment]:
-        """The GCC of this machine, and CMake with the project's own settings; another way of building is not tried."""
-        if not (tree / "CMakeLists.txt").exists():
-            raise ImageError("there is no CMakeLists.txt, and no other build is tried for C and C++", of_machine=True)
+        """The GCC of this machine with what the root has of autotools, Makefiles and CMake, in the project's settings.
+
+        By CMake the tests are programs of its own; by make they are those that automake, or a harness in Tcl, tells of.
+        """
         version = self.tools.find("").version.partition(".")[0]
-        asking = f"mkdir -p {FOLDER}/.cmake/api/v1/query && touch {FOLDER}/.cmake/api/v1/query/codemodel-v2"
-        yield Environment(ecosystem=self.name, version=version, build=(asking, f"cmake -S . -B {FOLDER}"))
+        there = {path.name for path in tree.iterdir()}
+        if there & _AUTOTOOLS and "Makefile.am" in there:
+            prepared = () if "configure" in there else ("autoreconf -fi",)
+            install = (*prepared, "./configure", "make")
+            yield Environment(ecosystem=self.name, version=version, install=install, build=("make",))
+        elif "CMakeLists.txt" in there:
+            asking = f"mkdir -p {FOLDER}/.cmake/api/v1/query && touch {FOLDER}/.cmake/api/v1/query/codemodel-v2"
+            yield Environment(ecosystem=self.name, version=version, build=(asking, f"cmake -S . -B {FOLDER}"))
+        elif "Makefile" in there and (tree / HARNESS).exists():
+            yield Environment(ecosystem=self.name, version=version, install=("make",), build=("make",))
+        else:
+            raise ImageError("nothing at its root says how it is built and tested in a way that is known here")
 
     @override
     def is_told(self, run_id: str, path: str, name: str) -> bool:

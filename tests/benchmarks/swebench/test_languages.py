@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import difflib
 import json
+import shutil
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 import pytest
 from click.testing import CliRunner
@@ -126,6 +127,28 @@ CPP = Project(
     pass_to_pass=("Cart.Empty",),
     found={"exact": 2},
 )
+AUTOMAKE = Project(
+    files={
+        "configure.ac": (
+            "AC_INIT([shop], [1])\nAM_INIT_AUTOMAKE([foreign])\nAC_PROG_CC\nAC_CONFIG_FILES([Makefile])\nAC_OUTPUT\n"
+        ),
+        "Makefile.am": (
+            "bin_PROGRAMS = cart\ncart_SOURCES = cart.c\nTEST_EXTENSIONS = .sh\nSH_LOG_COMPILER = sh\n"
+            "TESTS = tests/sum.sh tests/later.sh\n"
+        ),
+        "cart.c": (
+            "#include <stdio.h>\n#include <stdlib.h>\n\nint main(int count, char **words) {\n"
+            '  printf("%d\\n", 0);\n  return count < 3;\n}\n'
+        ),
+        "tests/sum.sh": "set -e\ntest $(./cart 0 0) = 0\n",
+        "tests/later.sh": "exit 77\n",
+    },
+    fix=("cart.c", "0);", "atoi(words[1]) + atoi(words[2]));"),
+    tests=("tests/sum.sh", "0\n", "0\ntest $(./cart 2 2) = 4\n"),
+    fail_to_pass=("tests/sum",),
+    pass_to_pass=(),
+    found={"exact": 1},
+)
 CART_RB = "class Cart\n  def self.total(*prices) = 0\nend\n"
 CART_SPEC = (
     "RSpec.describe Cart do\n  it 'is empty' do\n    expect(Cart.total).to eq 0\n  end\n  xit('is full') {}\nend\n"
@@ -194,6 +217,7 @@ def diff(path: str, old: str, new: str) -> str:
         pytest.param(JAVA, "java", marks=pytest.mark.java, id="java"),
         pytest.param(NODE, "javascript", marks=pytest.mark.node, id="node"),
         pytest.param(CPP, "cpp", marks=pytest.mark.cpp, id="cpp"),
+        pytest.param(AUTOMAKE, "c", marks=pytest.mark.cpp, id="automake"),
         pytest.param(RUBY, "ruby", marks=pytest.mark.ruby, id="ruby"),
         pytest.param(MINITEST, "ruby", marks=pytest.mark.ruby, id="minitest"),
         pytest.param(PHP, "php", marks=pytest.mark.php, id="php"),
@@ -201,8 +225,14 @@ def diff(path: str, old: str, new: str) -> str:
 )
 @pytest.mark.slow(reason="an environment of each language is built")
 def test_a_row_is_run_and_its_names_are_found(
-    project: Project, language: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    project: Project,
+    language: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    without: Callable[[str, str], NoReturn],
 ) -> None:
+    if project is AUTOMAKE and shutil.which("automake") is None:
+        without("automake", "there is no automake")
     folder = tmp_path / "mirror" / "a" / "shop"
     for name, text in project.files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)

@@ -1,11 +1,14 @@
-"""A project's own tests as CMake builds them, with GoogleTest, doctest, Catch2 or none of these; CPython 3.6 up.
+"""A project's own tests under CMake, automake or a harness in Tcl; CPython 3.6 up.
 
-The environment's build has configured the tree. The targets of which files of a change are sources are built, and each
-program of theirs writes its framework's report; one without a framework passes where it ends with 0.
+Where the environment's build has configured the tree by CMake, the targets of which files of a change are sources are
+built, and each program of theirs writes its framework's report; one without a framework passes where it ends with 0.
+Automake tells of each test in a file beside it. The harness of servers that speak Redis's protocol only prints, so
+what its clients send is noted.
 """
 
 import json
 import os
+import re
 import time
 from xml.etree import ElementTree
 
@@ -18,12 +21,112 @@ FRAMEWORKS = {
     "doctest": (b"[doctest]", ["-r=xml", "-o=%s"]),
     "catch2": (b"Catch", ["-r", "xml", "-o", "%s"]),
 }
+#: The outcomes of automake's tests by its words, where they did not fail.
+CHECKED = {"PASS": "passed", "SKIP": "skipped", "XFAIL": "skipped"}
+#: The main file of the harness in Tcl, and what runs it: each outcome that a client sends is noted as well. Clients are
+#: started by the script's own name, so the file is not sourced but read.
+HARNESS = "tests/test_helper.tcl"
+TCL = """\
+set crab_report {%s}
+rename proc crab_proc
+crab_proc proc {name words body} {
+    uplevel 1 [list crab_proc $name $words $body]
+    if {$name ne "send_data_packet"} return
+    rename send_data_packet crab_send
+    crab_proc send_data_packet {place status data args} {
+        if {$status in {ok err skip ignore}} {
+            set out [open $::crab_report a]
+            puts $out "$status [binary encode hex [encoding convertto utf-8 $data]]"
+            close $out
+        }
+        crab_send $place $status $data {*}$args
+    }
+}
+set crab_file [open {%s}]
+set crab_text [read $crab_file]
+close $crab_file
+eval $crab_text
+"""
+SENT = {"ok": "passed", "err": "failed", "skip": "skipped", "ignore": "skipped"}
 
 
 def run(host, run):
-    """Build and run the programs that the files belong to; their outcomes, with the target before each name."""
+    """Run the tests that files belong to, by what builds the project; the result."""
     end = time.monotonic() + run["seconds"]
     env, _ = host.environment()
+    root = host.job["workdir"]
+    if os.path.isdir(os.path.join(root, FOLDER)):
+        return built_by_cmake(host, run, env, end)
+    if os.path.isfile(os.path.join(root, HARNESS)):
+        return told_by_tcl(host, run, env, end)
+    return checked(host, env, end)
+
+
+def checked(host, env, end):
+    """Run automake's tests; the result, with ``check`` before each name."""
+    root = host.job["workdir"]
+    for place in told_files(root):
+        os.unlink(place)
+        if os.path.isfile(place[:-4] + ".log"):
+            os.unlink(place[:-4] + ".log")
+    argv = ["/usr/bin/env", "make", "-k", "check"]
+    seen = host.process(argv, env, root, end - time.monotonic(), printed=False)
+
+    def read(*_):
+        told = []
+        for place in told_files(root):
+            with open(place, encoding="utf-8", errors="replace") as text:
+                words = re.findall(r"(?m)^:test-result:\s*(\w+)", text.read())
+            name = os.path.relpath(place, root)[:-4]
+            told += [("check:" + name, CHECKED.get(word, "failed")) for word in words]
+        return (host.completed(host.merged(told)), None) if told else (None, "make check told of no test")
+
+    return host.conclude(seen, read)
+
+
+def told_files(root):
+    """Return the files by which automake tells of tests, which have a log beside them."""
+    files = (os.path.join(folder, name) for folder, _, names in os.walk(root) for name in names)
+    return sorted(file for file in files if file.endswith(".trs"))
+
+
+def told_by_tcl(host, run, env, end):
+    """Run the named tests of the files under the harness in Tcl; the result, with the file before each name."""
+    root, tests = host.job["workdir"], run["tests"]
+    outcomes = []
+    for file in tests["files"]:
+        if not (file.startswith("tests/") and file.endswith(".tcl") and os.path.isfile(os.path.join(root, file))):
+            continue
+        report = os.path.join(host.folder, "overlay", os.urandom(8).hex())
+        with open(report + ".tcl", "w") as script:
+            script.write(TCL % (report, HARNESS))
+        argv = ["/usr/bin/env", "tclsh", report + ".tcl", "--clients", "1", "--single", file[len("tests/") : -4]]
+        argv += [word for name in tests["names"] for word in ("--only", name)]
+        seen = host.process(argv, env, root, end - time.monotonic(), printed=False)
+        result = host.conclude(seen, lambda *_, asked=(file, report): sent(host, *asked))
+        if not host.gather(outcomes, result, file):
+            return result
+    return host.completed(outcomes)
+
+
+def sent(host, file, report):
+    """Return what the clients of the harness in Tcl sent of their tests."""
+    if not os.path.isfile(report):
+        return None, "the tests of %s told of nothing" % file
+    told = []
+    with open(report) as text:
+        for status, data in (line.split() for line in text if " " in line.strip()):
+            name = bytes.fromhex(data).decode("utf-8", "replace")
+            if status == "err":
+                name = name.partition("\n")[0].rpartition(" in ")[0]
+            elif status == "ignore":
+                name = name.rpartition(": ")[0]
+            told.append(("%s:%s" % (file, name), SENT[status]))
+    return host.completed(host.merged(told)), None
+
+
+def built_by_cmake(host, run, env, end):
+    """Build and run the programs that the files belong to; the result, with the target before each name."""
     root = host.job["workdir"]
     outcomes = []
     for target, program in programs(root, run["tests"]["files"]):
