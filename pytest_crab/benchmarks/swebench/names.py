@@ -18,6 +18,7 @@ class Likeness(StrEnum):
     EXACT = "exact"
     BLANKS = "but for blanks"
     TITLE = "by its last title"
+    ALONE = "by its last title, below others"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +35,8 @@ def find(name: str, ids: Collection[str]) -> Found | None:
     """Return the tests of a name: of the same name, else but for blanks, else the only one with its last title.
 
     ``ids`` have what they belong to before the first colon, which a name may begin with as with a title; one name may
-    stand for tests in several places. What a name has before its last title, the test must have too.
+    stand for tests in several places. Of several tests with a last title it is the only one that has all that the name
+    has before it. The only one with a last title may have others before it: printed trees were read with lost levels.
     """
     bare = {each: own for each in ids if (own := each.partition(":")[2])}
     same = tuple(sorted(each for each, own in bare.items() if name in (own, each.replace(":", " > ", 1))))
@@ -45,8 +47,11 @@ def find(name: str, ids: Collection[str]) -> Found | None:
         return Found(ids=alike, likeness=Likeness.BLANKS)
     *above, last = _levels(name) or [""]
     levels = {each: _levels(each.replace(":", " > ", 1)) for each in bare}
-    near = [each for each, own in levels.items() if own[-1:] == [last] and {*above} <= {*own[:-1]}]
-    return Found(ids=(near[0],), likeness=Likeness.TITLE) if len(near) == 1 else None
+    titled = [each for each, own in levels.items() if own[-1:] == [last]]
+    near = [each for each in titled if {*above} <= {*levels[each][:-1]}]
+    if len(near) == 1:
+        return Found(ids=(near[0],), likeness=Likeness.TITLE)
+    return Found(ids=(titled[0],), likeness=Likeness.ALONE) if len(titled) == 1 and " > " in name else None
 
 
 def _squeezed(name: str) -> str:

@@ -44,7 +44,7 @@ _SECONDS = 900
 _AGAIN = 2
 
 #: Under this name the store keeps records; a change of what they are made by is a new number.
-STEP, VERSION = "tests", 3
+STEP, VERSION = "tests", 4
 
 #: Ends of a run that are no doing of the project's: the run says nothing.
 _BROKEN = (Ending.UNSTARTED, Ending.LOST)
@@ -283,7 +283,7 @@ def _sources(row: RowWithTests, language: str, folder: Path, cache: Path) -> tup
 def _seen_in(
     row: RowWithTests, owner: Ecosystem, files: Sequence[str], context: TrialContext, blank: RowRecord
 ) -> RowRecord:
-    """Run a row's tests on both sides in one environment, again where they are not as stated.
+    """Run a row's tests on both sides in one environment, again where they are not as stated although they built.
 
     Raises ImageError, EngineError, Cancelled.
     """
@@ -293,7 +293,7 @@ def _seen_in(
     compared, fault = compare(row, *runs), _early_end("with", runs[1]) or _unbuilt(runs[1])
     again: list[Comparison] = []
     wanting = not compared.agrees or not {*compared.absent}.isdisjoint(row.FAIL_TO_PASS)
-    while wanting and len(again) < _AGAIN:
+    while wanting and not _unbuilt(runs[1]) and len(again) < _AGAIN:
         again.append(compare(row, *_run(row, owner, files, context)))
         if again[-1].agrees:
             break
