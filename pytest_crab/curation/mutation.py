@@ -41,6 +41,8 @@ _SWAPS = {
     b"+": b"-", b"-": b"+", b"*": b"/", b"/": b"*", b"+=": b"-=", b"-=": b"+=",
 }  # fmt: skip
 _WORDS = {b"True": b"False", b"False": b"True", b"true": b"false", b"false": b"true"}
+#: Arguments whose texts only people read.
+_FOR_PEOPLE = (b"help", b"description", b"epilog", b"metavar", b"doc", b"short_help")
 #: The most lines of one statement that belong together.
 _LONGEST_STATEMENT = 12
 
@@ -300,9 +302,15 @@ def _of_part(node: Node, source: bytes, grammar: Grammar) -> Iterator[Edit]:
             yield Edit("turned", inner, inner.start_byte, inner.start_byte, grammar.denied, text_of(inner))
     if node.type in DENIED and source[node.start_byte : node.start_byte + 1] in b"n!":
         yield Edit("negation", node, node.start_byte, node.children[-1].start_byte, b"", text_of(node))
-    if node.type == "keyword_argument":
+    if node.type == "keyword_argument" and not _tells_people(node):
         start, end = _with_comma(node, source)
         yield Edit("argument", node, start, end, b"", text_of(node))
+
+
+def _tells_people(argument: Node) -> bool:
+    """Return whether a named argument is a text for people, without which nothing else is done."""
+    name, value = (argument.child_by_field_name(part) for part in ("name", "value"))
+    return name is not None and name.text in _FOR_PEOPLE and value is not None and "string" in value.type
 
 
 def _scope(node: Node) -> str:

@@ -156,34 +156,33 @@ class SeededSource(CandidateSource):
         What a linter finds needs no review, and is left out.
         """
         added = diffs.changed_lines(self.repository.diff(change.parent, change.commit, sorted(standing)))
-        found: list[Mutant] = []
-        sources: dict[str, bytes] = {}
+        own = {path: lines & added.get(path, set()) for path, lines in standing.items()}
         changed = self._steps[change.commit][1]
-        for path, lines in standing.items():
-            if not any(changed[test] in "AM" and _may_see(test, path) for test in changed):
+        found: list[tuple[str, str, Mutant]] = []  # by kind and digest
+        sources: dict[str, str] = {}
+        for path, lines in own.items():
+            if not lines or not any(changed[test] in "AM" and _may_see(test, path) for test in changed):
                 continue
             source = self.repository.read(change.tree, path)
-            own = lines & added.get(path, set())
-            if source is not None and own:
-                sources[path] = source.encode()
-                every = drafts(path, sources[path], own)
+            if source is not None:
+                sources[path] = source
+                every = drafts(path, source.encode(), lines)
                 found += [
-                    one
-                    for one in every
-                    if fault_words(one) and _removed(source, one) <= own and not may_hang(source, one.line)
+                    (kind, one.name.rpartition("-")[2], one) for one in every if one.scope and (kind := _kind(one))
                 ]
         taken: set[tuple[str, str]] = set()
-        while len(taken) < _OF_ONE:
-            left = [one for one in found if (one.path, one.scope) not in taken and one.scope]
-            if not left:
-                return
-            one = min(left, key=lambda each: (used[_kind(each)], each.name.rpartition("-")[2]))
-            found.remove(one)
-            if not changes_code(one, sources[one.path]):
+        while found and len(taken) < _OF_ONE:
+            chosen = min(found, key=lambda each: (used[each[0]], each[1]))
+            found.remove(chosen)
+            kind, _, one = chosen
+            source = sources[one.path]
+            if (one.path, one.scope) in taken or may_hang(source, one.line):
                 continue
-            if linter_sees(one.path, one.content.decode(), sources[one.path].decode()):
+            if not _removed(source, one) <= own[one.path] or not changes_code(one, source.encode()):
                 continue
-            used[_kind(one)] += 1
+            if linter_sees(one.path, one.content.decode(), source):
+                continue
+            used[kind] += 1
             taken.add((one.path, one.scope))
             yield one
 

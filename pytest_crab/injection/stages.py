@@ -61,22 +61,30 @@ class Sharpness(Stage):
 
     @override
     def identity(self) -> Mapping[str, Any]:
-        return {"version": 8, "most": self.most, "least": self.least}
+        return {"version": 9, "most": self.most, "least": self.least}
 
     @override
     @rejects_unreadable
     def run(self, candidate: PullCandidate, context: CurationContext) -> PullCandidate | Rejection:
-        with _scratch() as scratch:
-            crew, run_context = context.proving()
-            instance = _written(candidate, scratch)
-            once = dataclasses.replace(run_context, proof_runs=1)
-            (proved,) = prove(TrialContext(instance, crew, once, context.notice))
-            if proved.proof is None:
-                return Rejection(reason="its oracle is not proved", detail=proved.problem or "")
-            given = instance.required_environment
-            quick = dataclasses.replace(given, timeout=min(given.timeout, _SECONDS))
-            trial = TrialContext(dataclasses.replace(instance, environment=quick), crew, once, context.notice)
-            judged, checks = self._judge(trial, proved)
+        crew, run_context = context.proving()
+        once = dataclasses.replace(run_context, proof_runs=1)
+        fault = ""
+        for form in _forms(candidate):
+            with _scratch() as scratch:
+                instance = _written(form, scratch)
+                (proved,) = prove(TrialContext(instance, crew, once, context.notice))
+                if proved.proof is not None:
+                    given = instance.required_environment
+                    quick = dataclasses.replace(given, timeout=min(given.timeout, _SECONDS))
+                    trial = TrialContext(dataclasses.replace(instance, environment=quick), crew, once, context.notice)
+                    return self._judged(form, *self._judge(trial, proved))
+                fault = proved.problem or ""
+        return Rejection(reason="its oracle is not proved", detail=fault)
+
+    def _judged(
+        self, candidate: PullCandidate, judged: tuple[JudgedChange, ...], checks: Sequence[JudgedChange]
+    ) -> PullCandidate | Rejection:
+        """Return a candidate with the near misses that judged its oracle, if it refuses enough of them."""
         loose = looseness(judged, self.least)
         if loose is not None:
             return loose
@@ -168,7 +176,7 @@ class Proving(Stage):
 
     @override
     def identity(self) -> Mapping[str, Any]:
-        return {"version": 4, "runs": self.runs}
+        return {"version": 5, "runs": self.runs}
 
     @override
     @rejects_unreadable
@@ -176,7 +184,7 @@ class Proving(Stage):
         fault = "no form of it could be run"
         beside = self.company(candidate)
         candidate = dataclasses.replace(candidate, files={**candidate.files, **beside}, company=tuple(beside))
-        for where, form in self._forms(candidate):
+        for form in (one for chosen in _forms(candidate) for one in _with_and_without_checks(chosen)):
             with _scratch() as scratch:
                 certificate = _certify(form, scratch, self.runs, context)
             if certificate.proved:
@@ -185,24 +193,31 @@ class Proving(Stage):
                 assert proof is not None
                 comment = dataclasses.replace(one, comment=certificate.proven[0].comment, audited=proof.runs)
                 told = f"{proof.runs} runs, flake bound {format_percent(proof.flake_bound)}%"
-                tags = {**form.tags, ORACLE: where, PROOF: told, COMPANY: f"{certificate.proven[0].company}"}
+                tags = {**form.tags, PROOF: told, COMPANY: f"{certificate.proven[0].company}"}
                 return dataclasses.replace(form, comments=(comment,), tags=tags)
             fault = "; ".join(certificate.problems.values()) or fault
         return Rejection(reason="its oracle is not proved", detail=fault)
 
-    def _forms(self, candidate: PullCandidate) -> Iterator[tuple[str, PullCandidate]]:
-        """Yield the forms of an oracle, each without its checks after it: what is proved is not run again."""
-        texts = {path: text for path, text in witnesses_of(candidate).items() if not witnesses.is_conftest(path)}
-        (one,) = candidate.comments
-        forms = [(IN_TREE, candidate)]
-        ((path, text), *others) = texts.items()
-        if not others and code_parts.stands_alone(path, text):
-            files = {**candidate.files, one.comment.required_oracle.file: text}
-            forms.insert(0, (ALONE, dataclasses.replace(candidate, files=files)))
-        for where, form in forms:
-            yield where, form
-            if one.comment.rejects:
-                yield where, _without_checks(form)
+
+def _forms(candidate: PullCandidate) -> Iterator[PullCandidate]:
+    """Yield a candidate with each form that its oracle may have, the cheapest first, or with the one chosen."""
+    if ORACLE in candidate.tags:
+        yield candidate
+        return
+    texts = {path: text for path, text in witnesses_of(candidate).items() if not witnesses.is_conftest(path)}
+    (one,) = candidate.comments
+    ((path, text), *others) = texts.items()
+    if not others and code_parts.stands_alone(path, text):
+        files = {**candidate.files, one.comment.required_oracle.file: text}
+        yield dataclasses.replace(candidate, files=files, tags={**candidate.tags, ORACLE: ALONE})
+    yield dataclasses.replace(candidate, tags={**candidate.tags, ORACLE: IN_TREE})
+
+
+def _with_and_without_checks(candidate: PullCandidate) -> Iterator[PullCandidate]:
+    """Yield a candidate, then without the checks of its oracle: what is proved is not run again."""
+    yield candidate
+    if candidate.comments[0].comment.rejects:
+        yield _without_checks(candidate)
 
 
 def _without_checks(candidate: PullCandidate) -> PullCandidate:

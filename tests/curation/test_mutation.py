@@ -47,6 +47,12 @@ def test_the_kinds_of_mistakes_that_a_near_miss_makes() -> None:
     assert found["truth", 1] == {("True", "False")}
 
 
+def test_a_text_for_people_is_no_argument_that_is_left_out() -> None:
+    found = changes("cli.py", b'add("--file", help="a file", default=None)\nadd("--file", help=told)\n')
+    assert found["argument", 1] == {(", default=None", "")}
+    assert found["argument", 2] == {(", help=told", "")}
+
+
 def test_only_the_lines_that_were_asked_for() -> None:
     assert {line for _, line in changes("due.py", PYTHON, {5})} == {5}
 

@@ -13,12 +13,12 @@ from pytest_crab.curation.publish import to_instance
 from pytest_crab.curation.stages import CurationContext, Rejection, Stage
 from pytest_crab.injection.deciding import write_files
 from pytest_crab.injection.proposals import WITNESSES
-from pytest_crab.injection.stages import REFUSED, Proving, Sharpness, looseness
+from pytest_crab.injection.stages import ALONE, ORACLE, REFUSED, Proving, Sharpness, looseness
 from pytest_crab.types import ChangeKind, Environment, JudgedChange, Kind, Oracle, PullCandidate
 
 HEAD = "def price(count):\n    return 100 if count < 11 else 90\n"
 FIX = "def price(count):\n    return 100 if count < 10 else 90\n\n\nassert price(0) == 100\n"
-ORACLE = "from shop import price\n\n\ndef test_edge():\n    assert (price(9), price(10), price(11)) == (100, 90, 90)\n"
+EDGE = "from shop import price\n\n\ndef test_edge():\n    assert (price(9), price(10), price(11)) == (100, 90, 90)\n"
 
 
 def judged(answers: Sequence[bool | None]) -> list[JudgedChange]:
@@ -69,9 +69,10 @@ def test_a_near_miss_with_which_no_test_runs_says_nothing_and_is_no_check(
     environment = Environment(dockerfile="python", packages=("pytest==8.3.4",), paths=(".",), timeout=60)
     candidate = dataclasses.replace(
         candidate,
+        tags={**candidate.tags, ORACLE: ALONE},
         environment=environment,
         comments=(dataclasses.replace(one, comment=comment, audited=2),),
-        files={"oracles/test_pull_7_c0.py": ORACLE},
+        files={"oracles/test_pull_7_c0.py": EDGE},
     )
     found = Sharpness(most=20, least=0.1).run(candidate, context)
     assert isinstance(found, PullCandidate)

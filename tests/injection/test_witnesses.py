@@ -24,6 +24,15 @@ def test_names_count_from_the_root_where_the_settings_lie_below_it(tmp_path: Pat
     assert by_file([name], {path: text}) == {path: ["TestShop::test_one"]}
 
 
+def test_where_nothing_can_be_imported_no_test_fails(tmp_path: Path) -> None:
+    text = "import absent\n\n\ndef test_one():\n    pass\n"
+    (tmp_path / "test_oracle.py").write_text(oracle_text({"tests/test_shop.py": text}, ["tests.test_shop::test_one"]))
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_oracle.py"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert "NoTestRan" in done.stdout
+    assert re.search(r"^1 error in ", done.stdout, re.MULTILINE)
+
+
 @pytest.mark.parametrize("named", [True, False], ids=["an oracle", "witnesses"])
 def test_a_failure_is_called_after_the_projects_own_and_witnesses_tell_two_of_them_apart(
     tmp_path: Path, *, named: bool

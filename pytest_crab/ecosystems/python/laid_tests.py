@@ -31,6 +31,10 @@ class NoReportWritten(Exception):
     pass
 
 
+class NoTestRan(Exception):
+    pass
+
+
 def run():
     for path, text in FILES.items():
         if os.path.dirname(path):
@@ -64,6 +68,8 @@ def state_of(case):
 
 
 OUTCOMES = run()
+if TESTS is not None and OUTCOMES.keys().isdisjoint(TESTS):
+    raise NoTestRan()  # which is no failure of a test: the tree cannot be imported or built
 
 
 def kind_of(state):

@@ -13,17 +13,22 @@ _LIBRARIES = {"pytest", "hypothesis", "mock"}
 #: What imports or runs by a name that no import statement holds.
 _IMPORTERS = {"importlib", "runpy", "pkgutil", "__import__", "exec", "importorskip"}
 _READERS = {"open", "Path", "PurePath"}
+#: What asks for the folder that an oracle runs in: an isolated one does not run in the tree.
+_FOLDERS = {"getcwd", "cwd"}
 
 
 def only_starts_project(source: str) -> bool:
-    """Return True if an oracle names Python as a program, imports nothing of a project and opens no file of it."""
+    """Return True if an oracle names Python as a program, imports nothing of a project and opens no file of it.
+
+    One that asks where it runs counts on the tree too.
+    """
     tree = parse_python(source)
     if tree is None:
         return False
     nodes = list(ast.walk(tree))
     if not _imported(nodes) <= (sys.stdlib_module_names | _LIBRARIES) - _IMPORTERS:
         return False
-    if any(_name(node) in _IMPORTERS or _reads_file(node) for node in nodes):
+    if any(_name(node) in _IMPORTERS | _FOLDERS or _reads_file(node) for node in nodes):
         return False
     return any(_name(node) == "executable" or _is_text(node, "CRAB_PYTHON") for node in nodes)
 

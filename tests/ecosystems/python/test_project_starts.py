@@ -36,6 +36,7 @@ def test_it_only_starts_the_project(source: str) -> None:
         "import importlib.metadata\n" + RUN,
         RUN + "    import pytest\n    pytest.importorskip('shop')\n",
         RUN + "    open('setup.cfg')\n",
+        "import os\n" + RUN + "    os.listdir(os.getcwd())\n",
         "from pathlib import Path\n" + RUN + "    Path('setup.cfg').read_text()\n",
         "def test_it():\n    assert True\n",
         "import subprocess\ndef test_it():\n    subprocess.run(['bash', 'run.sh'])\n",
