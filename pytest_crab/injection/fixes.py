@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import filterfalse
 from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import urlsplit
@@ -253,9 +254,17 @@ class FixSource(CandidateSource):
         if not reference:
             return Rejection(reason=reason, detail=f"the fix changes nothing at {brought.commit[:10]}")
         witnesses = self._witnesses(fix, parts, brought.tree, apart=True)
-        return self._proposal(
-            Method.INTRODUCED, fix, brought, base=brought.parent, head=brought.tree, mended=mended, witnesses=witnesses
+        data = self._data(fix, parts)
+        base, head, mended = (
+            repository.with_files(tree, data) if data else tree
+            for tree in (repository.tree(brought.parent), brought.tree, mended)
         )
+        return self._proposal(Method.INTRODUCED, fix, brought, base=base, head=head, mended=mended, witnesses=witnesses)
+
+    def _data(self, fix: Change, parts: Parts) -> dict[str, str]:
+        """Return the texts of files that a fix added for its tests to read, by path."""
+        added = [path for path in parts.others if is_test(path) and self.files[self._places[fix.commit]][path] == "A"]
+        return {path: text for path in added if (text := self.repository.read(fix.tree, path)) is not None}
 
     def _step_of(self, commit: str) -> str | None:
         """Return the step of the main line that brought a commit."""
@@ -319,9 +328,12 @@ class FixSource(CandidateSource):
         return numbered or fix.commit[:8] in said or (len(subject) > 12 and subject in said)
 
     def _without_words(self, tree: str, fix: Change, parts: Parts) -> str:
-        """Return a tree without the lines that a fix added to texts, and without its comments: they tell of it."""
+        """Return a tree without the lines that a fix added to texts, and without its comments: they tell of it.
+
+        What its tests read stays.
+        """
         texts: dict[str, str | None] = {}
-        for path in (*parts.others, *parts.sources):
+        for path in (*filterfalse(is_test, parts.others), *parts.sources):
             told, now = self.repository.read(fix.tree, path), self.repository.read(tree, path)
             if told is None or now is None:
                 continue

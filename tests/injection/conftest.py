@@ -97,7 +97,7 @@ def shop_history(tmp_path_factory: pytest.TempPathFactory) -> Path:
     commit(folder, "Discount prices (#1)\n\nA share is taken off.", shop, tests, notes)
     shop = shop.replace("price - share", "price - price * share / 100")
     tests += "\n\ndef test_discount():\n    assert shop.discount(200, 10) == 180\n"
-    commit(folder, "Fix discounts, which took the share as a price (#2)", shop, tests, notes)
+    commit(folder, "Fix discounts, which took the share as a price (#2)", shop, tests, notes, data="tests/shares.txt")
     shop += "\n\ndef label(price):\n    return str(price)\n\n\ndef old_label(price):\n    return str(price)\n"
     commit(folder, "Label prices (#3)", shop, tests, notes)
     shop = shop.replace(
@@ -106,7 +106,7 @@ def shop_history(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shop = shop.replace("    return price - price", "    if not share:\n        return price\n    return price - price")
     tests += "\n\ndef test_mean_of_nothing(cart):\n    assert shop.mean(cart) == 0\n"
     notes += "- The mean of an empty cart is zero and no crash.\n"
-    commit(folder, "Fix the crash of empty carts (#4)", shop, tests, notes)
+    commit(folder, "Fix the crash of empty carts (#4)", shop, tests, notes, data="tests/carts.txt")
     shop = shop.replace('"""A shop."""', '"""A shop for all."""\n\nCURRENCY = "EUR"').replace(
         "str(price)", "f'{price} EUR'"
     )
@@ -142,8 +142,11 @@ def send_history(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def commit(folder: Path, message: str, shop: str, tests: str, notes: str, conftest: str = CONFTEST) -> None:
+def commit(
+    folder: Path, message: str, shop: str, tests: str, notes: str, conftest: str = CONFTEST, data: str | None = None
+) -> None:
     files = {"shop.py": shop, "tests/test_shop.py": tests, "tests/conftest.py": conftest, "CHANGES.md": notes}
+    files |= {} if data is None else {data: "1 2\n"}
     for name, text in files.items():
         path = folder / name
         path.parent.mkdir(exist_ok=True)

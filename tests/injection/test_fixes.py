@@ -62,6 +62,7 @@ def test_a_fix_of_lines_that_a_change_wrote_is_carried_back_to_that_change(
     assert "`discount`" in one.comment.body
     assert list(witnesses_of(found)) == ["tests/test_shop.py", "tests/conftest.py"]
     assert "test_mean" not in witnesses_of(found)["tests/test_shop.py"]
+    assert "+++ b/tests/shares.txt" in found.files["before.diff"]  # what its tests may read
 
 
 def test_a_fix_of_what_was_missing_is_taken_back_in_a_later_change(
@@ -76,6 +77,7 @@ def test_a_fix_of_what_was_missing_is_taken_back_in_a_later_change(
     assert "crash" not in told  # the note on the fix is in neither side
     assert "Carts may be empty" not in told + found.files["reference.diff"]
     assert "-- The mean of an empty cart" in found.files["before.diff"]
+    assert "carts.txt" not in found.files["before.diff"] + found.diff  # what its tests may read stays where it is
 
 
 def test_a_fix_whose_tests_ask_for_what_it_adds_is_none(proposed: dict[str, PullCandidate | Rejection]) -> None:
