@@ -5,11 +5,12 @@ from __future__ import annotations
 import bisect
 import difflib
 import hashlib
+import itertools
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from pytest_crab.curation.fault_edits import Edit, fault_edits, text_of
 from pytest_crab.curation.slight_edits import slight_edits
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 
+#: Where something begins and ends, in bytes.
+Span: TypeAlias = tuple[int, int]
+
 #: The other edge, the opposite, the neighbour: what one sign becomes.
 _SWAPS = {
     b"<": b"<=", b"<=": b"<", b">": b">=", b">=": b">", b"==": b"!=", b"!=": b"==", b"===": b"!==", b"!==": b"===",
@@ -54,6 +58,8 @@ _WHILE = re.compile(
 )
 _COUNTING = re.compile(r"[\s}]*for\b.*;")
 _FUNCTION = re.compile(r"\s*(?:async )?def\b")
+#: A comma goes with what it divides.
+_WORD = re.compile(rb"\w+|[^\w\s,]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,15 +92,17 @@ class Mutant:
         return f"{self.path}:{self.line}: {self.before!r} becomes {self.after!r}"
 
 
-def mutants(path: str, source: bytes, lines: Collection[int]) -> Iterator[Mutant]:
+def mutants(path: str, source: bytes, lines: Collection[int], spans: Sequence[Span] | None = None) -> Iterator[Mutant]:
     """Yield the mutants of a file on these lines, from 1; none for a language without a grammar here.
+
+    With ``spans`` only what touches one of them: what is left out does itself, of what is changed the expression.
 
     Changed are comparisons (also to the next edge), logic, signs, numbers (by one), truth values, conditions (always,
     never), named arguments (left out), whole statements (left out), and what fault_edits adds. Left out are those that
     change nothing (see ``changes_code``), or the same as an earlier one. Raises EngineError where the extra is missing.
     """
     seen = set()
-    for one in drafts(path, source, lines):
+    for one in drafts(path, source, lines, spans):
         code = _other_code(one, source)
         digest = hashlib.sha256(repr(code).encode()).digest()  # the code of many mutants would need much memory
         if code is not None and digest not in seen:
@@ -102,7 +110,7 @@ def mutants(path: str, source: bytes, lines: Collection[int]) -> Iterator[Mutant
             yield one
 
 
-def drafts(path: str, source: bytes, lines: Collection[int]) -> Iterator[Mutant]:
+def drafts(path: str, source: bytes, lines: Collection[int], spans: Sequence[Span] | None = None) -> Iterator[Mutant]:
     """Yield the mutants of a file, and those among them that ``changes_code`` leaves out, which takes longer to tell.
 
     Raises EngineError where the extra is missing.
@@ -116,6 +124,8 @@ def drafts(path: str, source: bytes, lines: Collection[int]) -> Iterator[Mutant]
         content = source[:start] + new + source[end:]
         if line not in lines or content in seen:
             continue
+        if spans is not None and not _touches(spans, (start, end) if not new else _expression(node)):
+            continue
         seen.add(content)
         yield Mutant(
             path=path,
@@ -127,6 +137,33 @@ def drafts(path: str, source: bytes, lines: Collection[int]) -> Iterator[Mutant]
             scope=_scope(node),
             subject=subject,
         )
+
+
+def changed_spans(before: bytes, after: bytes) -> list[Span]:
+    """Return where words and signs of a text are others than they were before."""
+    old, new, places = _places(before, after)
+    starts = [0, *itertools.accumulate(len(line) + 1 for line in new)]
+    found = []
+    for first, end, start, stop in places:
+        was = [word[0] for word in _WORD.finditer(b"\n".join(old[first:end]))]
+        now = [*_WORD.finditer(b"\n".join(new[start:stop]))]
+        codes = difflib.SequenceMatcher(None, was, [word[0] for word in now], autojunk=False).get_opcodes()
+        for tag, _, _, begin, over in codes:
+            if tag != "equal":  # what is gone was between its neighbours
+                inside = now[begin:over] or now[max(begin - 1, 0) : begin + 1]
+                edges = (inside[0].start(), inside[-1].end()) if inside else (0, 0)
+                found.append((starts[start] + edges[0], starts[start] + edges[1]))
+    return found
+
+
+def _touches(spans: Sequence[Span], own: Span) -> bool:
+    return any(start < own[1] and own[0] < end for start, end in spans)
+
+
+def _expression(node: Node) -> Span:
+    """Return where a node is, or what a sign is part of."""
+    whole = node if node.is_named or node.parent is None else node.parent
+    return whole.start_byte, whole.end_byte
 
 
 def statement_lines(path: str, source: bytes, lines: Collection[int]) -> set[int]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing_extensions import override
 
 from pytest_crab import diffs, serialization, verdict
-from pytest_crab.curation.mutation import Mutant, halves, has_code, may_hang, mutants, statement_lines
+from pytest_crab.curation.mutation import Mutant, changed_spans, halves, has_code, may_hang, mutants, statement_lines
 from pytest_crab.curation.same_code import same_code
 from pytest_crab.ecosystems.files_of_tests import is_test
 from pytest_crab.errors import DiffRejected
@@ -119,10 +119,10 @@ def mutated_references(
 ) -> tuple[ChangedTree, ...]:
     """Return at most so many wrong changes that are made of a comment's reference, others than those drawn before.
 
-    First the reference without one of its places, then mutants of the statements that it changed, evenly picked; none
-    that may never end, and none whose code is that of head, the fault itself. The tests that a fix brings along do not
-    decide whether it is right: they are changed only for a comment on a test. Raises EngineError where the extra is
-    missing.
+    First the reference without one of its places, then mutants of what it changed in statements, evenly picked. None is
+    of what it left as it was, such as the other members of a list, none may never end, and none has the code of head,
+    the fault itself. The tests that a fix brings along do not decide whether it is right: they are changed only for a
+    comment on a test. Raises EngineError where the extra is missing.
     """
     snapshot = context.snapshot
     tree = _fixed_tree(context, comment)
@@ -140,7 +140,8 @@ def mutated_references(
             faulty[path] = before
             parts += halves(path, before, source)
         near = statement_lines(path, source, changed) if has_code(path) else changed
-        found += [one for one in mutants(path, source, near) if not may_hang(text, one.line)]
+        spans = None if before is None else changed_spans(before, source)
+        found += [one for one in mutants(path, source, near, spans) if not may_hang(text, one.line)]
 
     names, trees = {one.name for one in drawn}, {one.tree for one in drawn}
 

@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("tree_sitter", reason="mutants need the extra mutation")
 
-from pytest_crab.curation.mutation import drafts, halves, may_hang, mutants, partly, statement_lines
+from pytest_crab.curation.mutation import changed_spans, drafts, halves, may_hang, mutants, partly, statement_lines
 from pytest_crab.curation.same_code import same_code
 from pytest_crab.ecosystems import grammar_of
 
@@ -51,6 +51,17 @@ def test_a_text_for_people_is_no_argument_that_is_left_out() -> None:
     found = changes("cli.py", b'add("--file", help="a file", default=None)\nadd("--file", help=told)\n')
     assert found["argument", 1] == {(", default=None", "")}
     assert found["argument", 2] == {(", help=told", "")}
+
+
+def test_what_a_fix_left_as_it_was_is_not_changed() -> None:
+    before = b"def f(a):\n    if a.b == 1 and a in (1, 2, 3):\n        return g(a)\n    return h(a, 1)\n"
+    after = before.replace(b"3)", b"3, 4)").replace(b"== 1", b"== 2").replace(b"h(a, 1)", b"h(a)")
+    made = list(mutants("f.py", after, {2, 3, 4}, changed_spans(before, after)))
+    found = {(one.before, one.after) for one in made}
+    assert {("==", "!="), (", 4", ""), ("a.b == 2 and", "")} <= found
+    assert not {"1,", "2,", "3,", "3", "g(a)"} & {one.before for one in made}
+    assert {one.line for one in made} == {2, 4}
+    assert list(mutants("f.py", after, {2, 3, 4}, [])) == []
 
 
 def test_only_the_lines_that_were_asked_for() -> None:
