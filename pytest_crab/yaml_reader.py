@@ -76,11 +76,12 @@ def _text(content: bytes) -> str:
         raise _RefusalError(f"line {line} is not UTF-8; the file should be saved as UTF-8") from None
 
 
-#: The two mistakes that people make most, by the words of YAML's own parsers.
+#: The mistakes that people make most, by the words of YAML's own parsers.
 _ADVICE = {
     "tab character": "; indent with spaces and not tabs",
     "cannot start any token": "; indent with spaces and not tabs, and put a text that begins with a mark in quotes",
     "mapping values are not allowed": "; put a text that holds a colon and a space in quotes, or below a `|`",
+    "expected ',' or '}'": "; put a text that holds a colon, a comma or a brace in quotes",
 }
 
 

@@ -60,6 +60,7 @@ def test_all_doubled_keys_are_named_with_their_lines(tmp_path: Path) -> None:
         ("a:\n\tb: 1\n", "indent with spaces"),
         ("a: 1\nb:\n  c: x\n\td: 1\n", "indent with spaces"),
         ("a: Fix: b\n", "a colon and a space in quotes"),
+        ("a: {b: Fix: c}\n", "a colon, a comma or a brace in quotes"),
         ("a: \x00\n", "is not YAML"),
         ("- a\n", "should hold one mapping"),
         ("", "should hold one mapping"),
