@@ -11,17 +11,16 @@ from pathlib import Path
 
 import click
 
-from pytest_crab import diffs, option_types
+from pytest_crab import option_types
 from pytest_crab.cli.audits import audit as audit_instances
 from pytest_crab.cli.lookup import display_path
 from pytest_crab.cli.shared_options import read_as, runtime_option, store_option
-from pytest_crab.curation.set_statistics import SizedInstance, error_lines, statistics_lines
+from pytest_crab.curation.set_statistics import SizedInstance, count_changed_lines, error_lines, statistics_lines
 from pytest_crab.errors import BadInput, CrabError, SourceUnreachable
 from pytest_crab.formats import format_count
 from pytest_crab.instances import FILE, find_instances, load_instance, lock
 from pytest_crab.instances.dates import why_not_since
 from pytest_crab.instances.file_checks import content_faults, set_configuration
-from pytest_crab.instances.files import diff_text
 from pytest_crab.instances.loading import duplicates
 from pytest_crab.instances.oracle_errors import errors_of
 from pytest_crab.instances.oracle_needs import isolatable, outside_needs
@@ -128,7 +127,7 @@ def check(
             brings = fetch or instance.id in to_audit  # an audit needs the source too
             snapshot = _check_trees(instance, report, FileStore(store).cache, passing, fetch=brings)
             if stats:
-                counted.append(SizedInstance(instance=instance, changed=_count_changed_lines(instance, snapshot)))
+                counted.append(SizedInstance(instance=instance, changed=count_changed_lines(instance, snapshot)))
     _check_locks(instances, report, write=write)
     if audit and not report.faults:
         _audit(instances, runtime, store, jobs, report)
@@ -169,14 +168,6 @@ def _since(instances: Sequence[Instance], since: date) -> list[Instance]:
         told = ", ".join(f"{count} {reason}" for reason, count in sorted(left_out.items()))
         click.echo(f"left out of {format_count(len(instances), 'instance')}: {told}")
     return [instance for instance in instances if reasons[instance.id] is None]
-
-
-def _count_changed_lines(instance: Instance, snapshot: Snapshot | None) -> int | None:
-    """Return how many lines the pull request changes, or None where only its source, not here, says so."""
-    head = instance.source.diffs.get("head")
-    if head is not None:
-        return sum(diffs.counts(diff_text(instance, head)))
-    return None if snapshot is None else sum(diffs.counts(snapshot.pull_request_diff()))
 
 
 def _check_oracles(instance: Instance, report: CheckReport) -> None:

@@ -31,6 +31,9 @@ from pytest_crab.types import CandidateComment, Comment, Instance, PullCandidate
 #: The dimension of labels that says on which side of a model's cut-off a pull request was merged.
 CONTAMINATION = "contamination-"
 
+#: The tag with the day of a model's cut-off, by which a set was made.
+CUTOFF = "cutoff-"
+
 #: The file of a set with the digest of each instance as it was written, which tells those that were edited.
 RECORD = "curated.json"
 
@@ -60,7 +63,7 @@ class Publication(SettingsStage):
     folder: str = "."
 
     name = "publish"
-    version = 5
+    version = 6
 
     def __post_init__(self) -> None:
         for model, day in self.cutoffs.items():
@@ -94,7 +97,9 @@ class Publication(SettingsStage):
             f"{CONTAMINATION}{model}": seen_before(candidate.pull_request.merged_at, day)
             for model, day in sorted(self.cutoffs.items())
         }
-        return dataclasses.replace(found, comments=tuple(_publish(one, labels) for one in found.comments))
+        days = {f"{CUTOFF}{model}": day for model, day in sorted(self.cutoffs.items())}
+        comments = tuple(_publish(one, labels) for one in found.comments)
+        return dataclasses.replace(found, comments=comments, tags={**found.tags, **days})
 
 
 def _without_reference(one: CandidateComment) -> CandidateComment:

@@ -24,6 +24,9 @@ from pytest_crab.statistics.pull_classes import CONTEXTUAL, DIFFICULTIES, DIRECT
 from pytest_crab.statistics.review_value import ReviewedPull, ReviewValue, review_value
 from pytest_crab.types import CandidateComment, PullCandidate, Side
 
+#: The tag with how many lines a pull request adds and removes.
+CHANGED_LINES = "changed_lines"
+
 #: By rule, the value that turns it off.
 OFF: Mapping[str, bool | float] = {
     **dict.fromkeys(("merged", "code", "documentation", "dependencies", "parseable", "base"), False),
@@ -213,5 +216,5 @@ def _tags(comments: Sequence[CandidateComment], files: Sequence[ChangedFile], va
         **{f"rvs_{name}": f"{part:.3f}" for name, part in parts.items()},
         **({"difficulty": max(types, key=DIFFICULTIES.index)} if types else {}),
         "size": size_class(changed),
-        "changed_lines": str(changed),
+        CHANGED_LINES: str(changed),
     }

@@ -10,11 +10,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pytest_crab.curation.publish import CONTAMINATION
-from pytest_crab.curation.set_statistics import SizedInstance, error_lines, statistics_lines
+from pytest_crab.curation.publish import CONTAMINATION, CUTOFF
+from pytest_crab.curation.set_statistics import SizedInstance, count_changed_lines, error_lines, statistics_lines
 from pytest_crab.diffs import is_inside
 from pytest_crab.errors import BadInput
-from pytest_crab.formats import format_count
+from pytest_crab.formats import format_count, format_names
 from pytest_crab.instances import FILE, load_instance
 from pytest_crab.instances.files import EXECUTABLE, LINK, pristine
 from pytest_crab.instances.oracle_errors import read_errors
@@ -26,6 +26,9 @@ ROWS, PARQUET, SET, CARD = "instances.jsonl", "instances.parquet", "set.json", "
 #: The columns of a row, in their order; those that are no plain values are JSON texts in Parquet.
 COLUMNS = ("id", "repo", "language", "license", "provenance", "merged_at", "title", "body", "comments", "tags", "files")
 _NESTED = ("comments", "tags", "files")
+
+#: The dimensions of labels that say how hard a comment is: curate's, and those of injected faults.
+_HARD = ("difficulty", "seen-by", "seen-from")
 
 
 def export_set(place: Path, instances: Sequence[Instance], out: Path, *, parquet: bool) -> None:
@@ -122,9 +125,8 @@ def _card(place: Path, instances: Sequence[Instance]) -> Iterator[str]:
         "## What is in it",
         "",
     )
-    yield from (
-        f"- {line}" for line in statistics_lines([SizedInstance(instance=one, changed=None) for one in instances])
-    )
+    sized = [SizedInstance(instance=one, changed=count_changed_lines(one)) for one in instances]
+    yield from (f"- {line}" for line in statistics_lines(sized))
     yield from (
         "",
         "## Licences",
@@ -139,23 +141,29 @@ def _card(place: Path, instances: Sequence[Instance]) -> Iterator[str]:
     errors = [known[one.id][comment.id] for one, comment in oracles if comment.id in known.get(one.id, {})]
     yield from [f"- {line}" for line in error_lines(errors, len(oracles))] or ["Nothing was measured."]
     yield from ("", "## Training cut-offs", "")
-    models = _count_labels(instances, CONTAMINATION)
-    yield from [f"- {name}: {told}" for name, told in models] or [
-        "No model's cut-off is named; see the days of the merges above."
-    ]
+    yield from list(_cutoffs(instances)) or ["No model's cut-off is named; see the days of the merges above."]
     yield from ("", "## Difficulty", "")
-    yield from [f"- {told}" for _, told in _count_labels(instances, "difficulty")] or ["Nothing says how hard it is."]
+    hard = {name: told for name in _HARD if (told := _count_labels(instances, name))}
+    yield from [f"- {name}: {told}" for name, told in hard.items()] or ["Nothing says how hard it is."]
     yield from ("", "## Read it", "", "    pytest-crab set import FOLDER --out SET", "    pytest-crab set check SET")
 
 
-def _count_labels(instances: Sequence[Instance], start: str) -> Iterator[tuple[str, str]]:
-    counts: dict[str, Counter[str]] = {}
-    for comment in (comment for one in instances for comment in one.comments):
-        for name, label in comment.labels.items():
-            if name.startswith(start):
-                counts.setdefault(name.removeprefix(start), Counter())[label] += 1
-    for name, own in sorted(counts.items()):
-        yield name, ", ".join(f"{format_count(count, 'comment')} {label}" for label, count in sorted(own.items()))
+def _cutoffs(instances: Sequence[Instance]) -> Iterator[str]:
+    """Yield a line for each model whose training cut-off is named, with the day."""
+    labels = sorted({name for one in instances for comment in one.comments for name in comment.labels})
+    for name in labels:
+        if name.startswith(CONTAMINATION):
+            model = name.removeprefix(CONTAMINATION)
+            days = format_names(
+                sorted({one.tags[CUTOFF + model] for one in instances if CUTOFF + model in one.tags}), 3
+            )
+            yield f"- {model}{f', {days}' if days else ''}: {_count_labels(instances, name)}"
+
+
+def _count_labels(instances: Sequence[Instance], name: str) -> str:
+    """Return how many comments have each label of a dimension; empty where none has one."""
+    found = Counter(one.labels[name] for each in instances for one in each.comments if name in one.labels)
+    return ", ".join(f"{format_count(count, 'comment')} {label}" for label, count in sorted(found.items()))
 
 
 def _size(count: int) -> str:

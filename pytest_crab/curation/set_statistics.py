@@ -6,8 +6,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from pytest_crab import diffs
+from pytest_crab.curation.select import CHANGED_LINES
 from pytest_crab.formats import format_count
+from pytest_crab.instances.files import diff_text
 from pytest_crab.instances.oracle_errors import OracleErrors, error_rate
+from pytest_crab.protocols import Snapshot
 from pytest_crab.types import Category, Comment, Instance, Kind, OracleError
 
 #: Upper bounds of the sizes of pull requests, in changed lines.
@@ -25,6 +29,17 @@ class SizedInstance:
     instance: Instance
     #: The number of lines that its pull request changes; None if its source is not on this machine.
     changed: int | None
+
+
+def count_changed_lines(instance: Instance, snapshot: Snapshot | None = None) -> int | None:
+    """Return how many lines the pull request changes; None where only its source, not here, says so."""
+    head = instance.source.diffs.get("head")
+    if head is not None:
+        return sum(diffs.counts(diff_text(instance, head)))
+    if snapshot is not None:
+        return sum(diffs.counts(snapshot.pull_request_diff()))
+    told = instance.tags.get(CHANGED_LINES, "")
+    return int(told) if told.isdecimal() else None
 
 
 def statistics_lines(found: Sequence[SizedInstance]) -> Iterator[str]:

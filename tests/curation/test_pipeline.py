@@ -110,6 +110,15 @@ def test_an_instance_that_nobody_edited_follows_the_settings_and_an_edited_one_s
     found = {one.id: one.comments[0].labels for one in load_instances(Path("set"))}
     labelled = [name for name, labels in found.items() if "contamination-some-model" in labels]
     assert labelled == ["owner__shop-1", "owner__shop-3"]
+    exported = CliRunner().invoke(main, ["export", "set", "set", "--out", "rows"])
+    assert exported.exit_code == 0, exported.output
+    card = Path("rows/README.md").read_text()
+    assert "- some-model, 2999-01-01: 4 comments before" in card
+    assert "instances by changed lines: up to 20 3" in card
+    assert "- difficulty: 2 comments Type1_Direct, 4 comments Type2_Contextual" in card
+    back = CliRunner().invoke(main, ["set", "import", "rows", "--out", "back"])
+    assert back.exit_code == 0, back.output
+    assert load_instances(Path("back"))[0].comments == load_instances(Path("set"))[0].comments
     assert "made anew" not in curate().output
     edited.unlink()
     edited.parent.rmdir()
