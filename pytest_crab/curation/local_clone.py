@@ -69,7 +69,8 @@ class LocalClone(CandidateSource):
     def complete(self, candidate: PullCandidate, context: CurationContext) -> PullCandidate | Rejection:
         number, last = candidate.pull_request.number, candidate.tags[LAST]
         if not candidate.comments:
-            return Rejection(reason="no review comment is known", detail="git keeps none: give them with --comments")
+            ways = "give them with --comments, or name its forge, if it has one, in GITHUB_SERVER_URL or CI_SERVER_URL"
+            return Rejection(reason="no review comment is known", detail=f"git keeps none: {ways}")
         reviewed = candidate.tags.get(REVIEWED)
         if reviewed is not None and not self._refs.has(reviewed):
             return Rejection(

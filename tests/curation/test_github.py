@@ -157,14 +157,25 @@ def test_a_server_that_does_not_answer_is_one_sentence(curate: Curate, monkeypat
     assert "http://127.0.0.1:9 ([Errno 111] Connection refused): call this again later" in refused.output
 
 
-def test_the_server_of_a_company_is_asked_at_its_own_address(
+def test_the_server_of_a_company_is_asked_at_its_own_address_page_by_page(
     shop: Shop, forge: ScriptedForge, curate: Curate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("GITHUB_API_URL")
-    forge.script = [ForgeAnswer(200, [listed(shop, 1)]), ForgeAnswer(200, shop.comments), *answers(shop, 1)]
-    stages(curate("--json", "--jobs", "1", source=f"{forge.url}/owner/shop"))
-    assert all(one.startswith("GET /api/v3/repos/owner/shop/") for one in forge.requests)
-    assert len(load_instances(Path("set"))) == 1
+    first, second = listed(shop, 1), listed(shop, 2)
+    place = "/api/v3/repos/owner/shop"
+    forge.page = 1
+    forge.documents = {f"{place}/pulls": [first, second], f"{place}/pulls/comments": shop.comments}
+    for pull in (first, second):
+        base, reviews = answers(shop, pull["number"])
+        (head,) = {row["original_commit_id"] for row in shop.comments if row["id"] // 100 == pull["number"]}
+        forge.documents[f"{place}/compare/{pull['base']['sha']}...{head}"] = base.data
+        forge.documents[f"{place}/pulls/{pull['number']}/reviews"] = [*reviews.data, *reviews.data]
+    stages(curate("--json", source=f"{forge.url}/owner/shop"))
+    assert {one.id: len(one.comments) for one in load_instances(Path("set"))} == {
+        "owner__shop-1": 2, "owner__shop-2": 2,
+    }  # fmt: skip
+    asked = forge.requests.count
+    assert [asked(f"GET {place}/{name}") for name in ("pulls", "pulls/comments", "pulls/1/reviews")] == [2, 10, 2]
 
 
 def test_single_pull_requests_are_asked_for_alone(shop: Shop, forge: ScriptedForge, curate: Curate) -> None:

@@ -71,7 +71,7 @@ def documents(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 
 
 def test_merge_requests_with_their_discussions(documents: dict[str, Any], curate: Curate) -> None:
-    with ScriptedForge(documents=documents) as forge:
+    with ScriptedForge(documents=documents, page=1) as forge:
         source = f"{forge.url}/group/team/shop"
         refused = json.loads(curate("--json", source=source).stdout)[1]["pull_requests"]["reasons"]
         assert refused == {"the repository is not public (curate.private)": 1}

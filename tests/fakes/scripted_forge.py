@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, NamedTuple
+from urllib.parse import parse_qsl, urlencode
 
 
 class ForgeAnswer(NamedTuple):
@@ -35,8 +36,8 @@ class ScriptedForge:
     """One pull request, number 7 of ``project``, on a server of this process; a context manager.
 
     ``accounts`` are logins by token; a login that ends in [bot] cannot ask for its own name, as in GitHub Actions.
-    ``script`` is answered before anything else, one answer for each request, then ``documents`` by path; ``requests``
-    are those that arrived, as in ``POST /repos/owner/name/issues/7/comments``.
+    ``script`` is answered before anything else, one answer for each request, then ``documents`` by path; lists come in
+    pages of ``page`` rows. ``requests`` are those that arrived, as in ``POST /repos/owner/name/issues/7/comments``.
     """
 
     project: str = "owner/name"
@@ -94,7 +95,7 @@ class ScriptedForge:
         if self.script:
             answer = self.script.pop(0)
         elif path in self.documents:
-            answer = ForgeAnswer(200, self.documents[path])
+            answer = self._page_of(path, query, self.documents[path])
         else:
             answer = self._answer(handler, path, query, body)
         content = b"" if answer.data is None else json.dumps(answer.data).encode()
@@ -126,7 +127,7 @@ class ScriptedForge:
     def _comments(self, command: str, login: str, path: str, query: str, body: Any) -> ForgeAnswer:
         if command == "POST":
             return ForgeAnswer(201, self._note_record(self.write(login, body["body"])))
-        return self._list_notes(path, query)
+        return self._page_of(path, query, list(map(self._note_record, self.notes)))
 
     def _comment(self, command: str, path: str, body: Any) -> ForgeAnswer:
         found = re.fullmatch(r".*/(?:issues/comments|notes)/(\d+)", path)
@@ -139,12 +140,16 @@ class ScriptedForge:
         note.body, note.edits = body["body"], note.edits + 1
         return ForgeAnswer(200, self._note_record(note))
 
-    def _list_notes(self, path: str, query: str) -> ForgeAnswer:
-        match = re.search(r"(?:^|&)page=(\d+)", query)
-        page = int(match[1]) if match else 1
-        shown = [self._note_record(note) for note in self.notes[(page - 1) * self.page : page * self.page]]
-        more = f'<{self.url}{path}?page={page + 1}>; rel="next"'
-        return ForgeAnswer(200, shown, {"link": more} if page * self.page < len(self.notes) else {})
+    def _page_of(self, path: str, query: str, found: Any) -> ForgeAnswer:
+        """Answer with the page of a list that is asked for, and with where the next one is, as both forges do."""
+        if not isinstance(found, list):
+            return ForgeAnswer(200, found)
+        asked = dict(parse_qsl(query))
+        page = int(asked.get("page", 1))
+        more = urlencode({**asked, "page": page + 1})
+        is_last = page * self.page >= len(found)
+        headers = {} if is_last else {"link": f'<{self.url}{path}?{more}>; rel="next"', "x-next-page": str(page + 1)}
+        return ForgeAnswer(200, found[(page - 1) * self.page : page * self.page], headers)
 
     def _pull(self, *, on_gitlab: bool) -> dict[str, Any]:
         state = "opened" if on_gitlab and self.state == "open" else self.state
