@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 
 from pytest_crab import ecosystems
 from pytest_crab.curation.assessment import StateAssessment, assess
@@ -162,45 +161,53 @@ def _reason(
     context: TrialContext,
     one: ProvedComment,
     seen: Mapping[str, tuple[StateAssessment, ...]],
-    known: Mapping[Role, Diagnosis] = MappingProxyType({}),
+    search_problems: Sequence[str] = (),
 ) -> str:
-    """Return why an oracle has no proof, for its author.
+    """Return why an oracle has no proof, for its author, with the likely cause and the remedy.
 
-    A fault of the workspace itself comes first; without an explanation the proof's own sentence stands. ``known`` are
-    diagnoses of it that were made already, by the role of the state.
+    A fault of the workspace itself comes first; without an explanation the proof's own sentence stands.
+    ``search_problems`` are of environments that could not be made.
     """
     instance = context.instance
     problem = _sentence(one.problem).removeprefix(f"{instance.id}: ")
     around = f"{instance.id} is not proved: "
-    told = explain(seen.get(one.comment.id, ()))
+    states = seen.get(one.comment.id, ())
+    told = explain(states)
     snapshot, roots = context.snapshot, instance.required_environment.paths
     owner = ecosystem_of(instance.required_environment)
     own = owner.own_runner(lambda path: snapshot.read(snapshot.head_tree, path), roots)
     if problem.startswith(around):
         told = (problem.removeprefix(around), *told)
     needs = outside_needs(instance, one.comment)
-    said = _said(context, one.comment, seen.get(one.comment.id, ()), known)
-    return _sentence("; ".join([*(told or (problem,)), *filter(None, [own]), *needs, *said]))
+    found = _diagnoses(context, one.comment, states)
+    said = _said(states, found)
+    reason = "; ".join([*(told or (problem,)), *filter(None, [own]), *needs, *said])
+    return _sentence(f"{reason}{_cause(found.get(Role.REFERENCE, Diagnosis()), states, search_problems)}")
 
 
-def _said(
-    context: TrialContext, comment: Comment, states: Sequence[StateAssessment], known: Mapping[Role, Diagnosis]
-) -> Iterator[str]:
-    """Yield what failed tests say at head and on the reference, where they fail and must not, or not in this way.
+def _diagnoses(context: TrialContext, comment: Comment, states: Sequence[StateAssessment]) -> Mapping[Role, Diagnosis]:
+    """Return what failures name at head and on the reference, where they fail and must not, or not in this way."""
+    if comment.required_oracle.runner != ecosystems.DEFAULT_RUNNER:
+        return {}
+    trees = {Role.HEAD: context.snapshot.head_tree, Role.REFERENCE: context.snapshot.reference_tree}
+    found = {}
+    for state in states:
+        raised = any(test.exception for run in state.runs for test in run.tests)
+        if state.role in trees and state.fault is not None and raised:
+            with contextlib.suppress(ImageError, EngineError):  # only the words are lost
+                found[state.role] = diagnose(context, comment, trees[state.role])
+    return found
+
+
+def _said(states: Sequence[StateAssessment], found: Mapping[Role, Diagnosis]) -> Iterator[str]:
+    """Yield what failed tests say in each state that was diagnosed.
 
     The code under test chooses these words, so they are quoted, cut and shown only to the oracle's author.
     """
-    if comment.required_oracle.runner != ecosystems.DEFAULT_RUNNER:
-        return
-    trees = {Role.HEAD: context.snapshot.head_tree, Role.REFERENCE: context.snapshot.reference_tree}
     for state in states:
-        raised = {test.id: test.exception for run in state.runs for test in run.tests if test.exception}
-        if state.fault is None or state.role not in trees or not raised:
-            continue
-        found = known.get(state.role)
-        with contextlib.suppress(ImageError, EngineError):  # only the words are lost
-            found = found or diagnose(context, comment, trees[state.role])
-        said = {} if found is None else found.said
+        said = found[state.role].said if state.role in found else {}
+        tests = [test for run in state.runs for test in run.tests if test.exception]
+        raised = {test.id: str(test.exception).partition(" in ")[0] for test in tests}  # it may say where
         alike = [(name, kind, words) for name, (kind, words) in said.items() if raised.get(name) == kind and words]
         for name, kind, words in alike[:_SAID]:
             quoted = escape_controls(json.dumps(_ADDRESS.sub("0x…", words), ensure_ascii=False))
@@ -308,12 +315,7 @@ def _certificate_of(
     proven = audit(best.context, best.proven)
     unproved = [one for one in proven if one.proof is None]
     seen = _assess_unproved(best.context, unproved)
-    problems = {}
-    for one in unproved:
-        states = seen.get(one.comment.id, ())
-        found = diagnose(best.context, one.comment)
-        reason = _reason(best.context, one, seen, {Role.REFERENCE: found})
-        problems[one.comment.id] = _sentence(f"{reason}{_cause(found, states, search_problems)}")
+    problems = {one.comment.id: _reason(best.context, one, seen, search_problems) for one in unproved}
     if not best.proved:
         return Certificate(instance=instance, proven=proven, problems=problems, notes=tuple(notes), seen=seen)
     tags = {**instance.tags, SOURCE: best.candidate.name}
@@ -356,17 +358,21 @@ def diagnosis_of(attempt: Attempt) -> Diagnosis:
 
 
 def _cause(diagnosis: Diagnosis, states: Sequence[StateAssessment], problems: Sequence[str]) -> str:
-    """Return a clause on the likely cause for an oracle that no candidate proved; empty if none is known.
+    """Return a clause on the likely cause for an oracle that is not proved, with the remedy; empty if none is known.
 
-    ``problems`` are of candidates that could not be made. They say nothing of an oracle that runs in another one.
+    ``problems`` are of environments that could not be made. They say nothing of an oracle that runs in another one.
     """
+    more = "".join(f"; {one}" for one in problems[:1])
     if diagnosis.kinds & NETWORK:
-        return "; it reaches for the network, which no oracle has"
+        return "; it reaches for the network, which no oracle has: let the file bring the answer itself"
     if "circular import" in diagnosis.kinds:
         return "; the project's modules import one another in a circle, which the oracle enters at the wrong place"
     if diagnosis.missing:
-        return f"; {', '.join(diagnosis.missing[:3])} cannot be imported" + "".join(f"; {one}" for one in problems[:1])
-    return "" if any(state.ran for state in states) else "".join(f"; {one}" for one in problems[:1])
+        names = ", ".join(diagnosis.missing[:3])
+        return f"; {names} cannot be imported: name what has it in environment.packages or environment.paths{more}"
+    if "ImportError" in diagnosis.kinds:
+        return "; a name that is imported is not there on the reference either: test by names that the reference has"
+    return "" if any(state.ran for state in states) else more
 
 
 def _sentence(text: str | None) -> str:

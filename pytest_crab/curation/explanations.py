@@ -21,7 +21,8 @@ _WRONG = {
 #: The roles that several states of one oracle may have.
 _MANY = (Role.ACCEPT, Role.COMPANY, Role.REJECT, Role.UNRELATED)
 _ADVICE = {
-    Role.HEAD: "assert what the comment asks for and the pull request does not do",
+    Role.HEAD: "assert what the comment asks for and the pull request does not do; if head is a later commit than the "
+    "one that was commented on, name that one",
     Role.REFERENCE: "the oracle asks for more than was done, or for something else",
     Role.OWN: "it may need what another comment's reference does",
     Role.ACCEPT: "the oracle is too strict, fitted to one way of writing the fix: assert what it does, not how",

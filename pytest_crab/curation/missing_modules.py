@@ -28,6 +28,7 @@ _LONGEST, _MOST = 200, 20
 NETWORK = frozenset({
     "gaierror", "ConnectionError", "ConnectTimeout", "URLError", "NewConnectionError", "MaxRetryError",
     "NameResolutionError", "EndpointConnectionError", "ProxyError", "ConnectError", "ConnectionRefusedError",
+    "no network",
 })  # fmt: skip
 
 

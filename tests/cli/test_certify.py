@@ -131,20 +131,36 @@ def test_a_set_from_outside_runs_nothing_where_there_is_no_sandbox(
     assert not Path("../set/proofs.json").exists()
 
 
+NEEDS_NETWORK = """\
+import urllib.request
+
+def test_two() -> None:
+    urllib.request.urlopen("http://crab.invalid/")
+"""
+
+
 def test_every_oracle_that_is_not_proved_has_its_sentence() -> None:
+    write("absent", "import no_such_module\n\ndef test_two() -> None: ...\n")
+    write("another", "from shop import nope\n\ndef test_two() -> None: ...\n")
     write("green", "def test_two() -> None:\n    assert True\n")
+    write("network", NEEDS_NETWORK)
     write("right")
     result = run("set", "--jobs=2", "--no-write")
     assert result.exit_code == 1
-    lines = result.output.splitlines()
+    lines = result.stdout.splitlines()  # on stderr are lines of progress, where it takes long
     because = (
         "the oracle is green at head (no expected test failed (all passed)): assert what the comment asks for and the "
-        "pull request does not do"
+        "pull request does not do; if head is a later commit than the one that was commented on, name that one"
     )
-    green, right = sorted(lines[:2])
+    absent, another, green, network, right = sorted(lines[:5])
+    assert "no test of the oracle runs" in absent
+    assert "no_such_module cannot be imported: name what has it in environment.packages" in absent
+    assert "cannot import name 'nope' from 'shop'" in another
+    assert "test by names that the reference has" in another
     assert green == f"green c0: not proved: {because}"
+    assert "it reaches for the network, which no oracle has: " in network
     assert right.startswith("right c0: proved")
-    assert lines[2] == "1 of 2 oracles proved; instances by environment source: 1 given"
+    assert lines[5] == "1 of 5 oracles proved; instances by environment source: 1 given"
     assert not Path("set/proofs.json").exists()
 
 

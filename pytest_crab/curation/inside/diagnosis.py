@@ -5,6 +5,7 @@ result is JSON on standard output: what the failures name as missing, what files
 names of the exceptions' types, and of each test that fails the exception on one line, cut. No line of the oracle.
 """
 
+import errno
 import json
 import os
 import sys
@@ -39,12 +40,15 @@ class DiagnosisPlugin:
     def pytest_exception_interact(self, call, report):
         """Look at one failure and at the exceptions that caused it."""
         value, seen = call.excinfo.value, 0
+        if type(value).__name__ == "CollectError":  # pytest's own, around what a file raises while it is loaded
+            value = value.__cause__ or value.__context__ or value
         if len(self.said) < MOST:
             self.said.append([report.nodeid, type(value).__name__, one_line(value)])
         while value is not None and seen < 20:
             seen += 1
             kind, name = type(value).__name__, getattr(value, "name", None)
-            kinds = [kind, "circular import"] if "circular import" in str(value) else [kind]
+            kinds = [kind, "circular import"] if "circular import" in one_line(value) else [kind]
+            kinds += ["no network"] if getattr(value, "errno", None) in (errno.ENETUNREACH, errno.EHOSTUNREACH) else []
             self.kinds.extend(known for known in kinds if known not in self.kinds)
             if isinstance(value, ModuleNotFoundError) and isinstance(name, str) and name not in self.missing:
                 self.missing.append(name)
