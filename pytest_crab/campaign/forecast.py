@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_crab.formats import format_size
-from pytest_crab.runtimes.environment_stock import BASE, Stock, typical
+from pytest_crab.runtimes.environment_stock import Stock, typical
 from pytest_crab.scoring.judges.votes import JUDGEMENT
 from pytest_crab.text import split_lines
 from pytest_crab.trial import Crew, RunContext
@@ -246,14 +246,14 @@ def disk_need(instances: Mapping[str, Instance], stock: Stock, runtime: str, sha
             known.setdefault(instances[name].repo, []).append(above)
     everything = [above for sizes in known.values() for above in sizes]
     missing = [instance for name, instance in instances.items() if name not in stock.there]
-    guess = float(BASE * len(stock.pulled))
+    guess = float(sum(stock.pulled.values()))
     for instance in missing:
         alike = known.get(instance.repo) or everything
         guess += statistics.fmean(alike) if alike else typical(instance.required_environment, runtime)
     return DiskNeed(
         there=len(instances) - len(missing),
         to_build=len(missing),
-        pulled=stock.pulled,
+        pulled=tuple(stock.pulled),
         bytes=guess,
         least=guess * PLAIN * share,
     )

@@ -74,6 +74,9 @@ class Tools:
     public_base: ClassVar[str]
     #: The version that a new instance asks for.
     usual: ClassVar[str]
+    #: What an environment takes above its base where none like it was measured, and its public base, in megabytes.
+    takes: ClassVar[int] = 40
+    base_takes: ClassVar[int] = 500
     #: Whether a build fills a folder beside the tree, which runs see and do not change.
     has_caches: ClassVar[bool] = False
     #: The folders of these caches with which a build of another commit of the same repository may begin.

@@ -15,9 +15,9 @@ from pytest_crab.types import Environment, Instance
 
 _MB = 1024**2
 
-#: What an environment takes above its base, in bytes, where none like it was measured; docs/how-to/disk.md says why.
+#: What an environment takes above its base, in bytes, where none like it was measured and ``Tools.takes`` says nothing.
 READY, DOCKERFILE, SYSTEM, PACKAGES, BARE = 1500 * _MB, 500 * _MB, 300 * _MB, 150 * _MB, 40 * _MB
-#: What a base image takes, and a tree of the local runtime.
+#: What a base image of interpreters alone takes, and a tree of the local runtime.
 BASE, TREE = 150 * _MB, 5 * _MB
 
 
@@ -27,8 +27,8 @@ class Stock:
 
     #: Bytes above the base of each instance's image; None where it is not known, no entry if there is none.
     there: Mapping[str, int | None]
-    #: The bases that are missing.
-    pulled: tuple[str, ...]
+    #: About what each base takes that is missing, in bytes.
+    pulled: Mapping[str, int]
     #: What is free where environments are kept; None: not known.
     free: int | None
     place: str
@@ -52,18 +52,19 @@ def engine_stock(instances: Iterable[Instance], base: str) -> Stock:
     sizes |= {name: int(image["Size"]) for image in found for name in image.get("RepoDigests") or ()}
     built = {name.rpartition(":")[0]: size for name, size in sizes.items()}
     there: dict[str, int | None] = {}
-    missing: dict[str, None] = {}
+    missing: dict[str, int] = {}
     for instance in instances:
         names = wanted_bases(instance.required_environment, base)
         below = next((sizes[name] for name in map(_with_tag, names) if name in sizes), None)
         if below is None:
-            missing[names[0]] = None
+            tools = ecosystem_of(instance.required_environment).tools
+            missing[names[0]] = BASE if tools is None else tools.base_takes * _MB
         size = built.get(repository_of(instance.id))
         if size is not None:
             there[instance.id] = None if below is None else max(size - below, 0)
     return Stock(
         there=there,
-        pulled=tuple(missing),
+        pulled=missing,
         free=free_at(Path(root)) if here and _is_seen(Path(root)) else None,
         place=root,
     )
@@ -72,20 +73,24 @@ def engine_stock(instances: Iterable[Instance], base: str) -> Stock:
 def folder_stock(cache: Path) -> Stock:
     """Return the local runtime's environments in a store's cache; each names the instances that took it."""
     there = {name: None for folder in (cache / "built").glob("*") for name in venvs.instances_of(folder)}
-    return Stock(there=there, pulled=(), free=free_at(cache), place=str(cache.parent))
+    return Stock(there=there, pulled={}, free=free_at(cache), place=str(cache.parent))
 
 
 def typical(environment: Environment, runtime: str) -> int:
     """Return the typical size of an environment of this kind in bytes, for where none like it was measured."""
-    if runtime == "local":
-        return TREE if pins_nothing(environment) else PACKAGES
-    if environment.image is not None:
-        return READY
-    if environment.dockerfile != ecosystem_of(environment).name:
-        return DOCKERFILE
-    if environment.system:
-        return SYSTEM
-    return BARE if pins_nothing(environment) else PACKAGES
+    ecosystem = ecosystem_of(environment)
+    if runtime != "local":
+        if environment.image is not None:
+            return READY
+        if environment.dockerfile != ecosystem.name:
+            return DOCKERFILE
+        if environment.system:
+            return SYSTEM
+    if ecosystem.tools is not None:
+        return ecosystem.tools.takes * _MB
+    if not pins_nothing(environment):
+        return PACKAGES
+    return TREE if runtime == "local" else BARE
 
 
 def _is_seen(folder: Path) -> bool:

@@ -44,6 +44,11 @@ BUILDER_LABEL = "pytest-crab.builder"
 _ROUTE = "/opt/crab/route/ca.crt"
 #: What isolated builds may take, in an image that is built.
 _CONSTRAINTS = "/opt/crab/route/build-constraints.txt"
+#: What programs that fetch leave in their home is in no image: no run would see it.
+_OWN_HOME = """\
+export HOME="$(mktemp -d)"
+trap 'rm -rf "$HOME"' EXIT
+"""
 _FACTS = f"""\
 {program_text("pytest_crab.runtimes.inside", "compiled")}
 import json, shutil, subprocess, sys, sysconfig
@@ -307,7 +312,7 @@ def _pack(
     texts = {
         "Dockerfile": dockerfile,
         "packages.txt": "".join(f"{package}\n" for package in packages),
-        "install.sh": script,
+        "install.sh": f"{_OWN_HOME}{script}",
         "route/README": "What this machine needs to reach packages while an image is built.\n",
     }
     with tarfile.open(archive, "w") as tar:

@@ -42,7 +42,7 @@ def instances(tmp_path: Path, tree_instance: Callable[..., Instance], tree_comme
 
 
 def stock(free: int | None = GB, pulled: tuple[str, ...] = (), **there: int | None) -> Stock:
-    return Stock(there=there, pulled=pulled, free=free, place="here")
+    return Stock(there=there, pulled=dict.fromkeys(pulled, BASE), free=free, place="here")
 
 
 def test_what_is_missing_is_like_its_repository_else_like_all_else_typical(instances: dict[str, Instance]) -> None:

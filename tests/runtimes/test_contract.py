@@ -390,7 +390,9 @@ def test_a_build_gets_the_proxies_and_what_it_makes_tells_none(
     proxy = "http://someone:geheim@proxy.invalid:3128"
     monkeypatch.setenv("HTTPS_PROXY", proxy)
     monkeypatch.setenv("no_proxy", "*")
-    environment = replace(installed_place.instance.environment, install=('echo "$HTTPS_PROXY $no_proxy" > seen.txt',))
+    environment = replace(installed_place.instance.environment, install=(
+        'echo "$HTTPS_PROXY $no_proxy" > seen.txt', 'head -c 9000000 /dev/zero > "$HOME/fetched"',
+    ))  # fmt: skip
     proxied = replace(installed_place.instance, id="demo-proxied", environment=environment)
     runtime = installed_place.runtime
     image = runtime.prepare(proxied, installed_place.snapshot, {"kind": "proxied"})
@@ -398,8 +400,11 @@ def test_a_build_gets_the_proxies_and_what_it_makes_tells_none(
     assert seen.decode() == f"{proxy} *\n"
     if runtime.name == "docker":
         with runtime.engine.calling("reading an image") as client:
-            told = json.dumps([client.history(image.reference), client.inspect_image(image.reference)])
+            layers = client.history(image.reference)
+            told = json.dumps([layers, client.inspect_image(image.reference)])
         assert "geheim" not in told
+        (size,) = (row["Size"] for row in layers if "install.sh; " in row["CreatedBy"])
+        assert size < 9_000_000  # what is fetched into a home stays out of an image
 
 
 def test_reinstall_of_a_broken_tree_is_the_revisions_fault(installed_place: Place) -> None:

@@ -71,6 +71,7 @@ class CppTools(Tools):
     version_arguments = ("-dumpfullversion",)
     public_base = "gcc:{version}"
     usual = "12"
+    base_takes = 1300
     has_caches = True
     bundle_variable = "SSL_CERT_FILE"
 

@@ -63,6 +63,8 @@ class GoTools(Tools):
     version_variable = ("GOTOOLCHAIN", "local")
     public_base = "golang:{version}"
     usual = "1.26"
+    takes = 180
+    base_takes = 850
     has_caches = True
     handed_on = ("mod", "build")
     seeded = ("build", *_LIBRARY)

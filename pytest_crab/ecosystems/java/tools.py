@@ -106,6 +106,7 @@ class JavaTools(Tools):
     version_arguments = ("-version",)
     public_base = "maven:3-eclipse-temurin-{version}"
     usual = "17"
+    takes = 30
     has_caches = True
     handed_on = ("m2",)
 

@@ -26,6 +26,8 @@ class NodeTools(Tools):
     program = "node"
     public_base = "node:{version}"
     usual = "20"
+    takes = 150
+    base_takes = 1100
 
     @override
     def build_script(self, environment: Environment) -> str:

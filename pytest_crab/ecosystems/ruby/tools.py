@@ -51,6 +51,7 @@ class RubyTools(Tools):
     version_arguments = ("-e", "print RUBY_VERSION")
     public_base = "ruby:{version}"
     usual = "3.1"
+    base_takes = 1000
     has_caches = True
     bundle_variable = "SSL_CERT_FILE"
 

@@ -141,6 +141,8 @@ class RustTools(Tools):
     program = "cargo"
     public_base = "rust:{version}"
     usual = "1.95"
+    takes = 30
+    base_takes = 1500
     has_caches = True
     handed_on = ("home", "target", "made")
     bundle_variable = "CARGO_HTTP_CAINFO"
