@@ -29,7 +29,7 @@ RUN : run the install and build commands and compile the main functions; \
     mkdir -p /opt/crab/caches; \
     export CXX="$(command -v g++)" CRAB_MAINS=/opt/crab/caches; \
     export CC="${CXX%g++}gcc"; \
-    HOME=/tmp sh /opt/crab/install.sh; \
+    sh /opt/crab/install.sh; \
     : > /opt/crab/distributions.txt; \
     mkdir /opt/crab/tree; \
     cp -a ./. /opt/crab/tree/

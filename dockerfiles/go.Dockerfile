@@ -34,7 +34,7 @@ COPY install.sh /opt/crab/install.sh
 WORKDIR ${WORKDIR}
 RUN : fetch the modules, compile and run the install commands; \
     set -e; \
-    HOME=/tmp sh /opt/crab/install.sh; \
+    sh /opt/crab/install.sh; \
     : > /opt/crab/distributions.txt; \
     mkdir /opt/crab/tree; \
     cp -a ./. /opt/crab/tree/

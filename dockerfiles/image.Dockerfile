@@ -30,6 +30,6 @@ COPY install.sh /opt/crab/install.sh
 WORKDIR ${WORKDIR}
 RUN : run the install commands; \
     set -e; \
-    HOME=/tmp sh /opt/crab/install.sh; \
+    sh /opt/crab/install.sh; \
     mkdir /opt/crab/tree; \
     cp -a ./. /opt/crab/tree/

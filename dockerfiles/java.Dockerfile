@@ -25,7 +25,7 @@ COPY install.sh /opt/crab/install.sh
 WORKDIR ${WORKDIR}
 RUN : run the install commands, fetch and compile; \
     set -e; \
-    HOME=/tmp sh /opt/crab/install.sh; \
+    sh /opt/crab/install.sh; \
     : > /opt/crab/distributions.txt; \
     mkdir /opt/crab/tree; \
     cp -a ./. /opt/crab/tree/

@@ -26,8 +26,7 @@ COPY install.sh /opt/crab/install.sh
 WORKDIR ${WORKDIR}
 RUN : install packages and run the install commands; \
     set -e; \
-    HOME=/tmp sh /opt/crab/install.sh; \
-    rm -rf /tmp/.npm; \
+    sh /opt/crab/install.sh; \
     : > /opt/crab/distributions.txt; \
     mkdir /opt/crab/tree; \
     cp -a ./. /opt/crab/tree/

@@ -31,7 +31,7 @@ RUN : take the packages, run the install commands and note where PHPUnit is; \
     set -e; \
     mkdir -p /opt/crab/caches; \
     export CRAB_PHP=/opt/crab/caches COMPOSER_HOME=/opt/crab/caches/composer; \
-    HOME=/tmp sh /opt/crab/install.sh; \
+    sh /opt/crab/install.sh; \
     : > /opt/crab/distributions.txt; \
     mkdir /opt/crab/tree; \
     cp -a ./. /opt/crab/tree/

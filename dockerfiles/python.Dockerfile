@@ -38,6 +38,6 @@ COPY install.sh /opt/crab/install.sh
 WORKDIR ${WORKDIR}
 RUN : run the install commands; \
     set -e; \
-    HOME=/tmp PIP_NO_CACHE_DIR=1 sh /opt/crab/install.sh; \
+    PIP_NO_CACHE_DIR=1 sh /opt/crab/install.sh; \
     mkdir /opt/crab/tree; \
     cp -a ./. /opt/crab/tree/

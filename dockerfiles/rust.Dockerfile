@@ -35,7 +35,7 @@ COPY install.sh /opt/crab/install.sh
 WORKDIR ${WORKDIR}
 RUN : fetch the crates, compile and run the install commands; \
     set -e; \
-    HOME=/tmp CRAB_CACHES=/opt/crab/caches sh /opt/crab/install.sh; \
+    CRAB_CACHES=/opt/crab/caches sh /opt/crab/install.sh; \
     : > /opt/crab/distributions.txt; \
     mkdir /opt/crab/tree; \
     cp -a ./. /opt/crab/tree/

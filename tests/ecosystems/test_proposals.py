@@ -92,6 +92,11 @@ def test_cpp_is_built_by_cmake_alone(tmp_path: Path) -> None:
     assert "cmake -S ." in found.commands[-1]
 
 
+def at(tree: Path) -> SimpleNamespace:
+    """Return what the harness gives a runner of own tests, of a tree alone."""
+    return SimpleNamespace(job={"workdir": str(tree)}, nearest=supervisor.nearest)
+
+
 @pytest.mark.parametrize(
     ("touched", "chosen"),
     [
@@ -105,7 +110,7 @@ def test_a_file_of_data_stands_for_the_tests_above_it(tmp_path: Path, touched: s
     for path in ("test/unit/a.js", "test/unit/fixtures/data/in.js", "src/__tests__/b.test.ts", "src/c.js"):
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_text("")
-    assert own_tests.chosen(str(tmp_path), [touched]) == chosen
+    assert own_tests.chosen(at(tmp_path), [touched]) == chosen
 
 
 def test_the_options_of_a_script_are_mochas_and_its_files_are_not() -> None:
@@ -149,4 +154,4 @@ def test_specifications_are_minitests_where_code_says_so(
     (tmp_path / "spec").mkdir()
     (tmp_path / "spec/spec_helper.rb").write_text(helper)
     (tmp_path / "spec/a_spec.rb").write_text("describe(1) {}\n")
-    assert ruby_tests.chosen(str(tmp_path), ["spec/a_spec.rb"], with_rspec=with_rspec) == {runner: ["spec/a_spec.rb"]}
+    assert ruby_tests.chosen(at(tmp_path), ["spec/a_spec.rb"], with_rspec=with_rspec) == {runner: ["spec/a_spec.rb"]}

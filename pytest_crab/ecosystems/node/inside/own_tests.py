@@ -93,7 +93,7 @@ def run(host, run):
     node.keep_places(host.tree, host.job, run["state"], host.built_since)
     env, _ = host.environment()
     outcomes = []
-    found = projects(node, root, chosen(root, tests["files"]))
+    found = projects(node, root, chosen(host, tests["files"]))
     for (home, runner), files in sorted(in_browsers(node, host, env, found, end).items()):
         report = os.path.join(host.folder, "overlay", os.urandom(8).hex())
         try:
@@ -109,26 +109,23 @@ def run(host, run):
     return host.completed(outcomes)
 
 
-def chosen(root, files):
+def chosen(host, files):
     """Return the files of tests that files belong to: a snapshot to the test beside it, data to tests above it."""
-    found = set()
+    root, found = host.job["workdir"], set()
     for file in files:
         folder, name = os.path.split(file)
         shown = os.path.basename(folder) == "__snapshots__" and name.endswith(".snap")
         own = os.path.join(os.path.dirname(folder), name[:-5]) if shown else file
-        if TEST.search(own) and SOURCE.search(own) and "/fixtures/" not in own:
-            found.update([own] if os.path.isfile(os.path.join(root, own)) else [])
-            continue
-        while folder:
-            folder = os.path.dirname(folder)
-            place = os.path.join(root, folder)
-            beside = sorted(os.listdir(place)) if os.path.isdir(place) else []
-            inside = [os.path.join(folder, each) for each in beside if SOURCE.search(each)]
-            inside = [path for path in inside if TEST.search(path)]
-            if inside:
-                found.update(inside)
-                break
+        if not is_test(own):  # what lies beside data may be data, although it is source
+            found.update(host.nearest(root, folder, is_test))
+        elif os.path.isfile(os.path.join(root, own)):
+            found.add(own)
     return sorted(found)
+
+
+def is_test(path):
+    """Return whether a path is one of a file of tests."""
+    return bool(TEST.search(path) and SOURCE.search(path)) and "/fixtures/" not in path
 
 
 def projects(node, root, files):

@@ -28,7 +28,7 @@ def run(host, run):
     beside = [os.path.join(root, PROGRAM), os.path.join(env["CRAB_PHP"], PROGRAM), SYSTEM]
     program = next(path for path in beside if os.path.isfile(path) or path == SYSTEM)
     outcomes = []
-    for file in chosen(root, run["tests"]["files"]):
+    for file in chosen(host, run["tests"]["files"]):
         report = os.path.join(host.folder, "overlay", os.urandom(8).hex())
         argv = [host.job["tools"]["php"]["program"], program, "--log-junit", report]
         if os.path.exists(os.path.join(root, LOADER)) and not any(map(os.path.exists, settings(root))):
@@ -45,21 +45,20 @@ def settings(root):
     return [os.path.join(root, name) for name in SETTINGS]
 
 
-def chosen(root, files):
+def chosen(host, files):
     """Return the files of tests that files belong to: data to the tests above it."""
-    found = set()
+    root, found = host.job["workdir"], set()
     for file in files:
-        if file.endswith("Test.php"):
-            found.update([file] if os.path.isfile(os.path.join(root, file)) else [])
-            continue
-        folder, inside = os.path.dirname(file), []
-        while folder and not inside:
-            place = os.path.join(root, folder)
-            beside = sorted(os.listdir(place)) if os.path.isdir(place) else []
-            inside = [os.path.join(folder, each) for each in beside if each.endswith("Test.php")]
-            folder = os.path.dirname(folder)
-        found.update(inside)
+        if not is_test(file):
+            found.update(host.nearest(root, file, is_test))
+        elif os.path.isfile(os.path.join(root, file)):
+            found.add(file)
     return sorted(found)
+
+
+def is_test(path):
+    """Return whether a path is one of a file of tests."""
+    return path.endswith("Test.php")
 
 
 def read(host, file, report):

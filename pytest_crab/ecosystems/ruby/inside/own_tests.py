@@ -59,7 +59,7 @@ def run(host, run):
 
     outcomes = []
     with_rspec = os.path.exists(os.path.join(host.job["tree"], ".rspec"))
-    for runner, files in chosen(root, run["tests"]["files"], with_rspec=with_rspec).items():
+    for runner, files in chosen(host, run["tests"]["files"], with_rspec=with_rspec).items():
         asked = [*started(host.job["tree"]), "-e", "require %r" % FRAMEWORKS[runner]]  # nothing of a revision's says it
         seen = host.process(asked, env, root, end - time.monotonic(), printed=False)
         if not seen["killed"] and seen["status"] != 0:
@@ -76,19 +76,16 @@ def run(host, run):
     return host.completed(outcomes)
 
 
-def chosen(root, files, *, with_rspec):
+def chosen(host, files, *, with_rspec):
     """Return by runner the files of tests that files belong to: data to the tests above it.
 
     ``with_rspec``: the project has settings of RSpec.
     """
-    found = {}
+    root, found = host.job["workdir"], {}
     for file in files:
-        folder, inside = os.path.dirname(file), [file] if is_test(root, file) else []
-        while folder and not inside and not file.endswith(".rb"):
-            place = os.path.join(root, folder)
-            beside = sorted(os.listdir(place)) if os.path.isdir(place) else []
-            inside = [path for path in (os.path.join(folder, each) for each in beside) if is_test(root, path)]
-            folder = os.path.dirname(folder)
+        inside = [file] if is_test(root, file) else []
+        if not inside and not file.endswith(".rb"):
+            inside = host.nearest(root, file, lambda path: is_test(root, path))
         for path in inside:
             found.setdefault(runner_of(root, path, with_rspec), set()).add(path)
     return {runner: sorted(found[runner]) for runner in sorted(found)}
