@@ -333,6 +333,16 @@ class Ecosystem(Protocol):
         return {}
 
     @property
+    def versions(self) -> Spelling | None:
+        """The spelling of the versions of its tools, with an example; None: any."""
+        return None
+
+    @property
+    def oldest(self) -> str:
+        """The first version of its tools that runs oracles; empty: any does."""
+        return ""
+
+    @property
     def pin(self) -> Spelling:
         """The spelling of a pinned package in ``environment.packages``."""
 
@@ -475,6 +485,8 @@ class Ecosystem(Protocol):
             return
         if environment.version is None:
             yield f"environment.version is missing; beside ecosystem {self.name} it should be that of {self.name}"
+        elif self.versions is not None and not re.fullmatch(self.versions.expression, environment.version):
+            yield f"environment.version is {environment.version!r}; it should be that of {self.versions.words}"
         for key in ("python", "node", *(() if self.dated else ("resolved",))):
             if getattr(environment, key) is not None:
                 yield f"environment.{key} is set beside ecosystem {self.name}; it should be left out"
@@ -537,7 +549,11 @@ class Ecosystem(Protocol):
 
         None: it can, or only a run can tell.
         """
-        if facts.get("tools", {}).get(self.name):
+        found = facts.get("tools", {}).get(self.name)
+        if found and numbers(found["version"]) < numbers(self.oldest):
+            version = f"{self.name} {found['version']}"
+            return f"{version} is too old for {oracle.runner}: environment.version should be {self.oldest} or later"
+        if found:
             return None
         return (
             f"{oracle.runner} needs {self.name}, which is not in the environment: set environment.ecosystem to "

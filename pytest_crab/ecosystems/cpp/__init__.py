@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
 
 from typing_extensions import override
 
@@ -17,7 +15,6 @@ from pytest_crab.ecosystems.contract import (
     Messages,
     Names,
     Spelling,
-    numbers,
     runner_source,
 )
 from pytest_crab.ecosystems.cpp.inside.own_tests import FOLDER, HARNESS
@@ -25,12 +22,7 @@ from pytest_crab.ecosystems.cpp.linter import LINTER
 from pytest_crab.ecosystems.cpp.tools import FRAMEWORKS, CppTools
 from pytest_crab.ecosystems.patterns import Patterns
 from pytest_crab.errors import ImageError
-from pytest_crab.types import Environment, Oracle
-
-_VERSION = re.compile(r"\d{1,2}(?:\.\d{1,2}){0,2}")
-
-#: The first GCC that compiles what the harness links to an oracle.
-_OLDEST = (8, 0)
+from pytest_crab.types import Environment
 
 #: From one of these autotools make a project's configure.
 _AUTOTOOLS = {"configure.ac", "configure.in"}
@@ -81,6 +73,9 @@ class Cpp(Ecosystem):
     runner = runner_source(__name__)
     own_tests = runner_source(__name__, "own_tests")
     stub = _STUB
+    versions = Spelling(r"\d{1,2}(?:\.\d{1,2}){0,2}", "GCC, such as '12'")
+    #: The first GCC that compiles what the harness links to an oracle.
+    oldest = "8"
     pin = Spelling("|".join(FRAMEWORKS), f"{', '.join(FRAMEWORKS[:-1])} or {FRAMEWORKS[-1]}")
     runners = MappingProxyType(
         {**dict.fromkeys(FRAMEWORKS, _SOURCES), "c": Spelling(r"\.c", ".c"), "cpp-tests": OWN_TESTS}
@@ -120,8 +115,6 @@ class Cpp(Ecosystem):
         yield from super().environment_faults(environment)
         if not self.owns(environment):
             return
-        if environment.version is not None and not _VERSION.fullmatch(environment.version):
-            yield f"environment.version is {environment.version!r}; it should be that of GCC, such as '12'"
         if environment.build is None:
             yield "environment.build is missing; it should be the commands that build the tree, such as 'make'"
         for name in ("CC", "CXX"):
@@ -132,10 +125,3 @@ class Cpp(Ecosystem):
     def start(self, runner: str) -> Environment:
         packages = (runner,) if runner in FRAMEWORKS else ()
         return Environment(ecosystem=self.name, version=self.tools.usual, packages=packages, build=("make",))
-
-    @override
-    def unsupported_reason(self, facts: Mapping[str, Any], oracle: Oracle) -> str | None:
-        found = facts.get("tools", {}).get(self.name)
-        if found and numbers(found["version"]) < _OLDEST:
-            return f"GCC {found['version']} is too old for {oracle.runner}: environment.version should be 8 or later"
-        return super().unsupported_reason(facts, oracle)

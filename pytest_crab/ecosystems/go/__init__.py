@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
-from typing import Any
 
 from typing_extensions import override
 
@@ -25,12 +24,7 @@ from pytest_crab.ecosystems.go.inside import own_tests as inside_tests
 from pytest_crab.ecosystems.go.linter import LINTER
 from pytest_crab.ecosystems.go.tools import GoTools
 from pytest_crab.ecosystems.patterns import Patterns
-from pytest_crab.types import Environment, Oracle
-
-_VERSION = re.compile(r"1\.\d{1,2}(?:\.\d{1,2})?")
-
-#: The first Go whose tests mark their own lines apart from what is printed.
-_OLDEST = (1, 20)
+from pytest_crab.types import Environment
 
 #: The release that a go.mod asks for.
 _ASKED = re.compile(r"(?m)^go[ \t]+(1\.\d+)")
@@ -77,6 +71,11 @@ class Go(Ecosystem):
     own_tests = runner_source(__name__, "own_tests")
     stub = _STUB
     is_beside_code = True
+    versions = Spelling(
+        r"1\.\d{1,2}(?:\.\d{1,2})?", "Go, such as '1.26', or '1.22.12', a patch release, which Go fetches"
+    )
+    #: The first Go whose tests mark their own lines apart from what is printed.
+    oldest = "1.20"
     pin = Spelling(r"[a-z0-9.-]+(?:/[A-Za-z0-9._~-]+)+@v\d+\.\d+\.\d+\S*", "example.org/module@v1.2.3")
     runners = MappingProxyType({"go": Spelling(r"_test\.go", "_test.go"), "go-tests": OWN_TESTS})
     leftovers = Patterns(names=("coverage.out", "cover.out"))
@@ -105,19 +104,7 @@ class Go(Ecosystem):
         yield from super().environment_faults(environment)
         if not self.owns(environment):
             return
-        if environment.version is not None and not _VERSION.fullmatch(environment.version):
-            yield (
-                f"environment.version is {environment.version!r}; it should be that of Go, such as '1.26', or a patch "
-                "release such as '1.22.12', which Go fetches where it is not here"
-            )
         if "GODEBUG" in environment.env:
             yield "environment.env.GODEBUG belongs to the harness, which reads its caches by it; it should be left out"
         if environment.packages:
             yield "environment.packages are set; they should be left out, since go.mod and go.sum pin what Go takes"
-
-    @override
-    def unsupported_reason(self, facts: Mapping[str, Any], oracle: Oracle) -> str | None:
-        found = facts.get("tools", {}).get(self.name)
-        if found and numbers(found["version"]) < _OLDEST:
-            return f"Go {found['version']} does not mark its tests' lines: environment.version should be 1.20 or later"
-        return super().unsupported_reason(facts, oracle)

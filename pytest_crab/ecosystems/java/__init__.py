@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
-from typing import Any
 
 from typing_extensions import override
 
@@ -23,12 +22,7 @@ from pytest_crab.ecosystems.java.linter import LINTER
 from pytest_crab.ecosystems.java.tools import JavaTools
 from pytest_crab.ecosystems.patterns import Patterns
 from pytest_crab.errors import ImageError
-from pytest_crab.types import Environment, Oracle
-
-_VERSION = re.compile(r"\d{1,2}(?:\.\d{1,3}){0,2}")
-
-#: The first JDK that has all options that oracles are compiled and run with.
-_OLDEST = 11
+from pytest_crab.types import Environment
 
 #: Where poms say which Java the sources are in, if that is one that no JDK from 17 on takes: "1.7" is the oldest.
 _OLD_LEVEL = r"<(java\.version|(maven\.compiler\.)?(source|target|testSource|testTarget))>1\.[1-6]</"
@@ -82,6 +76,9 @@ class Java(Ecosystem):
     own_tests = runner_source(__name__, "own_tests")
     stub = _STUB
     is_beside_code = True
+    versions = Spelling(r"\d{1,2}(?:\.\d{1,3}){0,2}", "a JDK, such as '17'")
+    #: The first JDK that has all options that oracles are compiled and run with.
+    oldest = "11"
     pin = Spelling(r"[A-Za-z0-9._-]+:[A-Za-z0-9._-]+:\d\S*", "org.example:shop:1.2.3")
     runners = MappingProxyType({"junit": Spelling(r"\.java", ".java"), "java-tests": OWN_TESTS})
     leftovers = Patterns(names=(), marks=("maven-status", "crab-classpath", "surefire-reports"))
@@ -113,8 +110,6 @@ class Java(Ecosystem):
         yield from super().environment_faults(environment)
         if not self.owns(environment):
             return
-        if environment.version is not None and not _VERSION.fullmatch(environment.version):
-            yield f"environment.version is {environment.version!r}; it should be that of a JDK, such as '17'"
         if "MAVEN_OPTS" in environment.env:
             yield (
                 "environment.env.MAVEN_OPTS belongs to the harness, whose Maven reads its repository by it; it should "
@@ -122,13 +117,6 @@ class Java(Ecosystem):
             )
         if environment.packages:
             yield "environment.packages are set; they should be left out, since pom.xml pins what Maven takes"
-
-    @override
-    def unsupported_reason(self, facts: Mapping[str, Any], oracle: Oracle) -> str | None:
-        found = facts.get("tools", {}).get(self.name)
-        if found and int(found["version"].partition(".")[0]) < _OLDEST:
-            return f"the JDK {found['version']} is too old for oracles: environment.version should be 11 or later"
-        return super().unsupported_reason(facts, oracle)
 
 
 def _module(tree: Path, file: str) -> str:

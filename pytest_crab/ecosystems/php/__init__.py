@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -26,8 +25,6 @@ from pytest_crab.ecosystems.php.tools import PhpTools
 from pytest_crab.types import Environment
 
 _NAME = r"[a-z0-9](?:[_.-]?[a-z0-9]+)*"
-_VERSION = re.compile(r"\d{1,2}(?:\.\d{1,3}){1,2}")
-
 _TESTS = """\
 (method_declaration name: (name) @name (#match? @name "^test")) @test
 """
@@ -72,6 +69,7 @@ class Php(Ecosystem):
     runner = runner_source(__name__)
     own_tests = runner_source(__name__, "own_tests")
     stub = _STUB
+    versions = Spelling(r"\d{1,2}(?:\.\d{1,3}){1,2}", "PHP, such as '8.2'")
     pin = Spelling(rf"{_NAME}/{_NAME}:\d+(?:\.\d+)+\S*", "phpunit/phpunit:9.6.7, which is composer's way")
     runners = MappingProxyType({"phpunit": Spelling(r"\.php", ".php"), "php-tests": OWN_TESTS})
     leftovers = Patterns(names=(".phpunit.result.cache", ".phpunit.cache", ".php-cs-fixer.cache"))
@@ -86,12 +84,6 @@ class Php(Ecosystem):
     def is_told(self, run_id: str, path: str, name: str) -> bool:
         place, _, told = run_id.partition(":")
         return place == path and told.rpartition("::")[2].partition(" with data set ")[0] == name
-
-    @override
-    def environment_faults(self, environment: Environment) -> Iterator[str]:
-        yield from super().environment_faults(environment)
-        if self.owns(environment) and environment.version is not None and not _VERSION.fullmatch(environment.version):
-            yield f"environment.version is {environment.version!r}; it should be that of PHP, such as '8.2'"
 
     @override
     def licences(self, read: Callable[[str], str]) -> Iterator[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -24,8 +23,6 @@ from pytest_crab.ecosystems.patterns import Patterns
 from pytest_crab.ecosystems.ruby.linter import LINTER
 from pytest_crab.ecosystems.ruby.tools import RubyTools
 from pytest_crab.types import Environment
-
-_VERSION = re.compile(r"\d\.\d{1,2}(?:\.\d{1,2})?")
 
 #: The runners, each with the release of its gem for an oracle of which nothing else is known.
 _RELEASES = MappingProxyType({"rspec": "3.12.0", "minitest": "5.17.0"})
@@ -71,6 +68,7 @@ class Ruby(Ecosystem):
     runner = runner_source(__name__)
     own_tests = runner_source(__name__, "own_tests")
     stub = _STUB
+    versions = Spelling(r"\d\.\d{1,2}(?:\.\d{1,2})?", "Ruby, such as '3.1'")
     pin = Spelling(r"[A-Za-z0-9_.-]+:\d+(?:\.[0-9A-Za-z]+)*", "name:1.2.3, which is gem's way")
     runners = MappingProxyType(
         {
@@ -86,14 +84,6 @@ class Ruby(Ecosystem):
     def is_told(self, run_id: str, path: str, name: str) -> bool:
         place, _, told = run_id.partition(":")
         return place in (".", path) and (f" {told}".endswith(f" {name}") or told.endswith(f"#{name}"))
-
-    @override
-    def environment_faults(self, environment: Environment) -> Iterator[str]:
-        yield from super().environment_faults(environment)
-        if not self.owns(environment):
-            return
-        if environment.version is not None and not _VERSION.fullmatch(environment.version):
-            yield f"environment.version is {environment.version!r}; it should be that of Ruby, such as '3.1'"
 
     @override
     def start(self, runner: str) -> Environment:

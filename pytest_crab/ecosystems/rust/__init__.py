@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
-from typing import Any
 
 from typing_extensions import override
 
@@ -24,12 +23,7 @@ from pytest_crab.ecosystems.patterns import Patterns
 from pytest_crab.ecosystems.rust.inside import own_tests as inside_tests
 from pytest_crab.ecosystems.rust.linter import LINTER
 from pytest_crab.ecosystems.rust.tools import RustTools
-from pytest_crab.types import Environment, Oracle
-
-_VERSION = re.compile(r"1\.\d{1,3}(?:\.\d{1,2})?")
-
-#: The oldest Rust whose tests were seen to be told as they are here.
-_OLDEST = (1, 63)
+from pytest_crab.types import Environment
 
 #: The condition under which a whole file is compiled, and what in it is a condition's own word or denied.
 _CONDITION = re.compile(r"(?m)^#!\[cfg\((.*)\)\]")
@@ -85,6 +79,9 @@ class Rust(Ecosystem):
     dated = True
     stub = _STUB
     is_beside_code = True
+    versions = Spelling(r"1\.\d{1,3}(?:\.\d{1,2})?", "Rust, such as '1.95'")
+    #: The oldest Rust whose tests were seen to be told as they are here.
+    oldest = "1.63"
     pin = Spelling(r"[A-Za-z][A-Za-z0-9_-]*@\d+\.\d+\.\d+(?:[-+][0-9A-Za-z.+-]+)?", "name@1.2.3, which is cargo's way")
     runners = MappingProxyType({"cargo": Spelling(r"\.rs", ".rs"), "rust-tests": OWN_TESTS})
     leftovers = Patterns(names=("*.profraw",), marks=("CACHEDIR.TAG",))  # which lies in each target folder
@@ -125,14 +122,5 @@ class Rust(Ecosystem):
         yield from super().environment_faults(environment)
         if not self.owns(environment):
             return
-        if environment.version is not None and not _VERSION.fullmatch(environment.version):
-            yield f"environment.version is {environment.version!r}; it should be that of Rust, such as '1.95'"
         if environment.packages:
             yield "environment.packages are set; they should be left out, since Cargo.lock pins what cargo takes"
-
-    @override
-    def unsupported_reason(self, facts: Mapping[str, Any], oracle: Oracle) -> str | None:
-        found = facts.get("tools", {}).get(self.name)
-        if found and numbers(found["version"]) < _OLDEST:
-            return f"Rust {found['version']} is too old for its oracles: environment.version should be 1.63 or later"
-        return super().unsupported_reason(facts, oracle)
