@@ -96,7 +96,8 @@ async function review() {
       one.labels.length ? make("dl", { class: "facts" }, one.labels.map(([label, value]) => [make("dt", null, label), make("dd", null, value)])) : null,
     ));
     document.activeElement.blur();  // keys are commands again
-    scrollTo(0, 0);
+    main.scrollIntoView();
+    main.querySelector(".human")?.scrollIntoView({ block: "nearest" });  // below many lines it would not be in view
   }
 
   const go = (step) => { if (busy) return; place = Math.min(items.length - 1, Math.max(0, place + step)); show(); };

@@ -142,3 +142,4 @@ def test_a_comment_in_a_long_hunk_is_shown_with_the_lines_around_it(browser: Bro
     above = page.locator("tr:has(+ tr .human):visible")
     assert [above.locator("td").nth(column).inner_text() for column in (1, 2)] == ["201", "+row 201"]
     assert 30 < page.locator("tr.add:visible").count() < 100
+    assert page.locator(".human").first.evaluate("node => node.getBoundingClientRect().bottom < innerHeight + 1")
