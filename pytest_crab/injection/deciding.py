@@ -166,7 +166,7 @@ class Deciding(Stage):
 
     @override
     def identity(self) -> Mapping[str, Any]:
-        return {"version": 16, ecosystems.DEFAULT.name: self.version}
+        return {"version": 17, ecosystems.DEFAULT.name: self.version}
 
     @override
     def run(self, candidate: PullCandidate, context: CurationContext) -> PullCandidate | Rejection:

@@ -41,10 +41,11 @@ def run():
             os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
-    root = "--rootdir=" + os.getcwd()  # names count from here wherever the settings lie
     with tempfile.TemporaryDirectory() as folder:
         report = os.path.join(folder, "report.xml")
-        command = [sys.executable, "-m", "pytest", "-q", "-o", "addopts=", "-p", "no:cacheprovider", root]
+        command = [sys.executable, "-m", "pytest", "-q", "-o", "addopts=", "-p", "no:cacheprovider"]
+        if tuple(map(int, pytest.__version__.split(".")[:2])) >= (3, 5):  # older ones know no such option
+            command += ["--rootdir=" + os.getcwd()]  # names count from here wherever the settings lie
         command += ["--junitxml=" + report]
         command += [path for path in FILES if os.path.basename(path) != "conftest.py"]
         environ = dict(os.environ, PYTHONPATH=os.pathsep.join(path for path in sys.path if path))
