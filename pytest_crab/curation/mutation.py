@@ -369,7 +369,12 @@ def _with_comma(node: Node, source: bytes) -> tuple[int, int]:
         start = source.rfind(b"\n", 0, node.start_byte) + 1
         end = source.find(b"\n", after.end_byte)
         alone = not source[start : node.start_byte].strip() and not source[after.end_byte : end].strip()
-        return (start, end + 1) if alone else (node.start_byte, after.end_byte)
+        if alone:
+            return start, end + 1
+        stop = len(source) - len(source[after.end_byte :].lstrip(b" "))  # no gap is to tell of it
+        if source[stop : stop + 1] == b"\n":
+            return len(source[: node.start_byte].rstrip(b" ")), after.end_byte
+        return node.start_byte, stop
     if before is not None and source[before.start_byte : before.end_byte] == b",":
         return before.start_byte, node.end_byte
     return node.start_byte, node.end_byte

@@ -56,7 +56,7 @@ _MENDS = re.compile(
     re.IGNORECASE,
 )
 _OTHER = re.compile(
-    r"^(?:revert\b|bump\b|release\b|prepare\b|version\b"
+    r"^(?:bump\b|release\b|prepare\b|version\b"
     r"|(?:docs?|ci|build|style|chore|typing)\b[(:!]|fix(?:e[sd])? (?:\w+ )?(?:py)?tests?\b(?! and fix))"
     r"|\b(?:typos?|lint(?:ing|er)?|pre-commit|coverage|changelog|deprecat\w+|rename\w*"
     r"|refactor\w*|reformat\w*|type hints?|annotations?|drop(?:s|ped)?|quotes|style"
@@ -64,6 +64,8 @@ _OTHER = re.compile(
     r"|(?:more|better|nicer|detailed|clearer|improved?) (?:helpful |useful )?(?:error )?messages?|helpful)\b",
     re.IGNORECASE,
 )
+#: The titles of pull requests that take back or bring what others had reviewed.
+OF_BRANCHES = re.compile(r"revert\b|merge (?:branch )?\S+ (?:in)?to\b", re.IGNORECASE)
 _FIX = re.compile(r"(?:tests? and )?(?:bug ?)?fix(?:e[sd])?\b:?\s+(?:(?:an?|the) )?", re.IGNORECASE)
 _SAYS_NOTHING = re.compile(
     r"(?:proposed |another |minor |small |a |few |some |tests? and )*(?:bug ?)?fix(?:e[sd])?(?: (?:for|in|of))?"
@@ -87,7 +89,7 @@ _NUMBERED = re.compile(
 #: The subjects of the commits that were squashed.
 _LISTED = re.compile(r"^\s*[*-]\s.*$", re.MULTILINE)
 _PREFIX = re.compile(
-    r"^(?:fix|bugfix|bug|perf|feat)(?:\([\w./-]+\))?!?:\s*|^\[[\w. -]+\]\s*"
+    r"^wip\b:?\s*|^(?:fix|bugfix|bug|perf|feat)(?:\([\w./-]+\))?!?:\s*|^\[[\w. -]+\]\s*"
     r"|^(?:fix(?:e[sd])?|closes?)\s+#\d+\s*[:,-]?\s*",
     re.IGNORECASE,
 )
@@ -119,7 +121,7 @@ class FixSource(CandidateSource):
 
     @override
     def identity(self) -> Mapping[str, Any]:
-        return {"kind": self.kind, "url": self.url, "methods": list(self.methods), "version": 6}
+        return {"kind": self.kind, "url": self.url, "methods": list(self.methods), "version": 7}
 
     @lazy
     def line(self) -> list[Change]:
@@ -358,6 +360,8 @@ class FixSource(CandidateSource):
         changed = self.files[self._places[change.commit]]
         if not change.texts[0]:
             return "nothing says what it does"
+        if OF_BRANCHES.match(change.texts[0]):
+            return "it takes back or merges what others had reviewed"
         if _OTHER.search(change.texts[0]):
             return "it changes the form of the code alone"
         if len(changed) > _MOST_FILES:
@@ -435,6 +439,7 @@ def mends(change: Change) -> bool:
     title, body = change.texts
     return (
         bool(_MENDS.search(f"{title}\n{_LISTED.sub('', body)}"))
+        and not OF_BRANCHES.match(title)
         and not _OTHER.search(title)
         and not _ADDS.search(title)
     )

@@ -22,7 +22,7 @@ from pytest_crab.ecosystems import DEFAULT, grammar_of, of_file
 from pytest_crab.ecosystems.files_of_tests import is_test, may_have_tests
 from pytest_crab.injection import code_parts
 from pytest_crab.injection.fault_words import fault_words
-from pytest_crab.injection.fixes import place_of
+from pytest_crab.injection.fixes import OF_BRANCHES, place_of
 from pytest_crab.injection.linting import linter_sees
 from pytest_crab.injection.proposals import ORIGIN, Method, Proposal, Remark, propose, to_candidate
 from pytest_crab.injection.repository import Change, Repository
@@ -67,7 +67,7 @@ class SeededSource(CandidateSource):
 
     @override
     def identity(self) -> Mapping[str, Any]:
-        return {"kind": self.kind, "url": self.url, "method": Method.SEEDED.value, "version": 5}
+        return {"kind": self.kind, "url": self.url, "method": Method.SEEDED.value, "version": 6}
 
     @lazy
     def line(self) -> list[Change]:
@@ -144,7 +144,7 @@ class SeededSource(CandidateSource):
         title, _ = change.texts
         files = self._steps[change.commit][1]
         tests = [path for path in files if may_have_tests(path) and files[path] in "AM"]
-        if not title or title.startswith("Revert") or not tests or len(files) > _MOST_FILES:
+        if not title or OF_BRANCHES.match(title) or not tests or len(files) > _MOST_FILES:
             return True
         if is_dependency_update(change.author, title, list(files)):
             return True

@@ -53,6 +53,15 @@ def test_a_text_for_people_is_no_argument_that_is_left_out() -> None:
     assert found["argument", 2] == {(", help=told", "")}
 
 
+def test_an_argument_that_is_left_out_leaves_no_gap() -> None:
+    source = b"f(a, x=1, b=2)\nf(\n    x=1, b=2,\n    c=3, x=1,\n    d=4)\n"
+    made = {one.content.decode() for one in mutants("f.py", source, ALL) if one.operator == "argument"}
+    text = source.decode()
+    assert text.replace("a, x=1, b", "a, b") in made
+    assert text.replace("    x=1, b", "    b") in made
+    assert text.replace("c=3, x=1,", "c=3,") in made
+
+
 def test_what_a_fix_left_as_it_was_is_not_changed() -> None:
     before = b"def f(a):\n    if a.b == 1 and a in (1, 2, 3):\n        return g(a)\n    return h(a, 1)\n"
     after = before.replace(b"3)", b"3, 4)").replace(b"== 1", b"== 2").replace(b"h(a, 1)", b"h(a)")

@@ -108,6 +108,8 @@ def test_only_changes_that_mend_with_tests_are_looked_at(proposed: dict[str, Pul
         ("Cache keys\n\n* Fix the test\n* ensure names", False),  # only squashed commits speak of a fix
         ("Cache keys\n\nWithout it a lookup fails.", True),
         ("Allow a list of valid names", False),
+        ("Merge stable into main\n\nIt fixes a crash.", False),
+        ("Merge names in a crash report", True),
         ("Adds an option to fix keys", True),
         ("Add validation of names", False),
         ("Add validation of names, which crashed", True),

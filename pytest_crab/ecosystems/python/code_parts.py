@@ -24,7 +24,7 @@ _OF_TESTS = frozenset({"tests", "test", "testing", "conftest"})
 
 #: What a test waits for an error with, and a docstring that names an issue and no more.
 _RAISES = (".raises", ".assertRaises", ".assertRaisesRegex")
-_NUMBER = re.compile(r"(?:#|issue )\d+", re.IGNORECASE)
+_NUMBER = re.compile(r"(?:#|issue |https?://\S+/)\d+", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

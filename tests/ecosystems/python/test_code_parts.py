@@ -104,6 +104,8 @@ def test_a_claim_names_the_error_that_its_test_waits_for_and_no_issue() -> None:
     body = '"""Regression test for #3."""\n    with pytest.raises(PriceError):\n        price()\n'
     text = f"def test_no_price():\n    {body}"
     assert code_parts.claims_of(text) == ["no price (`PriceError` is raised)"]
+    named = text.replace("Regression test for #3.", "https://git.example/owner/shop/issues/3")
+    assert code_parts.claims_of(named) == code_parts.claims_of(text)
 
 
 def test_a_test_that_holds_a_message_against_new_words_is_told() -> None:
