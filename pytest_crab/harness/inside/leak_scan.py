@@ -1,5 +1,6 @@
 """Facts for the leak proof, read from inside a workspace: refs, objects, caches, installed copies, stray oracles."""
 
+import itertools
 import os
 import re
 import shutil
@@ -21,11 +22,11 @@ def look(job):
     }
 
 
-def lines(path):
-    """Return the lines of a file, none where it cannot be read."""
+def lines(path, most=None):
+    """Return the lines of a file, or so many of them, none where it cannot be read."""
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
-            return [line.rstrip("\n") for line in file]
+            return [line.rstrip("\n") for line in itertools.islice(file, most)]
     except OSError:
         return []
 
@@ -88,8 +89,9 @@ def find_installed(site, project):
         for entry in sorted(os.listdir(folder)) if os.path.isdir(folder) else []:
             if not entry.endswith((".dist-info", ".egg-info")):
                 continue
-            told = next((name for name in ("METADATA", "PKG-INFO") if lines(os.path.join(folder, entry, name))), "")
-            fields = dict(line.split(": ", 1) for line in lines(os.path.join(folder, entry, told))[:40] if ": " in line)
+            known = (os.path.join(folder, entry, name) for name in ("METADATA", "PKG-INFO"))
+            told = next(filter(None, (lines(file, 40) for file in known)), [])
+            fields = dict(line.split(": ", 1) for line in told if ": " in line)
             name = fields.get("Name") or entry.rpartition(".")[0].partition("-")[0]
             if project and normal(name) == normal(project):
                 found.append([name, fields.get("Version", ""), os.path.join(folder, entry)])
