@@ -371,7 +371,8 @@ def _cause(diagnosis: Diagnosis, states: Sequence[StateAssessment], problems: Se
         names = ", ".join(diagnosis.missing[:3])
         return f"; {names} cannot be imported: name what has it in environment.packages or environment.paths{more}"
     if "ImportError" in diagnosis.kinds:
-        return "; a name that is imported is not there on the reference either: test by names that the reference has"
+        remedy = "use one that the reference has, or name the release that has it in environment.packages"
+        return f"; a name that is imported is not there: {remedy}{more}"
     return "" if any(state.ran for state in states) else more
 
 

@@ -156,7 +156,7 @@ def test_every_oracle_that_is_not_proved_has_its_sentence() -> None:
     assert "no test of the oracle runs" in absent
     assert "no_such_module cannot be imported: name what has it in environment.packages" in absent
     assert "cannot import name 'nope' from 'shop'" in another
-    assert "test by names that the reference has" in another
+    assert "a name that is imported is not there: use one that the reference has" in another
     assert green == f"green c0: not proved: {because}"
     assert "it reaches for the network, which no oracle has: " in network
     assert right.startswith("right c0: proved")
