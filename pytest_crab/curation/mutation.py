@@ -7,7 +7,7 @@ import difflib
 import hashlib
 import itertools
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, TypeAlias
@@ -101,10 +101,18 @@ def mutants(path: str, source: bytes, lines: Collection[int], spans: Sequence[Sp
     never), named arguments (left out), whole statements (left out), and what fault_edits adds. Left out are those that
     change nothing (see ``changes_code``), or the same as an earlier one. Raises EngineError where the extra is missing.
     """
+    yield from distinct(drafts(path, source, lines, spans), {path: source})
+
+
+def distinct(found: Iterable[Mutant], sources: Mapping[str, bytes]) -> Iterator[Mutant]:
+    """Yield the drafts that change what a file does, by its source (see ``changes_code``), none the same as an earlier.
+
+    Raises EngineError where the extra is missing.
+    """
     seen = set()
-    for one in drafts(path, source, lines, spans):
-        code = _other_code(one, source)
-        digest = hashlib.sha256(repr(code).encode()).digest()  # the code of many mutants would need much memory
+    for one in found:
+        code = _other_code(one, sources[one.path])
+        digest = hashlib.sha256(repr((one.path, code)).encode()).digest()  # the code of many would need much memory
         if code is not None and digest not in seen:
             seen.add(digest)
             yield one

@@ -12,7 +12,16 @@ from pathlib import Path
 from typing_extensions import override
 
 from pytest_crab import diffs, serialization, verdict
-from pytest_crab.curation.mutation import Mutant, changed_spans, halves, has_code, may_hang, mutants, statement_lines
+from pytest_crab.curation.mutation import (
+    Mutant,
+    changed_spans,
+    distinct,
+    drafts,
+    halves,
+    has_code,
+    may_hang,
+    statement_lines,
+)
 from pytest_crab.curation.same_code import same_code
 from pytest_crab.ecosystems.files_of_tests import is_test
 from pytest_crab.errors import DiffRejected
@@ -129,6 +138,7 @@ def mutated_references(
     lines = diffs.changed_lines(snapshot.diff(tree))
     parts: list[Mutant] = []
     found: list[Mutant] = []
+    sources: dict[str, bytes] = {}
     faulty: dict[str, bytes] = {}  # as they are at head
     about_tests = is_test(comment.path)
     for path, changed in sorted(lines.items()):
@@ -141,7 +151,8 @@ def mutated_references(
             parts += halves(path, before, source)
         near = statement_lines(path, source, changed) if has_code(path) else changed
         spans = None if before is None else changed_spans(before, source)
-        found += [one for one in mutants(path, source, near, spans) if not may_hang(text, one.line)]
+        sources[path] = source
+        found += [one for one in drafts(path, source, near, spans) if not may_hang(text, one.line)]
 
     names, trees = {one.name for one in drawn}, {one.tree for one in drawn}
 
@@ -150,11 +161,19 @@ def mutated_references(
             return False
         return faulty.keys() != {one.path} or not same_code(one.path, faulty[one.path], one.content)
 
-    halved, found = [*filter(is_near, parts)][:most], [*filter(is_near, found)]
+    halved = [*filter(is_near, parts)][:most]
     left = most - len(halved)
-    picked = found if len(found) <= left else [found[at * len(found) // left] for at in range(left)]
+    found = [one for one in found if one.name not in names]  # each that is looked at is compiled
+    picked = itertools.islice(filter(is_near, distinct(_evenly(found, left), sources)), left)
     made = (_changed(context, tree, mutant) for mutant in (*halved, *picked))
     return tuple({one.tree: one for one in made if one.tree not in trees}.values())
+
+
+def _evenly(found: Sequence[Mutant], count: int) -> Iterator[Mutant]:
+    """Yield so many of these from everywhere among them, then the others."""
+    first = {at * len(found) // count for at in range(count)} if 0 < count < len(found) else set(range(len(found)))
+    yield from (found[at] for at in sorted(first))
+    yield from (one for at, one in enumerate(found) if at not in first)
 
 
 def _changed(context: TrialContext, tree: str, mutant: Mutant) -> ChangedTree:

@@ -16,7 +16,7 @@ from typing_extensions import override
 
 from pytest_crab import diffs, pytest_files
 from pytest_crab.curation.collect import CandidateSource
-from pytest_crab.curation.mutation import Mutant, changes_code, drafts, may_hang, mutants
+from pytest_crab.curation.mutation import Mutant, changes_code, drafts, may_hang
 from pytest_crab.curation.stages import CurationContext, Rejection
 from pytest_crab.ecosystems import DEFAULT, grammar_of, of_file
 from pytest_crab.ecosystems.files_of_tests import is_test, may_have_tests
@@ -117,7 +117,7 @@ class SeededSource(CandidateSource):
             raise self.repository.missing(commit)
         change, _ = self._steps[commit]
         source = (self.repository.read(change.tree, path) or "").encode()
-        known = mutants(path, source, {int(candidate.tags[LINE])})
+        known = drafts(path, source, {int(candidate.tags[LINE])})
         mutant = next((one for one in known if one.name == candidate.tags[MUTANT]), None)
         if mutant is None:
             return Rejection(reason="the fault is not known", detail=f"{path} has no {candidate.tags[MUTANT]} now")
