@@ -15,7 +15,7 @@ from pytest_crab.curation.set_statistics import SizedInstance, count_changed_lin
 from pytest_crab.diffs import is_inside
 from pytest_crab.errors import BadInput
 from pytest_crab.formats import format_count, format_names
-from pytest_crab.instances import FILE, load_instance
+from pytest_crab.instances import FILE, load_instance, lock
 from pytest_crab.instances.files import EXECUTABLE, LINK, pristine
 from pytest_crab.instances.oracle_errors import read_errors
 from pytest_crab.types import Instance
@@ -187,6 +187,8 @@ def import_set(folder: Path, out: Path) -> int:
             load_instance(aside / row["id"] / FILE)
         for name, text in json.loads((folder / SET).read_text("utf-8")).items():
             _put(aside, {"path": _plain(name), "text": text})
+        if (aside / lock.FILE).exists():
+            lock.keep_line_ends(aside)
         aside.rename(out)
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise BadInput(str(folder), [f"it is no set that was exported ({type(error).__name__}: {error})"]) from None

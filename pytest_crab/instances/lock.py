@@ -86,7 +86,7 @@ def write_lock(folder: Path, instances: Iterable[Instance]) -> None:
             audits = {}
         holding = {instance.id: _holding(audits, instance, audit_digests(instance)) for instance in members}
         _write(folder, {instance.id: content_digests(instance) for instance in members}, holding)
-        _keep_line_ends(folder)
+        keep_line_ends(folder)
 
 
 def update_lock(folder: Path, written: Iterable[Instance] = (), removed: Collection[str] = ()) -> None:
@@ -104,7 +104,7 @@ def update_lock(folder: Path, written: Iterable[Instance] = (), removed: Collect
         known = _read(folder / FILE) if (folder / FILE).exists() else {}
         now = {**known, **{instance.id: content_digests(instance) for instance in members}}
         _write(folder, {name: entry for name, entry in now.items() if name not in removed}, {**audits, **holding})
-        _keep_line_ends(folder)
+        keep_line_ends(folder)
 
 
 def record_audits(folder: Path, instance: Instance, passed: Mapping[str, bool], runs: Mapping[str, int]) -> int:
@@ -241,7 +241,8 @@ def _write(folder: Path, instances: Mapping[str, Mapping[str, Any]], audits: Aud
     write_set_file(folder / FILE, {"instances": instances, "audits": audited})
 
 
-def _keep_line_ends(folder: Path) -> None:
+def keep_line_ends(folder: Path) -> None:
+    """Give a set without a .gitattributes one, which has git leave all line ends as they are."""
     if not (folder / _ATTRIBUTES).exists():
         replace_text(folder / _ATTRIBUTES, "* -text\n")
 

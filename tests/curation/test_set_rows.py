@@ -25,7 +25,7 @@ def small(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureReque
     for folder in folders:
         shutil.copytree(folder, place / folder.name)
     for path in source.iterdir():
-        if path.is_file() and not path.name.startswith("."):
+        if path.is_file():
             shutil.copy(path, place)
     (place / folders[0].name / "more.bin").write_bytes(b"\xff\x00")
     (place / folders[0].name / "run.sh").write_text("true\n")
