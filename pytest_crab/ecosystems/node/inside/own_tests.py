@@ -213,7 +213,8 @@ def command(node, host, home, asked, report):
     reporter = report + ".cjs"
     with open(reporter, "w") as out:
         out.write(node.MOCHA_REPORTER % {"n": "", "report": json.dumps(report)})
-    return [*started, *options(node.manifest(home).get("scripts") or {}), "--reporter", reporter, *files]
+    given = options(node.manifest(home).get("scripts") or {})
+    return [*started, *given, "--exit", "--reporter", reporter, *files]  # a task runner may be what ends it else
 
 
 def options(scripts):
