@@ -58,6 +58,8 @@ _WHILE = re.compile(
 )
 _COUNTING = re.compile(r"[\s}]*for\b.*;")
 _FUNCTION = re.compile(r"\s*(?:async )?def\b")
+#: The word that joins a condition to its neighbour.
+_JOINT = re.compile(rb"^\s*(?:and\b|or\b|&&|\|\|)\s*|\s*(?:\band|\bor|&&|\|\|)\s*$")
 #: A comma goes with what it divides.
 _WORD = re.compile(rb"\w+|[^\w\s,]")
 
@@ -132,7 +134,7 @@ def drafts(path: str, source: bytes, lines: Collection[int], spans: Sequence[Spa
         content = source[:start] + new + source[end:]
         if line not in lines or content in seen:
             continue
-        if spans is not None and not _touches(spans, (start, end) if not new else _expression(node)):
+        if spans is not None and not _touches(spans, _expression(node) if new else _without_joint(source, start, end)):
             continue
         seen.add(content)
         yield Mutant(
@@ -166,6 +168,14 @@ def changed_spans(before: bytes, after: bytes) -> list[Span]:
 
 def _touches(spans: Sequence[Span], own: Span) -> bool:
     return any(start < own[1] and own[0] < end for start, end in spans)
+
+
+def _without_joint(source: bytes, start: int, end: int) -> Span:
+    """Return where a part is, without the word that joins it to its neighbour: that may be new because that one is."""
+    text = source[start:end]
+    inner = _JOINT.sub(b"", text)
+    first = start + text.index(inner)
+    return first, first + len(inner)
 
 
 def _expression(node: Node) -> Span:

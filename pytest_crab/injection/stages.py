@@ -61,7 +61,7 @@ class Sharpness(Stage):
 
     @override
     def identity(self) -> Mapping[str, Any]:
-        return {"version": 11, "most": self.most, "least": self.least}
+        return {"version": 12, "most": self.most, "least": self.least}
 
     @override
     @rejects_unreadable

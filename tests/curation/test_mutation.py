@@ -70,6 +70,9 @@ def test_what_a_fix_left_as_it_was_is_not_changed() -> None:
     assert {("==", "!="), (", 4", ""), ("a.b == 2 and", "")} <= found
     assert not {"1,", "2,", "3,", "3", "g(a)"} & {one.before for one in made}
     assert {one.line for one in made} == {2, 4}
+    more = after.replace(b"if a.b", b"if a.c and a.b")
+    left_out = {one.before for one in mutants("f.py", more, {2}, changed_spans(after, more)) if not one.after}
+    assert {"a.c and", "a.b == 2 and"} & left_out == {"a.c and"}
     assert list(mutants("f.py", after, {2, 3, 4}, [])) == []
 
 
