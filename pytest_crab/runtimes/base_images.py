@@ -179,7 +179,8 @@ def _lay_out(root: Path) -> None:
     for extra in ("etc/ssl/certs/ca-certificates.crt", "etc/ssl/openssl.cnf", "etc/mime.types", "etc/services"):
         if (Path("/") / extra).exists():
             _copy_file(Path("/") / extra, root / extra)
-    for folder in ("usr/share/zoneinfo", "usr/lib/locale/C.utf8"):
+    # Debian's and Fedora's ensurepip takes pip from the last of these.
+    for folder in ("usr/share/zoneinfo", "usr/lib/locale/C.utf8", "usr/share/python-wheels"):
         if (Path("/") / folder).is_dir():
             shutil.copytree(Path("/") / folder, root / folder, symlinks=True)
 
