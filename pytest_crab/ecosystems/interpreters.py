@@ -41,6 +41,8 @@ OPTION, HOLE = "--python", "{python}"
 #: The packages of Debian that a base image is made of, and what gives the interpreter its other name in a root.
 DEBIAN_PACKAGES = "python3,python3-venv,python3-pip,git,ca-certificates"
 DEBIAN_ALIAS = 'ln -sf python3 "$1/usr/bin/python"'
+#: Where Debian's and Fedora's ensurepip takes pip from, below /.
+WHEELS = "usr/share/python-wheels"
 #: Runs a program with one argument under the interpreter of an image, by a shell.
 FIND = """\
 for python in /opt/crab/venv/bin/python "$(command -v python3)" "$(command -v python)"; do

@@ -179,8 +179,7 @@ def _lay_out(root: Path) -> None:
     for extra in ("etc/ssl/certs/ca-certificates.crt", "etc/ssl/openssl.cnf", "etc/mime.types", "etc/services"):
         if (Path("/") / extra).exists():
             _copy_file(Path("/") / extra, root / extra)
-    # Debian's and Fedora's ensurepip takes pip from the last of these.
-    for folder in ("usr/share/zoneinfo", "usr/lib/locale/C.utf8", "usr/share/python-wheels"):
+    for folder in ("usr/share/zoneinfo", "usr/lib/locale/C.utf8", interpreters.WHEELS):
         if (Path("/") / folder).is_dir():
             shutil.copytree(Path("/") / folder, root / folder, symlinks=True)
 
