@@ -121,7 +121,8 @@ def image_with_a_compiler(runtimes: Callable[[str], Runtime], tmp_path_factory: 
     """The name of an image: the base, with this machine's gcc and the headers of its Python."""
     base = str(runtimes("docker").identity(load_instance(QUICKSTART), {})["base"])
     found = [told("gcc", f"-print-prog-name={name}")[0] for name in ("cc1", "collect2", "as", "ld")]
-    programs = ["/usr/bin/gcc", *(str(shutil.which(name)) for name in found)]
+    found += ["gcc", str(sysconfig.get_config_var("CC")).split()[0]]  # the second is what Python calls it
+    programs = [str(shutil.which(name)) for name in found]
     parts = ("crti.o", "crtn.o", "crtbeginS.o", "crtendS.o", "libgcc.a", "libgcc_s.so", "libgcc_s.so.1", "libc.so")
     parts += ("libc.so.6", "libc_nonshared.a", "liblto_plugin.so", "include")
     files = [told("gcc", f"-print-file-name={part}")[0] for part in parts]
