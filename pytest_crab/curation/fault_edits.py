@@ -344,7 +344,7 @@ def _lines_of(node: Node, source: bytes) -> tuple[int, int] | None:
     """The bytes of a node's lines, with the comments right above; None where something else is on them."""
     first = node
     while (
-        (before := first.prev_sibling) is not None
+        (before := _above(first)) is not None
         and "comment" in before.type
         and before.end_point[0] == first.start_point[0] - 1
         and not source[source.rfind(b"\n", 0, before.start_byte) + 1 : before.start_byte].strip()
@@ -361,6 +361,14 @@ def _lines_of(node: Node, source: bytes) -> tuple[int, int] | None:
     while open_above and source[end : end + 1] == b"\n":
         end += 1
     return start, end
+
+
+def _above(node: Node) -> Node | None:
+    """Return what stands before a node; a comment above the first statement may be no part of its block."""
+    block = node.parent
+    if node.prev_sibling is None and block is not None and block.type in BLOCKS:
+        return block.prev_sibling
+    return node.prev_sibling
 
 
 def _is_text(node: Node) -> bool:

@@ -67,7 +67,7 @@ class SeededSource(CandidateSource):
 
     @override
     def identity(self) -> Mapping[str, Any]:
-        return {"kind": self.kind, "url": self.url, "method": Method.SEEDED.value, "version": 6}
+        return {"kind": self.kind, "url": self.url, "method": Method.SEEDED.value, "version": 7}
 
     @lazy
     def line(self) -> list[Change]:

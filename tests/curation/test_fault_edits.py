@@ -92,6 +92,11 @@ def test_the_fault_is_the_only_change(operator: str) -> None:
     ast.parse(after)
 
 
+def test_a_guard_goes_with_the_comment_above_it_where_it_comes_first() -> None:
+    source = "def f(a):\n    # Nothing is asked of none.\n    if a is None:\n        return 0\n    return a.b\n"
+    assert [one.content for one in made("guard", "f.py", source)] == [b"def f(a):\n    return a.b\n"]
+
+
 def test_what_would_leave_an_empty_block_or_half_a_line_stays() -> None:
     assert not made("guard", "f.py", "def f(a):\n    if a:\n        return\n")
     assert not made("step", "f.py", "def f(a):\n    a.b(); return a\n")
