@@ -59,9 +59,9 @@ def send(cart, address=None):
 SENT = """
 
 def test_send():
-    item = type("Item", (), {"weight": 30})()
+    light, item = (type("Item", (), {"weight": weight})() for weight in (1, 30))
     heavy = type("Item", (), {"weight": 31})()
-    assert shop.send([item, heavy], "here") == [(item, "here")]
+    assert shop.send([light, item, heavy], "here") == [(light, "here"), (item, "here")]
     with pytest.raises(ValueError):
         shop.send([])
 """
