@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections import Counter
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from pytest_crab.types import StrEnum
@@ -29,6 +30,22 @@ class Found:
     ids: tuple[str, ...]
     #: How they were found.
     likeness: Likeness
+
+
+def find_all(names: Iterable[str], first: Collection[str], others: Collection[str]) -> dict[str, Found]:
+    """Return the tests of the names that have some: the strictest likeness in two runs, of which ``first`` is before.
+
+    A test that has another name as well is not found by a title.
+    """
+    found: dict[str, Found] = {}
+    strictness = [*Likeness]
+    for name in dict.fromkeys(names):
+        seen = [one for ids in (first, {*first, *others}) if (one := find(name, ids)) is not None]
+        if seen:
+            found[name] = min(seen, key=lambda one: strictness.index(one.likeness))
+    taken = Counter(each for one in found.values() for each in one.ids)
+    titles = (Likeness.TITLE, Likeness.ALONE)
+    return {name: one for name, one in found.items() if one.likeness not in titles or taken[one.ids[0]] == 1}
 
 
 def find(name: str, ids: Collection[str]) -> Found | None:

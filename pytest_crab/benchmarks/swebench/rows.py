@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pytest_crab import ecosystems, harness, serialization
-from pytest_crab.benchmarks.swebench.names import Found, Likeness, find
+from pytest_crab.benchmarks.swebench.names import Found, Likeness, find_all
 from pytest_crab.diffs import touched_paths
 from pytest_crab.ecosystems.contract import Ecosystem
 from pytest_crab.errors import CrabError, DiffRejected, ImageError, SourceError, SourceUnreachable
@@ -44,7 +44,7 @@ _SECONDS = 900
 _AGAIN = 2
 
 #: Under this name the store keeps records; a change of what they are made by is a new number.
-STEP, VERSION = "tests", 4
+STEP, VERSION = "tests", 5
 
 #: Ends of a run that are no doing of the project's: the run says nothing.
 _BROKEN = (Ending.UNSTARTED, Ending.LOST)
@@ -141,19 +141,15 @@ class Comparison:
 def compare(row: RowWithTests, before: Run, after: Run) -> Comparison:
     """Compare two runs with a row: its FAIL_TO_PASS do not pass before, and all pass after (arXiv 2310.06770, 2.1)."""
     told = [{test.id: test.outcome for test in run.tests} for run in (before, after)]
-    ids = {*told[0], *told[1]}
-    found, absent, differing = {}, [], []
-    for name in dict.fromkeys((*row.FAIL_TO_PASS, *row.PASS_TO_PASS)):
-        one = find(name, told[1]) or find(name, ids)
-        if one is None:
-            absent.append(name)
-            continue
-        found[name] = one
+    names = tuple(dict.fromkeys((*row.FAIL_TO_PASS, *row.PASS_TO_PASS)))
+    found, differing = find_all(names, first=told[1], others=told[0]), []
+    for name, one in found.items():
         passed = [all(outcomes.get(each) == "passed" for each in one.ids) for outcomes in told]
         if passed != [name not in row.FAIL_TO_PASS, True]:
             differing.append(name)
     cut_short = before.ending in _CUT_SHORT
-    return Comparison(found=found, absent=tuple(absent), differing=tuple(differing), cut_short=cut_short)
+    absent = tuple(name for name in names if name not in found)
+    return Comparison(found=found, absent=absent, differing=tuple(differing), cut_short=cut_short)
 
 
 def key_of(row: RowWithTests, run_context: RunContext) -> str:

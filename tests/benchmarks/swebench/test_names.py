@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_crab.benchmarks.swebench.names import Found, Likeness, find
+from pytest_crab.benchmarks.swebench.names import Found, Likeness, find, find_all
 
 IDS = (
     "cart:TestTotal", "cart:TestTotal/in_euro", "store:TestTotal", "store:TestOpen/twice/at_once",
@@ -46,3 +46,26 @@ def test_a_last_title_that_two_tests_have_finds_none() -> None:
 
 def test_an_error_of_a_whole_place_has_no_name() -> None:
     assert find("", ("cart:",)) is None
+
+
+@pytest.mark.parametrize(
+    ("names", "after", "before", "found"),
+    [
+        (("A > works", "B > works"), ("x.js:A > works",), ("x.js:A > works", "x.js:B > works"), {
+            "A > works": ("x.js:A > works", Likeness.EXACT), "B > works": ("x.js:B > works", Likeness.EXACT),
+        }),
+        (("B > works", "A > works"), ("x.js:A > works",), (), {"A > works": ("x.js:A > works", Likeness.EXACT)}),
+        (("A > works", "B > works"), ("x.js:C > works",), (), {}),
+        (("A > works",), ("x.js:C > works",), (), {"A > works": ("x.js:C > works", Likeness.ALONE)}),
+        (("A > works",), ("y.js:A > works",), ("x.js:A > works",), {"A > works": ("y.js:A > works", Likeness.EXACT)}),
+    ],
+    ids=["exact in the other run", "of another name", "of two names", "of one name", "moved"],
+)  # fmt: skip
+def test_a_test_of_another_name_is_not_found_by_a_title(
+    names: tuple[str, ...],
+    after: tuple[str, ...],
+    before: tuple[str, ...],
+    found: dict[str, tuple[str, Likeness]],
+) -> None:
+    expected = {name: Found(ids=(one,), likeness=likeness) for name, (one, likeness) in found.items()}
+    assert find_all(names, first=after, others=before) == expected
