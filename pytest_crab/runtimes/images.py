@@ -46,8 +46,9 @@ _ROUTE = "/opt/crab/route/ca.crt"
 _CONSTRAINTS = "/opt/crab/route/build-constraints.txt"
 #: What programs that fetch leave in their home is in no image: no run would see it.
 _OWN_HOME = """\
-export HOME="$(mktemp -d)"
-trap 'rm -rf "$HOME"' EXIT
+crab_home=$(mktemp -d)
+export HOME="$crab_home"
+trap 'rm -rf "$crab_home"' EXIT
 """
 _FACTS = f"""\
 {program_text("pytest_crab.runtimes.inside", "compiled")}

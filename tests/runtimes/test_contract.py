@@ -391,7 +391,7 @@ def test_a_build_gets_the_proxies_and_what_it_makes_tells_none(
     monkeypatch.setenv("HTTPS_PROXY", proxy)
     monkeypatch.setenv("no_proxy", "*")
     environment = replace(installed_place.instance.environment, install=(
-        'echo "$HTTPS_PROXY $no_proxy" > seen.txt', 'head -c 9000000 /dev/zero > "$HOME/fetched"',
+        'echo "$HTTPS_PROXY $no_proxy" > seen.txt', 'head -c 9000000 /dev/zero > "$HOME/fetched"', 'export HOME="$PWD"',
     ))  # fmt: skip
     proxied = replace(installed_place.instance, id="demo-proxied", environment=environment)
     runtime = installed_place.runtime
