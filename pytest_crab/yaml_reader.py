@@ -81,7 +81,8 @@ _ADVICE = {
     "tab character": "; indent with spaces and not tabs",
     "cannot start any token": "; indent with spaces and not tabs, and put a text that begins with a mark in quotes",
     "mapping values are not allowed": "; put a text that holds a colon and a space in quotes, or below a `|`",
-    "expected ',' or '}'": "; put a text that holds a colon, a comma or a brace in quotes",
+    "expected ',' or": "; close the brace or bracket, or put a text that holds a colon, a comma, a brace or a bracket "
+    "in quotes",
 }
 
 
