@@ -39,6 +39,12 @@ REPLACED = {
     ),
     "import:colorsys": ("import colorsys", None),
     "pytest.approx": ("import pytest", "import pytest\npytest.approx.__defaults__ = (9, 9, True)\n"),
+    "_pytest.fixtures.dir": (
+        "import pytest", "import _pytest.fixtures as f\nf.dir.__defaults__ = (lambda holder: [], ())\n",
+    ),
+    "_pytest.python.Function.repr_failure": (
+        "import pytest", "import _pytest.python as p\np.Function.repr_failure = lambda *_, **__: 'ok'\n",
+    ),
     f"{pytest.approx.__module__}.abs": (
         "import pytest", "import pytest, sys\nsys.modules[pytest.approx.__module__].abs = lambda x: 0\n",
     ),
@@ -143,6 +149,12 @@ def test_what_a_right_project_does_is_not_told(bench: Bench, case: str) -> None:
 
 def test_what_a_program_may_set_and_register_is_not_told(bench: Bench) -> None:
     assert altered(bench, USES, REGISTERS) == ()
+
+
+def test_nothing_that_can_be_changed_unseen_says_where_fixtures_are(bench: Bench) -> None:
+    source = "import _pytest.fixtures\ndef test_it():\n    assert not _pytest.fixtures.dir.__closure__\n"
+    run = bench.run(f"{source}    hash(_pytest.fixtures.dir.__defaults__)\n", bad=LATER)
+    assert [test.outcome for test in run.tests] == ["passed"]
 
 
 @pytest.mark.parametrize("name", ["random", "queue"])

@@ -208,16 +208,20 @@ def keep_fixtures():
         return marked or type(value).__name__ == "FixtureFunctionDefinition"
 
     modules = [module for name, module in list(sys.modules.items()) if name.startswith("_pytest.")]
-    kept = {module: sorted(name for name, value in vars(module).items() if is_fixture(value)) for module in modules}
+    found = ((module, sorted(name for name, value in vars(module).items() if is_fixture(value))) for module in modules)
+    kept = tuple((module, tuple(names)) for module, names in found)
 
-    def names(holder):
-        return kept[holder] if type(holder) is types.ModuleType and holder in kept else dir(holder)
+    def names(holder, usual=dir, kept=kept):  # all that it uses is in its defaults, which the check for tampering sees
+        for module, found in kept:
+            if holder is module:
+                return found
+        return usual(holder)
 
     _pytest.fixtures.dir = names  # asked for the names of each plugin, and of each module and class of tests
 
 
 def tell_no_failure():
-    """Let pytest say nothing of why a test failed, which nobody reads: it takes milliseconds for each.
+    """Let pytest say nothing of why a test failed, which is not used: it takes milliseconds for each.
 
     It would also ask the exception for its words, which may be the project's code.
     """
