@@ -28,7 +28,7 @@ def only_starts_project(source: str) -> bool:
     nodes = list(ast.walk(tree))
     if not _imported(nodes) <= (sys.stdlib_module_names | _LIBRARIES) - _IMPORTERS:
         return False
-    if any(_name(node) in _IMPORTERS | _FOLDERS or _reads_file(node) for node in nodes):
+    if any(_name(node) in _IMPORTERS or _asks_folder(node) or _reads_file(node) for node in nodes):
         return False
     return any(_name(node) == "executable" or _is_text(node, "CRAB_PYTHON") for node in nodes)
 
@@ -52,6 +52,12 @@ def _name(node: ast.AST) -> str | None:
     if isinstance(node, ast.Name):
         return node.id
     return node.attr if isinstance(node, ast.Attribute) else None
+
+
+def _asks_folder(node: ast.AST) -> bool:
+    """Return True for a call such as os.getcwd(), and for an import of it; a variable may have such a name too."""
+    asked = node.func if isinstance(node, ast.Call) else node
+    return isinstance(node, (ast.Call, ast.alias)) and _name(asked) in _FOLDERS
 
 
 def _reads_file(node: ast.AST) -> bool:

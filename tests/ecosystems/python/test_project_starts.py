@@ -19,6 +19,7 @@ RUN = (
         "import os, subprocess\ndef test_it():\n    subprocess.run([os.environ['CRAB_PYTHON'], '-m', 'shop'])\n",
         "import subprocess\nfrom sys import executable as py\ndef test_it():\n    subprocess.run([py, '-m', 'x'])\n",
         RUN + "    open(tmp_path / 'out').read()\n",
+        RUN + "    cwd = tmp_path\n    subprocess.run([sys.executable, '-m', 'shop'], cwd=cwd)\n",
     ],
 )
 def test_it_only_starts_the_project(source: str) -> None:
@@ -37,6 +38,7 @@ def test_it_only_starts_the_project(source: str) -> None:
         RUN + "    import pytest\n    pytest.importorskip('shop')\n",
         RUN + "    open('setup.cfg')\n",
         "import os\n" + RUN + "    os.listdir(os.getcwd())\n",
+        "from os import getcwd as here\n" + RUN + "    open(here() + '/setup.cfg')\n",
         "from pathlib import Path\n" + RUN + "    Path('setup.cfg').read_text()\n",
         "def test_it():\n    assert True\n",
         "import subprocess\ndef test_it():\n    subprocess.run(['bash', 'run.sh'])\n",
