@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import enum
 import functools
 import hashlib
 import inspect
@@ -77,6 +78,8 @@ class _Pickler(pickle.Pickler):
     def reducer_override(self, record: Any) -> Any:
         if dataclasses.is_dataclass(record) and not isinstance(record, type):
             return _record, (type(record), *(getattr(record, field.name) for field in dataclasses.fields(record)))
+        if isinstance(record, enum.Enum):  # CPython before 3.11.4 would name getattr, which is no record
+            return type(record), (record.value,)
         return NotImplemented
 
 

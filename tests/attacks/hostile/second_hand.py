@@ -425,7 +425,7 @@ REFUSED = [
     ),
     Refusal(
         kind=Kind.PATHS, name="an archive with links too deep to be followed", attempt=_unpacked, twin=_is_out,
-        said="leads over a link|File name too long", becomes="unknown (broken)",
+        said="leads over a link|File name too long|cannot unpack such safely", becomes="unknown (broken)",
         plant=lambda folder: _labyrinth(folder).read_bytes(),
     ),
     Refusal(
