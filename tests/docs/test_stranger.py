@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 
 from pytest_crab.instances import load_instance
+from pytest_crab.locks import locked_file
 from scripted_forge import ScriptedForge
 
 ROOT = Path(__file__).parents[2]
@@ -71,8 +72,9 @@ docker = pytest.mark.docker
 
 @pytest.fixture
 def play(
-    place: Path, stranger: dict[str, Any], wheel: Path, uv: Callable[..., None], run_page: Callable[..., list[str]]
-) -> Play:
+    place: Path, stranger: dict[str, Any], wheel: Path, uv: Callable[..., None], run_page: Callable[..., list[str]],
+    shared_folder: Path,
+) -> Play:  # fmt: skip
     def run(page: str, runtime: str, **variables: str) -> Callable[..., None]:
         needed = needs(ROOT / page)
         assert "no Docker" not in needed or runtime == "local"
@@ -88,7 +90,10 @@ def play(
         env |= {name: text for name, text in os.environ.items() if name.startswith(("PIP_", "LANG", "DOCKER_"))}
         # Root's environment keeps no bytecode of a stranger's, and each program would compile it all anew.
         env |= {"CRAB_RUNTIME": runtime, "PYTHONPYCACHEPREFIX": f"{home}/.bytecode", **variables}
-        printed = run_page(ROOT / page, home, env, **stranger)
+        with locked_file(
+            shared_folder / f"{Path(page).name}.lock"
+        ):  # a page that names a port is played once at a time
+            printed = run_page(ROOT / page, home, env, **stranger)
         shown = re.sub(
             r"^```(?:text|console)\n(.*?)^```$", r"\1", (ROOT / page).read_text(), flags=re.MULTILINE | re.DOTALL
         )

@@ -59,8 +59,9 @@ def base(tmp_path_factory: pytest.TempPathFactory, without: Callable[[str, str],
             shutil.copytree(Path(spec.origin).parent, folder / "site" / name, ignore=shutil.ignore_patterns("*.pyc"))
         else:
             shutil.copy(spec.origin, folder / "site")
-    local, site = LOCAL_BASE.format(python=running_version()), f"/usr/local/lib/python{running_version()}/site-packages"
-    (folder / "Dockerfile").write_text(f"FROM {local}\nCOPY site {site}\n")
+    local, library = LOCAL_BASE.format(python=running_version()), f"/usr/local/lib/python{running_version()}"
+    places = [f"COPY site {library}/{name}-packages\n" for name in ("site", "dist")]  # the second is Debian's
+    (folder / "Dockerfile").write_text(f"FROM {local}\n{''.join(places)}")
     done = subprocess.run(["docker", "build", "-qt", BASE.format(python=running_version()), folder])
     if done.returncode:
         without("docker", "no base image of this Python")
