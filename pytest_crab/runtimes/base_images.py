@@ -53,7 +53,7 @@ _LIBRARY = re.compile(r"(?:=>\s*)?(/\S+)\s+\(0x")
 def recipe() -> str:
     """Return the digest of all that this version packs into a base image, whichever way it is made."""
     packed = [_FORM, _TOOLS, _GIT_CORE, sorted(_LEFT_OUT), _LIBC, interpreters.DEBIAN_PACKAGES, PASSWD, GROUP]
-    return serialization.digest(packed)
+    return serialization.digest([*packed, interpreters.WHEELS])
 
 
 def is_old(client: APIClient, tag: str) -> bool:
