@@ -239,14 +239,21 @@ class HostRuntime(Runtime, ABC):
             if self.settings.hands_on_caches:
                 handed_on.take(self._cache, new, instance)
             built = venvs.build_tree(
-                new, instance, snapshot, layout, chosen.tool, self._run_build, self._check, confined=not self.unconfined
+                new,
+                instance,
+                snapshot,
+                layout,
+                chosen.tool,
+                self._run_build,
+                self._check,
+                confined=not self.unconfined,
+                hands_on=self.settings.hands_on_caches,
             )
             if chosen.tool is None and not self.unconfined:  # without a sandbox any run could write there
                 venvs.compile_tree(new, layout, self._run_build)
             venvs.write(built, new)
             new.rename(folder)
         finally:
-            self._leave(new, instance)
             remove_folder(new)
 
 

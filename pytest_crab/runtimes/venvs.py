@@ -362,6 +362,7 @@ def build_tree(
     check: Callable[[], None],
     *,
     confined: bool,
+    hands_on: bool,
 ) -> Layout:
     """Put head's tree into ``folder``/tree and run the install commands on it; the layout with what they changed."""
     tree = folder / "tree"
@@ -369,7 +370,7 @@ def build_tree(
     listed = sorted(path.name for path in Path(layout.site[0]).iterdir())
     (folder / "distributions.txt").write_text("\n".join(listed) + "\n")
     if tool is not None:
-        return _build_with(tool, folder, instance, layout, build, check, confined=confined)
+        return _build_with(tool, folder, instance, layout, build, check, confined=confined, hands_on=hands_on)
     if not instance.required_environment.commands:
         return layout
     if layout.venv is None:
@@ -437,6 +438,7 @@ def _build_with(
     check: Callable[[], None],
     *,
     confined: bool,
+    hands_on: bool,
 ) -> Layout:
     """Build the tree with an ecosystem's tool; the layout with the tool in its place. Raises ImageError, Cancelled."""
     environment = instance.required_environment
@@ -466,6 +468,8 @@ def _build_with(
         )
         path = f"{Path(tool.program).parent}:/usr/local/bin:/usr/bin:/bin"
         env = {**tools.placed(tool, during).env, **tools.route_env(), "PATH": path, "CRAB_CACHES": after}
+        if hands_on:
+            env["CRAB_HANDS_ON"] = "1"
         argv = ("sh", "-c", f"{_OUTSPOKEN}\ncd {shlex.quote(workdir)}\n{tools.build_script(environment)}")
         done = build(view, Command(argv=argv, env=env), INSTALL_SECONDS)
         if done.exit_code != 0:

@@ -81,11 +81,11 @@ crab_lock() {
 #: Fetches the crates, and compiles what the tests of each package need: an empty test stands for the oracle, and the
 #: manifest is as it was afterwards. Where the environment names folders, it is the packages in these alone. A package
 #: that does not compile is for the oracles to tell. What is large of that moves to the caches, where no run changes it,
-#: and a link takes its place; the rest cargo writes to in place.
+#: and a link takes its place; the rest cargo writes to in place. A build that is to hand its caches on packs that.
 _FETCH = """\
 caches=${CARGO_HOME%/home}
-mkdir -p "$CARGO_HOME" "$caches/target" "$caches/made"
-if [ -f "$caches/made/all.tar" ]; then
+mkdir -p "$CARGO_HOME" "$caches/target"
+if tar -tf "$caches/made/all.tar" > /dev/null 2>&1; then
     find . -type f -not -path "./.git/*" -exec touch {} +
     tar -xf "$caches/made/all.tar"
 fi
@@ -128,8 +128,12 @@ for made in $(find . -name CACHEDIR.TAG -exec grep -l 'created by cargo' {} + | 
         ln -s "$CRAB_CACHES/$place" "$file"
     done
 done
-find . -name CACHEDIR.TAG -exec grep -l 'created by cargo' {} + | sed 's,/[^/]*$,,' |
-    tar -cf "$caches/made/all.tar" -T -
+if [ -n "${CRAB_HANDS_ON:-}" ]; then
+    mkdir -p "$caches/made"
+    find . -name CACHEDIR.TAG -exec grep -l 'created by cargo' {} + | sed 's,/[^/]*$,,' |
+        tar -cf "$caches/made/new.tar" -T -
+    mv "$caches/made/new.tar" "$caches/made/all.tar"
+fi
 chmod -R a+rX "$caches"
 """
 
