@@ -40,7 +40,7 @@ def prune(
     *, folder: Path, environments: bool, steps: tuple[str, ...], runs: bool, older_than: float, dry_run: bool
 ) -> None:
     """Remove what killed runs left behind; with options also environments, stored steps and kept runs."""
-    from pytest_crab.runtimes import leftovers
+    from pytest_crab.runtimes import handed_on, leftovers
     from pytest_crab.runtimes.inventory import EngineImages, LocalFolders, prune as prune_inventory
 
     store = FileStore(folder)
@@ -52,6 +52,8 @@ def prune(
         things += leftovers.remove_halves(store.cache, dry_run=dry_run)
         if environments and run_lock.any_alive():
             raise click.ClickException("a run is going on, and its environments are in use: prune them when it is over")
+        if environments:
+            things += handed_on.clear(store.cache, older_than_days=older_than, dry_run=dry_run)
         for make in (lambda: LocalFolders(store.cache), EngineImages) if environments else ():
             try:
                 with closing(make()) as inventory:

@@ -6,6 +6,7 @@ on is as trusted as the repository.
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 from pytest_crab import ecosystems, serialization
@@ -36,6 +37,16 @@ def take(cache: Path, folder: Path, instance: Instance) -> None:
         with one_builder(place.name, _go_on, cache):
             if place.is_dir():
                 place.rename(folder / _CACHES)
+
+
+def clear(cache: Path, *, older_than_days: float = 0.0, dry_run: bool = False) -> list[str]:
+    """Remove the caches that have waited so long in a store's cache; return a line for each. Raises OSError."""
+    before = time.time() - older_than_days * 86400
+    found = [place for place in sorted((cache / _PLACE).glob("*")) if place.stat().st_mtime <= before]
+    for place in found if not dry_run else ():
+        with one_builder(place.name, _go_on, cache):
+            remove_folder(place)
+    return [f"caches {place.relative_to(cache)}" for place in found]
 
 
 def _go_on() -> None:

@@ -195,12 +195,17 @@ def _remove_image(client: docker.APIClient, name: str) -> bool:
     return True
 
 
-def _vanish(folder: Path) -> None:
-    """Remove a folder that is whole or not there at any moment, whenever this is killed."""
+def _vanish(folder: Path, leave: Callable[[Path], None]) -> None:
+    """Remove a folder that is whole or not there at any moment, whenever this is killed.
+
+    What ``leave`` cannot keep of it goes with it.
+    """
     gone = folder.with_name(f"{folder.name}{GONE}")
     remove_folder(gone)  # of a killed process
     with suppress(FileNotFoundError):
         folder.rename(gone)
+    with suppress(OSError):
+        leave(gone)
     remove_folder(gone)
 
 
@@ -210,7 +215,7 @@ class LocalFolders(Inventory):
     noun = "environment"
 
     def __init__(self, cache: Path, leave: Callable[[Path], None] = lambda _: None) -> None:
-        """``leave`` is called with the folder of an environment that is about to be removed."""
+        """``leave`` is called with the folder of an environment that is half removed."""
         self._cache = cache
         self._leave = leave
         self._sizes: dict[Path, int] = {}
@@ -231,8 +236,7 @@ class LocalFolders(Inventory):
     @override
     def remove(self, kept: StoredEnvironment) -> bool:
         """The folder is not there from one moment to the next."""
-        self._leave(self._cache / kept.name)
-        _vanish(self._cache / kept.name)
+        _vanish(self._cache / kept.name, self._leave)
         return True
 
     @override

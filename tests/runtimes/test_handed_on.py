@@ -6,6 +6,7 @@ import dataclasses
 from pathlib import Path
 
 from pytest_crab.runtimes import handed_on
+from pytest_crab.runtimes.inventory import LocalFolders, StoredEnvironment
 from pytest_crab.types import CommitSource, Environment, Instance, Provenance, PullRequestFacts, Source
 
 FACTS = PullRequestFacts(number=1, title="one")
@@ -29,3 +30,21 @@ def test_the_next_environment_of_a_repository_begins_with_what_the_last_one_left
     assert {path.name for path in (new / "caches").iterdir()} == {"mod", "build"}
     handed_on.take(tmp_path, other, INSTANCE)
     assert not (other / "caches").exists(), "two environments have no cache in common"
+    handed_on.leave(tmp_path, new, INSTANCE)
+    assert len(handed_on.clear(tmp_path)) == 1
+    handed_on.take(tmp_path, other, INSTANCE)
+    assert not (other / "caches").exists(), "what waited was removed"
+
+
+def test_caches_that_cannot_be_kept_go_with_their_environment(tmp_path: Path) -> None:
+    folder = tmp_path / "built" / ("a" * 32)
+    (folder / "caches" / "mod").mkdir(parents=True)
+    seen: list[bool] = []
+
+    def leave(gone: Path) -> None:
+        seen.append(folder.exists() or not (gone / "caches" / "mod").is_dir())
+        raise OSError("the disk is full")
+
+    kept = StoredEnvironment(name=f"built/{folder.name}", key=folder.name, layers={}, used=0.0, instances=frozenset())
+    assert LocalFolders(tmp_path, leave).remove(kept)
+    assert (seen, list(folder.parent.iterdir())) == ([False], [])

@@ -18,6 +18,7 @@ from pytest_crab.cli.shared_options import choose_runtime, json_option, runtime_
 from pytest_crab.errors import BadInput
 from pytest_crab.formats import format_table
 from pytest_crab.results.recorded_results import Told
+from pytest_crab.runtimes import handed_on
 from pytest_crab.serialization import dump, read
 from pytest_crab.side_by_side import side_by_side
 from pytest_crab.trial import Crew, RunContext
@@ -43,11 +44,14 @@ def rows(file: Path, *, only: tuple[str, ...], runtime: str, store: Path, jobs: 
     place = dataclasses.replace(choose_runtime(runtime), hands_on_caches=True)
     with proving_context(place, store) as (crew, run_context):
         work = {row.instance_id: functools.partial(_record, row, crew, run_context) for row in wanted}
-        with side_by_side(jobs, run_context.stop) as pool, as_they_end(pool, work, "rows") as ended:
-            records = {}
-            for name, record in ended:
-                records[name] = record
-                click.echo(_line(record), err=True)
+        records = {}
+        try:
+            with side_by_side(jobs, run_context.stop) as pool, as_they_end(pool, work, "rows") as ended:
+                for name, record in ended:
+                    records[name] = record
+                    click.echo(_line(record), err=True)
+        finally:
+            handed_on.clear(run_context.cache)
     found = [records[row.instance_id] for row in wanted]
     return found, list(_lines(found))
 
