@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import filterfalse
 from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import urlsplit
 
 from typing_extensions import override
 
-from pytest_crab import diffs, ecosystems, pytest_files
+from pytest_crab import diffs, pytest_files
 from pytest_crab.curation.collect import CandidateSource
 from pytest_crab.curation.same_code import same_code
 from pytest_crab.curation.stages import CurationContext, Rejection
@@ -60,12 +59,15 @@ _OTHER = re.compile(
     r"|(?:docs?|ci|build|style|chore|typing)\b[(:!]|fix(?:e[sd])? (?:\w+ )?(?:py)?tests?\b(?! and fix))"
     r"|\b(?:typos?|lint(?:ing|er)?|pre-commit|coverage|changelog|deprecat\w+|rename\w*"
     r"|refactor\w*|reformat\w*|type hints?|annotations?|drop(?:s|ped)?|quotes|style"
-    rf"{''.join(f'|{one.form}' for one in ecosystems.names() if one.form)}"
     r"|(?:more|better|nicer|detailed|clearer|improved?) (?:helpful |useful )?(?:error )?messages?|helpful)\b",
     re.IGNORECASE,
 )
-#: The titles of pull requests that take back or bring what others had reviewed.
-OF_BRANCHES = re.compile(r"revert\b|merge (?:branch )?\S+ (?:in)?to\b", re.IGNORECASE)
+#: The titles of reverts, and of merges of branches.
+OF_BRANCHES = re.compile(
+    r"revert(?:s|ed)?\b(?! to\b)|merge (?:(?:remote-tracking )?branch|pull request)\b"
+    r"|merge \S+ (?:into \S+|to (?:main|master))$",
+    re.IGNORECASE,
+)
 _FIX = re.compile(r"(?:tests? and )?(?:bug ?)?fix(?:e[sd])?\b:?\s+(?:(?:an?|the) )?", re.IGNORECASE)
 _SAYS_NOTHING = re.compile(
     r"(?:proposed |another |minor |small |a |few |some |tests? and )*(?:bug ?)?fix(?:e[sd])?(?: (?:for|in|of))?"
@@ -101,7 +103,9 @@ class Parts:
 
     sources: tuple[str, ...]
     tests: tuple[str, ...]
-    #: Neither source nor tests: texts on it, settings.
+    #: There for tests to read.
+    data: tuple[str, ...]
+    #: None of these: texts on it, settings, tests in another language.
     others: tuple[str, ...]
 
 
@@ -121,7 +125,7 @@ class FixSource(CandidateSource):
 
     @override
     def identity(self) -> Mapping[str, Any]:
-        return {"kind": self.kind, "url": self.url, "methods": list(self.methods), "version": 7}
+        return {"kind": self.kind, "url": self.url, "methods": list(self.methods), "version": 8}
 
     @lazy
     def line(self) -> list[Change]:
@@ -142,7 +146,11 @@ class FixSource(CandidateSource):
         """One for each fix. Raises SourceError."""
         repo = "/".join(urlsplit(self.url).path.strip("/").removesuffix(".git").split("/")[-2:])
         for at, change in enumerate(self.line):
-            if (self.since is None or change.day >= self.since) and mends(change) and parts_of(self.files[at]):
+            if (
+                (self.since is None or change.day >= self.since)
+                and mends(change, self.files[at])
+                and parts_of(self.files[at])
+            ):
                 yield PullCandidate(
                     id=f"{repo.replace('/', '__')}-{change.commit[:10]}",
                     origin=self.kind,
@@ -265,7 +273,7 @@ class FixSource(CandidateSource):
 
     def _data(self, fix: Change, parts: Parts) -> dict[str, str]:
         """Return the texts of files that a fix added for its tests to read, by path."""
-        added = [path for path in parts.others if is_test(path) and self.files[self._places[fix.commit]][path] == "A"]
+        added = [path for path in parts.data if self.files[self._places[fix.commit]][path] == "A"]
         return {path: text for path in added if (text := self.repository.read(fix.tree, path)) is not None}
 
     def _step_of(self, commit: str) -> str | None:
@@ -335,7 +343,7 @@ class FixSource(CandidateSource):
         What its tests read stays.
         """
         texts: dict[str, str | None] = {}
-        for path in (*filterfalse(is_test, parts.others), *parts.sources):
+        for path in (*parts.others, *parts.sources):
             told, now = self.repository.read(fix.tree, path), self.repository.read(tree, path)
             if told is None or now is None:
                 continue
@@ -361,8 +369,8 @@ class FixSource(CandidateSource):
         if not change.texts[0]:
             return "nothing says what it does"
         if OF_BRANCHES.match(change.texts[0]):
-            return "it takes back or merges what others had reviewed"
-        if _OTHER.search(change.texts[0]):
+            return "it is a revert or a merge of branches"
+        if _changes_form(change.texts[0], changed):
             return "it changes the form of the code alone"
         if len(changed) > _MOST_FILES:
             return f"it changes {len(changed)} files"
@@ -434,14 +442,22 @@ class FixSource(CandidateSource):
         )
 
 
-def mends(change: Change) -> bool:
-    """Return whether a change says that it mends something."""
+def mends(change: Change, changed: Iterable[str]) -> bool:
+    """Return whether a change of these files says that it mends something."""
     title, body = change.texts
     return (
         bool(_MENDS.search(f"{title}\n{_LISTED.sub('', body)}"))
         and not OF_BRANCHES.match(title)
-        and not _OTHER.search(title)
+        and not _changes_form(title, changed)
         and not _ADDS.search(title)
+    )
+
+
+def _changes_form(title: str, changed: Iterable[str]) -> bool:
+    """Return whether a title speaks of the form of code, or of formatters and linters of the files that are changed."""
+    forms = {owner.names.form for owner in map(of_file, changed) if owner is not None}
+    return bool(_OTHER.search(title)) or any(
+        re.search(rf"\b(?:{form})\b", title, re.IGNORECASE) for form in forms if form
     )
 
 
@@ -459,7 +475,9 @@ def parts_of(changed: Mapping[str, str]) -> Parts | None:
     )
     if not named or not 0 < len(sources) <= _MOST_SOURCES or any(changed[path] != "M" for path in sources):
         return None
-    return Parts(sources=sources, tests=tests, others=tuple(path for path in changed if path not in (*tests, *sources)))
+    others = [path for path in changed if path not in (*tests, *sources)]
+    data = tuple(path for path in others if is_test(path) and not may_have_tests(path) and not is_documentation(path))
+    return Parts(sources=sources, tests=tests, data=data, others=tuple(path for path in others if path not in data))
 
 
 def only_words(repository: Repository, fix: Change, sources: Sequence[str]) -> bool:

@@ -15,7 +15,7 @@ from pytest_crab.cli.curation_run import CurationServices, run_stages
 from pytest_crab.curation.listing import ListedSource, Listing
 from pytest_crab.curation.stages import Rejection
 from pytest_crab.errors import SourceError
-from pytest_crab.injection.fixes import FixSource, fault_in, mends, place_of, subject_of
+from pytest_crab.injection.fixes import FixSource, fault_in, mends, parts_of, place_of, subject_of
 from pytest_crab.injection.proposals import Method, witnesses_of
 from pytest_crab.injection.repository import Change, open_repository
 from pytest_crab.injection.stages import Publishing
@@ -113,11 +113,28 @@ def test_only_changes_that_mend_with_tests_are_looked_at(proposed: dict[str, Pul
         ("Adds an option to fix keys", True),
         ("Add validation of names", False),
         ("Add validation of names, which crashed", True),
+        ("Fix prettier output", True),  # a formatter, but of another language
+        ("Fix what black left", False),
+        ("Merge defaults to settings, which crashed", True),
+        ("Merge lists to avoid a crash", True),
+        ("Merge remote-tracking branch 'origin/fix' into main", False),
+        ("Merge pull request #3 from a/fix", False),
+        ("Revert to the old default when a lookup fails", True),
+        ("Reverts the fix of names", False),
+        ("Reverted the fix of names", False),
     ],
 )
 def test_a_change_mends_if_its_subject_or_prose_says_so(message: str, expected: bool) -> None:  # noqa: FBT001
     change = Change(commit="a", parent="b", tree="c", seconds=0, day="2025-06-01", author="a", message=message)
-    assert mends(change) is expected
+    assert mends(change, ["shop.py"]) is expected
+
+
+def test_only_what_tests_read_is_data_of_a_fix() -> None:
+    data, others = ["tests/carts.txt"], ["CHANGES.md", "docs/test_guide.md", "web/cart.test.js"]
+    changed = {"shop.py": "M", "tests/test_shop.py": "M"} | dict.fromkeys([*data, *others], "A")
+    parts = parts_of(changed)
+    assert parts is not None
+    assert (parts.data, sorted(parts.others)) == (tuple(data), others)
 
 
 def test_the_number_of_an_issue_is_no_word_on_a_fault() -> None:

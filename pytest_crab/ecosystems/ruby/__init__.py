@@ -59,7 +59,7 @@ class Ruby(Ecosystem):
         variables=r"RUBY\w*|GEM_\w+|BUNDLE\w*",
         reading=r"\bFile\.(?:binread|foreach|read|readlines)\b|\bIO\.read|\.source_location\b",
         settings=r"\bENV(?:\.fetch\(|\[)['\"](\w+)['\"]",
-        form=r"rubocop|yard",
+        form=r"rubocop",
     )
     messages = Messages(
         banner=r"\s*from \S+:\d+:in |\s+\S+:\d+:in ", cause=r".*\([A-Z]\w*(?:::\w+)*(?:Error|NotFound|Exception)\)$"
