@@ -286,10 +286,11 @@ def _seen_in(
     if context.run_context.unconfined:
         context.require_sandbox()
     runs = _run(row, owner, files, context)
-    compared, fault = compare(row, *runs), _early_end("with", runs[1]) or _unbuilt(runs[1])
+    compared, fault = compare(row, *runs), _early_end("with", runs[1]) or "; ".join(_errors(runs[1]))
     again: list[Comparison] = []
     wanting = not compared.agrees or not {*compared.absent}.isdisjoint(row.FAIL_TO_PASS)
-    while wanting and not _unbuilt(runs[1]) and len(again) < _AGAIN:
+    repeats = 0 if is_unbuilt(runs[1]) else _AGAIN
+    while wanting and len(again) < repeats:
         again.append(compare(row, *_run(row, owner, files, context)))
         if again[-1].agrees:
             break
@@ -343,9 +344,15 @@ def _early_end(side: str, run: Run) -> str:
     return f"{side} the fix the tests ended in {run.ending.value}: {run.detail or 'nothing was told'}"
 
 
-def _unbuilt(run: Run) -> str:
-    """Return why tests of a run are not told, since they did not build; empty: all did."""
-    return "; ".join(sorted({test.exception for test in run.tests if test.outcome == "error" and test.exception}))
+def is_unbuilt(run: Run) -> bool:
+    """Return whether tests of a run are not told since they did not build, and none since their process broke."""
+    errors = _errors(run)
+    return run.ending is Ending.UNINSTALLED or (bool(errors) and not {"Crashed", "Exited"} & {*errors})
+
+
+def _errors(run: Run) -> list[str]:
+    """Return why tests of a run are not told; empty: all are."""
+    return sorted({test.exception for test in run.tests if test.outcome == "error" and test.exception})
 
 
 def _told(names: Sequence[str]) -> str:

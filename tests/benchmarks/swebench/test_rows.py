@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from pytest_crab.benchmarks.swebench.rows import RowWithTests, compare, read_rows
+from pytest_crab.benchmarks.swebench.rows import RowWithTests, compare, is_unbuilt, read_rows
 from pytest_crab.benchmarks.swebench.rows_command import rows
 from pytest_crab.ecosystems.go.tools import GoTools
 from pytest_crab.errors import BadInput
@@ -54,6 +54,21 @@ def test_a_run_without_the_fix_that_was_cut_short_is_no_agreement(ending: Ending
     row = dataclasses.replace(ROW, PASS_TO_PASS=())
     before = Run(id="x", ending=ending, tests=(), tripwire=None)
     assert compare(row, before, run(TestNew="passed")).agrees is agrees
+
+
+@pytest.mark.parametrize(
+    ("ending", "errors", "unbuilt"),
+    [
+        (Ending.COMPLETED, (), False),
+        (Ending.COMPLETED, ("BuildFailed",), True),
+        (Ending.COMPLETED, ("BuildFailed", "Crashed"), False),
+        (Ending.CRASHED, (), False),
+        (Ending.UNINSTALLED, (), True),
+    ],
+)
+def test_what_did_not_build_is_not_run_again(ending: Ending, errors: tuple[str, ...], *, unbuilt: bool) -> None:
+    tests = tuple(TestOutcome(id=f"{each}:", outcome="error", exception=each) for each in errors)
+    assert is_unbuilt(Run(id="x", ending=ending, tests=tests, tripwire=True)) is unbuilt
 
 
 CODE = "package cart\n\nfunc Total(prices []int) int {\n\treturn len(prices)\n}\n"
