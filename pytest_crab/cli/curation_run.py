@@ -124,6 +124,9 @@ def list_candidates(path: Path, out: Path, name: str, since: str | None, source:
     named = ListedSource(source=name, identity=source.identity(), since=since)
     if known is not None and known.source.identity != named.identity:
         problem = f"it is made from {known.source.source}; name another --out for {name}"
+        if known.source.source == name:
+            told = "it was listed by another version of pytest-crab, or with other options"
+            problem = f"{told}; remove {path} to list {name} anew, or name another --out"
         raise BadInput(str(out), [problem])
     found = tuple(source.list_candidates())
     made = Listing(source=named, candidates=found if known is None else known.extend(found))

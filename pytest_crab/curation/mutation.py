@@ -97,7 +97,7 @@ class Mutant:
 def mutants(path: str, source: bytes, lines: Collection[int], spans: Sequence[Span] | None = None) -> Iterator[Mutant]:
     """Yield the mutants of a file on these lines, from 1; none for a language without a grammar here.
 
-    With ``spans`` only what touches one of them: what is left out does itself, of what is changed the expression.
+    With ``spans`` only those that leave out a node which touches one of them, or change an expression that does.
 
     Changed are comparisons (also to the next edge), logic, signs, numbers (by one), truth values, conditions (always,
     never), named arguments (left out), whole statements (left out), and what fault_edits adds. Left out are those that

@@ -128,10 +128,10 @@ def mutated_references(
 ) -> tuple[ChangedTree, ...]:
     """Return at most so many wrong changes that are made of a comment's reference, others than those drawn before.
 
-    First the reference without one of its places, then mutants of what it changed in statements, evenly picked. None is
-    of what it left as it was, such as the other members of a list, none may never end, and none has the code of head,
-    the fault itself. The tests that a fix brings along do not decide whether it is right: they are changed only for a
-    comment on a test. Raises EngineError where the extra is missing.
+    First the reference without one of its places, then mutants of what it changed in statements, evenly picked. What
+    it left as it was, such as the other members of a list, is not changed. None may run for ever, and none has the code
+    of head, the fault itself. The tests that a fix brings along do not decide whether it is
+    right: they are changed only for a comment on a test. Raises EngineError where the extra is missing.
     """
     snapshot = context.snapshot
     tree = _fixed_tree(context, comment)

@@ -218,7 +218,7 @@ class Names:
     settings: str = ""
     #: Begins where somebody speaks of its old releases.
     old: str = ""
-    #: The whole of a word of those who change the form of its code alone.
+    #: An expression for the names of its formatters and linters in titles.
     form: str = ""
 
 
@@ -234,7 +234,7 @@ class Variables:
     paths: tuple[str, ...] = ()
 
 
-#: A text of so many words is a wording.
+#: A text of at least so many words is a wording.
 WORDING = 3
 
 

@@ -223,7 +223,7 @@ def comment_lines(path: str, text: str) -> frozenset[int]:
 
 
 def idle_lines(path: str, text: str) -> frozenset[int]:
-    """Return the lines of a file that do nothing: comments, imports, blank ones; none where it cannot be read."""
+    """Return the lines of a file that do nothing: comments, imports, blank ones; empty where it cannot be read."""
     own = _own(path)
     if own is not None:
         return own.idle_lines(text)

@@ -161,7 +161,7 @@ def _written(candidate: PullCandidate, scratch: str) -> Instance:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proving(Stage):
-    """Proves the oracle: as one file that stands alone where it can, else in the tree.
+    """Proves the oracle: in the form that was chosen before, else as one file that stands alone, or else in the tree.
 
     It is audited with its company: it has to be green on the fix beside each of these changes, and red on each alone.
     One that refuses a fix so is refused itself. It is audited on its checks too, and loses them where that does not

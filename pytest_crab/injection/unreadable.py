@@ -1,4 +1,7 @@
-"""Makes a rejection of what a stage made of a candidate and then cannot read: nobody can mend it, and others follow."""
+"""Turns BadInput of a stage into a rejection.
+
+The file is made here, so no user can mend it, and the run goes on with the next candidate.
+"""
 
 from __future__ import annotations
 

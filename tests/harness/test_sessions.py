@@ -96,7 +96,9 @@ def test_a_green_oracle_still_ends_with_its_tripwires_failing(bench: Bench) -> N
 
 def test_an_exception_is_told_by_its_type_and_the_line_of_the_tree(bench: Bench) -> None:
     source = "import deep\ndef test_it():\n    secret = 7\n    deep.go(secret)\ndef test_end():\n    raise deep.Ends\n"
-    ends = "import os\nclass Ends(Exception):\n    def __str__(self):\n        os._exit(1)\n"  # which nobody asks for
+    ends = (
+        "import os\nclass Ends(Exception):\n    def __str__(self):\n        os._exit(1)\n"  # which is never asked for
+    )
     run = bench.run(source, deep=f"def go(value):\n    return [][value]\n{ends}")
     told = [(test.id.partition("::")[2], test.exception, test.where) for test in run.tests]
     assert told == [("test_it", "IndexError", "deep.py:2"), ("test_end", "Ends", None)]
