@@ -34,6 +34,9 @@ CONTAMINATION = "contamination-"
 #: The tag with the day of a model's cut-off, by which a set was made.
 CUTOFF = "cutoff-"
 
+#: The dimensions of labels that say how hard an injected fault is to see: by how many tests, and from how far.
+SEEN_BY, SEEN_FROM = "seen-by", "seen-from"
+
 #: The file of a set with the digest of each instance as it was written, which tells those that were edited.
 RECORD = "curated.json"
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pytest_crab.curation.publish import CONTAMINATION, CUTOFF
+from pytest_crab.curation.publish import CONTAMINATION, CUTOFF, SEEN_BY, SEEN_FROM
 from pytest_crab.curation.set_statistics import SizedInstance, count_changed_lines, error_lines, statistics_lines
 from pytest_crab.diffs import is_inside
 from pytest_crab.errors import BadInput
@@ -28,7 +28,7 @@ COLUMNS = ("id", "repo", "language", "license", "provenance", "merged_at", "titl
 _NESTED = ("comments", "tags", "files")
 
 #: The dimensions of labels that say how hard a comment is: curate's, and those of injected faults.
-_HARD = ("difficulty", "seen-by", "seen-from")
+_HARD = ("difficulty", SEEN_BY, SEEN_FROM)
 
 
 def export_set(place: Path, instances: Sequence[Instance], out: Path, *, parquet: bool) -> None:

@@ -18,7 +18,7 @@ from pytest_crab import diffs, ecosystems
 from pytest_crab.curation.certify import SOURCE, open_search
 from pytest_crab.curation.mutation import halves, partly
 from pytest_crab.curation.near_misses import broke_off
-from pytest_crab.curation.publish import to_instance
+from pytest_crab.curation.publish import SEEN_BY, SEEN_FROM, to_instance
 from pytest_crab.curation.stages import CurationContext, Rejection, Stage
 from pytest_crab.ecosystems.contract import TestLines
 from pytest_crab.ecosystems.interpreters import environment_of
@@ -63,9 +63,6 @@ SHARED = "shared"
 
 #: That of one which the ecosystem proposed.
 PROPOSED = "proposed"
-
-#: The dimensions of labels that say how hard a fault is to see: by how many tests, and from how far.
-SEEN_BY, SEEN_FROM = "seen-by", "seen-from"
 
 #: The dimension of labels that says what was done: the kind of a seeded fault, else the method.
 FAULT = "fault"

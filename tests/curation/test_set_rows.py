@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+import yaml
 from click.testing import CliRunner
 
 from pytest_crab.cli import main
@@ -47,6 +48,23 @@ def test_a_set_comes_back_as_it_was_with_a_card_beside_it(small: Path, tmp_path:
     assert folder_digest(tmp_path / "back") == folder_digest(small)
     again = CliRunner().invoke(main, ["set", "import", str(tmp_path / "rows"), "--out", str(tmp_path / "back")])
     assert again.exit_code == 1
+
+
+def test_the_card_says_how_hard_injected_faults_are_to_see(small: Path, tmp_path: Path) -> None:
+    shutil.copytree(small, tmp_path / "set")
+    files = sorted((tmp_path / "set").glob("*/instance.yaml"))
+    for file, far in zip(files, ("near", "far"), strict=True):
+        document = yaml.safe_load(file.read_text("utf-8"))
+        for comment in document["comments"]:
+            comment["labels"] = {"seen-by": "one", "seen-from": far}
+        file.write_text(yaml.safe_dump(document), "utf-8")
+    done = CliRunner().invoke(main, ["export", "set", str(tmp_path / "set"), "--out", str(tmp_path / "rows")])
+    assert done.exit_code == 0, done.output
+    card = (tmp_path / "rows" / "README.md").read_text("utf-8").splitlines()
+    assert [line for line in card if line.startswith("- seen-")] == [
+        "- seen-by: 2 comments one",
+        "- seen-from: 1 comment far, 1 comment near",
+    ]
 
 
 def test_a_set_that_holds_its_code_is_handed_on_as_a_folder(tmp_path: Path, request: pytest.FixtureRequest) -> None:
