@@ -55,6 +55,14 @@ def test_what_is_missing_is_like_its_repository_else_like_all_else_typical(insta
     assert found.least == found.bytes * module.PLAIN / 2
 
 
+@pytest.mark.parametrize(("language", "megabytes"), [("go", 180), ("java", 30), ("ruby", 40)])
+def test_an_environment_of_a_language_takes_what_its_own_were_seen_to(
+    instances: dict[str, Instance], language: str, megabytes: int
+) -> None:
+    one = replace(instances["a"], environment=Environment(ecosystem=language, version="1.26"))
+    assert disk_need({"a": one}, stock(), "docker", 1.0).bytes == megabytes * 1024**2
+
+
 def test_a_disk_that_is_plainly_too_small_is_refused_in_one_sentence(instances: dict[str, Instance]) -> None:
     def lack(free: int | None, budget: int | None = None, share: float = 1.0) -> str | None:
         given = stock(free)
