@@ -96,7 +96,7 @@ def open_source(wanted: SourceArguments, known: tuple[Path, str] | None) -> Cand
         forge = open_forge(url, known=True) if wanted.comments is None else None
         if forge is not None:
             return ForgeRepository(pulls=forge, only=wanted.numbers, since=wanted.day)
-        discussions = read_discussions(wanted.comments) if wanted.comments is not None else {}
+        discussions = read_discussions(wanted.comments) if wanted.comments is not None else None
         clone = LocalClone(folder=place, url=url, discussions=discussions, only=wanted.numbers, since=wanted.day)
         strangers = clone.strangers()
         if strangers:

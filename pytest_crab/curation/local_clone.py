@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -31,8 +31,8 @@ class LocalClone(CandidateSource):
     folder: Path
     #: Where others find the repository.
     url: str
-    #: Review comments by the number of their pull request, which git itself does not keep.
-    discussions: Mapping[int, Sequence[CandidateComment]] = field(default_factory=dict)
+    #: Review comments by the number of their pull request, which git itself does not keep; None: no file has them.
+    discussions: Mapping[int, Sequence[CandidateComment]] | None = None
     #: The numbers to take; None: all.
     only: frozenset[int] | None = None
     #: A day: only pull requests with a commit from then on.
@@ -63,14 +63,17 @@ class LocalClone(CandidateSource):
                     pull_request=PullRequestFacts(number=number, title=_UNREAD, url=f"{self.url}/pull/{number}"),
                     tags={LAST: head},
                 )
-                yield from as_rounds(pull, self.discussions.get(number, ()))
+                yield from as_rounds(pull, (self.discussions or {}).get(number, ()))
 
     @override
     def complete(self, candidate: PullCandidate, context: CurationContext) -> PullCandidate | Rejection:
         number, last = candidate.pull_request.number, candidate.tags[LAST]
         if not candidate.comments:
-            ways = "give them with --comments, or name its forge, if it has one, in GITHUB_SERVER_URL or CI_SERVER_URL"
-            return Rejection(reason="no review comment is known", detail=f"git keeps none: {ways}")
+            detail = "git keeps none, and the file of --comments has none for it"
+            if self.discussions is None:
+                forge = "or name its forge, if it has one, in GITHUB_SERVER_URL or CI_SERVER_URL"
+                detail = f"git keeps none: give them with --comments, {forge}"
+            return Rejection(reason="no review comment is known", detail=detail)
         reviewed = candidate.tags.get(REVIEWED)
         if reviewed is not None and not self._refs.has(reviewed):
             return Rejection(

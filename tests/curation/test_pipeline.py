@@ -47,7 +47,7 @@ def test_merged_pull_requests_become_a_set_and_every_number_adds_up(shop: Shop, 
     assert collect["pull_requests"]["reasons"] == {"no review comment is known": 1, "not merged": 1}
     assert select["pull_requests"]["reasons"] == {"only documentation changed (curate.select.documentation)": 1}
     assert select["rejections"] == {"owner__shop-6": "only documentation changed (curate.select.documentation)"}
-    assert "give them with --comments" in collect["rejections"]["owner__shop-5"]
+    assert "the file of --comments has none for it" in collect["rejections"]["owner__shop-5"]
     assert "rejected: no review comment is known; owner__shop-5 (git keeps none" in curate("--status").output
     assert publish["pull_requests"]["kept"] == 3
     instances = load_instances(Path("set"))
