@@ -370,7 +370,9 @@ def _cause(diagnosis: Diagnosis, states: Sequence[StateAssessment], problems: Se
     if diagnosis.missing:
         names = ", ".join(diagnosis.missing[:3])
         return f"; {names} cannot be imported: name what has it in environment.packages or environment.paths{more}"
-    if "ImportError" in diagnosis.kinds:
+    if "no library" in diagnosis.kinds:
+        return f"; a shared library is missing: name the system's package that has it in environment.system{more}"
+    if "no such name" in diagnosis.kinds:
         remedy = "use one that the reference has, or name the release that has it in environment.packages"
         return f"; a name that is imported is not there: {remedy}{more}"
     return "" if any(state.ran for state in states) else more

@@ -143,7 +143,9 @@ def test_every_oracle_that_is_not_proved_has_its_sentence() -> None:
     write("absent", "import no_such_module\n\ndef test_two() -> None: ...\n")
     write("another", "from shop import nope\n\ndef test_two() -> None: ...\n")
     write("green", "def test_two() -> None:\n    assert True\n")
+    write("library", 'raise ImportError("libGL.so.1: cannot open shared object file: No such file")\n')
     write("network", NEEDS_NETWORK)
+    write("optional", 'raise ImportError("install pandas")\n')
     write("right")
     result = run("set", "--jobs=2", "--no-write")
     assert result.exit_code == 1
@@ -152,15 +154,17 @@ def test_every_oracle_that_is_not_proved_has_its_sentence() -> None:
         "the oracle is green at head (no expected test failed (all passed)): assert what the comment asks for and the "
         "pull request does not do; if head is a later commit than the one that was commented on, name that one"
     )
-    absent, another, green, network, right = sorted(lines[:5])
+    absent, another, green, library, network, optional, right = sorted(lines[:7])
     assert "no test of the oracle runs" in absent
     assert "no_such_module cannot be imported: name what has it in environment.packages" in absent
     assert "cannot import name 'nope' from 'shop'" in another
     assert "a name that is imported is not there: use one that the reference has" in another
     assert green == f"green c0: not proved: {because}"
+    assert "name the system's package that has it in environment.system" in library
     assert "it reaches for the network, which no oracle has: " in network
+    assert optional.endswith('"install pandas"')
     assert right.startswith("right c0: proved")
-    assert lines[5] == "1 of 5 oracles proved; instances by environment source: 1 given"
+    assert lines[7] == "1 of 7 oracles proved; instances by environment source: 1 given"
     assert not Path("set/proofs.json").exists()
 
 

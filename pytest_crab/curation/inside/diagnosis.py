@@ -46,8 +46,12 @@ class DiagnosisPlugin:
             self.said.append([report.nodeid, type(value).__name__, one_line(value)])
         while value is not None and seen < 20:
             seen += 1
-            kind, name = type(value).__name__, getattr(value, "name", None)
-            kinds = [kind, "circular import"] if "circular import" in one_line(value) else [kind]
+            name, line = getattr(value, "name", None), one_line(value)
+            kinds = [type(value).__name__]
+            kinds += ["circular import"] if "circular import" in line else []
+            if isinstance(value, ImportError):
+                kinds += ["no such name"] if line.startswith("cannot import name") else []
+                kinds += ["no library"] if "cannot open shared object file" in line else []
             kinds += ["no network"] if getattr(value, "errno", None) in (errno.ENETUNREACH, errno.EHOSTUNREACH) else []
             self.kinds.extend(known for known in kinds if known not in self.kinds)
             if isinstance(value, ModuleNotFoundError) and isinstance(name, str) and name not in self.missing:
