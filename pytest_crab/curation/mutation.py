@@ -389,8 +389,9 @@ def _with_comma(node: Node, source: bytes) -> tuple[int, int]:
         alone = not source[start : node.start_byte].strip() and not source[after.end_byte : end].strip()
         if alone:
             return start, end + 1
-        stop = len(source) - len(source[after.end_byte :].lstrip(b" "))  # no gap is to tell of it
-        if source[stop : stop + 1] == b"\n":
+        stop = len(source) - len(source[after.end_byte :].lstrip(b" "))  # a gap would tell of it
+        is_first = not source[start : node.start_byte].strip()
+        if source[stop:].startswith((b"\n", b"\r")) or (source[stop:].startswith((b"#", b"//")) and not is_first):
             return len(source[: node.start_byte].rstrip(b" ")), after.end_byte
         return node.start_byte, stop
     if before is not None and source[before.start_byte : before.end_byte] == b",":

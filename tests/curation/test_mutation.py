@@ -62,6 +62,18 @@ def test_an_argument_that_is_left_out_leaves_no_gap() -> None:
     assert text.replace("c=3, x=1,", "c=3,") in made
 
 
+@pytest.mark.parametrize(
+    ("source", "made"),
+    [
+        (b"f(a=1,  # why\n  b)\n", b"f(  # why\n  b)\n"),
+        (b"f(\n  a, x=1,  # noqa\n  b)\n", b"f(\n  a,  # noqa\n  b)\n"),
+        (b"f(a, x=1,\r\n  b)\r\n", b"f(a,\r\n  b)\r\n"),
+    ],
+)
+def test_an_argument_goes_and_the_comment_behind_it_stays_as_it_stands(source: bytes, made: bytes) -> None:
+    assert [one.content for one in mutants("f.py", source, ALL) if one.operator == "argument"] == [made]
+
+
 def test_what_a_fix_left_as_it_was_is_not_changed() -> None:
     before = b"def f(a):\n    if a.b == 1 and a in (1, 2, 3):\n        return g(a)\n    return h(a, 1)\n"
     after = before.replace(b"3)", b"3, 4)").replace(b"== 1", b"== 2").replace(b"h(a, 1)", b"h(a)")
