@@ -24,7 +24,7 @@ from pytest_crab.campaign.forecast import (
 )
 from pytest_crab.plugin.forecast import forecast_lines
 from pytest_crab.runtimes import RuntimeSettings
-from pytest_crab.runtimes.environment_stock import BARE, BASE, READY, Stock
+from pytest_crab.runtimes.environment_stock import BARE, BASE, READY, Stock, engine_stock
 from pytest_crab.trial import CrewSpec
 from pytest_crab.trial.plan import NEEDLESS, OPEN, RUNS, STORED, TrialPlan
 from pytest_crab.types import Environment, Instance, TrialId
@@ -61,6 +61,17 @@ def test_an_environment_of_a_language_takes_what_its_own_were_seen_to(
 ) -> None:
     one = replace(instances["a"], environment=Environment(ecosystem=language, version="1.26"))
     assert disk_need({"a": one}, stock(), "docker", 1.0).bytes == megabytes * 1024**2
+
+
+@pytest.mark.docker
+def test_a_base_of_a_language_that_is_not_here_takes_what_it_was_seen_to(instances: dict[str, Instance]) -> None:
+    languages = {"a": ("go", 850), "b": ("rust", 1500), "c": ("php", 500)}
+    wanted = [
+        replace(instances[one], environment=Environment(ecosystem=name, version="0.1"))
+        for one, (name, _) in languages.items()
+    ]
+    pulled = engine_stock(wanted, "").pulled
+    assert sorted(pulled.values()) == sorted(megabytes * 1024**2 for _, megabytes in languages.values())
 
 
 def test_a_disk_that_is_plainly_too_small_is_refused_in_one_sentence(instances: dict[str, Instance]) -> None:
