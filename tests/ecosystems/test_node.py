@@ -90,3 +90,6 @@ def test_a_runner_has_the_variables_that_its_script_sets() -> None:
     assert own_tests.variables(scripts, "mocha") == {"A": "1", "TZ": "UTC"}
     assert own_tests.variables(scripts, "karma")["B"] == "2"
     assert own_tests.variables(scripts, "jest") == {}
+    scripts = {"ci": "A=1 jest", "test": "NODE_OPTIONS='--a --b' HERE=$PWD jest", "x": "sh -c 'C=1 mocha'"}
+    assert own_tests.variables(scripts, "jest") == {"NODE_OPTIONS": "--a --b"}
+    assert own_tests.variables(scripts, "mocha") == {}

@@ -15,8 +15,8 @@ from xml.etree import ElementTree
 #: What the scripts of a project say where it has its tests run so; what they name first is the runner.
 SCRIPTS = {"vitest": r"\bvitest\b", "jest": r"\bjest\b", "mocha": r"\bmocha\b", "node": r"\bnode\b.* --test\b"}
 KARMA = re.compile(r"\bkarma start\b")
-#: A variable that a script sets for the commands that follow.
-SET = re.compile(r"(?<!\S)([A-Za-z_]\w*)=(\S*)")
+#: A variable that a script sets for the commands that follow, to what no shell has to fill in.
+SET = re.compile(r"([A-Za-z_]\w*)=([^$]*)\Z")
 #: The configuration around the project's own for karma: the files of tests alone, the browser that is here, and a
 #: reporter. Run by itself it prints which of the files the project's own configuration has run.
 KARMA_CONFIG = """\
@@ -187,13 +187,21 @@ def variables(scripts, runner):
     """Return the variables that the script with a runner sets; karma's bundlers may hash as OpenSSL 3 does not."""
     found = {"NODE_OPTIONS": "--openssl-legacy-provider"} if runner == "karma" else {}
     named = KARMA.pattern if runner == "karma" else SCRIPTS[runner]
-    for name in sorted(scripts or {}):
+    for name in sorted(scripts or {}, key=lambda name: (name != "test", name)):
         said = re.search(named, str(scripts[name]))
         if said:
             before = re.split(r"&&|;|\|", str(scripts[name])[: said.start()])[-1]
-            found.update((variable, value.strip("'\"")) for variable, value in SET.findall(before))
+            found.update(each.groups() for each in map(SET.match, words(before)) if each)
             break
     return found
+
+
+def words(text):
+    """Return the words of a part of a script; none where it ends within quotes."""
+    try:
+        return shlex.split(text)
+    except ValueError:
+        return []
 
 
 def command(node, host, home, asked, report):
