@@ -17,12 +17,14 @@ SCRIPTS = {"vitest": r"\bvitest\b", "jest": r"\bjest\b", "mocha": r"\bmocha\b", 
 KARMA = re.compile(r"\bkarma start\b")
 #: A variable that a script sets for the commands that follow, to what no shell has to fill in.
 SET = re.compile(r"([A-Za-z_]\w*)=([^$]*)\Z")
+#: Where a Chromium lies.
+BROWSERS = ("/usr/bin/chromium", "/usr/bin/google-chrome")
 #: The configuration around the project's own for karma: the files of tests alone, the browser that is here, and a
 #: reporter. Run by itself it prints which of the files the project's own configuration has run.
 KARMA_CONFIG = """\
 'use strict';
 const fs = require('fs'), path = require('path'), {createRequire} = require('module');
-const {home, files, report} = %s;
+const {home, files, report, browsers} = %s;
 const own = createRequire(path.join(home, 'package.json'));
 const matching = createRequire(own.resolve('karma/package.json'))('minimatch');
 const match = matching.minimatch || matching;
@@ -53,8 +55,7 @@ Reporter.$inject = [];
 module.exports = config => {
   const ended = () => {
     const {base, out} = laid(config);
-    const browsers = ['/usr/bin/chromium', '/usr/bin/google-chrome'].filter(fs.existsSync);
-    process.env.CHROME_BIN = process.env.CHROME_BIN || browsers[0];
+    process.env.CHROME_BIN = process.env.CHROME_BIN || browsers.find(fs.existsSync);
     config.set({
       basePath: base, files: out, reporters: ['crab'], browsers: ['crab'], singleRun: true, autoWatch: false,
       customLaunchers: {crab: {base: 'ChromeHeadless', flags: ['--no-sandbox', '--disable-dev-shm-usage']}},
@@ -94,7 +95,11 @@ def run(host, run):
     env, _ = host.environment()
     outcomes = []
     found = projects(node, root, chosen(host, tests["files"]))
-    for (home, runner), files in sorted(in_browsers(node, host, env, found, end).items()):
+    try:
+        apart = in_browsers(node, host, env, found, end)
+    except node.MissingError as error:
+        return {"ending": "unstarted", "detail": str(error)}
+    for (home, runner), files in sorted(apart.items()):
         report = os.path.join(host.folder, "overlay", os.urandom(8).hex())
         try:
             argv = command(node, host, home, (runner, files), report)
@@ -155,7 +160,7 @@ def runner_of(node, home):
 
 
 def in_browsers(node, host, env, found, end):
-    """Return the files by project and runner with those apart that karma has run there."""
+    """Return the files by project and runner with those apart that karma has run there. Raises MissingError."""
     whole = {}
     for (home, runner), files in found.items():
         scripts = node.manifest(home).get("scripts") or {}
@@ -165,9 +170,12 @@ def in_browsers(node, host, env, found, end):
             report = os.path.join(host.folder, "overlay", os.urandom(8).hex())
             argv = [host.job["tools"]["node"]["program"], karma_config(home, files, report)]
             host.process(argv, dict(env, **variables(scripts, "karma")), home, end - time.monotonic(), printed=False)
-            if os.path.isfile(report):
-                with open(report, encoding="utf-8") as text:
-                    chosen = {os.path.relpath(file, home) for file in json.load(text)}
+            if not os.path.isfile(report):
+                raise node.MissingError("karma's configuration in %s cannot be read here" % home)
+            with open(report, encoding="utf-8") as text:
+                chosen = {os.path.relpath(file, home) for file in json.load(text)}
+            if chosen and not any(map(os.path.exists, (*BROWSERS, env.get("CHROME_BIN", "")))):
+                raise node.MissingError("karma needs a Chromium, and there is no %s; install it" % BROWSERS[0])
         for name, own in ((runner, set(files) - chosen), ("karma", chosen)):
             if own and (own is chosen or runner != "karma"):
                 whole[home, name] = sorted(own)
@@ -179,6 +187,7 @@ def karma_config(home, files, report):
     place = report + ".cjs"
     with open(place, "w", encoding="utf-8") as out:
         asked = {"home": home, "files": [os.path.join(home, file) for file in files], "report": report}
+        asked["browsers"] = BROWSERS
         out.write(KARMA_CONFIG % json.dumps(asked))
     return place
 
