@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Collection, Mapping
 from pathlib import PurePosixPath
@@ -110,7 +111,11 @@ def _literal(text: str) -> str:
 
 def is_told(run_id: str, path: str, name: str) -> bool:
     """Return whether a test of such a report is the function ``TestB::test_c`` of a file."""
-    module = ".".join(PurePosixPath(path).with_suffix("").parts)
     *classes, function = name.split("::")
     place, _, told = run_id.partition("::")
-    return place == ".".join([module, *classes]) and told.partition("[")[0] == function
+    return place == ".".join([_module_of(path), *classes]) and told.partition("[")[0] == function
+
+
+@functools.cache
+def _module_of(path: str) -> str:
+    return ".".join(PurePosixPath(path).with_suffix("").parts)
