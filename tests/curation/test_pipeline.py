@@ -64,6 +64,13 @@ def test_merged_pull_requests_become_a_set_and_every_number_adds_up(shop: Shop, 
     assert json.loads(Path("set/funnel.json").read_text()) == stages
 
 
+@pytest.mark.usefixtures("shop")
+def test_without_a_file_of_comments_the_ways_to_give_them_are_named() -> None:
+    known = ["set", "curate", "repo", "--url", "https://git.example/owner/shop", "--out", "set"]
+    result = CliRunner().invoke(main, known)
+    assert "give them with --comments, or name its forge" in result.output
+
+
 def test_a_setting_reruns_its_stage_and_no_earlier_one(curate: Curate, monkeypatch: pytest.MonkeyPatch) -> None:
     assert curate().exit_code == 0
     monkeypatch.setattr("pytest_crab.curation.local_clone.LocalClone.complete", None)  # would fail if it were asked
