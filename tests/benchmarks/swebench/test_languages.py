@@ -95,13 +95,14 @@ NODE = Project(
         "test/cart.test.js": (
             "const {describe, it} = require('node:test');\nconst assert = require('node:assert');\n"
             "const {total} = require('../cart.js');\n\ndescribe('cart', () => {\n"
-            "  it('is empty', () => assert.equal(total([]), 0));\n  it.skip('is empty', () => {});\n});\n"
+            "  it('is empty', () => assert.equal(total([]), 0));\n  it.skip('is empty', () => {});\n"
+            "  it('is whole', () => assert.equal(total([]) % 1, 0));\n});\n"
         ),
     },
     fix=("cart.js", "=> 0;", "=> prices.reduce((a, b) => a + b, 0);"),
     tests=("test/cart.test.js", "});\n", "  it('is the sum', () => assert.equal(total([2, 2]), 4));\n});\n"),
     fail_to_pass=("cart is the sum",),
-    pass_to_pass=("is empty", "cart > is  empty"),
+    pass_to_pass=("is whole", "cart > is  empty"),
     found={"but for blanks": 2, "by its last title": 1},
 )
 CMAKE = """\
