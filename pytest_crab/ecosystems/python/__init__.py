@@ -17,7 +17,7 @@ from pytest_crab.ecosystems.python.behaviour import behaviour_of
 from pytest_crab.ecosystems.python.linter import LINTER
 from pytest_crab.ecosystems.python.own_runner import own_runner
 from pytest_crab.ecosystems.python.project_starts import only_starts_project
-from pytest_crab.ecosystems.python.trees import read_python
+from pytest_crab.ecosystems.python.trees import UNREADABLE, read_python
 from pytest_crab.types import Comment, Environment, Oracle
 
 #: What runs oracles in Python.
@@ -153,7 +153,7 @@ class Python(Ecosystem):
     def unreadable(self, source: bytes) -> str | None:
         try:
             read_python(source)
-        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        except UNREADABLE as error:
             return str(error) or type(error).__name__
         return None
 

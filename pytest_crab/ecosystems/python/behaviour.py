@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 from types import CodeType
 
-from pytest_crab.ecosystems.python.trees import parse_python
+from pytest_crab.ecosystems.python.trees import bound_name, parse_python
 
 #: The parts of a code that decide what it does, beside its constants.
 _DECIDING = (
@@ -72,7 +72,7 @@ def _bare(tree: ast.Module, *, exports: bool) -> ast.Module:
     used = named | {one.id for one in ast.walk(tree) if isinstance(one, ast.Name)}
     for one in () if exports else tree.body:
         if isinstance(one, (ast.Import, ast.ImportFrom)) and getattr(one, "module", None) != "__future__":
-            one.names = [name for name in one.names if (name.asname or name.name.partition(".")[0]) in {*used, "*"}]
+            one.names = [name for name in one.names if bound_name(name) in {*used, "*"}]
     tree.body = [one for one in tree.body if not isinstance(one, (ast.Import, ast.ImportFrom)) or one.names]
     return tree
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TypeGuard
 
 from pytest_crab.ecosystems.contract import WORDING, TestLines
-from pytest_crab.ecosystems.python.trees import parse_python
+from pytest_crab.ecosystems.python.trees import bound_name, first_line, parse_python
 from pytest_crab.text import split_lines, whole_lines, without_lines
 
 #: The fixtures that pytest has without any file of the project.
@@ -52,7 +52,7 @@ def _tests(body: Sequence[ast.stmt], within: str) -> Iterator[TestCode]:
         if isinstance(node, ast.ClassDef):
             yield from _tests(node.body, f"{within}{node.name}::")
         elif _is_test(node):
-            yield TestCode(name=f"{within}{node.name}", first=_first(node), last=_last(node), node=node)
+            yield TestCode(name=f"{within}{node.name}", first=first_line(node), last=_last(node), node=node)
 
 
 def _is_test(node: ast.stmt) -> TypeGuard[ast.FunctionDef | ast.AsyncFunctionDef]:
@@ -61,11 +61,6 @@ def _is_test(node: ast.stmt) -> TypeGuard[ast.FunctionDef | ast.AsyncFunctionDef
         return False
     called = (each.func if isinstance(each, ast.Call) else each for each in node.decorator_list)
     return not any(ast.unparse(each).rpartition(".")[2] in ("fixture", "yield_fixture") for each in called)
-
-
-def _first(node: ast.stmt) -> int:
-    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
-    return min([node.lineno, *(each.lineno for each in decorators)])
 
 
 def _last(node: ast.stmt) -> int:
@@ -80,7 +75,7 @@ def without(text: str, names: Collection[str]) -> str:
         parse(left)
     except ValueError:  # a class without a body
         empty = [
-            (_first(node), _last(node))
+            (first_line(node), _last(node))
             for node in parse(text).body
             if isinstance(node, ast.ClassDef) and all(_within(each, gone) for each in node.body)
         ]
@@ -101,11 +96,11 @@ def alone(text: str, names: Collection[str]) -> str:
     kept: list[str] = []
     end = 0
     for node in tree.body:
-        first, last = _first(node), _last(node)
+        first, last = first_line(node), _last(node)
         between = [line for line in lines[end : first - 1] if line.strip()]
         end = last
         if isinstance(node, (ast.Import, ast.ImportFrom)) and not _is_future(node):
-            wanted = [each for each in node.names if each.name == "*" or _bound(each) in needed]
+            wanted = [each for each in node.names if each.name == "*" or bound_name(each) in needed]
             if wanted:
                 kept += [f"{ast.unparse(_imported(node, wanted))}\n"]
         elif _is_needed(node, needed):
@@ -126,10 +121,6 @@ def _imported(node: ast.Import | ast.ImportFrom, names: list[ast.alias]) -> ast.
 
 def _is_future(node: ast.stmt) -> bool:
     return isinstance(node, ast.ImportFrom) and node.module == "__future__"
-
-
-def _bound(alias: ast.alias) -> str:
-    return (alias.asname or alias.name).partition(".")[0]
 
 
 def _is_needed(node: ast.stmt, needed: frozenset[str]) -> bool:
@@ -310,10 +301,7 @@ def comment_lines(text: str) -> frozenset[int]:
 
 
 def idle_lines(text: str) -> frozenset[int]:
-    """Return the lines of a file that do nothing: comments, docstrings, imports, blank ones.
-
-    None where it is no Python.
-    """
+    """Return the lines that do nothing: comments, docstrings, imports, blank ones; empty if the file is no Python."""
     try:
         tree = parse(text)
     except ValueError:
@@ -355,5 +343,5 @@ def function_at(text: str, line: int) -> str | None:
     except ValueError:
         return None
     named = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-    around = [each for each in ast.walk(tree) if isinstance(each, named) and _first(each) <= line <= _last(each)]
-    return ".".join(each.name for each in sorted(around, key=_first)) or None
+    around = [each for each in ast.walk(tree) if isinstance(each, named) and first_line(each) <= line <= _last(each)]
+    return ".".join(each.name for each in sorted(around, key=first_line)) or None

@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import PurePosixPath
 
-from pytest_crab.ecosystems.python.trees import parse_python
+from pytest_crab.ecosystems.python.trees import bound_name, first_line, parse_python
 from pytest_crab.text import split_lines, windows
 
 #: Folders that are no part of a module's name.
@@ -31,12 +31,12 @@ def enclosing_parts(source: str, lines: Collection[int]) -> list[str]:
     found: list[_Node] = sorted(nodes, key=lambda node: node.lineno)
     outside = [line for line, node in around.items() if node is None]
     texts = split_lines(source)
-    parts = ["\n".join(texts[_first(node) - 1 : node.end_lineno]) for node in found]
+    parts = ["\n".join(texts[first_line(node) - 1 : node.end_lineno]) for node in found]
     used = {name.id for node in found for name in ast.walk(node) if isinstance(name, ast.Name)}
     imports = "\n".join(
         "\n".join(texts[node.lineno - 1 : node.end_lineno])
         for node in tree.body
-        if isinstance(node, ast.Import | ast.ImportFrom) and used & set(_bound_names(node))
+        if isinstance(node, ast.Import | ast.ImportFrom) and used & set(map(bound_name, node.names))
     )
     return [part for part in (imports, *parts, *windows(source, outside)) if part]
 
@@ -68,17 +68,8 @@ def signatures_of_tests(source: str) -> str:
 
 
 def _innermost(known: Iterable[_Node], line: int) -> _Node | None:
-    around = [node for node in known if _first(node) <= line <= (node.end_lineno or node.lineno)]
+    around = [node for node in known if first_line(node) <= line <= (node.end_lineno or node.lineno)]
     return max(around, key=lambda node: node.lineno, default=None)
-
-
-def _first(node: _Node) -> int:
-    return min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
-
-
-def _bound_names(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
-    for alias in node.names:
-        yield alias.asname or alias.name.partition(".")[0]
 
 
 def _imported_names(tree: ast.Module, path: str, wanted: Collection[str]) -> set[str]:
@@ -86,11 +77,11 @@ def _imported_names(tree: ast.Module, path: str, wanted: Collection[str]) -> set
     names: set[str] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            names |= {alias.asname or alias.name.partition(".")[0] for alias in node.names if alias.name in wanted}
+            names |= {bound_name(alias) for alias in node.names if alias.name in wanted}
         elif isinstance(node, ast.ImportFrom):
             base = _absolute(node, path)
             whole = base in wanted
-            names |= {alias.asname or alias.name for alias in node.names if whole or f"{base}.{alias.name}" in wanted}
+            names |= {bound_name(alias) for alias in node.names if whole or f"{base}.{alias.name}" in wanted}
     return names
 
 
@@ -106,4 +97,4 @@ def _absolute(node: ast.ImportFrom, path: str) -> str:
 def _import_lines(tree: ast.Module, source: str, bound: Collection[str]) -> str:
     texts = split_lines(source)
     nodes = (node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom))
-    return "\n".join(texts[node.lineno - 1] for node in nodes if set(_bound_names(node)) & set(bound))
+    return "\n".join(texts[node.lineno - 1] for node in nodes if set(map(bound_name, node.names)) & set(bound))
