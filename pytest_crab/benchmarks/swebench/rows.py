@@ -160,16 +160,18 @@ def key_of(row: RowWithTests, run_context: RunContext) -> str:
     return serialization.digest({"row": serialization.dump(row), **by, "tool": None if tool is None else tool.version})
 
 
-def see(row: RowWithTests, crew: Crew, run_context: RunContext, notice: Callable[[str], None]) -> RowRecord:
+def see(
+    row: RowWithTests, crew: Crew, run_context: RunContext, notice: Callable[[str], None], seconds: float
+) -> RowRecord:
     """Run a row's tests in the first of the proposed environments in which they do as the row states.
 
-    Raises EngineError, StoreError, Cancelled.
+    After so many seconds no other environment is begun. Raises EngineError, StoreError, Cancelled.
     """
     started = time.monotonic()
     language, owner = _owner(row)
     with tempfile.TemporaryDirectory(prefix="crab-row-") as folder:
         open_context = functools.partial(TrialContext, crew=crew, run_context=run_context, notice=notice)
-        record = _see(row, language, owner, Path(folder), run_context.cache, open_context)
+        record = _see(row, language, owner, Path(folder), run_context.cache, open_context, started + seconds)
     return dataclasses.replace(record, seconds=round(time.monotonic() - started, 1))
 
 
@@ -201,6 +203,7 @@ def _see(
     folder: Path,
     cache: Path,
     open_context: Callable[[Instance], TrialContext],
+    deadline: float,
 ) -> RowRecord:
     blank = RowRecord(id=row.instance_id, repo=row.repo, language=language, outcome=Outcome.LANGUAGE)
     if language == "unknown":
@@ -213,20 +216,36 @@ def _see(
         moment = GitFetcher().commit_times(instance, cache)[0] if owner.dated else None
     except (SourceError, SourceUnreachable, DiffRejected) as error:
         return dataclasses.replace(blank, outcome=Outcome.SOURCE, detail=str(error))
+    checkout = folder / "tree"
+    snapshot.clone(checkout)
+    proposals = owner.proposals(checkout, files)
+    if moment is not None:
+        proposals = (dataclasses.replace(each, resolved=f"{moment:%Y-%m-%dT%H:%M:%SZ}") for each in proposals)
+    contexts = (open_context(dataclasses.replace(instance, environment=each)) for each in proposals)
+    return _search(row, owner, files, contexts, blank, deadline)
+
+
+def _search(
+    row: RowWithTests,
+    owner: Ecosystem,
+    files: Sequence[str],
+    contexts: Iterator[TrialContext],
+    blank: RowRecord,
+    deadline: float,
+) -> RowRecord:
+    """Return the record of the first environment in which a row's tests do not differ, else of the best."""
     best = dataclasses.replace(blank, outcome=Outcome.ENVIRONMENT)
     faults: list[str] = []
     of_machine = False
-    checkout = folder / "tree"
-    snapshot.clone(checkout)
     try:
-        for environment in owner.proposals(checkout, files):
-            if moment is not None:
-                environment = dataclasses.replace(environment, resolved=f"{moment:%Y-%m-%dT%H:%M:%SZ}")  # noqa: PLW2901
-            context = open_context(dataclasses.replace(instance, environment=environment))
+        for context in contexts:
+            if time.monotonic() > deadline:
+                faults.append("the time for further environments was up")
+                break
             try:
                 seen = _seen_in(row, owner, files, context, blank)
             except ImageError as error:
-                faults.append(f"{owner.name} {owner.version(environment)}: {error}")
+                faults.append(f"{owner.name} {owner.version(context.instance.required_environment)}: {error}")
                 of_machine = of_machine or error.of_machine
                 continue
             finally:

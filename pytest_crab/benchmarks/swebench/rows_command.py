@@ -30,8 +30,15 @@ from pytest_crab.trial import Crew, RunContext
 @runtime_option("What runs the tests.")
 @store_option("The folder in which sources and records are kept.")
 @click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Rows at a time.")
+@click.option(
+    "--minutes",
+    type=click.IntRange(min=1),
+    default=60,
+    show_default=True,
+    help="Begin no other environment for a row after this time.",
+)
 @json_option
-def rows(file: Path, *, only: tuple[str, ...], runtime: str, store: Path, jobs: int) -> Told:
+def rows(file: Path, *, only: tuple[str, ...], runtime: str, store: Path, jobs: int, minutes: int) -> Told:
     """Run the tests that FILE's rows name, with and without the fix, and count the rows whose tests are as stated.
 
     FILE is JSON lines of SWE-bench or SWE-bench Multilingual. An environment is found for each row, and removed after
@@ -43,7 +50,7 @@ def rows(file: Path, *, only: tuple[str, ...], runtime: str, store: Path, jobs: 
         raise BadInput(str(file), ["it has no row with these names; leave out --only, or name others"])
     place = dataclasses.replace(choose_runtime(runtime), hands_on_caches=True)
     with proving_context(place, store) as (crew, run_context):
-        work = {row.instance_id: functools.partial(_record, row, crew, run_context) for row in wanted}
+        work = {row.instance_id: functools.partial(_record, row, crew, run_context, 60 * minutes) for row in wanted}
         records = {}
         try:
             with side_by_side(jobs, run_context.stop) as pool, as_they_end(pool, work, "rows") as ended:
@@ -56,7 +63,9 @@ def rows(file: Path, *, only: tuple[str, ...], runtime: str, store: Path, jobs: 
     return found, list(_lines(found))
 
 
-def _record(row: RowWithTests, crew: Crew, run_context: RunContext, notice: Callable[[str], None]) -> RowRecord:
+def _record(
+    row: RowWithTests, crew: Crew, run_context: RunContext, seconds: float, notice: Callable[[str], None]
+) -> RowRecord:
     """Return the record of a row, from the store where it is there. One without a run of tests is not kept."""
     key = key_of(row, run_context)
     known = run_context.store.get(STEP, key)
@@ -65,7 +74,7 @@ def _record(row: RowWithTests, crew: Crew, run_context: RunContext, notice: Call
         stored = read(RowRecord, known, faults)
         if stored is not None:
             return stored
-    record = see(row, crew, run_context, notice)
+    record = see(row, crew, run_context, notice, seconds)
     if record.outcome.ran:
         run_context.store.put(STEP, key, dump(record))
     return record

@@ -6,12 +6,13 @@ import dataclasses
 import json
 import subprocess
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 from click.testing import CliRunner
 
-from pytest_crab.benchmarks.swebench.rows import RowWithTests, compare, is_unbuilt, read_rows
+from pytest_crab.benchmarks.swebench.rows import Outcome, RowWithTests, compare, is_unbuilt, read_rows, see
 from pytest_crab.benchmarks.swebench.rows_command import rows
 from pytest_crab.ecosystems.go.tools import GoTools
 from pytest_crab.errors import BadInput
@@ -161,6 +162,13 @@ def test_a_machine_without_the_language_has_no_environment_for_its_rows(
     assert done.exit_code == 0, done.output
     (found,) = json.loads(done.stdout)
     assert (found["outcome"], "no go-of-another-machine on PATH" in found["detail"]) == ("no environment", True)
+
+
+@pytest.mark.go
+def test_no_environment_is_begun_when_the_time_of_a_row_is_up(file: Path, tmp_path: Path) -> None:
+    settings: Any = SimpleNamespace(cache=tmp_path / "cache")
+    record = see(next(iter(read_rows(file))), cast("Any", None), settings, print, seconds=-1)
+    assert (record.outcome, "time" in record.detail) == (Outcome.ENVIRONMENT, True)
 
 
 @pytest.mark.bubblewrap
