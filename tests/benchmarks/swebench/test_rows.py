@@ -6,14 +6,15 @@ import dataclasses
 import json
 import subprocess
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
 from pytest_crab.benchmarks.swebench.rows import Outcome, RowWithTests, compare, is_unbuilt, read_rows, see
 from pytest_crab.benchmarks.swebench.rows_command import rows
+from pytest_crab.cli.run_contexts import proving_context
+from pytest_crab.cli.shared_options import choose_runtime
 from pytest_crab.ecosystems.go.tools import GoTools
 from pytest_crab.errors import BadInput
 from pytest_crab.types import Ending, Run, TestOutcome
@@ -166,8 +167,8 @@ def test_a_machine_without_the_language_has_no_environment_for_its_rows(
 
 @pytest.mark.go
 def test_no_environment_is_begun_when_the_time_of_a_row_is_up(file: Path, tmp_path: Path) -> None:
-    settings: Any = SimpleNamespace(cache=tmp_path / "cache")
-    record = see(next(iter(read_rows(file))), cast("Any", None), settings, print, seconds=-1)
+    with proving_context(choose_runtime("local"), tmp_path / "store") as (crew, run_context):
+        record = see(next(iter(read_rows(file))), crew, run_context, print, seconds=-1)
     assert (record.outcome, "time" in record.detail) == (Outcome.ENVIRONMENT, True)
 
 
