@@ -381,7 +381,11 @@ def _scope(node: Node) -> str:
 
 
 def _with_comma(node: Node, source: bytes) -> tuple[int, int]:
-    """Return the bytes of an argument and of the comma that goes with it, with the lines that are theirs alone."""
+    """Return where an argument and its comma begin and end, so that a call reads well without them.
+
+    The comma is the one behind the argument, else the one before it. With a comma behind it, lines go whole where both
+    have them for themselves; else the blanks before it go at the end of a line, and elsewhere those behind the comma.
+    """
     before, after = node.prev_sibling, node.next_sibling
     if after is not None and source[after.start_byte : after.end_byte] == b",":
         start = source.rfind(b"\n", 0, node.start_byte) + 1

@@ -10,7 +10,7 @@ import shutil
 import subprocess
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 from pytest_crab.ecosystems.building import PackageRoute, install_script
@@ -571,6 +571,12 @@ class Ecosystem(Protocol):
 def runner_source(package: str, name: str = "runner") -> str:
     """Return the text of ``inside/NAME.py`` in the folder of an ecosystem."""
     return program_text(package, f"inside/{name}")
+
+
+def nearest_folders(tree: Path, files: Iterable[str], holds: Callable[[Path], bool]) -> tuple[str, ...]:
+    """Return the nearest folders above files of a tree that hold something; the tree's own, ".", where none does."""
+    found = (next((one for one in PurePosixPath(file).parents if holds(tree / one)), None) for file in files)
+    return tuple(sorted({str(folder) for folder in found if folder is not None})) or (".",)
 
 
 def version_in(said: str) -> str | None:

@@ -60,10 +60,11 @@ def _alters(repository: Repository, change: Change, changed: Mapping[str, str], 
         return True
     for path, text in own.items():
         if path in changed:
-            names = [one.name for one in code_parts.tests_of(path, text)]
+            reader = code_parts.of(path)
+            names = [one.name for one in reader.tests_of(text)]
             before, after = (repository.read(tree, path) for tree in (change.parent, change.tree))
             if None in (before, after):
                 return True
-            if code_parts.alone(path, str(before), names) != code_parts.alone(path, str(after), names):
+            if reader.alone(str(before), names) != reader.alone(str(after), names):
                 return True
     return False

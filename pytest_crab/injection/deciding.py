@@ -288,7 +288,7 @@ class Deciding(Stage):
         hard = {SEEN_BY: how_many(red), SEEN_FROM: how_far(path, list(own))}
         labels = {**one.comment.labels, FAULT: candidate.tags[OPERATOR], **hard}
         labels |= {LINTER: "finds it"} if self._linted(head, mended, path) else {}
-        claims = dict.fromkeys(line for path, text in own.items() for line in code_parts.claims_of(path, text))
+        claims = dict.fromkeys(line for path, text in own.items() for line in code_parts.of(path).claims_of(text))
         said = [f"- {line}" for line in claims][:_MOST_CLAIMS]
         seeded = candidate.tags.get(METHOD) == Method.SEEDED  # its template says what should be there
         body = one.comment.body if seeded else "\n".join([one.comment.body, "", "What should hold:", "", *said])
@@ -325,10 +325,11 @@ class Deciding(Stage):
         wordings = {
             wording
             for path in paths
-            for wording in code_parts.added_texts(path, read(head, path) or "", read(mended, path) or "")
+            for wording in code_parts.of(path).added_texts(read(head, path) or "", read(mended, path) or "")
         }
         for path, text in texts.items() if wordings else ():
-            pinning, tests = code_parts.asking(path, text, (), wordings), code_parts.tests_of(path, text)
+            reader = code_parts.of(path)
+            pinning, tests = reader.asking(text, (), wordings), reader.tests_of(text)
             red -= {name for name in red if pinning & code_parts.named_in(name, path, tests)}
         return red
 
@@ -417,7 +418,7 @@ def _without(repository: Repository, tree: str, tests: Mapping[str, Collection[s
     for path, names in tests.items():
         text = repository.read(tree, path)
         if text is not None:
-            left = code_parts.without(path, text, names)
+            left = code_parts.of(path).without(text, names)
             texts |= {path: left} if left != text else {}
     return repository.with_files(tree, texts) if texts else tree
 
@@ -437,8 +438,9 @@ class Trying:
         self._texts = witnesses_of(candidate)
         self._owner = witnesses.owner_of(self._texts)
         oracle = witnesses.oracle_of(self._texts, f"test_witness_{candidate.tags['change'][:8]}")
-        tests = {} if self.is_default else {path: code_parts.tests_of(path, text) for path, text in self._texts.items()}
-        self._tests = None if self.is_default else tests
+        self._tests: dict[str, Sequence[TestLines]] | None = None
+        if not self.is_default:
+            self._tests = {path: code_parts.of(path).tests_of(text) for path, text in self._texts.items()}
         comment = dataclasses.replace(one.comment, kind=Kind.BEHAVIORAL, oracle=oracle)
         files = {**candidate.files, oracle.file: witnesses.oracle_text(self._texts, None)}
         write_files(folder, files)

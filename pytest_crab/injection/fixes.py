@@ -222,11 +222,14 @@ class FixSource(CandidateSource):
         text = read(fix.tree, path)
         if text is None or is_conftest(path):
             return []
-        both = [(source, read(fix.parent, source) or "", read(fix.tree, source) or "") for source in parts.sources]
-        new = {name for one in both for name in code_parts.added_names(*one)}
-        texts = {text for one in both for text in code_parts.added_texts(*one)}
+        both = [
+            (code_parts.of(source), read(fix.parent, source) or "", read(fix.tree, source) or "")
+            for source in parts.sources
+        ]
+        new = {name for reader, *texts in both for name in reader.added_names(*texts)}
+        wordings = {wording for reader, *texts in both for wording in reader.added_texts(*texts)}
         added = diffs.changed_lines(self.repository.diff(fix.parent, fix.commit, [path])).get(path, set())
-        asking = code_parts.asking(path, text, new, texts)
+        asking = code_parts.of(path).asking(text, new, wordings)
         return [name for name in code_parts.tests_at(path, text, added) if name not in asking]
 
     # --- the change that brought the fault ---------------------------------------------------------------------------
@@ -236,7 +239,7 @@ class FixSource(CandidateSource):
         repository, reason = self.repository, "the change that brought the fault is not known"
         texts = {path: repository.read(fix.parent, path) or "" for path in parts.sources}
         removed = {
-            file.old: sorted(set(file.removed) - code_parts.idle_lines(file.old, texts[file.old]))
+            file.old: sorted(set(file.removed) - code_parts.of(file.old).idle_lines(texts[file.old]))
             for file in diffs.parse(change)
             if file.old in texts
         }
@@ -352,7 +355,7 @@ class FixSource(CandidateSource):
                 continue
             added = diffs.changed_lines(self.repository.diff(fix.parent, fix.commit, [path])).get(path, set())
             lines, there = whole_lines(told), whole_lines(now)
-            added &= code_parts.comment_lines(path, told) if path in parts.sources else added
+            added &= code_parts.of(path).comment_lines(told) if path in parts.sources else added
             own = {lines[number - 1] for number in added}
             if path not in parts.sources:
                 own = {line for line in own if not line.startswith("#")}  # headings, which others share
@@ -391,15 +394,14 @@ class FixSource(CandidateSource):
             text, own = self.repository.read(fix.tree, path), self.repository.read(tree, path)
             if text is None or not names:
                 continue
+            reader = code_parts.of(path)
             if apart:
                 text = text if of_file(path) is DEFAULT else self._carried(fix, path, tree)
-                found[path] = code_parts.alone(path, text, names)
+                found[path] = reader.alone(text, names)
                 continue
-            there = {one.name for one in code_parts.tests_of(path, own)} if own else set()
+            there = {one.name for one in reader.tests_of(own)} if own else set()
             use = own if own and set(names) <= there else text
-            found[path] = code_parts.without(
-                path, use, {one.name for one in code_parts.tests_of(path, use)} - set(names)
-            )
+            found[path] = reader.without(use, {one.name for one in reader.tests_of(use)} - set(names))
         read = self.repository.read
         return found | conftests_for(found, lambda name: read(tree, name) or read(fix.tree, name))
 
@@ -518,7 +520,7 @@ def remark_on(repository: Repository, head: str, mended: str, shown: str, fix: C
     """Return the comment on what mends a tree: where it stands in the pull request, and what should hold."""
     path, lines = place_of(repository, head, mended, shown)
     text = repository.read(head, path) or ""
-    often = Counter(code_parts.function_at(path, text, line) for line in range(lines[0], lines[1] + 1))
+    often = Counter(code_parts.of(path).function_at(text, line) for line in range(lines[0], lines[1] + 1))
     ((within, _),) = often.most_common(1)
     where = f"`{within}` in `{path}`" if within else f"`{path}`"
     body = f"{where} {fault_in(subject_of(fix))}"
@@ -537,7 +539,7 @@ def place_of(repository: Repository, head: str, mended: str, shown: str) -> tupl
     places: list[tuple[bool, bool, int, str, tuple[int, int]]] = []
     for file, hunks in diffs.parse_hunks(repository.diff(head, mended)):
         path = file.old or ""
-        old, new = (code_parts.idle_lines(path, repository.read(tree, path) or "") for tree in (head, mended))
+        old, new = (code_parts.of(path).idle_lines(repository.read(tree, path) or "") for tree in (head, mended))
         for hunk in hunks:
             removed = [line.old for line in hunk.lines if line.mark == "-" and line.old is not None]
             code = [line for line in removed if line not in old]

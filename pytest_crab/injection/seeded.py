@@ -225,10 +225,9 @@ class SeededSource(CandidateSource):
             added = diffs.changed_lines(self.repository.diff(change.parent, change.commit, own))
             kept = {path: code_parts.tests_at(path, text, added.get(path, ())) for path, text in found.items()}
             found = {
-                path: code_parts.without(
-                    path, text, {one.name for one in code_parts.tests_of(path, text)} - set(kept[path])
-                )
+                path: reader.without(text, {one.name for one in reader.tests_of(text)} - set(kept[path]))
                 for path, text in found.items()
+                for reader in [code_parts.of(path)]
                 if kept[path]
             } or self._witnesses(change, mutant, wide=True)
         return found | conftests_for(found, lambda name: read(tree, name))

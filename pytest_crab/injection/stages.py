@@ -207,7 +207,7 @@ def _forms(candidate: PullCandidate) -> Iterator[PullCandidate]:
     texts = {path: text for path, text in witnesses_of(candidate).items() if not witnesses.is_conftest(path)}
     (one,) = candidate.comments
     ((path, text), *others) = texts.items()
-    if not others and code_parts.stands_alone(path, text):
+    if not others and code_parts.of(path).stands_alone(text):
         files = {**candidate.files, one.comment.required_oracle.file: text}
         yield dataclasses.replace(candidate, files=files, tags={**candidate.tags, ORACLE: ALONE})
     yield dataclasses.replace(candidate, tags={**candidate.tags, ORACLE: IN_TREE})

@@ -42,7 +42,7 @@ def oracle_text(texts: Mapping[str, str], tests: Collection[str] | None) -> str:
     laid = owner_of(texts).laid_tests(texts, tests)
     if laid is not None:
         return laid
-    names = {one.name for path, text in texts.items() for one in code_parts.tests_of(path, text)}
+    names = {one.name for path, text in texts.items() for one in code_parts.of(path).tests_of(text)}
     return own_tests.dump(texts, sorted(names), sorted(tests or ()))
 
 
@@ -64,7 +64,7 @@ def by_file(names: Collection[str], texts: Mapping[str, str]) -> dict[str, list[
     """
     found: dict[str, list[str]] = {}
     for path, text in texts.items():
-        tests = code_parts.tests_of(path, text)
+        tests = code_parts.of(path).tests_of(text)
         own = {one for name in names for one in code_parts.named_in(name, path, tests)}
         found |= {path: sorted(own)} if own else {}
     return found
@@ -73,7 +73,7 @@ def by_file(names: Collection[str], texts: Mapping[str, str]) -> dict[str, list[
 def reduced(texts: Mapping[str, str], names: Collection[str]) -> dict[str, str]:
     """Return the files with these tests alone; conftest files stay whole. Raises ValueError."""
     own = by_file(names, {path: text for path, text in texts.items() if not is_conftest(path)})
-    kept = {path: code_parts.alone(path, texts[path], tests) for path, tests in own.items()}
+    kept = {path: code_parts.of(path).alone(texts[path], tests) for path, tests in own.items()}
     return kept | {path: text for path, text in texts.items() if is_conftest(path) and _above(path, kept)}
 
 

@@ -127,17 +127,17 @@ def test_the_parts_of_a_file_of_tests_in_another_language() -> None:
     text = TESTS.replace('\t"testing"', '\t"reflect"\n\t"testing"') + DISCOUNTED + "\n// TestSend is told of." + SENT
     path = "shop_test.go"
     beside = "\nfunc TestMain(m *testing.M) {}\n\nfunc TestdataPath() string { return none }\n"
-    assert [one.name for one in code_parts.tests_of(path, text + beside)] == ["TestDiscount", "TestSend"]
+    assert [one.name for one in code_parts.of(path).tests_of(text + beside)] == ["TestDiscount", "TestSend"]
     (line,) = (at for at, said in enumerate(text.split("\n"), 1) if "is told of" in said)
     assert code_parts.tests_at(path, text, [line]) == ["TestSend"]
-    assert code_parts.without(path, text, ["TestSend"]).split() == (TESTS + DISCOUNTED).split()
-    assert code_parts.alone(path, text, ["TestSend"]).count("func Test") == 1
-    assert code_parts.claims_of(path, text) == ["discount", "send"]
-    assert code_parts.asking(path, text, ["Weight"], ()) == {"TestSend"}
-    assert code_parts.asking(path, text, (), ["nothing was sent"]) == {"TestSend"}
-    assert code_parts.added_names("shop.go", SHOP, SHOP + SEND) == {"Parcel", "Send", "Weight"}
-    assert code_parts.function_at("shop.go", SHOP + DISCOUNT, 6) == "Discount"
-    assert code_parts.idle_lines("shop.go", SHOP + DISCOUNT) == {1, 2, 3, 4}
+    assert code_parts.of(path).without(text, ["TestSend"]).split() == (TESTS + DISCOUNTED).split()
+    assert code_parts.of(path).alone(text, ["TestSend"]).count("func Test") == 1
+    assert code_parts.of(path).claims_of(text) == ["discount", "send"]
+    assert code_parts.of(path).asking(text, ["Weight"], ()) == {"TestSend"}
+    assert code_parts.of(path).asking(text, (), ["nothing was sent"]) == {"TestSend"}
+    assert code_parts.of("shop.go").added_names(SHOP, SHOP + SEND) == {"Parcel", "Send", "Weight"}
+    assert code_parts.of("shop.go").function_at(SHOP + DISCOUNT, 6) == "Discount"
+    assert code_parts.of("shop.go").idle_lines(SHOP + DISCOUNT) == {1, 2, 3, 4}
 
 
 #: A file of tests in each other language, and the names of its tests; the first goes with the lines above it.
@@ -194,9 +194,9 @@ FILES = {
 def test_tests_of_each_language_are_found_and_taken_out(path: str) -> None:
     text, names = FILES[path]
     assert may_have_tests(path)
-    assert [one.name for one in code_parts.tests_of(path, text)] == names.split()
-    left = code_parts.without(path, text, names.split()[:1])
-    assert [one.name for one in code_parts.tests_of(path, left)] == names.split()[1:]
+    assert [one.name for one in code_parts.of(path).tests_of(text)] == names.split()
+    left = code_parts.of(path).without(text, names.split()[:1])
+    assert [one.name for one in code_parts.of(path).tests_of(left)] == names.split()[1:]
     assert "One" not in left
     assert "help" in left
 
@@ -248,7 +248,7 @@ def test_an_id_is_that_of_one_test_of_one_file(run_id: str, path: str, names: st
     ],
 )
 def test_names_that_a_file_defines(path: str, text: str, names: str) -> None:
-    assert code_parts.added_names(path, "<?php\n" if path.endswith("php") else "\n", text) == set(names.split())
+    assert code_parts.of(path).added_names("<?php\n" if path.endswith("php") else "\n", text) == set(names.split())
 
 
 @pytest.mark.parametrize(
@@ -260,17 +260,17 @@ def test_names_that_a_file_defines(path: str, text: str, names: str) -> None:
     ],
 )
 def test_the_function_at_a_line_is_called_by_its_name(path: str, text: str, line: int, name: str) -> None:
-    assert code_parts.function_at(path, text, line) == name
+    assert code_parts.of(path).function_at(text, line) == name
 
 
 @pytest.mark.parametrize("text", ["TEST(A, One) {} int keep;\n", "namespace n { TEST(A, One) {\n}\n}\n"])
 def test_a_test_that_shares_a_line_with_other_code_is_not_taken_out(text: str) -> None:
     with pytest.raises(ValueError, match=r"A\.One"):
-        code_parts.without("a_test.cc", text, ["A.One"])
-    assert code_parts.alone("a_test.cc", text, []) == text
+        code_parts.of("a_test.cc").without(text, ["A.One"])
+    assert code_parts.of("a_test.cc").alone(text, []) == text
 
 
 def test_lines_with_code_beside_a_comment_are_kept() -> None:
     text = "int keep; // of it\nTEST(A, One) {} // one\n/* c */ int x = 1;\n/* c */\n"
-    assert code_parts.without("a_test.cc", text, ["A.One"]) == text.replace("TEST(A, One) {} // one\n", "")
-    assert code_parts.comment_lines("a.cc", text) == {4}
+    assert code_parts.of("a_test.cc").without(text, ["A.One"]) == text.replace("TEST(A, One) {} // one\n", "")
+    assert code_parts.of("a.cc").comment_lines(text) == {4}

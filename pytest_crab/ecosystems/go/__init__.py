@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 
@@ -17,10 +17,10 @@ from pytest_crab.ecosystems.contract import (
     Messages,
     Names,
     Spelling,
+    nearest_folders,
     numbers,
     runner_source,
 )
-from pytest_crab.ecosystems.go.inside import own_tests as inside_tests
 from pytest_crab.ecosystems.go.linter import LINTER
 from pytest_crab.ecosystems.go.tools import GoTools
 from pytest_crab.ecosystems.patterns import Patterns
@@ -31,8 +31,6 @@ _ASKED = re.compile(r"(?m)^go[ \t]+(1\.\d+)")
 
 #: How many releases are tried beside this machine's own.
 _TRIED = 3
-
-_folders: Callable[[str, Sequence[str]], Sequence[str]] = inside_tests.folders
 
 _TESTS = """\
 (function_declaration name: (identifier) @name
@@ -84,7 +82,7 @@ class Go(Ecosystem):
     @override
     def proposals(self, tree: Path, files: Sequence[str]) -> Iterator[Environment]:
         """The Go of this machine, then the newest patch releases of go.mod's minor release and of two above it."""
-        paths = tuple(_folders(str(tree), files)) or (".",)
+        paths = nearest_folders(tree, files, lambda folder: any(folder.glob("*_test.go")))
         here = self.tools.find("")
         minor = ".".join(map(str, numbers(here.version)))
         yield Environment(ecosystem=self.name, version=minor, paths=paths)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from types import MappingProxyType
 
 from typing_extensions import override
@@ -16,6 +16,7 @@ from pytest_crab.ecosystems.contract import (
     Messages,
     Names,
     Spelling,
+    nearest_folders,
     runner_source,
 )
 from pytest_crab.ecosystems.java.linter import LINTER
@@ -90,8 +91,8 @@ class Java(Ecosystem):
         poms = [path for path in tree.rglob("pom.xml") if "src" not in path.relative_to(tree).parts]
         if not any(len(path.relative_to(tree).parts) < _DEPTH for path in poms):
             raise ImageError("there is no pom.xml, and nothing here builds Java without Maven", of_machine=True)
-        modules = {_module(tree, file) for file in files} - {"."}
-        env = {"MAVEN_ARGS": f"-pl {','.join(sorted(modules))} -am"} if modules and tree / "pom.xml" in poms else {}
+        modules = [folder for folder in nearest_folders(tree, files, _is_module) if folder != "."]
+        env = {"MAVEN_ARGS": f"-pl {','.join(modules)} -am"} if modules and tree / "pom.xml" in poms else {}
         old = any(re.search(_OLD_LEVEL, path.read_text("utf-8", "replace")) for path in poms)
         version = self.tools.find("").version.partition(".")[0]
         for install in [(_RAISE.format(level=level),) for level in _LEVELS] if old else [()]:
@@ -119,6 +120,5 @@ class Java(Ecosystem):
             yield "environment.packages are set; they should be left out, since pom.xml pins what Maven takes"
 
 
-def _module(tree: Path, file: str) -> str:
-    """Return the folder of the module that a file lies in; that of the tree where it lies in none."""
-    return next((str(folder) for folder in PurePosixPath(file).parents if (tree / folder / "pom.xml").exists()), ".")
+def _is_module(folder: Path) -> bool:
+    return (folder / "pom.xml").exists()

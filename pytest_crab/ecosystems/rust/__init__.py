@@ -16,6 +16,7 @@ from pytest_crab.ecosystems.contract import (
     Messages,
     Names,
     Spelling,
+    nearest_folders,
     numbers,
     runner_source,
 )
@@ -34,7 +35,7 @@ _FLAG = re.compile(r"\b(\w+_unstable)\b")
 #: What macros that make several tests of a function call each.
 _CASE = re.compile(r"case_\d+")
 
-_folders: Callable[[str, Sequence[str]], Sequence[str]] = inside_tests.folders
+_is_package: Callable[[Path], bool] = inside_tests.is_package
 
 _TESTS = """\
 ((attribute_item) @mark (#match? @mark "^#.(\\\\w+::)*(\\\\w*test|test_case)\\\\b")
@@ -102,7 +103,7 @@ class Rust(Ecosystem):
         if flags := sorted(set(_FLAG.findall(said))):
             env["RUSTFLAGS"] = " ".join(f"--cfg {flag}" for flag in flags)
         version = ".".join(map(str, numbers(self.tools.find("").version)))
-        paths = tuple(_folders(str(tree), files)) or (".",)
+        paths = nearest_folders(tree, files, lambda folder: _is_package(folder / "Cargo.toml"))
         yield Environment(ecosystem=self.name, version=version, paths=paths, env=env)
 
     @override

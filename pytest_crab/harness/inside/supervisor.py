@@ -54,7 +54,7 @@ class Supervisor:
             part = self.parts[name] = types.ModuleType("crab_" + name)
             exec(code, part.__dict__)  # noqa: S102 - parts come as code
         self.conclude, self.completed, self.error, self.token = conclude, completed, error, token
-        self.merged, self.gather, self.nearest = merged, gather, nearest
+        self.merged, self.gather, self.nearest, self.folders = merged, gather, nearest, folders
         self.TEST, self.TEXT = TEST, TEXT
         self.tree, self.processes = self.parts["tree"], self.parts["processes"]
         self.processes.set_dumpable(False)
@@ -397,14 +397,20 @@ def gather(outcomes, result, label):
     return goes_on
 
 
-def nearest(root, path, is_test):
-    """Return the files of tests in the nearest folder above a path that has some."""
+def folders(root, paths, is_one):
+    """Return the nearest folders above paths that have a file of a kind."""
+    found = (nearest(root, path, is_one) for path in paths)
+    return sorted({os.path.dirname(files[0]) or "." for files in found if files})
+
+
+def nearest(root, path, is_one):
+    """Return the files of a kind, such as tests, in the nearest folder above a path that has some."""
     folder, found = path, []
     while folder and not found:
         folder = os.path.dirname(folder)
         place = os.path.join(root, folder)
         beside = sorted(os.listdir(place)) if os.path.isdir(place) else []
-        found = [each for each in (os.path.join(folder, name) for name in beside) if is_test(each)]
+        found = [each for each in (os.path.join(folder, name) for name in beside) if is_one(each)]
     return found
 
 

@@ -14,7 +14,7 @@ def run(host, run):
     tops = sorted({name.partition("/")[0] for name in tests["names"]})
     wanted = "^(%s)$" % "|".join(re.escape(top) for top in tops)
     outcomes = []
-    for folder in folders(host.job["workdir"], tests["files"]):
+    for folder in host.folders(host.job["workdir"], tests["files"], lambda path: path.endswith("_test.go")):
         go.settle(host, run, env, folder)
         left = end - time.monotonic()
         argv = [program, "test", "-json", "-count=1", "-vet=off", "-timeout=0", "-run=" + wanted, "."]
@@ -24,23 +24,6 @@ def run(host, run):
         if not host.gather(outcomes, result, folder):
             return result
     return host.completed(outcomes)
-
-
-def folders(root, files):
-    """Return the folders of packages with tests that these files belong to: a file of data belongs to one above it."""
-    found = set()
-    for file in files:
-        folder = os.path.dirname(file)
-        while folder and not has_tests(os.path.join(root, folder)):
-            folder = os.path.dirname(folder)
-        if has_tests(os.path.join(root, folder)):
-            found.add(folder or ".")
-    return sorted(found)
-
-
-def has_tests(folder):
-    """Return whether a folder has files of tests."""
-    return os.path.isdir(folder) and any(name.endswith("_test.go") for name in os.listdir(folder))
 
 
 def read(host, folder, data, code):

@@ -10,8 +10,8 @@ import re
 def run(host, run):
     """Run the named tests of each package; their outcomes, with package and target before each name."""
     rust, tests = host.parts["rust_runner"], run["tests"]
-    outcomes = []
-    for folder in folders(host.job["workdir"], tests["files"]):
+    outcomes, root = [], host.job["workdir"]
+    for folder in host.folders(root, tests["files"], lambda path: is_package(os.path.join(root, path))):
         own = rust.Oracle(host, dict(run, oracle={"folder": folder}))
         try:
             own.keep_settings()
@@ -36,23 +36,11 @@ def run(host, run):
     return host.completed(outcomes)
 
 
-def folders(root, files):
-    """Return the folders of the packages that these files belong to."""
-    found = set()
-    for file in files:
-        folder = os.path.dirname(file)
-        while folder and not is_package(os.path.join(root, folder)):
-            folder = os.path.dirname(folder)
-        if is_package(os.path.join(root, folder)):
-            found.add(folder or ".")
-    return sorted(found)
-
-
-def is_package(folder):
-    """Return whether a folder has the manifest of a package, and not of a workspace alone."""
+def is_package(path):
+    """Return whether a file is the manifest of a package, and not of a workspace alone."""
     try:
-        with open(os.path.join(folder, "Cargo.toml"), encoding="utf-8", errors="replace") as text:
-            return re.search(r"(?m)^\s*\[package\]", text.read()) is not None
+        with open(path, encoding="utf-8", errors="replace") as text:
+            return os.path.basename(path) == "Cargo.toml" and re.search(r"(?m)^\s*\[package\]", text.read()) is not None
     except OSError:
         return False
 
