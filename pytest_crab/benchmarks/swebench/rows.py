@@ -161,17 +161,24 @@ def key_of(row: RowWithTests, run_context: RunContext) -> str:
 
 
 def see(
-    row: RowWithTests, crew: Crew, run_context: RunContext, notice: Callable[[str], None], seconds: float
+    row: RowWithTests,
+    crew: Crew,
+    run_context: RunContext,
+    notice: Callable[[str], None],
+    *,
+    seconds: float,
+    likely: str | None = None,
 ) -> RowRecord:
     """Run a row's tests in the first of the proposed environments in which they do as the row states.
 
-    After so many seconds no other environment is begun. Raises EngineError, StoreError, Cancelled.
+    One of the likely version is tried before the others. After so many seconds no other environment is begun.
+    Raises EngineError, StoreError, Cancelled.
     """
     started = time.monotonic()
     language, owner = _owner(row)
     with tempfile.TemporaryDirectory(prefix="crab-row-") as folder:
         open_context = functools.partial(TrialContext, crew=crew, run_context=run_context, notice=notice)
-        record = _see(row, language, owner, Path(folder), run_context.cache, open_context, started + seconds)
+        record = _see(row, language, owner, Path(folder), run_context.cache, open_context, likely, started + seconds)
     return dataclasses.replace(record, seconds=round(time.monotonic() - started, 1))
 
 
@@ -203,6 +210,7 @@ def _see(
     folder: Path,
     cache: Path,
     open_context: Callable[[Instance], TrialContext],
+    likely: str | None,
     deadline: float,
 ) -> RowRecord:
     blank = RowRecord(id=row.instance_id, repo=row.repo, language=language, outcome=Outcome.LANGUAGE)
@@ -218,11 +226,16 @@ def _see(
         return dataclasses.replace(blank, outcome=Outcome.SOURCE, detail=str(error))
     checkout = folder / "tree"
     snapshot.clone(checkout)
-    proposals = owner.proposals(checkout, files)
+    proposals = likely_first(owner, owner.proposals(checkout, files), likely)
     if moment is not None:
         proposals = (dataclasses.replace(each, resolved=f"{moment:%Y-%m-%dT%H:%M:%SZ}") for each in proposals)
     contexts = (open_context(dataclasses.replace(instance, environment=each)) for each in proposals)
     return _search(row, owner, files, contexts, blank, deadline)
+
+
+def likely_first(owner: Ecosystem, proposals: Iterator[Environment], likely: str | None) -> Iterator[Environment]:
+    """Yield proposals, those of the likely version before the others."""
+    yield from proposals if likely is None else sorted(proposals, key=lambda each: owner.version(each) != likely)
 
 
 def _search(

@@ -50,7 +50,10 @@ def rows(file: Path, *, only: tuple[str, ...], runtime: str, store: Path, jobs: 
         raise BadInput(str(file), ["it has no row with these names; leave out --only, or name others"])
     place = dataclasses.replace(choose_runtime(runtime), hands_on_caches=True)
     with proving_context(place, store) as (crew, run_context):
-        work = {row.instance_id: functools.partial(_record, row, crew, run_context, 60 * minutes) for row in wanted}
+        likely: dict[str, str | None] = {}
+        work = {
+            row.instance_id: functools.partial(_record, row, crew, run_context, 60 * minutes, likely) for row in wanted
+        }
         records = {}
         try:
             with side_by_side(jobs, run_context.stop) as pool, as_they_end(pool, work, "rows") as ended:
@@ -64,19 +67,26 @@ def rows(file: Path, *, only: tuple[str, ...], runtime: str, store: Path, jobs: 
 
 
 def _record(
-    row: RowWithTests, crew: Crew, run_context: RunContext, seconds: float, notice: Callable[[str], None]
+    row: RowWithTests,
+    crew: Crew,
+    run_context: RunContext,
+    seconds: float,
+    likely: dict[str, str | None],
+    notice: Callable[[str], None],
 ) -> RowRecord:
-    """Return the record of a row, from the store where it is there. One without a run of tests is not kept."""
+    """Return the record of a row, from the store where it is there. One without a run of tests is not kept.
+
+    ``likely`` has the version of the environment in which the last row of each repository agreed.
+    """
     key = key_of(row, run_context)
     known = run_context.store.get(STEP, key)
-    if known is not None:
-        faults: list[str] = []
-        stored = read(RowRecord, known, faults)
-        if stored is not None:
-            return stored
-    record = see(row, crew, run_context, notice, seconds)
-    if record.outcome.ran:
-        run_context.store.put(STEP, key, dump(record))
+    record = read(RowRecord, known, []) if known is not None else None
+    if record is None:
+        record = see(row, crew, run_context, notice, seconds=seconds, likely=likely.get(row.repo))
+        if record.outcome.ran:
+            run_context.store.put(STEP, key, dump(record))
+    if record.outcome is Outcome.AGREES and record.environment is not None:
+        likely[row.repo] = record.environment.version
     return record
 
 
