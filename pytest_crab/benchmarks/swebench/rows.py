@@ -35,6 +35,7 @@ from pytest_crab.types import (
     Run,
     Source,
     StrEnum,
+    TestOutcome,
 )  # fmt: skip
 
 #: Seconds for the tests of one state.
@@ -318,7 +319,7 @@ def _seen_in(
     if context.run_context.unconfined:
         context.require_sandbox()
     runs = _run(row, owner, files, context)
-    compared, fault = compare(row, *runs), _early_end("with", runs[1]) or "; ".join(_errors(runs[1]))
+    compared, fault = compare(row, *runs), _early_end("with", runs[1]) or _untold(runs[1])
     again: list[Comparison] = []
     wanting = not compared.agrees or not {*compared.absent}.isdisjoint(row.FAIL_TO_PASS)
     repeats = 0 if is_unbuilt(runs[1]) else _AGAIN
@@ -378,13 +379,18 @@ def _early_end(side: str, run: Run) -> str:
 
 def is_unbuilt(run: Run) -> bool:
     """Return whether tests of a run are not told since they did not build, and none since their process broke."""
-    errors = _errors(run)
-    return run.ending is Ending.UNINSTALLED or (bool(errors) and not {"Crashed", "Exited"} & {*errors})
+    errors = {test.exception for test in _errors(run)}
+    return run.ending is Ending.UNINSTALLED or (bool(errors) and not {"Crashed", "Exited"} & errors)
 
 
-def _errors(run: Run) -> list[str]:
-    """Return why tests of a run are not told; empty: all are."""
-    return sorted({test.exception for test in run.tests if test.outcome == "error" and test.exception})
+def _untold(run: Run) -> str:
+    """Return why tests of a run are not told, and where; empty: all are."""
+    found = (f"{test.exception} in {test.id.rstrip(':')} {test.where or ''}".rstrip() for test in _errors(run))
+    return "; ".join(sorted({*found}))
+
+
+def _errors(run: Run) -> list[TestOutcome]:
+    return [test for test in run.tests if test.outcome == "error" and test.exception]
 
 
 def _told(names: Sequence[str]) -> str:
