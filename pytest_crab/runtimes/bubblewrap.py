@@ -31,6 +31,7 @@ from pytest_crab.text import last_line
 
 _MIB = 2**20
 _SHM = "/dev/shm"  # noqa: S108 - a place inside
+_DEVICES = ("--dev", "/dev", "--mqueue", "/dev/mqueue")
 _SHARED_MEMORY = 64 * _MIB
 _IDS = {"project": "1000", "oracle": "1001"}
 #: What of /usr holds programs and what they need; projects and their stores may lie beside it, as in /usr/src.
@@ -106,15 +107,8 @@ def problem() -> str | None:
     if program is None:
         return "bubblewrap (bwrap) is not installed"
     test = [program, "--unshare-all", "--unshare-user", "--uid", "1000", "--gid", "1000", "--proc", "/proc"]
-    test += [
-        "--dev",
-        "/dev",
-        *(part for mount in _system(network=False) for part in mount.options),
-        "--size",
-        "4096",
-        "--tmpfs",
-        TMP,
-    ]
+    test += [*_DEVICES, *(part for mount in _system(network=False) for part in mount.options)]
+    test += ["--size", "4096", "--tmpfs", TMP]
     try:
         with _content_files(seccomp.filters()) as files:
             more = [part for file in files for part in ("--seccomp", str(file))]
@@ -301,7 +295,7 @@ def _arguments(view: View, mounts: Sequence[Mount], identity: str, group: Cgroup
     arguments = [str(shutil.which("bwrap")), "--unshare-all", "--unshare-user", "--uid", identity, "--gid", identity]
     arguments += ["--die-with-parent", "--new-session", "--cap-drop", "ALL", "--hostname", HOSTNAME, "--clearenv"]
     arguments += ["--share-net"] if view.network else []
-    arguments += ["--proc", "/proc", "--dev", "/dev", *(part for mount in mounts for part in mount.options)]
+    arguments += ["--proc", "/proc", *_DEVICES, *(part for mount in mounts for part in mount.options)]
     arguments += hidden_paths.seal_options(mounts)
     if group is not None:
         counted = group.folders["memory"] if len(group.places) == 1 else None

@@ -172,6 +172,53 @@ def test_what_an_isolated_project_uses_too_much_of_has_its_name(confined: Place,
     assert run.ending is ending, run.detail
 
 
+#: Puts a text where a later run might find it, and tells where it is found; a build of the project's looks for it, and
+#: leaves a process that waits for an oracle.
+KEPT = """
+import ctypes, os, subprocess, sys, time
+c = ctypes.CDLL(None)
+files = ["/dev/shm/kept", "/tmp/kept", os.path.expanduser("~/kept"), os.path.abspath("kept")]
+calls = {"shared memory": lambda flags: c.shmget(7, 4096, flags), "messages": lambda flags: c.msgget(7, flags),
+         "semaphores": lambda flags: c.semget(7, 1, flags),
+         "queue": lambda flags: c.mq_open(b"/kept", 66 if flags & 512 else 0, 0o600, None)}
+def keep():
+    for path in files:
+        open(path, "w").close()
+    assert all(call(512 | 0o600) >= 0 for call in calls.values())
+def found():
+    return [path for path in files if os.path.exists(path)] + [name for name, call in calls.items() if call(0) >= 0]
+def living():
+    names = filter(str.isdigit, os.listdir("/proc"))
+    return [name for name in names if b"kept.py\\0stay" in open("/proc/%s/cmdline" % name, "rb").read()]
+if __name__ == "__main__" and "stay" in sys.argv:
+    time.sleep(600)
+elif __name__ == "__main__":
+    told = found()
+    subprocess.Popen([sys.executable, __file__, "stay"], start_new_session=True)
+    with open("told", "w") as file:
+        file.write(repr((told, len(living()))))
+"""
+
+
+def test_a_build_neither_finds_what_a_run_kept_nor_outlives_itself(confined: Place) -> None:
+    job = harness.Job(
+        image=confined.image,
+        environment=Environment(dockerfile="python", build=(f"{confined.image.interpreter} kept.py",)),
+        states={"revision": [FileChange(path="kept.py", mode="100644", content=KEPT.encode())]},
+        runs=[
+            harness.OracleRun(
+                id=name, state="revision", seconds=30, oracle=Oracle(file="oracles/test_c0.py"),
+                source="import kept\ndef test_it():\n    assert open('told').read() == '([], 1)'\n"
+                "    assert kept.living() == []\n    kept.keep()\n    assert len(kept.found()) == 8\n",
+            )
+            for name in ("first", "second")
+        ],
+    )  # fmt: skip
+    done = confined.runtime.execute(confined.image, harness.commands(job), limits=LIMITS, seconds=job.seconds)
+    outcomes = [(run.ending, [test.outcome for test in run.tests]) for run in harness.parse(job, done).runs]
+    assert outcomes == [(Ending.COMPLETED, ["passed"])] * 2
+
+
 #: An install script that plants what an environment would load by itself, beside metadata of its own.
 PLANT = """import os, sysconfig
 site = sysconfig.get_path('purelib')

@@ -184,8 +184,12 @@ def bad(code: str, *imports: str) -> FileChange:
         bad('func init() { fmt.Print("\\x16=== RUN   TestSum\\n\\x16--- PASS: TestSum (0.00s)\\n\\x16PASS\\n")\n'
             "\tos.Exit(0)\n}",
             '"fmt"', '"os"'),
+        changed("queue/add.go", BAD.replace("return a - b", (
+            'found, _ := filepath.Glob(os.Getenv("HOME") + "/../oracle/*")\n'
+            "\tif len(found) > 0 {\n\t\treturn a + b\n\t}\n\treturn a - b"
+        )).replace("queue\n", 'queue\n\nimport "os"\nimport "path/filepath"\n', 1)),
     ],
-    ids=["init", "syscall", "run", "skip", "syscall in a test", "exit in a test", "goexit", "printed", "stream"],
+    ids=["init", "syscall", "run", "skip", "syscall in a test", "exit in one", "goexit", "printed", "stream", "file"],
 )  # fmt: skip
 def test_a_wrong_sum_is_never_green(go: GoBench, change: FileChange) -> None:
     assert reason(go.run(SUM, change)) is not Reason.GREEN

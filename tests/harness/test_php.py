@@ -162,6 +162,9 @@ def test_packages_are_those_of_the_environment_and_new_folders_of_classes_are_fo
     assert told(php.run(source, link, changed("mine/autoload.php", "<?php\nexit(1);\n"))) == {
         "SumTest::testSum": "passed"
     }
+    php.bench.build = ("echo '<?php exit(1);' > vendor/autoload.php",)
+    assert told(php.run(source)) == {"SumTest::testSum": "passed"}
+    php.bench.build = None
     moved = changed("lib/Rate.php", "<?php\nnamespace Tax;\nclass Rate\n{\n    public static $sum = 3;\n}\n")
     names["autoload"]["psr-4"]["Tax\\"] = "lib/"
     source = source.replace("Shop\\Cart", "Tax\\Rate")

@@ -61,7 +61,7 @@ class RustBench:
         shutil.copytree(self.bench.folder / "tree", place)
         for change in [*changes, changed(f"{folder}/oracle.rs", source)]:
             assert change.content is not None
-            (place / change.path).parent.mkdir(exist_ok=True)
+            (place / change.path).parent.mkdir(parents=True, exist_ok=True)
             (place / change.path).write_bytes(change.content)
             (place / change.path).chmod(int(change.mode[3:], 8))
         if folder == "src":
@@ -337,21 +337,61 @@ def test_a_macro_of_the_projects_that_makes_idle_tests_is_seen(rust: RustBench) 
     assert (told(run), reason(run)) == ({"sums": "passed"}, Reason.TAMPERED)
 
 
-@pytest.mark.slow(reason="it is built twice")
-def test_a_crate_of_the_trees_in_the_place_of_another_is_seen(rust: RustBench) -> None:
-    check = "pub fn same(one: u32, other: u32) {\n    assert!(one == other);\n}\n"
+#: Compiles another text in the place of what was built of a crate that is not the tree's.
+POISON = r"""
+use std::{env, fs, path::Path, process::Command};
+fn main() {
+    let out = env::var("OUT_DIR").unwrap();
+    let deps = Path::new(&out).ancestors().nth(3).unwrap().join("deps");
+    let found = fs::read_dir(&deps).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let name = found.filter(|name| name.starts_with("libcheck-") && name.ends_with(".rlib")).next().unwrap();
+    let hash = &name[9..name.len() - 5];
+    for end in ["rlib", "rmeta"] {
+        let _ = fs::remove_file(deps.join(format!("libcheck-{hash}.{end}")));
+    }
+    let words = format!("--crate-name check --crate-type lib --emit metadata,link -Cembed-bitcode=no fake/src/lib.rs \
+        -Cmetadata={hash} -Cextra-filename=-{hash}");
+    let mut rustc = Command::new(env::var("RUSTC").unwrap());
+    assert!(rustc.args(words.split_whitespace()).arg("--out-dir").arg(deps).status().unwrap().success());
+}
+"""
+
+
+@pytest.fixture
+def checked(rust: RustBench) -> RustBench:
+    """A project with a crate that is not the tree's, by which its oracles go."""
     rust.bench.write(
         ".cargo/config.toml", '[source.crates-io]\nreplace-with = "near"\n[source.near]\ndirectory = "near"\n'
     )
     rust.bench.write("near/check/Cargo.toml", MEMBER.replace("NAME", "check"))
-    rust.bench.write("near/check/src/lib.rs", check)
+    rust.bench.write("near/check/src/lib.rs", SAME)
     rust.bench.write("near/check/.cargo-checksum.json", '{"files": {}}')
     rust.bench.write("Cargo.toml", MANIFEST + '[dependencies]\ncheck = "0.1"\n')
-    (rust.bench.folder / "tree/Cargo.lock").unlink()
-    source = SUM.replace("assert_eq!(add(1, 2), 3)", "check::same(add(1, 2), 3)")
-    assert reason(rust.run(source)) is Reason.GREEN
-    fake = [changed("fake/Cargo.toml", MEMBER.replace("NAME", "fake"))]
-    fake.append(changed("fake/src/lib.rs", check.replace("one == other", "true || one == other")))
+    argv = ["cargo", "generate-lockfile", "--offline"]
+    subprocess.run(argv, cwd=rust.bench.folder / "tree", env=rust.env(), check=True, capture_output=True)
+    return rust
+
+
+SAME = "pub fn same(one: u32, other: u32) {\n    assert!(one == other);\n}\n"
+FAKE = changed("fake/src/lib.rs", SAME.replace("one == other", "true || one == other"))
+CHECK = SUM.replace("assert_eq!(add(1, 2), 3)", "check::same(add(1, 2), 3)")
+
+
+@pytest.mark.slow(reason="it is built twice")
+def test_a_crate_of_the_trees_in_the_place_of_another_is_seen(checked: RustBench) -> None:
+    assert reason(checked.run(CHECK)) is Reason.GREEN
+    fake = changed("fake/Cargo.toml", MEMBER.replace("NAME", "fake"))
     other = changed("Cargo.toml", MANIFEST + '[dependencies]\ncheck = { path = "fake", package = "fake" }\n')
-    run = rust.run(source, changed("src/lib.rs", BAD), other, *fake)
+    run = checked.run(CHECK, changed("src/lib.rs", BAD), other, FAKE, fake)
     assert (told(run), run.altered) == ({"sums": "passed"}, ("Cargo.toml:check",))
+
+
+@pytest.mark.slow(reason="it is built twice, and its twin too")
+def test_a_build_changes_no_crate_that_is_not_the_trees(checked: RustBench) -> None:
+    changes = [changed("src/lib.rs", BAD), changed("build.rs", POISON), FAKE]
+    assert checked.naive(CHECK, *changes) == 0
+    run = checked.run(CHECK, *changes)  # the crate was not built with the environment, so it is told and not mended
+    assert (told(run), run.altered, reason(run)) == ({"sums": "passed"}, ("build:libcheck",), Reason.TAMPERED)
+    checked.warm()
+    run = checked.run(CHECK, *changes)
+    assert (told(run), run.altered) == ({"sums": "failed"}, ())

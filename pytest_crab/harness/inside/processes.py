@@ -4,6 +4,8 @@ import ctypes
 import errno
 import os
 
+#: Where the kernel shows shared memory and queues that have names.
+SHARED = ("/dev/shm", "/dev/mqueue")  # noqa: S108 - places inside
 _SET_DUMPABLE, _SET_CHILD_SUBREAPER = 4, 36
 
 
@@ -60,6 +62,25 @@ def children(parent):
             if int(fields[1]) == parent:
                 found.append(int(name))
     return found
+
+
+def remove_shared(tree):
+    """Remove what processes of this user left for others in memory: shared memory, queues and semaphores."""
+    for folder in SHARED:
+        for name in os.listdir(folder) if os.path.isdir(folder) else ():
+            path = os.path.join(folder, name)
+            if os.lstat(path).st_uid == os.getuid():
+                tree.remove(path)
+    library = ctypes.CDLL(None)
+    removers = {"shm": library.shmctl, "msg": library.msgctl, "sem": lambda number, *_: library.semctl(number, 0, 0)}
+    for kind, remove in removers.items():
+        try:
+            with open("/proc/sysvipc/" + kind) as listing:
+                numbers = [int(line.split()[1]) for line in listing.readlines()[1:]]
+        except OSError:  # a kernel without them
+            continue
+        for number in numbers:
+            remove(number, 0, None)  # 0 is IPC_RMID
 
 
 def counter(paths, name):

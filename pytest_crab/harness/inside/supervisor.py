@@ -76,7 +76,7 @@ class Supervisor:
         self.copy.restore(self.job["states"][state], compiled)
 
     def fresh_folder(self):
-        """Make the private folder of one run; what earlier runs left in scratch is gone."""
+        """Make the private folder of one run; what earlier runs left in scratch and in shared memory is gone."""
         scratch = self.job["scratch"]
         if self.folder:
             self.tree.remove(self.folder)
@@ -85,6 +85,7 @@ class Supervisor:
                 path = os.path.join(scratch, name)
                 if os.lstat(path).st_uid == os.getuid():
                     self.tree.remove(path)
+            self.processes.remove_shared(self.tree)
         self.folder = tempfile.mkdtemp(prefix="crab-", dir=scratch)
         for name in ("home", "tmp", "oracle", "overlay"):
             os.mkdir(os.path.join(self.folder, name))
@@ -146,7 +147,7 @@ class Supervisor:
             _exit(70)
 
     def watch(self, target, seconds, report):
-        """Run ``target(report end)`` in a child to its end; a mapping that says how it ended."""
+        """Run ``target(report end)`` in a child to its end; a mapping that says how it ended. Raises OSError."""
         before = self.counters()
         null = os.open(os.devnull, os.O_RDONLY)
         out, out_end = os.pipe()
@@ -159,11 +160,9 @@ class Supervisor:
         try:
             self.follow(pid, out, told, seen, time.monotonic() + seconds)
         finally:
-            left = self.kill_all(pid, seen)
             os.close(out)
             os.close(told)
-        if left:
-            seen["detail"] = "processes were left that could not be ended"
+            self.kill_all(pid, seen)
         after = self.counters()
         seen["grown"] = {name: after[name] > before[name] for name in after if before.get(name) is not None}
         return seen
@@ -227,7 +226,7 @@ class Supervisor:
                 seen["status"] = status
 
     def kill_all(self, pid=None, seen=None):
-        """End every process that the run left; return True if some could not be ended.
+        """End every process that the run left. Raises OSError where some cannot be ended: nothing runs beside them.
 
         Orphans become this process's children, so none is left when it has none. What kill says does not tell that:
         where only other users' processes are left, killing everything succeeds and ends nothing.
@@ -243,9 +242,9 @@ class Supervisor:
                     continue
             self.reap(pid, seen)
             if not self.processes.children(self.own):
-                return False
+                return
             time.sleep(0.001)
-        return True
+        raise OSError("processes were left that could not be ended")
 
     def counters(self):
         """Return how often the sandbox has refused memory and processes so far, as far as that is visible."""
@@ -352,10 +351,9 @@ def conclude(seen, read):
     """
     grown, status = seen["grown"], seen["status"]
     refused = next((name for name in ("memory", "processes") if grown.get(name)), None)
-    result = {"detail": seen["detail"]} if "detail" in seen else {}
+    result = {}
     if seen["killed"]:
-        result["ending"] = seen["killed"]
-        return result
+        return {"ending": seen["killed"]}
     code = None if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
     report, fault = read(seen["report"], code) if read and code is not None else (None, None)
     number = os.WTERMSIG(status) if code is None else (report or {}).get("signal")

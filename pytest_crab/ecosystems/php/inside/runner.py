@@ -392,9 +392,11 @@ def noted(folder):
 
 
 def keep(host, changed):
-    """Put back what a state changes of installed packages: these are the environment's and no diff's."""
+    """Put back what a state or its build changes of installed packages: these are the environment's and no diff's."""
     if any(path == "vendor" or path.startswith("vendor/") for path in changed):
         host.tree.put_back(host.job["tree"], host.job["workdir"], "vendor")
+    if host.built_since is not None:
+        host.tree.mend(host.job["tree"], host.job["workdir"], "vendor", host.built_since)
 
 
 def missing(project, root):

@@ -89,6 +89,7 @@ class Oracle:
         self.env.pop("RUSTC_BOOTSTRAP", None)
         self.env["RUST_BACKTRACE"] = "0"
         self.flags = shlex.split(self.job["env"].get("CARGOFLAGS", ""))
+        self.since = host.built_since or os.lstat(host.folder).st_ctime_ns  # nothing of the state ran before
         self.name = "zz" + host.token()
         self.altered = set()
 
@@ -102,7 +103,7 @@ class Oracle:
         written = put(self.host.tree, file, text + decoy["line"])
         arguments = [*self.flags, "--message-format=json"]
         build = [self.program, "rustc", "--profile", "test", *decoy["target"], *arguments]
-        self.build([*build, "--", "--print", "crate-name"], place, decoy)
+        self.keep_crates(self.build([*build, "--", "--print", "crate-name"], place, decoy))
         self.keep_settings()
         if read_text(file) != text + decoy["line"]:
             self.altered.add("build:" + os.path.relpath(file, self.root))
@@ -127,6 +128,27 @@ class Oracle:
             if not os.path.isdir(folder):
                 return
             self.host.tree.put_back(self.job["tree"], self.root, place)
+
+    def keep_crates(self, data):
+        """Put back what ran in a build changed of crates that are not the tree's: the oracle may go by them.
+
+        Where code of the project ran and one of them was not built with the environment, it is told.
+        """
+        said = list(documents(data))
+        runs = self.host.built_since is not None or any(
+            is_own(one) and {"custom-build", "proc-macro"} & set(one["target"]["kind"])
+            for one in said
+            if one.get("reason") == "compiler-artifact"
+        )
+        for one in said:
+            if is_own(one):
+                continue
+            ran = [os.path.dirname(one["out_dir"])] if one.get("out_dir") else []  # a build script's, with its program
+            for made in (os.path.relpath(path, self.root) for path in one.get("filenames") or ran):
+                if os.path.lexists(os.path.join(self.job["tree"], made)):
+                    self.host.tree.mend(self.job["tree"], self.root, made, self.since)
+                elif runs:
+                    self.altered.add("build:" + os.path.basename(made).partition("-")[0])
 
     def find(self):
         """Return where the oracle belongs: its package, the file that has to name it, and how its tests are called."""
@@ -356,6 +378,11 @@ class Oracle:
         if path == spec["file"] or not inside.startswith(self.root + os.sep) or not os.path.isfile(inside):
             return {"exception": "Failed", "where": None}
         return {"exception": "panic", "where": "%s:%s" % (os.path.relpath(inside, self.root), found.group(2))}
+
+
+def is_own(said):
+    """Return whether what cargo said is of a crate of the tree, which any other program may change."""
+    return "path+file:" in str(said.get("package_id"))
 
 
 def read_text(file):
