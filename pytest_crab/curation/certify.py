@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pytest_crab import ecosystems
+from pytest_crab import diffs, ecosystems
 from pytest_crab.curation.assessment import StateAssessment, assess
 from pytest_crab.curation.blame import blamed_pins
 from pytest_crab.curation.environment_search import Attempt, Candidate, Checkouts, EnvironmentSearch
@@ -20,10 +20,13 @@ from pytest_crab.curation.explanations import explain
 from pytest_crab.curation.isolation import isolate
 from pytest_crab.curation.missing_modules import NETWORK, Diagnosis, diagnose
 from pytest_crab.curation.pinning import Resolver
+from pytest_crab.curation.proposed_environments import PROPOSED, proposed
 from pytest_crab.curation.suspects import SUSPECT_RUNS, suspect
 from pytest_crab.ecosystems import ecosystem_of, interpreters
+from pytest_crab.ecosystems.contract import Ecosystem
 from pytest_crab.ecosystems.interpreters import RELEASED
 from pytest_crab.errors import Cancelled, CrabError, EngineError, ImageError, SourceUnreachable, WorldError
+from pytest_crab.instances import own_tests
 from pytest_crab.instances.files import oracle_text
 from pytest_crab.instances.oracle_needs import outside_needs
 from pytest_crab.protocols import Snapshot
@@ -127,8 +130,12 @@ def certify(instance: Instance, crew: Crew, run_context: RunContext, notice: Cal
 
 
 def _certify(instance: Instance, crew: Crew, run_context: RunContext, notice: Callable[[str], None]) -> Certificate:
-    given = instance.source.repository is None or is_given(instance.required_environment)
-    found = (_certify_as_given if given else _certify_by_search)(instance, crew, run_context, notice)
+    if instance.source.repository is None or is_given(instance.required_environment):
+        found = _certify_as_given(instance, crew, run_context, notice)
+    elif (owner := _owner_of_oracles(instance)) is ecosystems.DEFAULT:
+        found = _certify_by_search(instance, crew, run_context, notice)
+    else:
+        found = _certify_by_proposals(instance, owner, crew, run_context, notice)
     made, proven, notes = isolate(
         found.instance, found.proven, lambda other: TrialContext(other, crew, run_context, notice)
     )
@@ -240,6 +247,55 @@ def _certify_by_search(
         return dataclasses.replace(certificate, problems=problems)
 
 
+def _owner_of_oracles(instance: Instance) -> Ecosystem:
+    runners = (comment.required_oracle.runner for comment in instance.with_oracles)
+    return next(filter(None, map(ecosystems.of_runner, runners)), ecosystems.DEFAULT)
+
+
+def _certify_by_proposals(
+    instance: Instance, owner: Ecosystem, crew: Crew, run_context: RunContext, notice: Callable[[str], None]
+) -> Certificate:
+    """Prove oracles of another ecosystem's own tests in the first environment that it proposes in which they hold.
+
+    None is tried after one in which an oracle's tests run on the reference: what is left is the oracle's own fault.
+    Raises SourceError, EngineError, Cancelled, and ImageError where this machine lacks what a proposal needs.
+    """
+    _require_sandbox(instance, run_context)
+    snapshot = fetcher_for(instance).fetch(instance, run_context.cache)
+    paths = diffs.touched_paths(snapshot.pull_request_diff())
+    for comment in instance.with_oracles:
+        runner, text = comment.required_oracle.runner, oracle_text(instance, comment)
+        paths |= own_tests.load(text, runner, comment.id).files.keys() if ecosystems.runs_own_tests(runner) else set()
+    files = sorted(path for path in paths if ecosystems.of_file(path) is owner)
+    tried: list[Attempt] = []
+    with _checkouts(snapshot, run_context.run) as (head, _):
+        for environment in proposed(owner, instance, head, files, run_context.cache):
+            candidate = Candidate(name=PROPOSED, environment=environment)
+            tried.append(_attempt(instance, crew, run_context, notice, prove, candidate))
+            if tried[-1].whole or _runs_on_reference(tried[-1]):
+                break
+    problems = [one.problem for one in tried if one.problem is not None]
+    best = max(tried, key=lambda one: (one.proved, one.problem is None), default=None)
+    for other in tried:
+        if other is not best:
+            _discard(other, [] if best is None else [best])
+    if best is None or best.problem is not None:
+        if any(one.of_machine for one in tried):
+            raise ImageError("; ".join(problems), of_machine=True)
+        sentence = _sentence("; ".join(dict.fromkeys(problems)) or "no environment was proposed")
+        return Certificate(
+            instance=instance, proven=(), problems={comment.id: sentence for comment in instance.with_oracles}
+        )
+    return _certificate_of(instance, best, problems, [])
+
+
+def _runs_on_reference(attempt: Attempt) -> bool:
+    """Return whether a test of an oracle that is not proved came to a verdict on the reference."""
+    unproved = [one for one in attempt.proven if one.proof is None]
+    seen = _assess_unproved(attempt.context, unproved)
+    return any(state.ran for states in seen.values() for state in states if state.role is Role.REFERENCE)
+
+
 def interpreters_of(instances: Iterable[Instance]) -> tuple[str, ...]:
     """Return the CPythons X.Y of which these instances may need environments; none if one needs the docker runtime."""
     found: dict[str, None] = {}
@@ -267,11 +323,7 @@ def open_search(
 
     ``prover`` says which oracles of the instance hold in an environment. Raises SourceError, EngineError, Cancelled.
     """
-    if run_context.no_sandbox is not None:
-        raise EngineError(
-            f"{instance.id} names no packages, and finding them runs the project's own build, for which there is no "
-            f"sandbox here: {run_context.no_sandbox}"
-        )
+    _require_sandbox(instance, run_context)
     fetcher = GitFetcher()
     snapshot = fetcher_for(instance).fetch(instance, run_context.cache)
     head_date, merged_date = fetcher.commit_times(instance, run_context.cache)
@@ -281,6 +333,14 @@ def open_search(
         resolver = Resolver(run_context.run, run_context.cache, run_context.cancelled)
         attempt = functools.partial(_attempt, instance, crew, run_context, notice, prover)
         yield EnvironmentSearch(instance, checkouts, resolver, at_hand, attempt, diagnosis_of, notice, _discard)
+
+
+def _require_sandbox(instance: Instance, run_context: RunContext) -> None:
+    if run_context.no_sandbox is not None:
+        raise EngineError(
+            f"{instance.id} names no packages, and finding them runs the project's own build, for which there is no "
+            f"sandbox here: {run_context.no_sandbox}"
+        )
 
 
 def _discard(attempt: Attempt, kept: Sequence[Attempt]) -> None:

@@ -20,7 +20,7 @@ from typing import Any
 from packaging.requirements import InvalidRequirement, Requirement
 from typing_extensions import override
 
-from pytest_crab import serialization
+from pytest_crab import ecosystems, serialization
 from pytest_crab.clients.prompting import as_data
 from pytest_crab.curation.certify import SOURCE, diagnosis_of, is_given, open_search
 from pytest_crab.curation.environment_probe import (
@@ -125,7 +125,7 @@ class EnvironmentFinding(Proposing, Stage):
 
     role = "propose-environment"
     name = "environment"
-    version = 5
+    version = 6
 
     #: The model that proposes; without one there is the ladder alone.
     model: str = ""
@@ -140,7 +140,9 @@ class EnvironmentFinding(Proposing, Stage):
             return candidate
         if candidate.source is None or candidate.source.merged is None:
             return Rejection(reason="no merged commit, on which an environment could be tried")
-        if candidate.language not in ("", "python"):
+        if ecosystems.of_language(candidate.language) is not ecosystems.DEFAULT:
+            return candidate  # its environment is found with its oracles
+        if candidate.language not in ("", ecosystems.DEFAULT.name):
             return Rejection(reason=f"no environment is looked for where the language is {candidate.language}")
         with tempfile.TemporaryDirectory(prefix="crab-environment-") as scratch:
             found = _Finding(self, candidate, context, Path(scratch)).find()

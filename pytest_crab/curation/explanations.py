@@ -100,7 +100,7 @@ def _runs_nowhere(states: Sequence[StateAssessment]) -> str | None:
     reference = next((state for state in ran if state.role is Role.REFERENCE), ran[0])
     return (
         f"no test of the oracle runs, not even on the reference ({reference.fault}): see that it collects a test, "
-        "and that what it imports is in environment.packages or at one of environment.paths"
+        "and that what it imports is there, in the tree or in the environment"
     )
 
 

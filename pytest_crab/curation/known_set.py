@@ -10,6 +10,7 @@ from typing import Any
 
 from typing_extensions import override
 
+from pytest_crab.curation import licences
 from pytest_crab.curation.collect import CandidateSource
 from pytest_crab.curation.stages import CurationContext, Rejection
 from pytest_crab.errors import SourceError
@@ -43,7 +44,10 @@ class KnownSet(CandidateSource):
         """Return the candidate with its diff; see curation.collect.CandidateSource."""
         try:
             snapshot = self._fetcher.fetch(self._instances[candidate.id], context.folder)
-            return dataclasses.replace(candidate, diff=snapshot.pull_request_diff())
+            licence = candidate.license
+            if licence == licences.UNKNOWN:
+                licence = licences.detect_licence(lambda path: snapshot.read(snapshot.head_tree, path))
+            return dataclasses.replace(candidate, diff=snapshot.pull_request_diff(), license=licence)
         except SourceError as error:
             return Rejection(reason="its commits are gone", detail=str(error))
 

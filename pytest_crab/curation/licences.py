@@ -16,7 +16,10 @@ PERMISSIVE = (
 #: SPDX's word for an unknown licence.
 UNKNOWN = "NOASSERTION"
 
-_FILES = ("LICENSE", "LICENSE.txt", "LICENSE.md", "LICENSE.rst", "LICENCE", "LICENCE.txt", "COPYING", "COPYING.txt")
+_FILES = (
+    *("LICENSE", "LICENSE.txt", "LICENSE.md", "LICENSE.rst", "LICENCE", "LICENCE.txt", "COPYING", "COPYING.txt"),
+    *("LICENSE-MIT", "LICENSE-APACHE"),
+)
 _SPDX = re.compile(r"(?:MIT|ISC|Unlicense|PSF-2\.0|MPL-2\.0|Zlib|0BSD|Apache-2\.0|BSD-[23]-Clause|A?L?GPL-[23][^\s]*)")
 
 #: Words that only one licence has, the more special licence first.
@@ -43,11 +46,17 @@ def detect_licence(read: Callable[[str], bytes | None]) -> str:
 
 def _candidates(read: Callable[[str], bytes | None]) -> Iterator[str]:
     declared = (name for one in installed() for name in one.licences(lambda name: _text(read(name))))
-    yield from (name for name in declared if _SPDX.fullmatch(name))
+    yield from (name for said in declared for name in _choices(said) if _SPDX.fullmatch(name))
     known = (*_WORDS, *(pair for one in installed() for pair in one.licence_words().items()))
     for name in _FILES:
         text = " ".join(_text(read(name)).lower().split())[:4000]
         yield from (licence for licence, words in known if text and all(word in text for word in words))
+
+
+def _choices(expression: str) -> list[str]:
+    """Return the licences of which an expression lets anybody choose, permissive ones first."""
+    names = re.split(r"\s+OR\s+|\s*/\s*", expression.strip("() "))
+    return sorted(names, key=lambda name: name not in PERMISSIVE)
 
 
 def _text(content: bytes | None) -> str:

@@ -22,6 +22,7 @@ from pytest_crab.clients.prompting import as_data, shown_diff
 from pytest_crab.curation.certify import SOURCE, Certificate, certify, is_given, open_search
 from pytest_crab.curation.discussion import OTHERS
 from pytest_crab.curation.environment_search import BARE
+from pytest_crab.curation.oracle_forms import OracleForm, form_of
 from pytest_crab.curation.oracle_mending import (
     ChangeWriting,
     checks_of,
@@ -54,7 +55,6 @@ from pytest_crab.types import (
     Environment,
     JudgedChange,
     Kind,
-    Oracle,
     OracleAttempt,
     PullCandidate,
     StrEnum,
@@ -76,12 +76,11 @@ _MEND = (
     "before the file a line `disputed: NAME: WHY` that says what the code does there. A person decides then."
 )
 
-#: The end of the name of an oracle's file, and what begins its block in an answer.
-_SUFFIX = ecosystems.DEFAULT_SUFFIX
-_FENCE = f"```{ecosystems.DEFAULT.name}"
-_BLOCK = re.compile(rf"{_FENCE}\s*\n(.*?)^```", re.DOTALL | re.MULTILINE)
-_CATEGORY = re.compile(r"^(?:# )?category:\s*([a-z-]+)\s*$", re.MULTILINE)
-_KIND = re.compile(r"^(?:# )?kind:\s*(behavioral|structural)\s*$", re.MULTILINE)
+#: The block of an oracle in an answer, and lines of an answer, or of an oracle that a person wrote.
+_BLOCK = re.compile(r"^```[\w+]*[ \t]*\n(.*?)^```", re.DOTALL | re.MULTILINE)
+_CATEGORY = re.compile(r"^(?:(?:#|//) )?category:\s*([a-z-]+)\s*$", re.MULTILINE)
+_KIND = re.compile(r"^(?:(?:#|//) )?kind:\s*(behavioral|structural)\s*$", re.MULTILINE)
+_PLACE = re.compile(r"^(?:(?:#|//) )?file:\s*`?([^\s`]+)`?\s*$", re.MULTILINE)
 
 
 class Regime(StrEnum):
@@ -98,6 +97,8 @@ class WrittenOracle:
 
     #: Its text; None where the answer has none.
     source: str | None
+    #: The path in the tree that it is to have.
+    place: str | None = None
     kind: Kind = Kind.BEHAVIORAL
     category: Category | None = None
 
@@ -137,14 +138,14 @@ class OracleWriting(Proposing, Stage):
 
     role = "write-oracle"
     name = "oracles"
-    version = 14
+    version = 15
 
     #: The model that is asked; without one a comment is dropped where ``ready`` has no oracle for it.
     model: str = ""
     #: ``saw-fix`` or ``from-comment``.
     regime: Regime = Regime.SAW_FIX
-    #: A folder with oracles that people wrote, ``<candidate>/test_<comment>.py``; each is proved in the same way. The
-    #: model is asked where there is none.
+    #: A folder with oracles that people wrote, ``<candidate>/test_<comment>`` with any end; each is proved in the same
+    #: way. The model is asked where there is none.
     ready: str | None = None
     #: The number of changes of each kind, which the model writes without seeing the oracle; by them each oracle is
     #: judged. 0: none is judged.
@@ -177,12 +178,14 @@ class OracleWriting(Proposing, Stage):
         folder = Path(self.folder, self.ready or "")
         if not folder.is_dir():
             raise BadInput(str(folder), ["curate.oracles.ready should be a folder of oracles"])
-        return {path.relative_to(folder).as_posix(): path for path in sorted(folder.glob(f"*/test_*{_SUFFIX}"))}
+        return {f"{path.parent.name}/{path.name.partition('.')[0]}": path for path in sorted(folder.glob("*/test_*.*"))}
 
     @override
     def run(self, candidate: PullCandidate, context: CurationContext) -> PullCandidate | Rejection:
         if candidate.source is None or candidate.source.merged is None:
             return Rejection(reason="no merged commit, on which an oracle would be green")
+        if form_of(candidate.language) is None:
+            return Rejection(reason=f"nothing here runs a project's own tests in {candidate.language}")
         dropped, files, comments = {}, dict(candidate.files), []
         for one in candidate.comments:
             if one.comment.oracle is not None:
@@ -209,11 +212,12 @@ class OracleWriting(Proposing, Stage):
         with tempfile.TemporaryDirectory(prefix="crab-oracle-") as scratch:
             proving = _Proving(candidate, one.comment, context, Path(scratch))
             facts = self._facts(candidate, one.comment, proving) if self.model else ""
-            ready = self.ready and self._ready_files().get(f"{candidate.id}/test_{one.comment.id}{_SUFFIX}")
+            ready = self.ready and self._ready_files().get(f"{candidate.id}/test_{one.comment.id}")
             if ready:
                 source = ready.read_text("utf-8")
                 written = WrittenOracle(
                     source=source,
+                    place=_place_in(source),
                     kind=_kind_in(source) or one.comment.kind or Kind.BEHAVIORAL,
                     category=_category_in(source),
                 )
@@ -258,7 +262,7 @@ class OracleWriting(Proposing, Stage):
             oracle: ProvedOracle, number: int, failed: Sequence[JudgedChange], every: Sequence[JudgedChange]
         ) -> tuple[ProvedOracle, Mapping[str, str]] | str:
             after = [
-                {"role": "assistant", "content": f"kind: {oracle.comment.kind}\n\n{_FENCE}\n{oracle.text}```\n"},
+                {"role": "assistant", "content": f"kind: {oracle.comment.kind}\n{proving.form.shown(oracle.text)}"},
                 {"role": "user", "content": f"{told(failed)}\n{_MEND}"},
             ]
 
@@ -277,9 +281,9 @@ class OracleWriting(Proposing, Stage):
         return dataclasses.replace(oracle, attempts=tuple(proving.attempts), changes=changes, flags=flags)
 
     def _told(self, proving: _Proving) -> str:
-        """Return the instructions, with what an oracle of a project that pytest itself imports has to do."""
-        own = proving.own_pytest()
-        return self.instructions() + (f"\n\nHere {own}." if own else "")
+        """Return the instructions, with an oracle's form, and what one of a project that runs oracles has to do."""
+        own = proving.own_runner()
+        return "\n\n".join([self.instructions(), proving.words(), *([f"Here {own}."] if own else [])])
 
     def _facts(self, candidate: PullCandidate, comment: Comment, proving: _Proving) -> str:
         facts, where = candidate.pull_request, comment.path
@@ -302,6 +306,7 @@ class _Proving:
         self._notice = context.notice
         self.attempts: list[OracleAttempt] = []
         self._plain = self._context(None, scratch / candidate.id)
+        self.form = form_of(candidate.language) or OracleForm(owner=ecosystems.DEFAULT)
 
     def _context(self, comment: Comment | None, folder: Path) -> TrialContext:
         bare = dataclasses.replace(self._comment, oracle=None, kind=None)
@@ -316,11 +321,15 @@ class _Proving:
         self._notice(f"{self._comment.id}, {what} {number}")
         return self._plain.services(f"{what}-{self._comment.id}-{number}")
 
-    def own_pytest(self) -> str:
+    def own_runner(self) -> str:
         """Return what an author has to know where the project is one that runs oracles; else nothing."""
         snapshot, environment = self._plain.snapshot, self._plain.instance.required_environment
         owner, roots = ecosystems.ecosystem_of(environment), (*environment.paths, "src")
         return owner.own_runner(lambda path: snapshot.read(snapshot.head_tree, path), roots)
+
+    def words(self) -> str:
+        """Return what the oracle's author has to know of its form."""
+        return self.form.words(self._plain.snapshot, self._comment.path, self._candidate.language)
 
     def runner(self) -> str:
         """Return a sentence on the CPython and the pytest that run the oracle; nothing where an image decides.
@@ -328,6 +337,8 @@ class _Proving:
         Where no environment is found yet, they are those that the search begins with. Raises SourceError, EngineError,
         and ImageError where this machine may be to blame that there are none.
         """
+        if self.form.is_in_tree:
+            return ""
         given = self._plain.instance.required_environment
         environment: Environment | None = given
         if not is_given(given):
@@ -359,17 +370,16 @@ class _Proving:
 
     def _prove(self, written: WrittenOracle, name: str, checks: Sequence[JudgedChange]) -> ProvedOracle | str:
         if written.source is None:
-            return f"the answer has no block that begins with {_FENCE}"
-        fault = ecosystems.DEFAULT.unreadable(written.source.encode(errors="replace"))
-        if fault is not None:
-            return f"the file cannot be read ({fault})"
+            return "the answer has no block that begins with ``` and the name of the language"
         # No file of the project may be called so: the sandbox is searched for the names of oracles.
         stem = f"oracles/test_pull_{self._candidate.pull_request.number}_{self._comment.id}"
-        file = f"{stem}{_SUFFIX}"
+        made = self.form.write(written.source, written.place, stem)
+        if isinstance(made, str):
+            return made
         category = self._comment.category or written.category
-        own = dataclasses.replace(self._comment, oracle=Oracle(file=file), kind=written.kind, category=category)
+        own = dataclasses.replace(self._comment, oracle=made.oracle, kind=written.kind, category=category)
         comment, texts = with_checks(own, checks)
-        files = {file: written.source, **texts}
+        files = {made.oracle.file: made.text, **texts}
         certificate = self._certify(comment, files, name)
         if certificate.proved:
             proved = certificate.instance
@@ -450,10 +460,16 @@ def _part(diff: str, paths: Collection[str]) -> str:
 
 
 def read_oracle(answer: str) -> WrittenOracle:
-    """Return the oracle of an answer: the last block of Python, and the kind that a line names."""
-    blocks = _BLOCK.findall(answer)
-    kind = _kind_in(answer) or Kind.BEHAVIORAL
-    return WrittenOracle(source=blocks[-1] if blocks else None, kind=kind, category=_category_in(answer))
+    """Return the oracle of an answer: the last block, and what lines say of it."""
+    blocks, kind = _BLOCK.findall(answer), _kind_in(answer) or Kind.BEHAVIORAL
+    source = blocks[-1] if blocks else None
+    return WrittenOracle(source=source, place=_place_in(answer), kind=kind, category=_category_in(answer))
+
+
+def _place_in(text: str) -> str | None:
+    """Return the path in the tree that a line names first; None if there is none."""
+    found = _PLACE.search(text)
+    return found[1] if found else None
 
 
 def _category_in(text: str) -> Category | None:

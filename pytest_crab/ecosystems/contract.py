@@ -428,6 +428,11 @@ class Ecosystem(Protocol):
         return None
 
     @property
+    def own_tests_words(self) -> str:
+        """A sentence for who writes such tests on what runs them; empty where any tests of the project show it."""
+        return ""
+
+    @property
     def code_parts(self) -> CodeParts | None:
         """The reader that tells the parts of its code apart; None: its grammars do."""
         return None

@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 
 from pytest_crab import diffs, pytest_files
+from pytest_crab.curation import code_parts
 from pytest_crab.ecosystems import of_file
 from pytest_crab.ecosystems.files_of_tests import is_test
 from pytest_crab.errors import DiffRejected
-from pytest_crab.injection import code_parts, witnesses
+from pytest_crab.injection import witnesses
 from pytest_crab.injection.deciding import trees_of
 from pytest_crab.injection.fixes import FIX
 from pytest_crab.injection.proposals import REFERENCE, witnesses_of

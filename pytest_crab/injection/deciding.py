@@ -15,16 +15,18 @@ from typing import Any
 from typing_extensions import override
 
 from pytest_crab import diffs, ecosystems
+from pytest_crab.curation import code_parts
 from pytest_crab.curation.certify import SOURCE, open_search
 from pytest_crab.curation.mutation import halves, partly
 from pytest_crab.curation.near_misses import broke_off
+from pytest_crab.curation.proposed_environments import PROPOSED, proposed
 from pytest_crab.curation.publish import SEEN_BY, SEEN_FROM, to_instance
 from pytest_crab.curation.stages import CurationContext, Rejection, Stage
 from pytest_crab.ecosystems.contract import TestLines
 from pytest_crab.ecosystems.interpreters import environment_of
 from pytest_crab.errors import DiffRejected, ImageError
 from pytest_crab.formats import format_count
-from pytest_crab.injection import code_parts, witnesses
+from pytest_crab.injection import witnesses
 from pytest_crab.injection.fixes import place_of
 from pytest_crab.injection.linting import linter_sees
 from pytest_crab.injection.proposals import (
@@ -43,7 +45,6 @@ from pytest_crab.injection.unreadable import rejects_unreadable
 from pytest_crab.scoring.oracles.oracle_runs import OracleRequest, run_oracles
 from pytest_crab.scoring.oracles.proof import ProvedComment
 from pytest_crab.sources import fetcher_for
-from pytest_crab.sources.git import GitFetcher
 from pytest_crab.trial.context import TrialContext
 from pytest_crab.types import (
     CandidateComment,
@@ -60,9 +61,6 @@ from pytest_crab.verdict import flake_bound
 
 #: The source on record of an environment that was found for another commit of the repository.
 SHARED = "shared"
-
-#: That of one which the ecosystem proposed.
-PROPOSED = "proposed"
 
 #: The dimension of labels that says what was done: the kind of a seeded fault, else the method.
 FAULT = "fault"
@@ -513,14 +511,11 @@ class Trying:
         None, with a fault, where there is none. Raises SourceError, EngineError, StoreError, Cancelled.
         """
         cache, checkout = self._run_context.cache, Path(self._instance.folder, "tree")
-        moment = GitFetcher().commit_times(self._instance, cache)[0] if self._owner.dated else None
         fetcher_for(self._instance).fetch(self._instance, cache).clone(checkout)
         best: _Found | None = None
         try:
-            for proposed in self._owner.proposals(checkout, sorted(self._texts)):
-                environment = dataclasses.replace(proposed, timeout=_SECONDS)
-                if moment is not None:
-                    environment = dataclasses.replace(environment, resolved=f"{moment:%Y-%m-%dT%H:%M:%SZ}")
+            for one in proposed(self._owner, self._instance, checkout, sorted(self._texts), cache):
+                environment = dataclasses.replace(one, timeout=_SECONDS)
                 sight = self.see(environment)
                 if sight is not None and not sight.passed:
                     self.fault = f"none of its tests passed on the reference in the one that was made: {sight.told}"

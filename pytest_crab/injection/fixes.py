@@ -13,13 +13,13 @@ from urllib.parse import urlsplit
 from typing_extensions import override
 
 from pytest_crab import diffs, pytest_files
+from pytest_crab.curation import code_parts
 from pytest_crab.curation.collect import CandidateSource
 from pytest_crab.curation.same_code import same_code
 from pytest_crab.curation.stages import CurationContext, Rejection
 from pytest_crab.ecosystems import DEFAULT, grammar_of, of_file
 from pytest_crab.ecosystems.files_of_tests import is_test, may_have_tests
 from pytest_crab.errors import DiffRejected
-from pytest_crab.injection import code_parts
 from pytest_crab.injection.proposals import FIXED_ON, METHOD, ORIGIN, Method, Proposal, Remark, propose, to_candidate
 from pytest_crab.injection.repository import Change, Repository
 from pytest_crab.injection.witnesses import conftests_for, is_conftest

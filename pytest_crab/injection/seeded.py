@@ -15,12 +15,12 @@ from urllib.parse import urlsplit
 from typing_extensions import override
 
 from pytest_crab import diffs, pytest_files
+from pytest_crab.curation import code_parts
 from pytest_crab.curation.collect import CandidateSource
 from pytest_crab.curation.mutation import Mutant, changes_code, drafts, may_hang
 from pytest_crab.curation.stages import CurationContext, Rejection
 from pytest_crab.ecosystems import DEFAULT, grammar_of, of_file
 from pytest_crab.ecosystems.files_of_tests import is_test, may_have_tests
-from pytest_crab.injection import code_parts
 from pytest_crab.injection.fault_words import fault_words
 from pytest_crab.injection.fixes import OF_BRANCHES, place_of
 from pytest_crab.injection.linting import linter_sees

@@ -12,6 +12,7 @@ from typing import Any
 
 from typing_extensions import override
 
+from pytest_crab.curation import code_parts
 from pytest_crab.curation.certify import Certificate, certify
 from pytest_crab.curation.near_misses import ChangedTree, OracleAnswer, OracleAnswerStep, mutated_references
 from pytest_crab.curation.oracle_mending import with_checks
@@ -19,7 +20,7 @@ from pytest_crab.curation.publish import to_instance
 from pytest_crab.curation.stages import CurationContext, Rejection, Stage
 from pytest_crab.errors import EngineError, SourceUnreachable
 from pytest_crab.formats import format_percent
-from pytest_crab.injection import code_parts, witnesses
+from pytest_crab.injection import witnesses
 from pytest_crab.injection.deciding import write_files
 from pytest_crab.injection.proposals import FIXED_ON, WITNESSES, witnesses_of
 from pytest_crab.injection.unreadable import rejects_unreadable

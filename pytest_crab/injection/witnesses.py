@@ -12,8 +12,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import PurePosixPath
 
 from pytest_crab import ecosystems, pytest_files
+from pytest_crab.curation import code_parts
 from pytest_crab.ecosystems.contract import Ecosystem, TestLines
-from pytest_crab.injection import code_parts
 from pytest_crab.instances import own_tests
 from pytest_crab.types import Oracle
 

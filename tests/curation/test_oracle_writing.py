@@ -22,6 +22,7 @@ from pytest_crab.curation.stages import CurationContext, make_stages, usual_stag
 from pytest_crab.curation.validation import Validation
 from pytest_crab.ecosystems.interpreters import running_version
 from pytest_crab.errors import EngineError, ImageError
+from pytest_crab.instances import own_tests
 from pytest_crab.instances.oracle_errors import read_errors
 from pytest_crab.settings import Settings, load_settings
 from pytest_crab.testing.dialogue import Reply
@@ -350,12 +351,52 @@ def test_an_author_knows_before_the_first_attempt_that_the_project_runs_oracles(
     assert "the project is pluggy itself" in texts(provider.asked[0])[0].partition("-----")[0]
 
 
+@pytest.mark.slow(reason="an environment is built, and oracles are proved in it")
+@pytest.mark.bubblewrap
+@pytest.mark.node
+def test_in_another_language_an_oracle_is_a_file_of_the_projects_own_tests(
+    provider: ScriptedProvider, reviewed: Callable[..., PullCandidate], context: CurationContext
+) -> None:
+    """Its runner is one that no environment has, so that node's own has the file."""
+    price = "exports.price = count => (count < {} ? 100 : 90);\n"
+    package = {"package.json": '{"scripts": {"test": "unknown-runner"}}', "test/shop.js": "// tests of the shop\n"}
+    states = ({**package, "shop.js": ""}, {"shop.js": price.format(11)}, {"shop.js": price.format(10)})
+    pull = dataclasses.replace(reviewed(*states), language="javascript")
+    comment = dataclasses.replace(pull.comments[0].comment, path="shop.js", lines=(1, 1))
+    pull = dataclasses.replace(pull, comments=(dataclasses.replace(pull.comments[0], comment=comment),))
+    test = "const assert = require('node:assert');\nconst test = require('node:test');\n"
+    test += "test('the edge', () => assert.equal(require('..').price(10), 90));\n".replace("..", "../shop.js")
+    block = f"```javascript\n{test}```\n"
+    provider.script = lambda asked: say(f"file: test/edge.test.js\n\n{block}" if asked.turn else block, pieces=1)
+    assert EnvironmentFinding(model="m", provider="local").run(pull, context) == pull
+    found = writing(Regime.SAW_FIX).run(pull, context)
+    assert isinstance(found, PullCandidate)
+    (one,) = found.comments
+    assert one.comment.required_oracle.runner == "node-tests"
+    written = own_tests.load(found.files[one.comment.required_oracle.file], "node-tests", "c0")
+    assert written.texts == {"test/edge.test.js": test}
+    assert found.environment is not None
+    assert found.environment.node is not None
+    assert found.tags["environment_source"] == "proposed"
+    first, second = provider.asked
+    assert "test/shop.js begins so:\n// tests of the shop" in texts(first)[0]
+    assert "node:test" in texts(first)[0].partition("-----")[0]
+    assert "where in the tree" in texts(second)[1]
+    ready = Path("ready", pull.id, "test_c0.test.js")
+    ready.parent.mkdir(parents=True)
+    ready.write_text(f"// file: test/edge.test.js\n{test}")
+    taken = OracleWriting(ready="ready").run(pull, context)
+    assert isinstance(taken, PullCandidate)
+    assert taken.dropped == {}
+
+
 def test_an_answer_without_a_block_is_no_oracle() -> None:
     assert read_oracle("I would rather not.").source is None
     assert read_oracle(f"kind: structural\n```python\n{RIGHT}```").kind is Kind.STRUCTURAL
     assert read_oracle(f"kind: structural\ncategory: design\n```python\n{RIGHT}```").category is Category.DESIGN
     assert read_oracle(f"category: odd\n```python\n{RIGHT}```").category is None
     assert read_oracle(f"```python\nold\n```\n```python\n{RIGHT}```").source == RIGHT
+    assert read_oracle(f"file: tests/a.rs\n```rust\n{RIGHT}```").place == "tests/a.rs"
 
 
 @pytest.mark.usefixtures("provider")

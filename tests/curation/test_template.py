@@ -65,6 +65,9 @@ BSD = "Redistribution and use in source and binary forms, with or without\nmodif
         ({"setup.cfg": "[metadata]\nlicense = see the file\n", "LICENSE": BSD}, "BSD-2-Clause"),
         ({"package.json": '{"license": "ISC"}'}, "ISC"),
         ({"package.json": "[1]", "LICENSE": BSD}, "BSD-2-Clause"),
+        ({"package.json": '{"license": "(GPL-3.0 OR MIT)"}'}, "MIT"),
+        ({"Cargo.toml": '[package]\nname = "a"\nlicense = "MIT/Apache-2.0"\n'}, "MIT"),
+        ({"LICENSE-APACHE": "Apache License Version 2.0"}, "Apache-2.0"),
     ],
 )
 def test_licences(files: dict[str, str], licence: str) -> None:

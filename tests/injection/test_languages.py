@@ -11,9 +11,9 @@ import pytest
 from click.testing import CliRunner
 
 from pytest_crab.cli import main
+from pytest_crab.curation import code_parts
 from pytest_crab.ecosystems.contract import TestLines
 from pytest_crab.ecosystems.files_of_tests import may_have_tests
-from pytest_crab.injection import code_parts
 from pytest_crab.instances import load_instances
 from pytest_crab.types import Instance
 

@@ -101,6 +101,10 @@ class Node(Ecosystem):
     tools = NodeTools()
     runner = runner_source(__name__)
     own_tests = runner_source(__name__, "own_tests")
+    own_tests_words = (
+        "They run under the vitest, jest, mocha or karma that package.json names; in a project with another runner, "
+        "write them for node's own, `node:test`."
+    )
     stub = _STUB
     installed_runners = _INSTALLED
     pin = Spelling(rf"(?:@{_NAME}/)?{_NAME}@\d+\.\d+\.\d+(?:[-+][0-9A-Za-z.+-]+)?", "name@1.2.3, which is npm's way")

@@ -32,6 +32,9 @@ _DENIED = re.compile(r"not\((?:[^()]|\([^()]*\))*\)")
 _FEATURE = re.compile(r'feature *= *"([\w-]+)"')
 _FLAG = re.compile(r"\b(\w+_unstable)\b")
 
+#: The licence in a Cargo.toml.
+_LICENCE = re.compile(r'(?m)^license[ \t]*=[ \t]*"([^"]+)"')
+
 #: What macros that make several tests of a function call each.
 _CASE = re.compile(r"case_\d+")
 
@@ -105,6 +108,10 @@ class Rust(Ecosystem):
         version = ".".join(map(str, numbers(self.tools.find("").version)))
         paths = nearest_folders(tree, files, lambda folder: _is_package(folder / "Cargo.toml"))
         yield Environment(ecosystem=self.name, version=version, paths=paths, env=env)
+
+    @override
+    def licences(self, read: Callable[[str], str]) -> Iterator[str]:
+        yield from _LICENCE.findall(read("Cargo.toml"))
 
     @override
     def is_told(self, run_id: str, path: str, name: str) -> bool:

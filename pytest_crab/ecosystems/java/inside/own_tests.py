@@ -21,8 +21,8 @@ def run(host, run):
     changed = java.keep(host.tree, host.job, run["state"], project)
     outcomes = []
     for module in modules(project, tests["files"]):
-        names = classes(project, module, tests)
         failed = build(host, java, project, module, changed, env, end)
+        names = classes(project, module, tests)
         if failed is not None and failed["ending"] != "completed":
             return failed
         label = os.path.relpath(module, project.workdir)
@@ -46,9 +46,10 @@ def classes(project, module, tests):
     named = {found.group().rpartition(".")[2] for found in map(CASE.match, tests["names"]) if found}
     named |= {os.path.basename(file)[:-5] for file in tests["files"] if file.endswith(".java")}
     found = set()
-    for output in project.outputs(module, of_tests=True):
-        for folder, _, names in os.walk(project.built(output)):
-            package = os.path.relpath(folder, project.built(output)).replace(os.sep, ".")
+    outputs = project.outputs(module, of_tests=True)
+    for output in [*map(project.built, outputs), *outputs]:  # what was not built before is in the work folder alone
+        for folder, _, names in os.walk(output):
+            package = os.path.relpath(folder, output).replace(os.sep, ".")
             for name in names:
                 if name.endswith(".class") and name[:-6] in named:
                     found.add(name[:-6] if package == "." else package + "." + name[:-6])

@@ -1,8 +1,8 @@
 """A project's own tests under vitest, jest, mocha, karma or node's runner; CPython 3.6 up.
 
-The scripts of package.json say which. It is run on the files of tests that a change touches, with the project's own
-configuration and the variables that the script sets, and writes its report. Karma, which has tests run in a browser,
-has those files that its configuration names, and another runner the rest.
+The scripts of package.json say which; where none is known, it is node's own. It is run on the files of tests that a
+change touches, with the project's own configuration and the variables that the script sets, and writes its report.
+Karma, which has tests run in a browser, has those files that its configuration names, and another runner the rest.
 """
 
 import json
@@ -141,9 +141,10 @@ def projects(node, root, files):
         while True:
             home = os.path.normpath(os.path.join(root, folder))
             runner = runner_of(node, home)
+            if runner is None and not folder:
+                runner = "node"
             if runner is not None:
                 found.setdefault((home, runner), []).append(os.path.relpath(os.path.join(root, file), home))
-            if runner is not None or not folder:
                 break
             folder = os.path.dirname(folder)
     return found
