@@ -68,7 +68,7 @@ class OracleForm:
             return "no line begins with file: and says where in the tree the file lies"
         runner = str(self.owner.tests_runner)
         try:
-            names = sorted({one.name for one in code_parts.tests_of(place, source)})
+            names = sorted({one.name for one in code_parts.of(place).tests_of(source)})
             text = own_tests.dump({place: source}, names, ())
             own_tests.load(text, runner, place)
         except (ValueError, BadInput) as error:
