@@ -449,7 +449,8 @@ def _build_with(
     binds = {**layout.binds, **tools.binds(tool)}
     writable = {workdir: tree}
     kept = {}
-    if tools.has_caches:
+    has_caches = tools.has_caches or (hands_on and bool(tools.handed_on))
+    if has_caches:
         handed_on = caches.is_dir()
         caches.mkdir(exist_ok=True)
         seed = tools.seed(tool)
@@ -459,7 +460,7 @@ def _build_with(
         writable[CACHES if confined else str(caches)] = caches
         kept = {CACHES: str(final / "caches")}
     during, after = (CACHES, CACHES) if confined else (str(caches), str(final / "caches"))
-    if environment.packages or environment.commands or tools.has_caches:
+    if environment.packages or environment.commands or has_caches:
         view = View(
             readable={**{inside: Path(host) for inside, host in binds.items()}, **route_files()},
             writable=writable,
@@ -469,7 +470,7 @@ def _build_with(
         path = f"{Path(tool.program).parent}:/usr/local/bin:/usr/bin:/bin"
         env = {**tools.placed(tool, during).env, **tools.route_env(), "PATH": path, "CRAB_CACHES": after}
         if hands_on:
-            env["CRAB_HANDS_ON"] = "1"
+            env["CRAB_HANDS_ON"] = during
         argv = ("sh", "-c", f"{_OUTSPOKEN}\ncd {shlex.quote(workdir)}\n{tools.build_script(environment)}")
         done = build(view, Command(argv=argv, env=env), INSTALL_SECONDS)
         if done.exit_code != 0:

@@ -15,6 +15,13 @@ from pytest_crab.types import Environment
 
 #: Settings of npm that a build hands on from this machine, under the names that npm itself reads.
 _SETTINGS = ("NPM_CONFIG_REGISTRY", "npm_config_registry")
+#: Where caches are handed on, the home of npm, pnpm and yarn is among them, and what is there is not asked for again.
+_HANDED_ON = """\
+if [ -n "${CRAB_HANDS_ON:-}" ]; then
+    export HOME="$CRAB_HANDS_ON/home" NPM_CONFIG_PREFER_OFFLINE=true
+    mkdir -p "$HOME"
+fi
+"""
 #: The first node that runs TypeScript.
 STRIPPING = (22, 6)
 
@@ -28,6 +35,7 @@ class NodeTools(Tools):
     usual = "20"
     takes = 150
     base_takes = 1100
+    handed_on = ("home",)
 
     @override
     def build_script(self, environment: Environment) -> str:
@@ -41,7 +49,7 @@ class NodeTools(Tools):
             f'--no-update-notifier {packages}\nmkdir -p node_modules\ncp -a "$crab/node_modules/." node_modules/\n'
             'rm -rf "$crab"\n'
         )
-        return "set -e\n" + (pins if packages else "") + install_script(environment)
+        return "set -e\n" + _HANDED_ON + (pins if packages else "") + install_script(environment)
 
     @override
     def build_arguments(self, bundle: str) -> dict[str, str]:
