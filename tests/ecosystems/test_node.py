@@ -53,6 +53,7 @@ def test_typescript_is_asked_for_where_node_has_it_and_does_not_run_it_unasked()
 KARMA = """\
 module.exports = config => config.set({
   frameworks: ['mocha'], reporters: ['progress'], browsers: ['Elsewhere'], captureTimeout: 0,
+  plugins: ['karma-*', 'karma-gone'],
   files: ['help.js', {pattern: config.grep || '{hooks,}/test/{browser,shared}/**/*.test.js', watched: false}],
 });
 """

@@ -155,7 +155,7 @@ def compare(row: RowWithTests, before: Run, after: Run) -> Comparison:
 
 def key_of(row: RowWithTests, run_context: RunContext) -> str:
     """Return the key of a row's record: what it is made of and by."""
-    owner = _owner(row)[1]
+    _, owner = _owners(row)[0]
     by = {"version": VERSION, "harness": harness.VERSION, "tests": owner.own_tests, "runtime": run_context.runtime.name}
     tool = owner.tools.here() if owner.tools is not None else None
     return serialization.digest({"row": serialization.dump(row), **by, "tool": None if tool is None else tool.version})
@@ -173,21 +173,25 @@ def see(
     """Run a row's tests in the first of the proposed environments in which they do as the row states.
 
     One of the likely version is tried before the others. After so many seconds no other environment is begun.
+    Where none of the names is found, tests in the next of the languages that the row touches are run.
     Raises EngineError, StoreError, Cancelled.
     """
     started = time.monotonic()
-    language, owner = _owner(row)
-    with tempfile.TemporaryDirectory(prefix="crab-row-") as folder:
-        open_context = functools.partial(TrialContext, crew=crew, run_context=run_context, notice=notice)
-        record = _see(row, language, owner, Path(folder), run_context.cache, open_context, likely, started + seconds)
+    open_context = functools.partial(TrialContext, crew=crew, run_context=run_context, notice=notice)
+    for language, owner in _owners(row):
+        with tempfile.TemporaryDirectory(prefix="crab-row-") as folder:
+            cache, deadline = run_context.cache, started + seconds
+            record = _see(row, language, owner, Path(folder), cache, open_context, likely, deadline)
+        if record.outcome is not Outcome.NAMES or record.found:
+            break
     return dataclasses.replace(record, seconds=round(time.monotonic() - started, 1))
 
 
-def _owner(row: RowWithTests) -> tuple[str, Ecosystem]:
-    """Return the language of most files that a row touches, of its tests if others are as many, and its ecosystem."""
+def _owners(row: RowWithTests) -> list[tuple[str, Ecosystem]]:
+    """Return the languages that a row touches with their ecosystems, those of most files first, then of most tests."""
     known, tests = _languages(row.patch, row.test_patch), _languages(row.test_patch)
-    language = max(sorted(set(known)), key=lambda one: (known.count(one), tests.count(one))) if known else "unknown"
-    return language, ecosystems.of_language(language)
+    found = sorted({*known}, key=lambda one: (-known.count(one), -tests.count(one), one)) or ["unknown"]
+    return [(language, ecosystems.of_language(language)) for language in found]
 
 
 def _languages(*diffs: str) -> list[str]:

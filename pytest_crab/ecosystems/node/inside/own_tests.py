@@ -19,15 +19,16 @@ KARMA = re.compile(r"\bkarma start\b")
 SET = re.compile(r"([A-Za-z_]\w*)=([^$]*)\Z")
 #: Where a Chromium lies.
 BROWSERS = ("/usr/bin/chromium", "/usr/bin/google-chrome")
-#: The configuration around the project's own for karma: the files of tests alone, the browser that is here, and a
-#: reporter. Run by itself it prints which of the files the project's own configuration has run.
+#: The configuration around the project's own for karma: the files of tests alone, the browser that is here, a
+#: reporter, and no plugin that cannot be loaded: karma runs nothing beside such a one, though no test may need it.
+#: Run by itself it prints which of the files the project's own configuration has run.
 KARMA_CONFIG = """\
 'use strict';
 const fs = require('fs'), path = require('path'), {createRequire} = require('module');
 const {home, files, report, browsers} = %s;
 const own = createRequire(path.join(home, 'package.json'));
-const matching = createRequire(own.resolve('karma/package.json'))('minimatch');
-const match = matching.minimatch || matching;
+const karma = own.resolve('karma/package.json'), near = createRequire(karma);
+const matching = near('minimatch'), match = matching.minimatch || matching;
 const place = ['js', 'cjs'].map(end => path.join(home, `karma.conf.${end}`)).find(fs.existsSync);
 const laid = config => {
   const base = path.resolve(home, config.basePath || ''), found = new Set(), out = [];
@@ -38,6 +39,12 @@ const laid = config => {
     for (const file of asked) if (!found.has(file)) found.add(file), out.push({...given, pattern: file});
   }
   return {base, out, found};
+};
+const beside = fs.readdirSync(path.dirname(path.dirname(karma))).filter(name => !/^karma-(cli|runner)$/.test(name));
+const loaded = named => {
+  if (typeof named !== 'string') return [named];
+  const names = named.includes('*') ? beside.filter(name => match(name, named)) : [named];
+  return names.flatMap(name => { try { return [near(name)]; } catch (_) { return []; } });
 };
 function Reporter() {
   const told = [];
@@ -59,7 +66,8 @@ module.exports = config => {
     config.set({
       basePath: base, files: out, reporters: ['crab'], browsers: ['crab'], singleRun: true, autoWatch: false,
       customLaunchers: {crab: {base: 'ChromeHeadless', flags: ['--no-sandbox', '--disable-dev-shm-usage']}},
-      captureTimeout: 120000, plugins: [...(config.plugins || ['karma-*']), {'reporter:crab': ['type', Reporter]}],
+      captureTimeout: 120000,
+      plugins: [...(config.plugins || ['karma-*']).flatMap(loaded), {'reporter:crab': ['type', Reporter]}],
     });
   };
   const said = own(place), told = (said.default || said)(config);
