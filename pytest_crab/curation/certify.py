@@ -261,15 +261,9 @@ def _certify_by_proposals(
     Raises SourceError, EngineError, Cancelled, and ImageError where this machine lacks what a proposal needs.
     """
     _require_sandbox(instance, run_context)
-    snapshot = fetcher_for(instance).fetch(instance, run_context.cache)
-    paths = diffs.touched_paths(snapshot.pull_request_diff())
-    for comment in instance.with_oracles:
-        runner, text = comment.required_oracle.runner, oracle_text(instance, comment)
-        paths |= own_tests.load(text, runner, comment.id).files.keys() if ecosystems.runs_own_tests(runner) else set()
-    files = sorted(path for path in paths if ecosystems.of_file(path) is owner)
     tried: list[Attempt] = []
-    with _checkouts(snapshot, run_context.run) as (head, _):
-        for environment in proposed(owner, instance, head, files, run_context.cache):
+    with _proposals(instance, owner, run_context) as proposals:
+        for environment in proposals:
             candidate = Candidate(name=PROPOSED, environment=environment)
             tried.append(_attempt(instance, crew, run_context, notice, prove, candidate))
             if tried[-1].whole or _runs_on_reference(tried[-1]):
@@ -287,6 +281,34 @@ def _certify_by_proposals(
             instance=instance, proven=(), problems={comment.id: sentence for comment in instance.with_oracles}
         )
     return _certificate_of(instance, best, problems, [])
+
+
+@contextlib.contextmanager
+def _proposals(instance: Instance, owner: Ecosystem, run_context: RunContext) -> Iterator[Iterator[Environment]]:
+    """Yield the environments that an ecosystem proposes for what a pull request changes and the oracles' own files."""
+    snapshot = fetcher_for(instance).fetch(instance, run_context.cache)
+    paths = diffs.touched_paths(snapshot.pull_request_diff())
+    for comment in instance.with_oracles:
+        runner = comment.required_oracle.runner
+        if ecosystems.runs_own_tests(runner):
+            paths |= own_tests.load(oracle_text(instance, comment), runner, comment.id).files.keys()
+    files = sorted(path for path in paths if ecosystems.of_file(path) is owner)
+    with _checkouts(snapshot, run_context.run) as (head, _):
+        yield proposed(owner, instance, head, files, run_context.cache)
+
+
+def lack_of_proposals(instance: Instance, owner: Ecosystem, run_context: RunContext) -> str | None:
+    """Return why an ecosystem proposes no environment for an instance; None: it proposes one.
+
+    Raises SourceError, and ImageError where this machine is to blame.
+    """
+    try:
+        with _proposals(instance, owner, run_context) as proposals:
+            return None if next(proposals, None) is not None else "none is proposed"
+    except ImageError as error:
+        if error.of_machine:
+            raise
+        return str(error)
 
 
 def _runs_on_reference(attempt: Attempt) -> bool:

@@ -93,11 +93,18 @@ def _improper_red(state: StateAssessment, fault: str) -> str | None:
 
 
 def _runs_nowhere(states: Sequence[StateAssessment]) -> str | None:
-    """Return a sentence if no test of the oracle runs on any state, else None."""
+    """Return a sentence if no test of the oracle runs on the reference, or on any state; else None."""
     ran = [state for state in states if state.runs]
-    if not ran or any(state.ran for state in ran):
+    reference = next((state for state in ran if state.role is Role.REFERENCE), ran[0] if ran else None)
+    if reference is None or reference.ran:
         return None
-    reference = next((state for state in ran if state.role is Role.REFERENCE), ran[0])
+    if any(state.ran for state in ran):
+        if reference.role is not Role.REFERENCE:
+            return None
+        return (
+            f"no test of the oracle runs on the reference ({reference.fault}), as some do elsewhere: what the merged "
+            "commit asks for is not in the environment, or the oracle uses what it has not"
+        )
     return (
         f"no test of the oracle runs, not even on the reference ({reference.fault}): see that it collects a test, "
         "and that what it imports is there, in the tree or in the environment"

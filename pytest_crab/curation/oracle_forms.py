@@ -12,7 +12,7 @@ from pytest_crab import ecosystems
 from pytest_crab.clients.prompting import instructions
 from pytest_crab.curation import code_parts
 from pytest_crab.ecosystems.contract import Ecosystem
-from pytest_crab.ecosystems.files_of_tests import may_have_tests_of
+from pytest_crab.ecosystems.files_of_tests import is_test, may_have_tests_of
 from pytest_crab.errors import BadInput
 from pytest_crab.instances import own_tests
 from pytest_crab.protocols import Snapshot
@@ -51,7 +51,9 @@ class OracleForm:
             return told
         tests = nearest([path for path in snapshot.tracked() if may_have_tests_of(self.owner, path)], place)
         told = told.replace("{language}", language)
-        return "\n\n".join(filter(None, [told, self.owner.own_tests_words, *_shown(snapshot, tests)]))
+        here = self.owner.tools.here() if self.owner.tools is not None else None
+        tool = "" if here is None else f"This machine has {here.name} {here.version}."
+        return "\n\n".join(filter(None, [told, self.owner.own_tests_words, tool, *_shown(snapshot, tests)]))
 
     def write(self, source: str, place: str | None, stem: str) -> WrittenFile | str:
         """Return an oracle, else what is wrong with it, in words for its author.
@@ -93,9 +95,10 @@ def nearest(paths: Collection[str], place: str) -> list[str]:
     """Return paths with those first that are named after a file or lie near to it."""
     stem = _plain(PurePosixPath(place).stem)
 
-    def distance(path: str) -> tuple[bool, int, str]:
-        common = len(os.path.commonpath([path, place])) if path and place else 0
-        return (stem not in _plain(PurePosixPath(path).name), -common, path)
+    def distance(path: str) -> tuple[bool, bool, int, str]:
+        name = PurePosixPath(path).name  # one that is a test by its folder alone may be data
+        common = len(os.path.commonpath([path, place]))
+        return (stem not in _plain(name), not is_test(name), -common, path)
 
     return sorted(paths, key=distance)
 

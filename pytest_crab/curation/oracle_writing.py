@@ -19,7 +19,7 @@ from typing_extensions import override
 
 from pytest_crab import diffs, ecosystems
 from pytest_crab.clients.prompting import as_data, shown_diff
-from pytest_crab.curation.certify import SOURCE, Certificate, certify, is_given, open_search
+from pytest_crab.curation.certify import SOURCE, Certificate, certify, is_given, lack_of_proposals, open_search
 from pytest_crab.curation.discussion import OTHERS
 from pytest_crab.curation.environment_search import BARE
 from pytest_crab.curation.oracle_forms import OracleForm, form_of
@@ -211,6 +211,9 @@ class OracleWriting(Proposing, Stage):
         """Return the oracle of a comment, or the reason why there is none."""
         with tempfile.TemporaryDirectory(prefix="crab-oracle-") as scratch:
             proving = _Proving(candidate, one.comment, context, Path(scratch))
+            lack = proving.lack()
+            if lack is not None:
+                return f"no environment was found: {one_line(lack, LONGEST_REASON)}"
             facts = self._facts(candidate, one.comment, proving) if self.model else ""
             ready = self.ready and self._ready_files().get(f"{candidate.id}/test_{one.comment.id}")
             if ready:
@@ -326,6 +329,15 @@ class _Proving:
         snapshot, environment = self._plain.snapshot, self._plain.instance.required_environment
         owner, roots = ecosystems.ecosystem_of(environment), (*environment.paths, "src")
         return owner.own_runner(lambda path: snapshot.read(snapshot.head_tree, path), roots)
+
+    def lack(self) -> str | None:
+        """Return why no environment can be had for an oracle; None: one may be found with it, or is there.
+
+        Raises SourceError, and ImageError where this machine is to blame.
+        """
+        if not self.form.is_in_tree or is_given(self._plain.instance.required_environment):
+            return None
+        return lack_of_proposals(self._plain.instance, self.form.owner, self._run_context)
 
     def words(self) -> str:
         """Return what the oracle's author has to know of its form."""

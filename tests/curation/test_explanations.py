@@ -44,6 +44,7 @@ def test_a_right_oracle_needs_no_advice() -> None:
         ({"HEAD": "error"}, "the oracle is not properly red on head (no expected"),
         ({"REFERENCE": "failed"}, "the reference does not resolve it (test failed: test_c0.py::test failed)"),
         ({"HEAD": "passed", "REFERENCE": "failed", "REJECT": "failed"}, "the test is green at head and red on the ref"),
+        ({"REFERENCE": "error"}, "no test of the oracle runs on the reference (test failed"),
         ({"OWN": "failed"}, "its own reference own.diff does not resolve it (test failed"),
         ({"ACCEPT": "failed"}, "another right fix is refused: accept.diff, test failed: test_c0.py::test failed"),
         ({"REJECT": "passed"}, "a near miss passes: reject.diff, no expected test failed (all passed)"),

@@ -155,3 +155,10 @@ def test_specifications_are_minitests_where_code_says_so(
     (tmp_path / "spec/spec_helper.rb").write_text(helper)
     (tmp_path / "spec/a_spec.rb").write_text("describe(1) {}\n")
     assert ruby_tests.chosen(at(tmp_path), ["spec/a_spec.rb"], with_rspec=with_rspec) == {runner: ["spec/a_spec.rb"]}
+
+
+def test_what_go_and_java_cannot_build_is_the_projects_lack_and_not_this_machines(tmp_path: Path) -> None:
+    for name, lacking in (("go", "go.mod"), ("java", "pom.xml")):
+        with pytest.raises(ImageError, match=f"there is no {lacking}") as raised:
+            proposed(name, tmp_path, {}, "a_test.go")
+        assert not raised.value.of_machine

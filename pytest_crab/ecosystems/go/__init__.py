@@ -24,6 +24,7 @@ from pytest_crab.ecosystems.contract import (
 from pytest_crab.ecosystems.go.linter import LINTER
 from pytest_crab.ecosystems.go.tools import GoTools
 from pytest_crab.ecosystems.patterns import Patterns
+from pytest_crab.errors import ImageError
 from pytest_crab.types import Environment
 
 #: The release that a go.mod asks for.
@@ -82,6 +83,8 @@ class Go(Ecosystem):
     @override
     def proposals(self, tree: Path, files: Sequence[str]) -> Iterator[Environment]:
         """The Go of this machine, then the newest patch releases of go.mod's minor release and of two above it."""
+        if next(tree.rglob("go.mod"), None) is None:
+            raise ImageError("there is no go.mod, and nothing here builds Go without one")
         paths = nearest_folders(tree, files, lambda folder: any(folder.glob("*_test.go")))
         here = self.tools.find("")
         minor = ".".join(map(str, numbers(here.version)))

@@ -90,7 +90,7 @@ class Java(Ecosystem):
         """The JDK of this machine for the modules of the files, with sources of a Java that it takes."""
         poms = [path for path in tree.rglob("pom.xml") if "src" not in path.relative_to(tree).parts]
         if not any(len(path.relative_to(tree).parts) < _DEPTH for path in poms):
-            raise ImageError("there is no pom.xml, and nothing here builds Java without Maven", of_machine=True)
+            raise ImageError("there is no pom.xml, and nothing here builds Java without Maven")
         modules = [folder for folder in nearest_folders(tree, files, _is_module) if folder != "."]
         env = {"MAVEN_ARGS": f"-pl {','.join(modules)} -am"} if modules and tree / "pom.xml" in poms else {}
         old = any(re.search(_OLD_LEVEL, path.read_text("utf-8", "replace")) for path in poms)

@@ -1,0 +1,55 @@
+"""Oracles as files of a project's own tests: which are shown to their author, and what is no such file."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from pytest_crab.curation.oracle_forms import OracleForm, WrittenFile, form_of, nearest
+
+TEST = 'package a\n\nimport "testing"\n\nfunc TestB(t *testing.T) {}\n'
+
+
+@pytest.mark.parametrize(
+    ("place", "first"),
+    [
+        ("core/src/main/JsonWriter.java", "core/src/test/JsonWriterTest.java"),
+        ("core/src/main/Other.java", "core/src/test/JsonWriterTest.java"),
+        ("web/view.js", "web/view.test.js"),
+        ("web/other.js", "web/view.test.js"),
+    ],
+)
+def test_the_nearest_file_of_tests_has_the_name_else_is_a_test_by_its_own_name(place: str, first: str) -> None:
+    paths = ["a/x_test.go", "web/tests/samples/data.js", "web/view.test.js", "core/src/test/JsonWriterTest.java"]
+    assert nearest(paths, place)[0] == first
+
+
+def go() -> OracleForm:
+    form = form_of("go")
+    assert form is not None
+    return form
+
+
+def test_a_file_of_tests_becomes_an_oracle_and_is_shown_again_as_it_was_written() -> None:
+    made = go().write(TEST, "a/b_test.go", "oracles/test_1_c0")
+    assert isinstance(made, WrittenFile)
+    assert (made.oracle.file, made.oracle.runner) == ("oracles/test_1_c0.json", "go-tests")
+    assert json.loads(made.text)["names"] == ["TestB"]
+    assert go().shown(made.text) == f"file: a/b_test.go\n\n```\n{TEST}```\n"
+
+
+@pytest.mark.parametrize(
+    ("source", "place", "telling"),
+    [
+        (TEST, None, "where in the tree"),
+        (TEST, "a/b.go", "a file of tests"),
+        (TEST, "../b_test.go", "relative to the tree"),
+        ("package a\n", "a/b_test.go", "names is empty"),
+        ("func {", "a/b_test.go", "cannot be read"),
+    ],
+)
+def test_what_is_no_file_of_tests_is_said_to_its_author(source: str, place: str | None, telling: str) -> None:
+    made = go().write(source, place, "oracles/test_1_c0")
+    assert isinstance(made, str)
+    assert telling in made
