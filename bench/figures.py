@@ -1,6 +1,6 @@
 """Measure again what docs/explanation/speed.md says of speed and memory, and write it there.
 
-    python bench/figures.py                    # all: half an hour where the machine has other work
+    python bench/figures.py                    # all: an hour where the machine has other work
     python bench/figures.py report collect     # only the figures of these scripts
     python bench/figures.py --list             # the scripts, with the options that they are run with
 
@@ -30,6 +30,7 @@ SCRIPTS: Mapping[str, Sequence[str]] = {
     "collect": ("--runs", "4"),
     "report": ("--runs", "3"),
     "restoring": ("--runs", "4"),
+    "rejudge": ("--runs", "3"),
     "gateway": (),
     "overhead": ("--runs", "8"),
 }
