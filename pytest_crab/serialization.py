@@ -144,8 +144,11 @@ def _kinds(cls: Any) -> dict[str, Any]:
     return {key_of(field): hints[field.name] for field in dataclasses.fields(cls) if field.init}
 
 
-#: Turns one value into what a field holds, or appends a sentence to the problems of the key that it is given.
-_Converter = typing.Callable[[Any, "list[str]", str], Any]
+#: Where a value stands: the place of what holds it, and its key or number there. Named only where something is wrong.
+_Place = tuple[Any, "str | int"] | str
+
+#: Turns one value into what a field holds, or appends a sentence to the problems of the place that it is given.
+_Converter = typing.Callable[[Any, "list[str]", _Place], Any]
 
 _WORDS = {str: "a text", int: "a whole number", float: "a number", bool: "true or false"}
 
@@ -169,7 +172,7 @@ def _converter(kind: Any) -> _Converter:
     return functools.partial(_member if isinstance(kind, enum.EnumMeta) else _scalar, kind)
 
 
-def _optional(convert: _Converter, number: bool, value: Any, problems: list[str], at: str) -> Any:  # noqa: FBT001
+def _optional(convert: _Converter, number: bool, value: Any, problems: list[str], at: _Place) -> Any:  # noqa: FBT001
     """Read what may be left out; where a number is meant, the text null is none, as YAML's readers of texts have it."""
     return None if value is None or (number and value == "null") else convert(value, problems, at)
 
@@ -184,7 +187,7 @@ class _Plan(typing.NamedTuple):
 
     #: For each key the field's name, what needs no reader, and its reader.
     fields: Mapping[str, tuple[str, type | None, _Converter]]
-    needed: tuple[str, ...]
+    needed: frozenset[str]
 
 
 @functools.cache
@@ -200,10 +203,10 @@ def _plan(cls: Any) -> _Plan:
         for field in fields
     }
     given = dataclasses.MISSING
-    return _Plan(readers, tuple(key_of(one) for one in fields if one.default is one.default_factory is given))
+    return _Plan(readers, frozenset(key_of(one) for one in fields if one.default is one.default_factory is given))
 
 
-def _record(cls: Any, value: Any, problems: list[str], at: str) -> Any:
+def _record(cls: Any, value: Any, problems: list[str], at: _Place) -> Any:
     fields, needed = _plan(cls)
     if not _is_mapping(value):
         problems.append(f"{_name(at)} is {_show(value)}; it should be a mapping with {_commas(fields)}")
@@ -213,12 +216,12 @@ def _record(cls: Any, value: Any, problems: list[str], at: str) -> Any:
     for key, item in value.items():
         field = fields.get(key)
         if field is None:
-            problems.append(f"{_join(at, key)} is not a known key; the keys here are {_commas(fields)}")
+            problems.append(f"{_name((at, key))} is not a known key; the keys here are {_commas(fields)}")
             continue
         name, exact, convert = field
-        values[name] = _shared(item) if type(item) is exact else convert(item, problems, _join(at, key))
-    missing = [_join(at, key) for key in needed if key not in value]
-    if missing:
+        values[name] = _shared(item) if type(item) is exact else convert(item, problems, (at, key))
+    if not value.keys() >= needed:
+        missing = [_name((at, key)) for key in fields if key in needed and key not in value]
         problems.append(f"{_commas(missing)} {'is' if len(missing) == 1 else 'are'} missing")
     if len(problems) > before:
         return None
@@ -233,39 +236,39 @@ def _is_mapping(value: Any) -> bool:
     return type(value) is dict or isinstance(value, Mapping)
 
 
-def _is_list(value: Any, problems: list[str], at: str) -> bool:
+def _is_list(value: Any, problems: list[str], at: _Place) -> bool:
     if type(value) is list or (isinstance(value, Sequence) and not isinstance(value, (str, bytes))):
         return True
     problems.append(f"{_name(at)} is {_show(value)}; it should be a list")
     return False
 
 
-def _list(kind: Any, convert: _Converter, value: Any, problems: list[str], at: str) -> Any:
+def _list(kind: Any, convert: _Converter, value: Any, problems: list[str], at: _Place) -> Any:
     if not _is_list(value, problems, at):
         return None
     if kind is str and all([type(item) is str for item in value]):  # noqa: C419 - a generator takes twice as long
         return tuple(map(_shared, value))
-    return tuple([convert(item, problems, f"{at}[{n}]") for n, item in enumerate(value)])
+    return tuple([convert(item, problems, (at, n)) for n, item in enumerate(value)])
 
 
-def _tuple(converters: tuple[_Converter, ...], value: Any, problems: list[str], at: str) -> Any:
+def _tuple(converters: tuple[_Converter, ...], value: Any, problems: list[str], at: _Place) -> Any:
     if not _is_list(value, problems, at):
         return None
     if len(value) != len(converters):
         problems.append(f"{_name(at)} has {len(value)} entries; it should have {len(converters)}")
         return None
     pairs = zip(converters, value, strict=True)
-    return tuple([convert(item, problems, f"{at}[{n}]") for n, (convert, item) in enumerate(pairs)])
+    return tuple([convert(item, problems, (at, n)) for n, (convert, item) in enumerate(pairs)])
 
 
-def _mapping(convert: _Converter, value: Any, problems: list[str], at: str) -> Any:
+def _mapping(convert: _Converter, value: Any, problems: list[str], at: _Place) -> Any:
     if not _is_mapping(value):
         problems.append(f"{_name(at)} is {_show(value)}; it should be a mapping")
         return None
-    return {str(key): convert(item, problems, _join(at, str(key))) for key, item in value.items()}
+    return {str(key): convert(item, problems, (at, str(key))) for key, item in value.items()}
 
 
-def _words(value: Any, problems: list[str], at: str) -> Any:
+def _words(value: Any, problems: list[str], at: _Place) -> Any:
     """Read labels and the like; equal ones are held once, as short texts are."""
     words = _mapping(_converter(str), value, problems, at)
     return words if problems else _same_words(tuple(words.items()))
@@ -276,7 +279,7 @@ def _same_words(pairs: tuple[tuple[str, str], ...]) -> Mapping[str, str]:
     return dict(pairs)
 
 
-def _member(kind: type[enum.Enum], value: Any, problems: list[str], at: str) -> Any:
+def _member(kind: type[enum.Enum], value: Any, problems: list[str], at: _Place) -> Any:
     words = _by_text(kind)
     found = words.get(value) if isinstance(value, str) else None
     if found is None:
@@ -289,7 +292,7 @@ def _by_text(kind: type[enum.Enum]) -> Mapping[str, enum.Enum]:
     return {str(word.value): word for word in kind}
 
 
-def _scalar(kind: Any, value: Any, problems: list[str], at: str) -> Any:
+def _scalar(kind: Any, value: Any, problems: list[str], at: _Place) -> Any:
     if kind is Any:
         return value
     if kind is float and isinstance(value, float):
@@ -314,12 +317,14 @@ def _shared(value: Any) -> Any:
     return sys.intern(value) if type(value) is str and len(value) <= _SHARED else value
 
 
-def _join(at: str, key: str) -> str:
-    return f"{at}.{key}" if at else key
-
-
-def _name(at: str) -> str:
-    return at or "the whole"
+def _name(at: _Place) -> str:
+    if isinstance(at, str):
+        return at or "the whole"
+    outer, key = at
+    before = _name(outer) if outer else ""
+    if isinstance(key, int):
+        return f"{before}[{key}]"
+    return f"{before}.{key}" if before else key
 
 
 def _show(value: Any) -> str:

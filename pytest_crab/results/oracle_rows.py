@@ -21,7 +21,7 @@ T = TypeVar("T")
 FILE = "oracles.csv"
 
 #: What spreadsheets take for the start of a formula, which may start programs.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_FORMULA = frozenset("=+-@\t\r")
 
 #: The columns, in this order; an empty cell is "not measured", and under the last ones "none".
 COLUMNS = (
@@ -128,12 +128,12 @@ def _explained(one: Explanation | None) -> dict[str, Any]:
     return {"explained": one.outcome.value, "found": one.found, "resolved_alone": one.alone}
 
 
-def _cell(value: Any) -> Any:
-    """Return a value that no spreadsheet takes for a formula."""
-    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+def _cells(row: Iterable[Any]) -> list[Any]:
+    """Return values that no spreadsheet takes for formulas."""
+    return [f"'{value}" if isinstance(value, str) and value[:1] in _FORMULA else value for value in row]
 
 
 def _lines(rows: Iterable[Iterable[Any]]) -> bytes:
     text = io.StringIO()
-    csv.writer(text).writerows(map(_cell, row) for row in rows)
+    csv.writer(text).writerows(map(_cells, rows))
     return text.getvalue().encode(errors="backslashreplace")  # JSON has half characters, UTF-8 has none

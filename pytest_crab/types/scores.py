@@ -158,7 +158,11 @@ class ScoredComment:
     @property
     def error_rates(self) -> dict[OracleError, ErrorRate]:
         """The measured error rates of its oracle."""
-        rates = {error: getattr(self, error.name.lower()) for error in OracleError}
+        rates = {
+            OracleError.FALSE_ACCEPT: self.false_accept,
+            OracleError.FALSE_REJECT: self.false_reject,
+            OracleError.FALSE_REJECT_IN_COMPANY: self.false_reject_in_company,
+        }
         return {error: rate for error, rate in rates.items() if rate is not None}
 
 

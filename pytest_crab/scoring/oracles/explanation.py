@@ -46,9 +46,14 @@ class _Nearness:
     """
 
     def __init__(self, review: Review, revision: Revision, pull_request_diff: str) -> None:
-        self._to_head = LineMoves(pull_request_diff)
+        self._pull_request_diff = pull_request_diff
         self._places = [self._at_head(place_of_finding(finding)) for finding in review.findings]
         self._commits = [(LineMoves(commit.diff), commit.findings) for commit in revision.commits]
+
+    @lazy
+    def _to_head(self) -> LineMoves:
+        """The moves of lines by the pull request, which only a place of the base needs."""
+        return LineMoves(self._pull_request_diff)
 
     def of(self, comment: Comment) -> tuple[tuple[int, ...], Picks]:
         """Return the findings near a comment, and the commits that say that they act on one of these."""

@@ -129,6 +129,7 @@ class Page:
         self._room = ROOM
         self._count = 0
         self._texts: list[str] = []
+        self._size = 0
         self._charts: Charts | None = None
 
     def add(self, trial: Trial, start: int = 0) -> None:
@@ -227,9 +228,11 @@ class Page:
         return self._packed(self._blocks, subject_detail(subject))
 
     def _packed(self, blocks: IO[bytes], data: Any) -> _Place:
-        self._texts.append(safe_json(data))
+        text = safe_json(data)
+        self._texts.append(text)
+        self._size += len(text)
         place = self._count, len(self._texts) - 1
-        if sum(map(len, self._texts)) >= _PACKED:
+        if self._size >= _PACKED:
             self._pack(blocks)
         return place
 
@@ -238,7 +241,7 @@ class Page:
         if self._texts:
             blocks.write(packed_block(self._count, self._texts))
             self._count += 1
-            self._texts = []
+            self._texts, self._size = [], 0
 
 
 class Charts:
