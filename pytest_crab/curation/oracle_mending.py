@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -25,6 +25,7 @@ from pytest_crab.errors import DiffRejected
 from pytest_crab.model_access import Services
 from pytest_crab.scoring.oracles.proof import ProvedComment
 from pytest_crab.scoring.oracles.states import goes_together
+from pytest_crab.text import split_lines
 from pytest_crab.trial.context import TrialContext
 from pytest_crab.types import ChangeKind, Comment, JudgedChange, Verdict
 
@@ -106,14 +107,27 @@ class ChangeWriting(Proposing):
 
 
 def _files(context: TrialContext) -> Iterator[str]:
-    """Yield the files that the pull request touches, as they are at its head, as far as there is room."""
+    """Yield the files that the pull request touches, as they are at its head, as far as there is room.
+
+    Of one that is too long it is what lies near to a change.
+    """
     left, snapshot = _LONGEST_FILES, context.snapshot
+    changed = diffs.changed_lines(snapshot.pull_request_diff())
     for path in sorted(diffs.touched_paths(snapshot.pull_request_diff())):
         content = snapshot.read(snapshot.head_tree, path)
-        text = "" if content is None else content.decode("utf-8", "replace")
+        text, told = "" if content is None else content.decode("utf-8", "replace"), "The file"
+        if len(text) > left:
+            text, told = near_to(text, changed.get(path, ())), "What lies near to the changes in"
         if text and len(text) <= left:
             left -= len(text)
-            yield f"The file {path} at the pull request's head:\n{text}"
+            yield f"{told} {path} at the pull request's head:\n{text}"
+
+
+def near_to(text: str, lines: Collection[int], around: int = 60) -> str:
+    """Return what lies so many lines around some lines of a text, with an empty line where some are left out."""
+    every = split_lines(text)
+    kept = {at for line in lines for at in range(line - 1 - around, line + around)} & {*range(len(every))}
+    return "\n".join(("\n" if at - 1 not in kept else "") + every[at] for at in sorted(kept))
 
 
 def _read(

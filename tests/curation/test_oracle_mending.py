@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 
-from pytest_crab.curation.oracle_mending import checks_of, dispute, doubts, strengthen
+from pytest_crab.curation.oracle_mending import checks_of, dispute, doubts, near_to, strengthen
 from pytest_crab.types import ChangeKind, JudgedChange
 
 Accepted = frozenset[str]
@@ -50,3 +50,10 @@ def test_a_dispute_holds_for_its_fix_in_company_and_for_no_fix_whose_name_begins
     for own, pair in zip(alone, both, strict=True):
         found = dispute([*alone, company, *both], {own.name: "It is none."})
         assert [one.name for one in found if one.disputed] == [own.name, pair.name]
+
+
+def test_of_a_long_file_its_changers_see_what_lies_near_to_the_changes() -> None:
+    text = "".join(f"line {number}\n" for number in range(1, 31))
+    shown = near_to(text, {1, 20}, around=1)
+    assert shown.split("\n") == ["", "line 1", "line 2", "", "line 19", "line 20", "line 21"]
+    assert near_to(text, ()) == ""
