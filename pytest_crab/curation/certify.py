@@ -18,7 +18,7 @@ from pytest_crab.curation.blame import blamed_pins
 from pytest_crab.curation.environment_search import Attempt, Candidate, Checkouts, EnvironmentSearch
 from pytest_crab.curation.explanations import explain
 from pytest_crab.curation.isolation import isolate
-from pytest_crab.curation.missing_modules import NETWORK, Diagnosis, diagnose
+from pytest_crab.curation.missing_modules import NETWORK, Diagnosis, diagnose, last_lines
 from pytest_crab.curation.pinning import Resolver
 from pytest_crab.curation.proposed_environments import PROPOSED, proposed
 from pytest_crab.curation.suspects import SUSPECT_RUNS, suspect
@@ -187,7 +187,7 @@ def _reason(
         told = (problem.removeprefix(around), *told)
     needs = outside_needs(instance, one.comment)
     found = _diagnoses(context, one.comment, states)
-    said = _said(states, found)
+    said = [*_said(states, found), *_printed(context, one.comment, states)]
     reason = "; ".join([*(told or (problem,)), *filter(None, [own]), *needs, *said])
     return _sentence(f"{reason}{_cause(found.get(Role.REFERENCE, Diagnosis()), states, search_problems)}")
 
@@ -220,6 +220,29 @@ def _said(states: Sequence[StateAssessment], found: Mapping[Role, Diagnosis]) ->
             quoted = escape_controls(json.dumps(_ADDRESS.sub("0x…", words), ensure_ascii=False))
             test, error = safe_name(name), safe_name(kind)
             yield f"on {state.name} {test} ends with {error}, in the words of the code under test: {quoted}"
+
+
+def _printed(context: TrialContext, comment: Comment, states: Sequence[StateAssessment]) -> Iterator[str]:
+    """Yield what the project's own runner prints of its tests at head and on the reference, where not all pass.
+
+    As with ``_said``, only the oracle's author is shown it.
+    """
+    oracle, snapshot = comment.required_oracle, context.snapshot
+    owner = ecosystems.of_runner(oracle.runner)
+    if owner is None or not ecosystems.runs_own_tests(oracle.runner):
+        return
+    own = own_tests.load(oracle_text(context.instance, comment), oracle.runner, comment.id)
+    place, source = next(iter(own.texts.items()))
+    command = owner.printing(place, own.names)
+    trees = {Role.HEAD: snapshot.head_tree, Role.REFERENCE: snapshot.reference_tree}
+    for state in states:
+        wrong = state.role in trees and state.fault is not None
+        if command and wrong and any(test.outcome != "passed" for run in state.runs for test in run.tests):
+            before = snapshot.read(trees[state.role], place) or b""
+            laid = snapshot.apply(diffs.of_file(place, before, source.encode()), trees[state.role])
+            with contextlib.suppress(ImageError, EngineError):  # only the words are lost
+                words = escape_controls(json.dumps(last_lines(context, laid, command), ensure_ascii=False))
+                yield f"on {state.name} its runner ends with: {words}"
 
 
 def _certify_by_search(

@@ -86,6 +86,7 @@ def last_lines(context: TrialContext, tree: str, argv: Sequence[str], most: int 
 def _run(context: TrialContext, tree: str, script: str, more: Mapping[str, Any]) -> bytes:
     """Return what a script prints that gets a tree and where things are. Raises ImageError, EngineError, Cancelled."""
     image, environment = context.image, context.instance.required_environment
+    tools = [*image.facts.get("tools", {}).values()]
     job = {
         "parts": {"tree": _TREE},
         "tree": image.tree,
@@ -94,7 +95,8 @@ def _run(context: TrialContext, tree: str, script: str, more: Mapping[str, Any])
         "scratch": image.scratch,
         "roots": list(environment.paths),
         "site": list(image.site),
-        "env": dict(environment.env),
+        "env": {**{name: value for tool in tools for name, value in tool["env"].items()}, **environment.env},
+        "programs": [tool["program"] for tool in tools],
         "aliases": interpreters.ALIASES,
         **more,
     }

@@ -366,8 +366,10 @@ def test_in_another_language_an_oracle_is_a_file_of_the_projects_own_tests(
     pull = dataclasses.replace(pull, comments=(dataclasses.replace(pull.comments[0], comment=comment),))
     test = "const assert = require('node:assert');\nconst test = require('node:test');\n"
     test += "test('the edge', () => assert.equal(require('..').price(10), 90));\n".replace("..", "../shop.js")
-    block = f"```javascript\n{test}```\n"
-    provider.script = lambda asked: say(f"file: test/edge.test.js\n\n{block}" if asked.turn else block, pieces=1)
+    wrong = test.replace("90)", "80, 'eighty, I thought')")
+    answers = [f"```javascript\n{text}```\n" for text in (test, wrong, test)]
+    answers[1:] = [f"file: test/edge.test.js\n\n{answer}" for answer in answers[1:]]
+    provider.script = lambda asked: say(answers[asked.turn], pieces=1)
     assert EnvironmentFinding(model="m", provider="local").run(pull, context) == pull
     found = writing(Regime.SAW_FIX).run(pull, context)
     assert isinstance(found, PullCandidate)
@@ -378,10 +380,11 @@ def test_in_another_language_an_oracle_is_a_file_of_the_projects_own_tests(
     assert found.environment is not None
     assert found.environment.node is not None
     assert found.tags["environment_source"] == "proposed"
-    first, second = provider.asked
+    first, second, third = provider.asked
     assert "test/shop.js begins so:\n// tests of the shop" in texts(first)[0]
     assert "node:test" in texts(first)[0].partition("-----")[0]
     assert "where in the tree" in texts(second)[1]
+    assert "eighty, I thought" in texts(third)[2]
     ready = Path("ready", pull.id, "test_c0.test.js")
     ready.parent.mkdir(parents=True)
     ready.write_text(f"// file: test/edge.test.js\n{test}")

@@ -1,7 +1,7 @@
 """Run one command of the project and print the last lines of what it says; works from CPython 3.6 up.
 
-Standard input is JSON: parts (tree), tree, workdir, changes, scratch, roots, site, env, argv, seconds and most, a
-number of characters. The result is JSON on standard output: a text.
+Standard input is JSON: parts (tree), tree, workdir, changes, scratch, roots, site, env, programs, argv, seconds and
+most, a number of characters. The result is JSON on standard output: a text.
 """
 
 import json
@@ -23,7 +23,8 @@ def main():
     roots = [os.path.normpath(os.path.join(job["workdir"], path)) for path in job["roots"]]
     env = dict(os.environ, **job["env"])
     env.update(PYTHONPATH=os.pathsep.join(roots + job["site"]), HOME=home, TMPDIR=home, PYTHONDONTWRITEBYTECODE="1")
-    env["PATH"] = os.pathsep.join([os.path.dirname(sys.executable), env.get("PATH", os.defpath)])
+    programs = [os.path.dirname(program) for program in [sys.executable] + job["programs"]]
+    env["PATH"] = os.pathsep.join([*programs, env.get("PATH", os.defpath)])
     argv = list(job["argv"])
     argv[0] = sys.executable if argv[0] in job["aliases"] else argv[0]
     with tempfile.TemporaryFile(dir=home) as said:
