@@ -17,6 +17,7 @@ from pytest_crab.cli.run_contexts import proving_context
 from pytest_crab.cli.shared_options import choose_runtime, json_option, runtime_option, store_option
 from pytest_crab.errors import BadInput
 from pytest_crab.formats import format_table
+from pytest_crab.protocols import CLIENT_LIMITS
 from pytest_crab.results.recorded_results import Told
 from pytest_crab.runtimes import handed_on
 from pytest_crab.serialization import dump, read
@@ -48,7 +49,7 @@ def rows(file: Path, *, only: tuple[str, ...], runtime: str, store: Path, jobs: 
     wanted = [row for row in read_rows(file) if not only or {row.instance_id, row.repo} & {*only}]
     if not wanted:
         raise BadInput(str(file), ["it has no row with these names; leave out --only, or name others"])
-    place = dataclasses.replace(choose_runtime(runtime), hands_on_caches=True)
+    place = dataclasses.replace(choose_runtime(runtime), oracle_limits=CLIENT_LIMITS, hands_on_caches=True)
     with proving_context(place, store) as (crew, run_context):
         likely: dict[str, str | None] = {}
         work = {
