@@ -31,5 +31,6 @@ RUN : run the install and build commands and compile the main functions; \
     export CC="${CXX%g++}gcc"; \
     sh /opt/crab/install.sh; \
     : > /opt/crab/distributions.txt; \
-    mkdir /opt/crab/tree; \
-    cp -a ./. /opt/crab/tree/
+    cd /; \
+    mv ${WORKDIR} /opt/crab/tree; \
+    mkdir ${WORKDIR}

@@ -36,6 +36,7 @@ RUN : fetch the modules, compile and run the install commands; \
     set -e; \
     sh /opt/crab/install.sh; \
     : > /opt/crab/distributions.txt; \
-    mkdir /opt/crab/tree; \
-    cp -a ./. /opt/crab/tree/
+    cd /; \
+    mv ${WORKDIR} /opt/crab/tree; \
+    mkdir ${WORKDIR}
 ENV GOPROXY=off

@@ -27,5 +27,6 @@ RUN : run the install commands, fetch and compile; \
     set -e; \
     sh /opt/crab/install.sh; \
     : > /opt/crab/distributions.txt; \
-    mkdir /opt/crab/tree; \
-    cp -a ./. /opt/crab/tree/
+    cd /; \
+    mv ${WORKDIR} /opt/crab/tree; \
+    mkdir ${WORKDIR}

@@ -28,5 +28,6 @@ RUN : install packages and run the install commands; \
     set -e; \
     sh /opt/crab/install.sh; \
     : > /opt/crab/distributions.txt; \
-    mkdir /opt/crab/tree; \
-    cp -a ./. /opt/crab/tree/
+    cd /; \
+    mv ${WORKDIR} /opt/crab/tree; \
+    mkdir ${WORKDIR}

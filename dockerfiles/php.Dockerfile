@@ -33,5 +33,6 @@ RUN : take the packages, run the install commands and note where PHPUnit is; \
     export CRAB_PHP=/opt/crab/caches COMPOSER_HOME=/opt/crab/caches/composer; \
     sh /opt/crab/install.sh; \
     : > /opt/crab/distributions.txt; \
-    mkdir /opt/crab/tree; \
-    cp -a ./. /opt/crab/tree/
+    cd /; \
+    mv ${WORKDIR} /opt/crab/tree; \
+    mkdir ${WORKDIR}

@@ -36,6 +36,7 @@ ARG WORKDIR=/workspace
 COPY tree/ ${WORKDIR}/
 COPY install.sh /opt/crab/install.sh
 WORKDIR ${WORKDIR}
+# Here the tree stays in WORKDIR too, where a revised tree is installed anew.
 RUN : run the install commands; \
     set -e; \
     PIP_NO_CACHE_DIR=1 sh /opt/crab/install.sh; \

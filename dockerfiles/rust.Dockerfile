@@ -37,6 +37,7 @@ RUN : fetch the crates, compile and run the install commands; \
     set -e; \
     CRAB_CACHES=/opt/crab/caches sh /opt/crab/install.sh; \
     : > /opt/crab/distributions.txt; \
-    mkdir /opt/crab/tree; \
-    cp -a ./. /opt/crab/tree/
+    cd /; \
+    mv ${WORKDIR} /opt/crab/tree; \
+    mkdir ${WORKDIR}
 ENV CARGO_NET_OFFLINE=true
