@@ -351,9 +351,9 @@ def conclude(seen, read):
     """
     grown, status = seen["grown"], seen["status"]
     refused = next((name for name in ("memory", "processes") if grown.get(name)), None)
-    result = {}
     if seen["killed"]:
         return {"ending": seen["killed"]}
+    result = {}
     code = None if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
     report, fault = read(seen["report"], code) if read and code is not None else (None, None)
     number = os.WTERMSIG(status) if code is None else (report or {}).get("signal")

@@ -103,7 +103,7 @@ class Oracle:
         written = put(self.host.tree, file, text + decoy["line"])
         arguments = [*self.flags, "--message-format=json"]
         build = [self.program, "rustc", "--profile", "test", *decoy["target"], *arguments]
-        self.keep_crates(self.build([*build, "--", "--print", "crate-name"], place, decoy))
+        kept = self.keep_crates(self.build([*build, "--", "--print", "crate-name"], place, decoy))
         self.keep_settings()
         if read_text(file) != text + decoy["line"]:
             self.altered.add("build:" + os.path.relpath(file, self.root))
@@ -112,6 +112,7 @@ class Oracle:
         build = [self.program, "rustc", "--profile", "test", *spec["target"], *arguments]
         data = self.build(build if place["unit"] else [*build, "--", *QUICK], place, spec)
         binary = self.binary(data, spec)
+        self.altered |= {label(made) for made in set(self.foreign(data)) - kept}
         if read_text(spec["file"]) != spec["text"]:
             self.altered.add("build:oracle")
         self.host.tree.remove(os.path.dirname(spec["file"]))
@@ -132,23 +133,28 @@ class Oracle:
     def keep_crates(self, data):
         """Put back what ran in a build changed of crates that are not the tree's: the oracle may go by them.
 
-        Where code of the project ran and one of them was not built with the environment, it is told.
+        Where code of the project ran and one of them was not built with the environment, it is told. What ran may have
+        kept cargo from naming one, so what it names here is returned.
         """
-        said = list(documents(data))
         runs = self.host.built_since is not None or any(
             is_own(one) and {"custom-build", "proc-macro"} & set(one["target"]["kind"])
-            for one in said
+            for one in documents(data)
             if one.get("reason") == "compiler-artifact"
         )
-        for one in said:
-            if is_own(one):
-                continue
-            ran = [os.path.dirname(one["out_dir"])] if one.get("out_dir") else []  # a build script's, with its program
-            for made in (os.path.relpath(path, self.root) for path in one.get("filenames") or ran):
-                if os.path.lexists(os.path.join(self.job["tree"], made)):
-                    self.host.tree.mend(self.job["tree"], self.root, made, self.since)
-                elif runs:
-                    self.altered.add("build:" + os.path.basename(made).partition("-")[0])
+        named = set(self.foreign(data))
+        for made in named:
+            if os.path.lexists(os.path.join(self.job["tree"], made)):
+                self.host.tree.mend(self.job["tree"], self.root, made, self.since)
+            elif runs:
+                self.altered.add(label(made))
+        return named
+
+    def foreign(self, data):
+        """Yield the paths of what cargo made of crates that are not the tree's."""
+        for one in documents(data):
+            if not is_own(one):
+                ran = [os.path.dirname(one["out_dir"])] if one.get("out_dir") else []  # a build script's folder
+                yield from (os.path.relpath(path, self.root) for path in one.get("filenames") or ran)
 
     def find(self):
         """Return where the oracle belongs: its package, the file that has to name it, and how its tests are called."""
@@ -378,6 +384,11 @@ class Oracle:
         if path == spec["file"] or not inside.startswith(self.root + os.sep) or not os.path.isfile(inside):
             return {"exception": "Failed", "where": None}
         return {"exception": "panic", "where": "%s:%s" % (os.path.relpath(inside, self.root), found.group(2))}
+
+
+def label(made):
+    """Return the label of what cargo made of a crate."""
+    return "build:" + os.path.basename(made).partition("-")[0]
 
 
 def is_own(said):
