@@ -8,7 +8,8 @@ import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
-from typing import NoReturn
+from types import SimpleNamespace
+from typing import Any, NoReturn
 
 import pytest
 
@@ -84,6 +85,16 @@ def test_what_karma_has_run_in_a_browser_is_told(tmp_path: Path, without: Callab
     assert [(*each["ancestorTitles"], each["title"], each["status"]) for each in told["assertionResults"]] == [
         ("cart", "is empty", "passed"), ("cart", "is full", "pending"), ("cart", "sum", "is right", "failed"),
     ]  # fmt: skip
+
+
+def test_a_part_whose_script_names_a_karma_that_is_not_there_is_run_by_the_project_around_it(tmp_path: Path) -> None:
+    (tmp_path / "hooks").mkdir()
+    (tmp_path / "node_modules" / "mocha").mkdir(parents=True)
+    for place, script in (("hooks", "karma start test/karma.conf.js"), ("", "mocha && karma start")):
+        (tmp_path / place / "package.json").write_text(json.dumps({"scripts": {"test": script}}))
+    node: Any = SimpleNamespace(manifest=lambda home: json.loads(Path(home, "package.json").read_text()))
+    file = "hooks/test/a.test.js"
+    assert own_tests.projects(node, str(tmp_path), [file]) == {(str(tmp_path), "mocha"): [file]}
 
 
 def test_a_runner_has_the_variables_that_its_script_sets() -> None:

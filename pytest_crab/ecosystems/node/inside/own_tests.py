@@ -165,7 +165,8 @@ def runner_of(node, home):
     said = " ; ".join(str(scripts[name]) for name in sorted(scripts)) if isinstance(scripts, dict) else ""
     named = [name for name in SCRIPTS if re.search(SCRIPTS[name], said)]
     known = [name for name in named or SCRIPTS if os.path.isdir(os.path.join(home, "node_modules", name))]
-    other = "node" if "node" in named else "karma" if KARMA.search(said) else None
+    browsers = KARMA.search(said) and os.path.isdir(os.path.join(home, "node_modules", "karma"))
+    other = "node" if "node" in named else "karma" if browsers else None
     return next((name for name in known if name != "node"), other)
 
 
