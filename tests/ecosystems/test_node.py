@@ -8,13 +8,12 @@ import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import pytest
 
 from pytest_crab import ecosystems
-from pytest_crab.ecosystems.node.inside import own_tests
+from pytest_crab.ecosystems.node.inside import own_tests, runner
 from pytest_crab.ecosystems.node.tools import NodeTools
 from pytest_crab.types import Oracle
 
@@ -92,9 +91,8 @@ def test_a_part_whose_script_names_a_karma_that_is_not_there_is_run_by_the_proje
     (tmp_path / "node_modules" / "mocha").mkdir(parents=True)
     for place, script in (("hooks", "karma start test/karma.conf.js"), ("", "mocha && karma start")):
         (tmp_path / place / "package.json").write_text(json.dumps({"scripts": {"test": script}}))
-    node: Any = SimpleNamespace(manifest=lambda home: json.loads(Path(home, "package.json").read_text()))
     file = "hooks/test/a.test.js"
-    assert own_tests.projects(node, str(tmp_path), [file]) == {(str(tmp_path), "mocha"): [file]}
+    assert own_tests.projects(runner, str(tmp_path), [file]) == {(str(tmp_path), "mocha"): [file]}
 
 
 def test_a_runner_has_the_variables_that_its_script_sets() -> None:
