@@ -86,7 +86,10 @@ class GoTools(Tools):
         return Tool(name=self.name, version=wanted, program=found.program)
 
     def releases(self, first: int, minor: int) -> Iterator[str]:
-        """Yield the newest patch release of this minor release, and of each above it. Raises ImageError."""
+        """Yield the newest patch release of this minor release, and of each above it. Raises ImageError.
+
+        None before 1.18 is among them, as those do not know all flags of a build.
+        """
         asked = [self.find("").program, "list", "-m", "-versions", "golang.org/toolchain"]
         env = {**os.environ, **self.route_env(), "GOTOOLCHAIN": "local", "GOFLAGS": "-mod=mod"}
         try:
@@ -96,7 +99,7 @@ class GoTools(Tools):
         known: dict[tuple[int, ...], int] = {}
         for release, patch in _RELEASE.findall(done.stdout):
             known[numbers(release)] = max(int(patch), known.get(numbers(release), 0))
-        yield from (f"1.{at[1]}.{known[at]}" for at in sorted(known) if at >= (first, minor))
+        yield from (f"1.{at[1]}.{known[at]}" for at in sorted(known) if at >= max((first, minor), (1, 18)))
 
     @override
     def seed(self, tool: Tool) -> Callable[[Path], None] | None:
