@@ -11,7 +11,6 @@ import pytest
 
 from pytest_crab import ecosystems
 from pytest_crab.ecosystems.contract import Tool, Tools
-from pytest_crab.ecosystems.go.tools import GoTools
 from pytest_crab.ecosystems.node.inside import own_tests
 from pytest_crab.ecosystems.ruby.inside import own_tests as ruby_tests
 from pytest_crab.errors import ImageError
@@ -163,10 +162,3 @@ def test_what_go_and_java_cannot_build_is_the_projects_lack_and_not_this_machine
         with pytest.raises(ImageError, match=f"there is no {lacking}") as raised:
             proposed(name, tmp_path, {}, "a_test.go")
         assert not raised.value.of_machine
-
-
-@pytest.mark.go
-@pytest.mark.usefixtures("needs_an_index")
-def test_no_release_of_go_is_proposed_that_does_not_know_the_flags_of_a_build() -> None:
-    assert next(GoTools().releases(1, 12)).startswith("1.18.")
-    assert next(GoTools().releases(1, 21)).startswith("1.21.")
