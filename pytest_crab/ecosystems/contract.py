@@ -599,17 +599,19 @@ def numbers(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in re.findall(r"\d+", version)[:2])
 
 
-@functools.cache
 def _first_on_path(name: str, program: str, arguments: Sequence[str], variable: tuple[str, str] | None) -> Tool | None:
     found = shutil.which(program)
-    if found is None:
-        return None
+    return None if found is None else _tool_at(str(Path(found).absolute()), name, arguments, variable)
+
+
+@functools.cache
+def _tool_at(place: str, name: str, arguments: Sequence[str], variable: tuple[str, str] | None) -> Tool | None:
     try:
         done = subprocess.run(
-            [Path(found).absolute(), *arguments], capture_output=True, text=True, timeout=30, check=True,
+            [place, *arguments], capture_output=True, text=True, timeout=30, check=True,
             cwd="/", env=dict([*os.environ.items(), *([variable] if variable else [])]),
         )  # fmt: skip
     except (OSError, subprocess.SubprocessError):
         return None
     version = version_in(done.stdout)
-    return None if version is None else Tool(name=name, version=version, program=os.path.realpath(found))
+    return None if version is None else Tool(name=name, version=version, program=os.path.realpath(place))
