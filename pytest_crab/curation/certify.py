@@ -223,9 +223,10 @@ def _said(states: Sequence[StateAssessment], found: Mapping[Role, Diagnosis]) ->
 
 
 def _printed(context: TrialContext, comment: Comment, states: Sequence[StateAssessment]) -> Iterator[str]:
-    """Yield what the project's own runner prints of its tests at head and on the reference, where not all pass.
+    """Yield what the project's own runner prints of its tests at head, where these are not red as they should be.
 
-    As with ``_said``, only the oracle's author is shown it.
+    As with ``_said``, only the oracle's author is shown it, who may not have seen the fix: runners print lines of code,
+    so none prints here on the reference.
     """
     oracle, snapshot = comment.required_oracle, context.snapshot
     owner = ecosystems.of_runner(oracle.runner)
@@ -234,12 +235,11 @@ def _printed(context: TrialContext, comment: Comment, states: Sequence[StateAsse
     own = own_tests.load(oracle_text(context.instance, comment), oracle.runner, comment.id)
     place, source = next(iter(own.texts.items()))
     command = owner.printing(place, own.names)
-    trees = {Role.HEAD: snapshot.head_tree, Role.REFERENCE: snapshot.reference_tree}
     for state in states:
-        wrong = state.role in trees and state.fault is not None
+        wrong = state.role is Role.HEAD and state.fault is not None
         if command and wrong and any(test.outcome != "passed" for run in state.runs for test in run.tests):
-            before = snapshot.read(trees[state.role], place) or b""
-            laid = snapshot.apply(diffs.of_file(place, before, source.encode()), trees[state.role])
+            before = snapshot.read(snapshot.head_tree, place) or b""
+            laid = snapshot.apply(diffs.of_file(place, before, source.encode()), snapshot.head_tree)
             with contextlib.suppress(ImageError, EngineError):  # only the words are lost
                 words = escape_controls(json.dumps(last_lines(context, laid, command), ensure_ascii=False))
                 yield f"on {state.name} its runner ends with: {words}"
@@ -285,14 +285,22 @@ def _certify_by_proposals(
     """
     _require_sandbox(instance, run_context)
     tried: list[Attempt] = []
+    problems: list[str] = []
+    runs = False
     with _proposals(instance, owner, run_context) as proposals:
-        for environment in proposals:
-            candidate = Candidate(name=PROPOSED, environment=environment)
-            tried.append(_attempt(instance, crew, run_context, notice, prove, candidate))
-            if tried[-1].whole or _runs_on_reference(tried[-1]):
-                break
-    problems = [one.problem for one in tried if one.problem is not None]
-    best = max(tried, key=lambda one: (one.proved, one.problem is None), default=None)
+        try:
+            for environment in proposals:
+                candidate = Candidate(name=PROPOSED, environment=environment)
+                tried.append(_attempt(instance, crew, run_context, notice, prove, candidate))
+                runs = _runs_on_reference(tried[-1])
+                if tried[-1].whole or runs:
+                    break
+        except ImageError as error:  # of the proposals; what was tried stands
+            if not tried:
+                raise
+            problems.append(str(error))
+    problems += [one.problem for one in tried if one.problem is not None]
+    best = max(tried, key=lambda one: (one.proved, runs and one is tried[-1], one.problem is None), default=None)
     for other in tried:
         if other is not best:
             _discard(other, [] if best is None else [best])
@@ -303,7 +311,10 @@ def _certify_by_proposals(
         return Certificate(
             instance=instance, proven=(), problems={comment.id: sentence for comment in instance.with_oracles}
         )
-    return _certificate_of(instance, best, problems, [])
+    certificate = _certificate_of(instance, best, problems, [])
+    if not certificate.proved:
+        _discard(best, [])
+    return certificate
 
 
 @contextlib.contextmanager

@@ -54,7 +54,9 @@ def _candidates(read: Callable[[str], bytes | None]) -> Iterator[str]:
 
 
 def _choices(expression: str) -> list[str]:
-    """Return the licences of which an expression lets anybody choose, permissive ones first."""
+    """Return the licences of which an expression lets anybody choose, permissive ones first; none of a mixed one."""
+    if re.search(r"\s(?:AND|WITH)\s", expression):
+        return []
     names = re.split(r"\s+OR\s+|\s*/\s*", expression.strip("() "))
     return sorted(names, key=lambda name: name not in PERMISSIVE)
 

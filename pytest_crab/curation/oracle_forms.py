@@ -88,6 +88,8 @@ class OracleForm:
 def form_of(language: str) -> OracleForm | None:
     """Return the form of oracles for a project in this language; None where no tests of its own can be run."""
     owner = ecosystems.of_language(language)
+    if owner is ecosystems.DEFAULT and language not in ("", owner.name):  # it stands for each unknown one
+        return None
     return OracleForm(owner=owner) if owner is ecosystems.DEFAULT or owner.tests_runner is not None else None
 
 

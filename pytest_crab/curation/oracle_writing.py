@@ -77,7 +77,9 @@ _MEND = (
 )
 
 #: The block of an oracle in an answer, and lines of an answer, or of an oracle that a person wrote.
-_BLOCK = re.compile(r"^```[\w+]*[ \t]*\n(.*?)^```", re.DOTALL | re.MULTILINE)
+_BLOCK = re.compile(r"^```([\w+#]*)[^\n`]*\n(.*?)^```", re.DOTALL | re.MULTILINE)
+#: What a model tells to type into a shell is no oracle.
+_SHELLS = frozenset({"sh", "bash", "shell", "console"})
 _CATEGORY = re.compile(r"^(?:(?:#|//) )?category:\s*([a-z-]+)\s*$", re.MULTILINE)
 _KIND = re.compile(r"^(?:(?:#|//) )?kind:\s*(behavioral|structural)\s*$", re.MULTILINE)
 _PLACE = re.compile(r"^(?:(?:#|//) )?file:\s*`?([^\s`]+)`?\s*$", re.MULTILINE)
@@ -178,7 +180,13 @@ class OracleWriting(Proposing, Stage):
         folder = Path(self.folder, self.ready or "")
         if not folder.is_dir():
             raise BadInput(str(folder), ["curate.oracles.ready should be a folder of oracles"])
-        return {f"{path.parent.name}/{path.name.partition('.')[0]}": path for path in sorted(folder.glob("*/test_*.*"))}
+        found: dict[str, Path] = {}
+        for path in sorted(folder.glob("*/test_*.*")):
+            if ecosystems.language_of_file(path.name) is not None:  # an editor leaves others
+                first = found.setdefault(f"{path.parent.name}/{path.name.partition('.')[0]}", path)
+                if first != path:
+                    raise BadInput(str(path), [f"{first.name} is an oracle for the same comment; one should be left"])
+        return found
 
     @override
     def run(self, candidate: PullCandidate, context: CurationContext) -> PullCandidate | Rejection:
@@ -472,9 +480,9 @@ def _part(diff: str, paths: Collection[str]) -> str:
 
 
 def read_oracle(answer: str) -> WrittenOracle:
-    """Return the oracle of an answer: the last block, and what lines say of it."""
-    blocks, kind = _BLOCK.findall(answer), _kind_in(answer) or Kind.BEHAVIORAL
-    source = blocks[-1] if blocks else None
+    """Return the oracle of an answer: the last block but for those of a shell, and what lines say of it."""
+    blocks = [text for language, text in _BLOCK.findall(answer) if language not in _SHELLS]
+    source, kind = blocks[-1] if blocks else None, _kind_in(answer) or Kind.BEHAVIORAL
     return WrittenOracle(source=source, place=_place_in(answer), kind=kind, category=_category_in(answer))
 
 

@@ -53,3 +53,8 @@ def test_what_is_no_file_of_tests_is_said_to_its_author(source: str, place: str 
     made = go().write(source, place, "oracles/test_1_c0")
     assert isinstance(made, str)
     assert telling in made
+
+
+@pytest.mark.parametrize(("language", "known"), [("go", True), ("python", True), ("", True), ("haskell", False)])
+def test_a_language_without_an_ecosystem_has_no_form(language: str, *, known: bool) -> None:
+    assert (form_of(language) is not None) is known

@@ -399,6 +399,7 @@ def test_an_answer_without_a_block_is_no_oracle() -> None:
     assert read_oracle(f"kind: structural\ncategory: design\n```python\n{RIGHT}```").category is Category.DESIGN
     assert read_oracle(f"category: odd\n```python\n{RIGHT}```").category is None
     assert read_oracle(f"```python\nold\n```\n```python\n{RIGHT}```").source == RIGHT
+    assert read_oracle(f"```python title=x\n{RIGHT}```\nRun it:\n```sh\npytest -q\n```\n").source == RIGHT
     assert read_oracle(f"file: tests/a.rs\n```rust\n{RIGHT}```").place == "tests/a.rs"
 
 

@@ -54,7 +54,7 @@ def test_a_folder_becomes_a_file_and_a_file_a_folder(tmp_path: Path) -> None:
 
 def test_what_was_changed_since_a_time_is_mended_whatever_its_times_say(tmp_path: Path) -> None:
     was, now = tmp_path / "was", tmp_path / "now"
-    for name in ("a/same", "a/changed", "a/gone", "b/linked", "c/file"):
+    for name in ("a/changed", "a/gone", "b/linked", "c/file", "e/same", "f/one/file", "f/two/file"):
         (was / "top" / name).parent.mkdir(parents=True, exist_ok=True)
         (was / "top" / name).write_text(name)
     (was / "top" / "link").symlink_to("a")
@@ -62,7 +62,9 @@ def test_what_was_changed_since_a_time_is_mended_whatever_its_times_say(tmp_path
     time.sleep(0.05)  # longer than what a file system tells apart
     since = tmp_path / "since"
     since.touch()
-    kept = (now / "top/a/same").stat().st_ino
+    kept = (now / "top/e/same").stat().st_ino
+    for old, new in (("one", "three"), ("two", "one"), ("three", "two")):
+        (now / "top/f" / old).rename(now / "top/f" / new)
     (now / "top/a/changed").write_text("evil")
     os.utime(now / "top/a/changed", (0, 0))
     (now / "top/a/gone").unlink()
@@ -74,10 +76,11 @@ def test_what_was_changed_since_a_time_is_mended_whatever_its_times_say(tmp_path
     (now / "top/c/file").mkdir()
     (now / "top/link").unlink()
     (now / "top/link").symlink_to("c")
-    for place in ("top", "none"):
+    for place in ("top/e", "top/f", "top", "none"):
         tree.mend(str(was), str(now), place, since.stat().st_ctime_ns)
+        if place == "top/e":
+            assert (now / "top/e/same").stat().st_ino == kept
     assert subprocess.run(["diff", "-r", "--no-dereference", was, now], check=False).returncode == 0
-    assert (now / "top/a/same").stat().st_ino == kept
 
 
 @pytest.mark.parametrize(

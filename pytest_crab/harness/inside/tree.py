@@ -36,13 +36,14 @@ def put_back(pristine, workdir, place):
 def mend(pristine, workdir, place, since):
     """Make what was changed in a place since a time, in nanoseconds, that of the pristine tree again. Raises OSError.
 
-    It goes by the time of an inode's last change, which nobody can set.
+    It goes by the time of an inode's last change, which nobody can set. A folder in which a name was made, removed or
+    moved, or which was moved itself, is put back whole: what lies in a folder that moves keeps its time.
     """
     places = [place]
     while places:
         place = places.pop()
         was, now = os.path.join(pristine, place), os.path.join(workdir, place)
-        if is_folder(was) and is_folder(now):
+        if is_folder(was) and is_folder(now) and os.lstat(now).st_ctime_ns < since:
             left, there = set(os.listdir(was)), set(os.listdir(now))
             for name in left ^ there:
                 put_back(pristine, workdir, os.path.join(place, name))
