@@ -223,7 +223,7 @@ def _said(states: Sequence[StateAssessment], found: Mapping[Role, Diagnosis]) ->
 
 
 def _printed(context: TrialContext, comment: Comment, states: Sequence[StateAssessment]) -> Iterator[str]:
-    """Yield what the project's own runner prints of its tests at head, where these are not red as they should be.
+    """Yield what the project's own runner prints of its tests at head, where not all pass.
 
     As with ``_said``, only the oracle's author is shown it, who may not have seen the fix: runners print lines of code,
     so none prints here on the reference.
@@ -236,8 +236,11 @@ def _printed(context: TrialContext, comment: Comment, states: Sequence[StateAsse
     place, source = next(iter(own.texts.items()))
     command = owner.printing(place, own.names)
     for state in states:
-        wrong = state.role is Role.HEAD and state.fault is not None
-        if command and wrong and any(test.outcome != "passed" for run in state.runs for test in run.tests):
+        if (
+            command
+            and state.role is Role.HEAD
+            and any(test.outcome != "passed" for run in state.runs for test in run.tests)
+        ):
             before = snapshot.read(snapshot.head_tree, place) or b""
             laid = snapshot.apply(diffs.of_file(place, before, source.encode()), snapshot.head_tree)
             with contextlib.suppress(ImageError, EngineError):  # only the words are lost

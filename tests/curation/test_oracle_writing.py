@@ -366,7 +366,7 @@ def test_in_another_language_an_oracle_is_a_file_of_the_projects_own_tests(
     pull = dataclasses.replace(pull, comments=(dataclasses.replace(pull.comments[0], comment=comment),))
     test = "const assert = require('node:assert');\nconst test = require('node:test');\n"
     test += "test('the edge', () => assert.equal(require('..').price(10), 90));\n".replace("..", "../shop.js")
-    wrong = test.replace("90)", "80, 'eighty, I thought')")
+    wrong = test.replace("shop.js", "basket.js")
     answers = [f"```javascript\n{text}```\n" for text in (test, wrong, test)]
     answers[1:] = [f"file: test/edge.test.js\n\n{answer}" for answer in answers[1:]]
     provider.script = lambda asked: say(answers[asked.turn], pieces=1)
@@ -384,7 +384,8 @@ def test_in_another_language_an_oracle_is_a_file_of_the_projects_own_tests(
     assert "test/shop.js begins so:\n// tests of the shop" in texts(first)[0]
     assert "node:test" in texts(first)[0].partition("-----")[0]
     assert "where in the tree" in texts(second)[1]
-    assert "eighty, I thought" in texts(third)[2]
+    assert "Cannot find module '../basket.js'" in texts(third)[2]
+    assert "on the reference its runner" not in texts(third)[2]
     ready = Path("ready", pull.id, "test_c0.test.js")
     ready.parent.mkdir(parents=True)
     ready.write_text(f"// file: test/edge.test.js\n{test}")
