@@ -254,7 +254,7 @@ class Oracle:
             if own and one.get("executable"):
                 found = one["executable"]
             elif not one.get("fresh") and not own:
-                self.altered.add("build:" + str(target.get("name")))
+                self.altered.add(label(str((one.get("filenames") or [target.get("name")])[0])))
         if found is None:
             raise UnbuiltError({"ending": "exited", "exit_code": 0, "detail": "what was built was not told whole"})
         return found
@@ -387,8 +387,10 @@ class Oracle:
 
 
 def label(made):
-    """Return the label of what cargo made of a crate."""
-    return "build:" + os.path.basename(made).partition("-")[0]
+    """Return the label of what cargo made of a crate: a build script is called as its package's folder is."""
+    folder, name = os.path.split(made)
+    name = os.path.basename(folder) if name.startswith("build-script-") else name
+    return "build:" + re.sub(r"-[0-9a-f]{16}(?:\.\w+)?$", "", name)
 
 
 def is_own(said):
