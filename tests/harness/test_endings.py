@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +13,7 @@ import pytest
 
 from pytest_crab import harness
 from pytest_crab.types import Ending
+from tests.harness.conftest import run_beside
 
 if TYPE_CHECKING:
     from conftest import Bench
@@ -177,3 +180,41 @@ def test_who_gets_at_the_report_all_the_same_makes_nothing_green(bench: Bench) -
         assert (run.ending, run.tests) == (Ending.TAMPERED, ())
     else:
         assert [test.outcome for test in run.tests] == ["passed"]
+
+
+#: What another process looks into stays a dead process until that leaves it alone, however often it is ended.
+HOLD = """\
+import ctypes, pathlib, sys, time
+place = pathlib.Path(sys.argv[1])
+while not place.exists() or not place.read_text():
+    time.sleep(0.01)
+held = ctypes.CDLL(None, use_errno=True).ptrace(0x4206, int(place.read_text()), None, None)  # to seize
+assert held == 0, ctypes.get_errno()
+place.with_name("held").touch()
+time.sleep(600)
+"""
+
+
+@pytest.mark.parametrize("isolated", [False, True])
+def test_no_run_begins_beside_a_process_that_cannot_be_ended(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, *, isolated: bool
+) -> None:
+    parts = vars(harness)["_PARTS"]
+    monkeypatch.setitem(parts, "supervisor", parts["supervisor"].replace("ENDED_WITHIN = 10", "ENDED_WITHIN = 1"))
+    pid, held, begun = bench.folder / "pid", bench.folder / "held", bench.folder / "begun"
+    child = f"import os, time; open({str(pid)!r}, 'w').write(str(os.getpid())); time.sleep(600)"
+    source = (
+        "import os, subprocess, time\ndef test_it():\n"
+        f"    subprocess.Popen([os.environ.get('CRAB_PYTHON', {sys.executable!r}), '-c', {child!r}])\n"
+        f"    while not os.path.exists({str(held)!r}):\n        time.sleep(0.01)\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", HOLD, str(pid)]) as holder:
+        other = f"open({str(begun)!r}, 'w')\ndef test_it():\n    pass\n"
+        runs = [bench.oracle(text, isolated=isolated, name=name) for name, text in (("a", source), ("b", other))]
+        job = bench.job(runs, {})
+        report = harness.parse(job, run_beside(harness.commands(job), 60))
+        assert holder.poll() is None
+        holder.kill()
+    assert [run.ending for run in report.runs] == [Ending.UNSTARTED] * 2
+    assert all("could not be ended" in str(run.detail) for run in report.runs)
+    assert not begun.exists()

@@ -23,6 +23,8 @@ READS = 256
 #: The tests and labels that a run tells, the characters of a test's and of another name, and how much of a text that
 #: the project may have written is looked at: patterns may take the square of its length.
 TESTS, TEST, NAMES, TEXT = 5000, 450, 200, 8000
+#: How long processes are ended at most, in seconds.
+ENDED_WITHIN = 10
 #: Of several outcomes of one name, the first of these is told.
 WORST = ("failed", "error", "passed", "skipped")
 _exit = os._exit
@@ -46,6 +48,7 @@ class Supervisor:
         signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.set_wakeup_fd(wake)
         self.kept = set(os.listdir(job["scratch"]))
+        self.stuck = None  # why no run may begin any more
         self.folder = ""
         self.installed = {}  # what the install of the tree as it is now made
         self.built_since = None  # the time before the tree as it is now was built, in nanoseconds; None: it was not
@@ -54,6 +57,7 @@ class Supervisor:
             part = self.parts[name] = types.ModuleType("crab_" + name)
             exec(code, part.__dict__)  # noqa: S102 - parts come as code
         self.conclude, self.completed, self.error, self.token = conclude, completed, error, token
+        self.unstarted = unstarted
         self.merged, self.gather, self.nearest, self.folders = merged, gather, nearest, folders
         self.TEST, self.TEXT = TEST, TEXT
         self.tree, self.processes = self.parts["tree"], self.parts["processes"]
@@ -76,7 +80,12 @@ class Supervisor:
         self.copy.restore(self.job["states"][state], compiled)
 
     def fresh_folder(self):
-        """Make the private folder of one run; what earlier runs left in scratch and in shared memory is gone."""
+        """Make the private folder of one run; what earlier runs left in scratch and in shared memory is gone.
+
+        Raises OSError where processes of an earlier run are left: nothing runs beside them.
+        """
+        if self.stuck:
+            raise OSError(self.stuck)
         scratch = self.job["scratch"]
         if self.folder:
             self.tree.remove(self.folder)
@@ -226,15 +235,15 @@ class Supervisor:
                 seen["status"] = status
 
     def kill_all(self, pid=None, seen=None):
-        """End every process that the run left. Raises OSError where some cannot be ended: nothing runs beside them.
+        """End every process that the run left. Raises OSError where some cannot be ended: it was the job's last run.
 
         Orphans become this process's children, so none is left when it has none. What kill says does not tell that:
         where only other users' processes are left, killing everything succeeds and ends nothing.
         """
         seen = seen if seen is not None else {"status": None}
         everything = self.contained and os.getppid() <= 1  # else the messenger is among them
-        end = time.monotonic() + 10
-        while time.monotonic() < end:
+        end, pause = time.monotonic() + ENDED_WITHIN, 0.001
+        while not self.stuck and time.monotonic() < end:
             for victim in [-1] if everything else self.processes.children(self.own):
                 try:
                     os.kill(victim, signal.SIGKILL)
@@ -243,8 +252,10 @@ class Supervisor:
             self.reap(pid, seen)
             if not self.processes.children(self.own):
                 return
-            time.sleep(0.001)
-        raise OSError("processes were left that could not be ended")
+            time.sleep(pause)
+            pause = min(2 * pause, 0.05)
+        self.stuck = self.stuck or "processes of a run could not be ended, so none may begin beside them"
+        raise OSError(self.stuck)
 
     def counters(self):
         """Return how often the sandbox has refused memory and processes so far, as far as that is visible."""
@@ -256,17 +267,21 @@ class Supervisor:
 
     # --- runs --------------------------------------------------------------------------------------------------------
 
-    def run(self, run):
-        """Do one run from a restored tree; its line for the host."""
+    def tell(self, run, do):
+        """Send a run's line for the host: what ``do`` returns, or what kept it from being done."""
         started = time.monotonic()
         try:
-            self.restore(run["state"])
-            self.fresh_folder()
-            result = self.built(run) or (self.command(run) if run.get("command") else self.tests(run))
+            result = do(run)
         except (OSError, ValueError) as error:
-            result = {"ending": "unstarted", "detail": "%s: %s" % (type(error).__name__, str(error)[:300])}
+            result = unstarted(error)
         result.update(id=run["id"], seconds=round(time.monotonic() - started, 3))
         self.say({"run": result})
+
+    def run(self, run):
+        """Do one run from a restored tree; its result. Raises OSError, ValueError."""
+        self.restore(run["state"])
+        self.fresh_folder()
+        return self.built(run) or (self.command(run) if run.get("command") else self.tests(run))
 
     def built(self, run):
         """Build the tree, where it is to be built, and take that off the run's time; the result where it does not.
@@ -337,7 +352,7 @@ class Supervisor:
             self.parts[self.job["isolation"]].main(self)
         else:
             for run in self.job["runs"]:
-                self.run(run)
+                self.tell(run, self.run)
         if self.folder:
             self.tree.remove(self.folder)
 
@@ -431,6 +446,11 @@ def short(test):
 def error(exception, where=None):
     """Return the outcome of a session whose tests could not be built."""
     return {"id": "session", "outcome": "error", "exception": exception, "where": where}
+
+
+def unstarted(fault):
+    """Return the result of a run that a fault kept from being done."""
+    return {"ending": "unstarted", "detail": "%s: %s" % (type(fault).__name__, str(fault)[:300])}
 
 
 def token():

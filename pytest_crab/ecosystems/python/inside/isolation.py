@@ -213,17 +213,18 @@ class Server:
     def obey(self, said):
         """Do what the other end of the job asks."""
         supervisor = self.supervisor
+        self.clear()
+        if supervisor.stuck:
+            return supervisor.unstarted(OSError(supervisor.stuck))
         if said["op"] == "end":
-            self.clear()
             after = supervisor.counters()
             return {name: after[name] > count for name, count in self.before.items() if count is not None}
         try:
-            self.clear()
             supervisor.restore(said["state"])
             supervisor.fresh_folder()
             self.listen()
         except (OSError, ValueError) as error:
-            return {"error": "%s: %s" % (type(error).__name__, str(error)[:300])}
+            return supervisor.unstarted(error)
         self.before = supervisor.counters()
         return {}
 
@@ -271,10 +272,16 @@ class Server:
         peer.close()
 
     def clear(self):
-        """End every process of the project and every peer but the other end of the job."""
+        """End every process of the project and every peer but the other end of the job.
+
+        Where some cannot be ended, the supervisor begins nothing any more.
+        """
         for peer in [peer for peer in self.peers if peer is not self.control]:
             self.dismiss(peer)
-        self.supervisor.kill_all()
+        try:
+            self.supervisor.kill_all()
+        except OSError:  # the other end is told at its next word
+            return
 
 
 class Control:
@@ -296,15 +303,16 @@ class Control:
         self.connection.settimeout(300.0)
 
     def ask(self, **words):
-        """Ask the project's end for something; its answer, or None if it has gone."""
+        """Ask the project's end for something; its answer, or None if it has gone, and from then on."""
         try:
             self.connection.sendall(json.dumps(dict(words, token=self.token)).encode() + b"\n")
             while b"\n" not in self.data:
                 more = self.connection.recv(1 << 16)
                 if not more:
-                    return None
+                    raise ConnectionResetError
                 self.data += more
         except OSError:
+            self.connection.close()  # what comes late would be taken for another answer
             return None
         line, _, self.data = self.data.partition(b"\n")
         return json.loads(line.decode())
@@ -316,24 +324,17 @@ def oracle_side(supervisor):
     try:
         control = Control(supervisor.job)
     except OSError as error:
-        gone = "the project's side did not connect: %s" % error
+        gone = {"ending": "unstarted", "detail": "the project's side did not connect: %s" % error}
     for run in supervisor.job["runs"]:
-        started = time.monotonic()
-        result = {"ending": "unstarted", "detail": gone} if gone else one(supervisor, control, run)
-        if result is None:
-            gone = "the project's side was ended"
-            result = {"ending": "lost", "detail": gone}
-        result.update(id=run["id"], seconds=round(time.monotonic() - started, 3))
-        supervisor.say({"run": result})
+        supervisor.tell(run, lambda run: dict(gone) if gone else one(supervisor, control, run))
 
 
 def one(supervisor, control, run):
-    """Run one oracle; None if the project's end was ended meanwhile."""
+    """Run one oracle; its result. Raises OSError, ValueError."""
+    ended = "the project's side was ended"
     answer = control.ask(op="restore", state=run["state"])
-    if answer is None:
-        return None
-    if "error" in answer:
-        return {"ending": "unstarted", "detail": answer["error"]}
+    if answer is None or "ending" in answer:
+        return answer or {"ending": "unstarted", "detail": ended}
     folder = supervisor.fresh_folder()
     shim = os.path.join(folder, "home", "python")
     env, _ = supervisor.environment()
@@ -343,8 +344,8 @@ def one(supervisor, control, run):
     os.chmod(shim, 0o700)
     result = supervisor.parts[run["part"]].run(supervisor, run, shim)
     grown = control.ask(op="end")
-    if grown is None:
-        return None
+    if grown is None or "ending" in grown:
+        return grown or {"ending": "lost", "detail": ended}
     failed = any(test["outcome"] in ("failed", "error") for test in result.get("tests", ()))
     refused = [name for name in ("memory", "processes") if grown.get(name)]
     if failed and result["ending"] == "completed" and refused:
