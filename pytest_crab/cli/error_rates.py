@@ -30,8 +30,8 @@ from pytest_crab.instances.oracle_errors import (
     Measurement,
     OracleErrors,
     error_rate,
-    errors_of,
     measured_again,
+    recorded_errors,
     write_decision,
     write_measurements,
 )
@@ -213,7 +213,7 @@ def _measure(
     try:
         if sources.fresh is not None and not _is_written(context, sources.fresh / instance.id, measured.notes):
             return measured
-        measured.known = errors_of(instance)
+        measured.known = recorded_errors(instance)
         if run_context.unconfined:
             context.require_sandbox()
         for one in prove(context):

@@ -17,7 +17,7 @@ from pytest_crab.errors import BadInput
 from pytest_crab.formats import format_count, format_names
 from pytest_crab.instances import FILE, load_instance, lock
 from pytest_crab.instances.files import EXECUTABLE, LINK, pristine
-from pytest_crab.instances.oracle_errors import read_errors
+from pytest_crab.instances.oracle_errors import errors_of
 from pytest_crab.types import Instance
 
 #: The files of a set that is handed on: its rows in either form, those of the set itself, and the card.
@@ -136,10 +136,9 @@ def _card(place: Path, instances: Sequence[Instance]) -> Iterator[str]:
     )
     yield from (f"- {name}: {format_count(count, 'instance')}" for name, count in sorted(licences.items()))
     yield from ("", "## Error rates of its oracles", "")
-    known = read_errors(place)
-    oracles = [(one, comment) for one in instances for comment in one.with_oracles]
-    errors = [known[one.id][comment.id] for one, comment in oracles if comment.id in known.get(one.id, {})]
-    yield from [f"- {line}" for line in error_lines(errors, len(oracles))] or ["Nothing was measured."]
+    errors = [error for one in instances for error in errors_of(one).values()]
+    count = sum(len(one.with_oracles) for one in instances)
+    yield from [f"- {line}" for line in error_lines(errors, count)] or ["Nothing was measured."]
     yield from ("", "## Training cut-offs", "")
     yield from list(_cutoffs(instances)) or ["No model's cut-off is named; see the days of the merges above."]
     yield from ("", "## Difficulty", "")

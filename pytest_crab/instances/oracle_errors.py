@@ -84,31 +84,32 @@ def _rate(one: Measurement, decisions: Mapping[str, ErrorDecision]) -> ErrorRate
     )
 
 
-def fresh(one: OracleErrors, oracle: str) -> OracleErrors:
-    """Return those measurements that tell an error rate: by authors who had not seen the oracle, as it is today.
-
-    ``oracle`` is the digest of its file now.
-    """
-    kept = {name: own for name, own in one.measurements.items() if own.authors and own.oracle == oracle}
-    return OracleErrors(measurements=kept, decisions=one.decisions)
-
-
 def facts_of(instance: Instance) -> dict[str, dict[str, Any]]:
     """Return by comment what is on record of its oracle, under ScoredComment's names: its digest and its fresh rates.
 
-    An oracle that was mended until it passed these very changes has no rate: after repair it is always 0. Raises
-    BadInput.
+    An oracle that was mended until it passed these very changes has no rate: after repair it is always 0, and only
+    authors who had not seen it tell one. Raises BadInput.
     """
     errors = errors_of(instance)
     digests = {one.id: oracle_digest(instance, one) for one in instance.with_oracles}
-    known = {name: fresh(errors.get(name, OracleErrors()), digest) for name, digest in digests.items()}
     rates = {
-        name: {error.name.lower(): error_rate([one], error) for error in OracleError} for name, one in known.items()
+        name: {error.name.lower(): error_rate([_by_authors(one)], error) for error in OracleError}
+        for name, one in errors.items()
     }
     return {
-        name: {"oracle": digest, **{error: rate for error, rate in rates[name].items() if rate.total}}
+        name: {"oracle": digest, **{error: rate for error, rate in rates.get(name, {}).items() if rate.total}}
         for name, digest in digests.items()
     }
+
+
+def _by_authors(one: OracleErrors) -> OracleErrors:
+    kept = {name: own for name, own in one.measurements.items() if own.authors}
+    return OracleErrors(measurements=kept, decisions=one.decisions)
+
+
+def _of_today(one: OracleErrors, oracle: str) -> OracleErrors:
+    kept = {name: own for name, own in one.measurements.items() if own.oracle == oracle}
+    return OracleErrors(measurements=kept, decisions=one.decisions)
 
 
 def oracle_digest(instance: Instance, comment: Comment) -> str:
@@ -139,9 +140,19 @@ def read_errors(folder: Path) -> dict[str, dict[str, OracleErrors]]:
     }
 
 
-def errors_of(instance: Instance) -> dict[str, OracleErrors]:
-    """Return what is on record of an instance's oracles, by comment. Raises BadInput."""
+def recorded_errors(instance: Instance) -> dict[str, OracleErrors]:
+    """Return what is on record of an instance's oracles, by comment, of earlier ones too. Raises BadInput."""
     return read_errors(Path(instance.folder).parent).get(instance.id, {})
+
+
+def errors_of(instance: Instance) -> dict[str, OracleErrors]:
+    """Return what is on record of an instance's oracles, by comment: of an earlier oracle it has lapsed.
+
+    Raises BadInput.
+    """
+    known = recorded_errors(instance)
+    oracles = [one for one in instance.with_oracles if one.id in known]
+    return {one.id: _of_today(known[one.id], oracle_digest(instance, one)) for one in oracles}
 
 
 def write_measurements(folder: Path, instance: str, measured: Mapping[str, Mapping[str, Measurement]]) -> None:

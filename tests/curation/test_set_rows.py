@@ -22,7 +22,9 @@ def small(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureReque
     source = request.config.rootpath / GITHUB
     place = tmp_path_factory.mktemp("rows") / "small"
     place.mkdir()
-    folders = sorted(path.parent for path in source.glob("*/instance.yaml"))[:2]
+    folders = sorted(path.parent for path in source.glob("*/instance.yaml"))[
+        9:11
+    ]  # the first of the oracles is not as it was measured
     for folder in folders:
         shutil.copytree(folder, place / folder.name)
     for path in source.iterdir():
@@ -41,7 +43,7 @@ def test_a_set_comes_back_as_it_was_with_a_card_beside_it(small: Path, tmp_path:
     done = CliRunner().invoke(main, ["export", "set", str(small), "--out", str(tmp_path / "rows"), *more])
     assert done.exit_code == 0, done.output
     card = (tmp_path / "rows" / "README.md").read_text("utf-8")
-    for part in ("2 instances", "## Licences", "false accepts of", "## Training cut-offs", "## Difficulty"):
+    for part in ("2 instances", "## Licences", "false accepts of 1 of", "## Training cut-offs", "## Difficulty"):
         assert part in card
     done = CliRunner().invoke(main, ["set", "import", str(tmp_path / "rows"), "--out", str(tmp_path / "back")])
     assert done.exit_code == 0, done.output
