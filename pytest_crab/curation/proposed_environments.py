@@ -17,11 +17,17 @@ PROPOSED = "proposed"
 def proposed(
     owner: Ecosystem, instance: Instance, checkout: Path, files: Sequence[str], cache: Path
 ) -> Iterator[Environment]:
-    """Yield them for the tests of files of an instance's head, the likeliest first.
+    """Return them for the tests of files of an instance's head, the likeliest first.
 
-    What nothing pins is chosen as of head. Raises SourceError, and ImageError where this machine lacks something.
+    What nothing pins is chosen as of head, and the time and the variables that the instance names stay.
+    Raises SourceError; the iterator raises ImageError where this machine lacks something.
     """
     moment = GitFetcher().commit_times(instance, cache)[0] if owner.dated else None
-    for environment in owner.proposals(checkout, files):
+    given = instance.environment or Environment(dockerfile=owner.name)
+
+    def fitted(environment: Environment) -> Environment:
         when = environment.resolved if moment is None else f"{moment:%Y-%m-%dT%H:%M:%SZ}"
-        yield dataclasses.replace(environment, resolved=when)
+        env = {**environment.env, **given.env}
+        return dataclasses.replace(environment, resolved=when, env=env, timeout=given.timeout)
+
+    return map(fitted, owner.proposals(checkout, files))

@@ -514,8 +514,7 @@ class Trying:
         fetcher_for(self._instance).fetch(self._instance, cache).clone(checkout)
         best: _Found | None = None
         try:
-            for one in proposed(self._owner, self._instance, checkout, sorted(self._texts), cache):
-                environment = dataclasses.replace(one, timeout=_SECONDS)
+            for environment in proposed(self._owner, self._instance, checkout, sorted(self._texts), cache):
                 sight = self.see(environment)
                 if sight is not None and not sight.passed:
                     self.fault = f"none of its tests passed on the reference in the one that was made: {sight.told}"

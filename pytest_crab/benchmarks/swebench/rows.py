@@ -15,6 +15,7 @@ from pathlib import Path
 
 from pytest_crab import ecosystems, harness, serialization
 from pytest_crab.benchmarks.swebench.names import Found, Likeness, find_all
+from pytest_crab.curation.proposed_environments import proposed
 from pytest_crab.diffs import touched_paths
 from pytest_crab.ecosystems.contract import Ecosystem
 from pytest_crab.errors import CrabError, DiffRejected, ImageError, SourceError, SourceUnreachable
@@ -22,7 +23,6 @@ from pytest_crab.formats import format_count, format_names
 from pytest_crab.instances.native import read_lines
 from pytest_crab.protocols import Snapshot
 from pytest_crab.sources import drop, fetcher_for
-from pytest_crab.sources.git import GitFetcher
 from pytest_crab.trial import Crew, RunContext
 from pytest_crab.trial.context import TrialContext
 from pytest_crab.types import (
@@ -226,14 +226,12 @@ def _see(
     files = tuple(_touched(row.test_patch))
     try:
         instance, snapshot = _sources(row, language, folder, cache)
-        moment = GitFetcher().commit_times(instance, cache)[0] if owner.dated else None
+        checkout = folder / "tree"
+        snapshot.clone(checkout)
+        proposals = proposed(owner, instance, checkout, files, cache)
     except (SourceError, SourceUnreachable, DiffRejected) as error:
         return dataclasses.replace(blank, outcome=Outcome.SOURCE, detail=str(error))
-    checkout = folder / "tree"
-    snapshot.clone(checkout)
-    proposals = likely_first(owner, owner.proposals(checkout, files), likely)
-    if moment is not None:
-        proposals = (dataclasses.replace(each, resolved=f"{moment:%Y-%m-%dT%H:%M:%SZ}") for each in proposals)
+    proposals = likely_first(owner, proposals, likely)
     contexts = (open_context(dataclasses.replace(instance, environment=each)) for each in proposals)
     return _search(row, owner, files, contexts, blank, deadline)
 
