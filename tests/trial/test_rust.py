@@ -30,7 +30,9 @@ version = "1.0.11"
 source = "registry+https://github.com/rust-lang/crates.io-index"
 checksum = "49f1f14873335454500d59611f1cf4a4b0f786f9ac11f4312a78e4cf2566695b"
 """
-BASE = "pub fn total(prices: &[u32]) -> u32 {\n    itoa::Buffer::new();\n    prices.len() as u32\n}\n"
+BASE = "pub fn total(prices: &[u32]) -> u32 {\n    itoa::Buffer::new();\n    prices.len() as u32\n}\n\nmod wide;\n"
+#: So many long names make the compiler's list of a crate's sources a large file, which it writes in place.
+MODULES = [f"{'wide' * 30}{number}" for number in range(100)]
 ORACLE = """\
 use cart::total;
 
@@ -61,6 +63,9 @@ def cart(lab: Any) -> Any:
     lab.put("project/Cargo.toml", MANIFEST)
     lab.put("project/Cargo.lock", LOCK)
     lab.put("project/src/lib.rs", BASE)
+    lab.put("project/src/wide/mod.rs", "".join(f"mod {name};\n" for name in MODULES))
+    for name in MODULES:
+        lab.put(f"project/src/wide/{name}.rs", "")
     lab.put("head.diff", diff("prices.len() as u32", "prices[0] + prices.iter().skip(1).sum::<u32>()"))
     lab.put("reference.diff", diff("prices[0] + prices.iter().skip(1).sum::<u32>()", "prices.iter().sum()"))
     lab.put("checks/near.diff", diff("prices[0] + prices.iter().skip(1).sum::<u32>()", "prices[0]"))

@@ -81,7 +81,8 @@ crab_lock() {
 #: Fetches the crates, and compiles what the tests of each package need: an empty test stands for the oracle, and the
 #: manifest is as it was afterwards. Where the environment names folders, it is the packages in these alone. A package
 #: that does not compile is for the oracles to tell. What is large of that moves to the caches, where no run changes it,
-#: and a link takes its place; the rest cargo writes to in place. A build that is to hand its caches on packs that.
+#: and a link takes its place, but for what cargo and the compiler write to in place: lists of sources, and what cargo
+#: notes of a package and of its build script. A build that is to hand its caches on packs that.
 _FETCH = """\
 caches=${CARGO_HOME%/home}
 mkdir -p "$CARGO_HOME" "$caches/target"
@@ -121,7 +122,8 @@ rm "$caches/empty.rs"
 for made in $(find . -name CACHEDIR.TAG -exec grep -l 'created by cargo' {} + | sed 's,/[^/]*$,,'); do
     find "$made" -name 'crab_empty-*' -prune -exec rm -rf {} +
     chmod -R a+rX "$made"
-    find "$made" -type f -size +32k -not -path '*/build/*/out/*' | while IFS= read -r file; do
+    find "$made" -type f -size +32k -not -name '*.d' -not -path '*/.fingerprint/*' -not -path '*/build/*/out/*' \
+        -not -path '*/build/*/output' -not -path '*/build/*/stderr' | while IFS= read -r file; do
         place=target/${file#./}
         mkdir -p "$(dirname "$caches/$place")"
         mv "$file" "$caches/$place"
