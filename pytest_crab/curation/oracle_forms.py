@@ -68,6 +68,8 @@ class OracleForm:
             )
         if place is None:
             return "no line begins with file: and says where in the tree the file lies"
+        if re.fullmatch(self.owner.names.running or "(?!)", PurePosixPath(place).name):
+            return f"{place} says how the project's tests are run; the file should be one of tests, under another name"
         runner = str(self.owner.tests_runner)
         try:
             names = sorted({one.name for one in code_parts.of(place).tests_of(source)})
@@ -82,7 +84,7 @@ class OracleForm:
         if not self.is_in_tree:
             return f"\n```{self.owner.name}\n{text}```\n"
         ((path, written),) = own_tests.load(text, str(self.owner.tests_runner), "the oracle").texts.items()
-        return f"file: {path}\n\n```\n{written}```\n"
+        return f"file: {path}\n\n```{ecosystems.language_of_file(path)}\n{written}```\n"
 
 
 def form_of(language: str) -> OracleForm | None:

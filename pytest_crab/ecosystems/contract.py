@@ -208,6 +208,8 @@ class Names:
 
     #: Is found in the name of a file of tests, beyond ``test_a``, ``a_test.b`` and ``a.spec.b``, which all have.
     tests: str = ""
+    #: The whole name of a file of code that says how tests are run, and is none.
+    running: str = ""
     #: The whole name of a file that says which dependencies come, beyond those that end in ``.lock``.
     dependencies: str = ""
     #: The whole name of a variable that changes how the harness or the tools behave, and not only the project.

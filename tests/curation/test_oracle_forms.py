@@ -36,7 +36,7 @@ def test_a_file_of_tests_becomes_an_oracle_and_is_shown_again_as_it_was_written(
     assert isinstance(made, WrittenFile)
     assert (made.oracle.file, made.oracle.runner) == ("oracles/test_1_c0.json", "go-tests")
     assert json.loads(made.text)["names"] == ["TestB"]
-    assert go().shown(made.text) == f"file: a/b_test.go\n\n```\n{TEST}```\n"
+    assert go().shown(made.text) == f"file: a/b_test.go\n\n```go\n{TEST}```\n"
 
 
 @pytest.mark.parametrize(
@@ -53,6 +53,18 @@ def test_what_is_no_file_of_tests_is_said_to_its_author(source: str, place: str 
     made = go().write(source, place, "oracles/test_1_c0")
     assert isinstance(made, str)
     assert telling in made
+
+
+@pytest.mark.parametrize(
+    ("language", "place"),
+    [("javascript", "test/.mocharc.js"), ("typescript", "tests/vitest.config.ts"), ("ruby", "spec/spec_helper.rb"),
+     ("php", "tests/bootstrap.php"), ("rust", "tests/build.rs")],
+)  # fmt: skip
+def test_an_oracle_does_not_take_the_place_of_what_says_how_tests_are_run(language: str, place: str) -> None:
+    form = form_of(language)
+    assert form is not None
+    made = form.write(TEST, place, "oracles/test_1_c0")
+    assert "how the project's tests are run" in str(made)
 
 
 @pytest.mark.parametrize(("language", "known"), [("go", True), ("python", True), ("", True), ("haskell", False)])

@@ -91,6 +91,7 @@ class Node(Ecosystem):
         }
     )
     names = Names(
+        running=r"\.mocharc\.\w+|(?:vitest|vite|jest|karma)\.(?:conf|config|workspace|projects|setup)\.\w+",
         dependencies=r"package\.json|(?:package-lock|npm-shrinkwrap)\.json|pnpm-lock\.yaml",
         variables=r"NODE_(?!ENV$)\w*",
         reading=r"readFileSync|readFile\(|createReadStream",

@@ -56,6 +56,7 @@ class Php(Ecosystem):
     )
     names = Names(
         tests=r"Test\.php$",
+        running=r"bootstrap\.php",
         dependencies=r"composer\.json",
         reading=r"\bfile_get_contents\b|\bfopen\b|\bReflection[A-Z]\w+",
         settings=r"\bgetenv\(['\"](\w+)['\"]|\$_(?:ENV|SERVER)\[['\"](\w+)['\"]\]|\b(?:env|config)\(['\"]([\w.]+)",

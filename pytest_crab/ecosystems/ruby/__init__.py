@@ -55,6 +55,7 @@ class Ruby(Ecosystem):
     grammars = MappingProxyType({".rb": Grammar("tree_sitter_ruby", nothing=b"nil", tests=_TESTS)})
     names = Names(
         tests=r"_spec\.rb$",
+        running=r"(?:\w+_)?helper\.rb",
         dependencies=r"Gemfile|gems\.rb|.*\.gemspec",
         variables=r"RUBY\w*|GEM_\w+|BUNDLE\w*",
         reading=r"\bFile\.(?:binread|foreach|read|readlines)\b|\bIO\.read|\.source_location\b",
